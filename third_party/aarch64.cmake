@@ -1,4 +1,4 @@
-# For 64-bit Arm on another processor: Debian's cross compiler, libraries from what third_party/sysroot unpacked in
+# For 64-bit Arm on another processor: Debian's cross compiler, the libraries that third_party/sysroot unpacked into
 # CUDADIAG_SYSROOT, and an emulator for programs that the build and the tests run.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)

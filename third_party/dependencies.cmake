@@ -1,4 +1,4 @@
-# Finds what cudadiag stands on; third_party/README.md says why each is here. Nothing is copied in or downloaded.
+# Finds the libraries that cudadiag needs; third_party/README.md says why. Copies and downloads nothing.
 include(CheckCXXSourceCompiles)
 
 find_package(Threads REQUIRED)
@@ -7,7 +7,7 @@ find_package(nlohmann_json 3.10 REQUIRED)
 find_package(fmt 8.1 REQUIRED)
 find_package(ZLIB REQUIRED)
 
-# Distributions ship no static libfmt, and each ships another libfmt.so.
+# Distributions ship no static libfmt, and each ships a different libfmt.so.
 if(CUDADIAG_STATIC)
   add_library(cudadiag_fmt STATIC ${CMAKE_CURRENT_LIST_DIR}/fmt.cc)
   set_target_properties(cudadiag_fmt PROPERTIES POSITION_INDEPENDENT_CODE ON)
@@ -26,7 +26,7 @@ find_package(Boost 1.74 CONFIG REQUIRED COMPONENTS filesystem)
 
 find_library(STATIC_z libz.a)
 
-# elfutils: static where asked for and where that links; its archives then need those of the compression libraries.
+# elfutils: linked statically if requested and possible. Its archives then need those of the compression libraries.
 find_path(LIBDW_INCLUDE_DIR elfutils/libdw.h REQUIRED)
 add_library(cudadiag_libdw INTERFACE)
 target_include_directories(cudadiag_libdw SYSTEM INTERFACE ${LIBDW_INCLUDE_DIR})
@@ -37,7 +37,8 @@ foreach(name dw elf lzma bz2 zstd)
 endforeach()
 list(APPEND static_libdw ${STATIC_z} ${CMAKE_DL_LIBS})
 if(CUDADIAG_STATIC AND NOT static_libdw MATCHES NOTFOUND)
-  # Debian's archives of 0.192 lack eu_tsearch and its kin, which both libraries call; 0.188 and 0.196 are whole.
+  # Debian's archives of 0.192 lack eu_tsearch and related functions, which both libraries call. Those of 0.188 and
+  # 0.196 are complete.
   set(CMAKE_REQUIRED_INCLUDES ${LIBDW_INCLUDE_DIR})
   set(CMAKE_REQUIRED_LIBRARIES ${static_libdw})
   check_cxx_source_compiles([[
@@ -56,14 +57,14 @@ if(CUDADIAG_STATIC AND CUDADIAG_STATIC_LIBDW_LINKS)
   target_link_libraries(cudadiag_libdw INTERFACE ${static_libdw})
 else()
   if(CUDADIAG_STATIC)
-    message(STATUS "elfutils cannot be linked statically here: the program will need libdw.so.1 where it runs")
+    message(STATUS "elfutils cannot be linked statically here: the program will need libdw.so.1 at run time")
   endif()
   find_library(SHARED_dw dw REQUIRED)
   find_library(SHARED_elf elf REQUIRED)
   target_link_libraries(cudadiag_libdw INTERFACE ${SHARED_dw} ${SHARED_elf})
 endif()
 
-# zlib: static where asked for.
+# zlib: linked statically if requested.
 add_library(cudadiag_zlib INTERFACE)
 if(CUDADIAG_STATIC AND STATIC_z)
   target_include_directories(cudadiag_zlib SYSTEM INTERFACE ${ZLIB_INCLUDE_DIRS})
@@ -72,7 +73,7 @@ else()
   target_link_libraries(cudadiag_zlib INTERFACE ZLIB::ZLIB)
 endif()
 
-# libiberty: there is no shared one.
+# libiberty exists only as a static library.
 find_path(IBERTY_INCLUDE_DIR libiberty/demangle.h REQUIRED)
 find_library(STATIC_iberty libiberty.a REQUIRED)
 add_library(cudadiag_iberty INTERFACE)

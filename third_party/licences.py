@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """licences.py FOLDER VERSION: writes the licence text of each library that is linked into the program,
-and sbom.json (CycloneDX 1.5), from the Debian packages that were built with."""
+and sbom.json (CycloneDX 1.5), from the Debian packages with which it was built."""
 
 import json
 import pathlib
@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 
-# The package, and the SPDX name of the licence that its code in our binaries is under.
+# Each package, and the SPDX name of the licence of its code in our binaries.
 LINKED = {
     "libcli11-dev": "BSD-3-Clause",
     "nlohmann-json3-dev": "MIT",
@@ -24,7 +24,7 @@ LINKED = {
     "libstdc++-12-dev": "GPL-3.0-or-later WITH GCC-exception-3.1",
 }
 
-# Texts that the packages' own refer to.
+# Licence texts to which the packages' own texts refer.
 COMMON = ("GPL-2", "GPL-3", "LGPL-2.1", "LGPL-3")
 
 

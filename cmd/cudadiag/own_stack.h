@@ -8,7 +8,7 @@
 namespace cudadiag::command {
 
 // Returns the result of `work(argc, argv)`. If the limit is smaller than usual, `work` and the threads that it starts
-// get 8 MB each. If memory is too short for that, they get what the limit leaves.
+// get 8 MB each. If there is not enough memory for that, they get what the limit allows.
 int on_ample_stack(int (*work)(int, char**), int argc, char** argv);
 
 }  // namespace cudadiag::command

@@ -61,7 +61,7 @@ AllocationMap::AllocationMap(const ProcessRecord& record, std::uint64_t ticks) {
   for (const Allocation* allocation : freed) assign(freed_, *allocation);
 }
 
-// Cuts existing pieces: only addresses from a damaged recording, or of freed memory, overlap.
+// Cuts existing pieces. Only pieces of freed memory, or from a damaged recording, overlap.
 void AllocationMap::assign(Pieces& pieces, const Allocation& allocation) {
   const std::uint64_t begin = allocation.address, end = begin + allocation.bytes;
   auto at = pieces.lower_bound(begin);
@@ -85,7 +85,7 @@ const Allocation* AllocationMap::in(const Pieces& pieces, std::uint64_t address)
   return address < piece.end ? piece.allocation : nullptr;
 }
 
-// An allocator that maps piece by piece hands out memory that crosses their borders.
+// An allocator that maps memory piece by piece hands out blocks that cross the borders between pieces.
 std::uint64_t AllocationMap::extent(const Allocation& allocation) const {
   std::uint64_t end = allocation.address + allocation.bytes;
   if (allocation.kind != wire::allocation::Kind::mapped) return allocation.bytes;

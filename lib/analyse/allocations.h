@@ -9,7 +9,7 @@
 
 namespace cudadiag::analyse {
 
-// The place that an address was in.
+// The place of an address, as far as the recording shows it.
 struct Whereabouts {
   enum class State { unknown, live, past_end, freed };
   State state = State::unknown;
@@ -26,7 +26,7 @@ class AllocationMap {
   AllocationMap(const session::ProcessRecord& record, std::uint64_t ticks);
 
   // Prefers a live allocation that contains the address, then a freed one, then a live one that ends before it. If
-  // several fit, returns the one that was made or freed last.
+  // several fit, returns the one that was allocated or freed last.
   Whereabouts find(std::uint64_t address) const;
 
  private:
@@ -43,7 +43,7 @@ class AllocationMap {
   std::multimap<std::uint64_t, const session::Allocation*> ends_;
 };
 
-// Returns whether every allocation of the process was recorded, so that an address can be said to be in none.
+// Returns whether every allocation of the process was recorded, so that we can say that an address is in none of them.
 inline bool knows_all_allocations(const session::ProcessRecord& record) { return record.dropped_allocations == 0; }
 
 // A line that allocated device memory, or host memory pinned for the device.
@@ -54,7 +54,7 @@ struct MemoryHolder {
 };
 
 struct MemoryUse {
-  std::uint64_t bytes = 0, peak = 0;  // held by this process at the moment, and at most before it
+  std::uint64_t bytes = 0, peak = 0;  // held by this process at that moment, and the maximum until then
   std::vector<MemoryHolder> holders;  // by site, largest first
 };
 
@@ -63,9 +63,10 @@ struct MemoryChange {
   std::uint64_t bytes = 0;  // held from then on
 };
 
-// Returns how much memory of that kind the process held on the call's device over time, until the call failed.
+// For a call that ran out of memory: returns how much memory of that kind the process held on the call's device over
+// time, until the call failed.
 std::vector<MemoryChange> memory_changes(const session::ProcessRecord& record, const session::FailedCall& error);
-// Returns how much memory of that kind the process held on the device of a call that ran out of memory.
+// For a call that ran out of memory: returns how much memory of that kind the process held on the call's device.
 MemoryUse memory_use(const session::ProcessRecord& record, const session::FailedCall& error);
 // Returns whether the call wanted host memory.
 bool wanted_host_memory(const session::FailedCall& error);

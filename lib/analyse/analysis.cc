@@ -27,8 +27,8 @@ using session::Process;
 using session::ProcessRecord;
 using session::Session;
 
-// A call that a process apparently ended because of has the time of that end. Until then the process may have handled
-// it, and another process may have failed.
+// If a process apparently ended because of a failed call, the failure has the time of that end. Until then, the process
+// may have handled the error, and another process may have failed.
 double time_of(const Failure& failure) {
   const ProcessRecord& record = failure.process->record;
   std::uint64_t ticks = failure.reported != nullptr ? failure.reported->ticks : record.frozen_ticks;
@@ -49,7 +49,7 @@ void leave_open(Analysis& analysis, std::optional<Note> why) {
   analysis.notes.insert(analysis.notes.begin(), std::move(*why));
 }
 
-// When the process issued its latest operation, in seconds since the epoch.
+// Returns when the process issued its latest operation, in seconds since the epoch.
 double latest_work(const ProcessRecord& record) {
   const auto latest =
       std::max_element(record.operations.begin(), record.operations.end(),
@@ -57,9 +57,9 @@ double latest_work(const ProcessRecord& record) {
   return record.unix_seconds(latest == record.operations.end() ? record.clock_start : latest->ticks);
 }
 
-// Returns another process that ended badly on its own while this one was working; null if none is recorded. The parent
-// of both then ends the remaining one, which may wait for the other. A process that was idle or lived on for long may
-// have been ended for other reasons.
+// Returns another process that failed on its own while this one was working; null if none is recorded. The parent of
+// both then ends this one, which may be waiting for the other. If this one was idle or lived on for long, it may have
+// been ended for other reasons.
 const Process* ended_first(const Session& session, const Process& process) {
   constexpr double kTogether = 10;  // seconds
   const std::string pid = fmt::format(" {} ", process.pid);
@@ -74,14 +74,14 @@ const Process* ended_first(const Session& session, const Process& process) {
   return first == session.processes.end() ? nullptr : &*first;
 }
 
-// A process that ended badly, without exit(), with pending work may have failed or hung before any call checked.
+// A process may fail without exit() while work is pending. That work may have failed or hung before any call checked.
 void look_at_cut_off_work(const Session& session, const Process& process, Analysis& analysis) {
   const ProcessRecord& record = process.record;
   if (record.state != wire::area::State::recording) return;
   const Ending end = ending_of(session, process);
   const std::uint64_t unfinished = end.bad ? unfinished_operations(record) : 0;
   if (unfinished == 0) return;
-  const std::string how = !end.of_process ? "ended (it is not known how)"
+  const std::string how = !end.of_process ? "ended in an unknown way"
                           : end.signal != 0
                               ? "was ended by " + end.text
                               : "ended with status " + std::to_string(end.status) + " but without exit(),";
@@ -98,7 +98,7 @@ void look_at_cut_off_work(const Session& session, const Process& process, Analys
                             text + "; no later call checked whether " + (unfinished == 1 ? "it" : "they") + " failed"});
 }
 
-// Words after "had failed" for the failed calls that are not findings.
+// Returns words that follow "had failed", for the failed calls that are not findings.
 std::string failed_all_the_same(const Session& session, bool handled) {
   const auto is_answer = [](const session::FailedCall& error) { return is_benign(error) || found_no_device(error); };
   const bool answers = std::any_of(session.processes.begin(), session.processes.end(), [&](const Process& process) {
@@ -128,14 +128,14 @@ std::optional<Note> unrelated_end(const Session& session, bool handled) {
                                                    end.text, failed_all_the_same(session, handled))};
 }
 
-// Adds a note for each lost recording.
+// If recordings were lost, the session's own notes already say so.
 std::optional<Note> nothing_recorded(const Session& session) {
   if (!session.whole || !session.processes.empty()) return std::nullopt;
   const std::string& known = session.manifest.unrecorded;
   return Note{NoteCode::nothing_recorded,
-              known.empty() ? "no process of the program loaded the recorder: it may not use CUDA, or it "
-                              "cleared CUDA_INJECTION64_PATH, through which the CUDA driver finds the recorder, or the "
-                              "driver could not load it"
+              known.empty() ? "no process of the program loaded the recorder: either the program did not "
+                              "use CUDA, or it cleared CUDA_INJECTION64_PATH (through which the CUDA driver finds the "
+                              "recorder), or the driver could not load the recorder"
                             : "the program was not recorded: " + known};
 }
 
@@ -157,7 +157,7 @@ std::optional<Note> outlived(const std::set<std::uint32_t>& by) {
                                "them to their end, make the command wait for them"};
 }
 
-// A process without work for the GPU does not count, for example a daemon that asked for a device.
+// A process without work for the GPU does not count, for example a daemon that only asked for a device.
 bool went_on_at_work(const Session& session, const Process& process) {
   const ProcessRecord& record = process.record;
   return session.manifest.outlived_by.contains(process.pid) && record.state == wire::area::State::recording &&
@@ -171,8 +171,8 @@ bool was_asked_to_end(const Session& session) {
          (!passes.empty() && (passes.front().cut_short || ending(passes.front().end).asked_for()));
 }
 
-// Returns whether the process may have ended because it had waited too long. If its own end is unknown, another process
-// that ended badly long after its last work may be the reason.
+// Returns whether the process may have ended because it had waited too long. If its own end is unknown, the failure of
+// another process may be the reason instead.
 bool may_have_given_up(const Session& session, const Process& process) {
   const Ending end = ending_of(session, process);
   if (was_asked_to_end(session) || !end.bad || end.asked_for()) return false;
@@ -180,7 +180,7 @@ bool may_have_given_up(const Session& session, const Process& process) {
                                         [](const Process& other) { return own_ending(other).bad; });
 }
 
-// A hang at the end of the run says more than the same hang earlier.
+// A hang at the end of the run says more than the same hang earlier, so it is not added again.
 void add_stalls(const Session& session, const Process& process, Analysis& analysis) {
   for (const session::Stall& stall : session.manifest.stalls) {
     if (!is_of(stall, process)) continue;
@@ -218,8 +218,8 @@ bool ended_badly(const Session& session) {
          });
 }
 
-// A process that waits for a collective eventually gives up, and then no work may be unfinished. Programs that end for
-// other reasons may end while some ranks are one collective ahead of others.
+// A process that waits for a collective eventually gives up, and afterwards no work may be unfinished. Programs that
+// end for other reasons may do so while some ranks are one collective ahead of others.
 void look_at_ranks(const Session& session, Analysis& analysis) {
   const auto& failures = analysis.failures;
   const bool hangs = !failures.empty() && failures.front().kind == Kind::hang;
@@ -234,7 +234,7 @@ void look_at_ranks(const Session& session, Analysis& analysis) {
   if (in_one || !hangs) analysis.ranks = ranks_to_tell(processes, in_one);
 }
 
-// Logs what identifies a state of a session, each of which is analysed once.
+// Logs what identifies a state of a session, because each state should be analysed only once.
 void log_state(const Session& session) {
   std::string line = "analysed " + session.folder.string() + ": processes";
   for (const Process& process : session.processes) line += ' ' + std::to_string(process.pid);
@@ -266,7 +266,8 @@ std::optional<JobGroups> job_groups(const std::vector<const Process*>& processes
   return job;
 }
 
-// A hanging process may wait for one that failed; one in a collective may wait for one that hangs elsewhere.
+// A hanging process may wait for one that failed. A process that hangs in a collective may wait for one that hangs
+// elsewhere.
 FailureOrder order_of(const Failure& failure) {
   const bool hangs = failure.kind == Kind::hang;
   return {is_guess(failure), hangs, hangs && in_collective(failure), time_of(failure)};

@@ -34,7 +34,7 @@ enum class Kind {
   out_of_bounds
 };
 
-// A failure of GPU work that a later call returned.
+// Returns whether it is a failure of GPU work, whose error a later call returned.
 constexpr bool is_asynchronous(Kind kind) {
   return kind == Kind::async_error || kind == Kind::graph_node || kind == Kind::graph_stale_pointer;
 }
@@ -42,7 +42,8 @@ constexpr bool is_asynchronous(Kind kind) {
 struct Candidate {
   const session::Operation* operation = nullptr;
   std::string because;  // the reason for its place in the list: "next after the last finished operation of its stream"
-  // The number of stream operations the process had issued, this one included; nullopt if the rings lost too much.
+  // The number of stream operations that the process had issued, including this one; nullopt if the rings lost too
+  // much.
   std::optional<std::uint64_t> process_ordinal;
   // The node of a launched graph that may have failed; null if unknown. If `nodes` nodes of its line may have failed,
   // `node` is the first. `node_index` is its number, from 1 to `nodes_of_graph`.
@@ -64,7 +65,7 @@ struct Standstill {
   std::uint32_t site = 0;                      // of that call
   const session::Operation* issues = nullptr;  // the operation that the call issues, if any
   std::optional<StreamWait> wait{};            // what the first candidate waits for, if anything
-  const session::Stall* stall = nullptr;       // found while the program ran, which may have recovered; otherwise null
+  const session::Stall* stall = nullptr;       // set if the hang was found while the program ran; it may have recovered
 };
 
 struct Failure {
@@ -72,32 +73,34 @@ struct Failure {
   std::uint32_t code = 0;  // CUresult, or cudaError_t for a runtime-only error; 0 if no call failed
   bool runtime_code = false;
   const session::Process* process = nullptr;
-  const session::FailedCall* reported = nullptr;  // the call that returned it; null if its record was lost
-  const session::FailedCall* noticed = nullptr;   // a later call that failed because of it; null if there is none
+  const session::FailedCall* reported = nullptr;  // the call that returned the error; null if its record was lost
+  const session::FailedCall* noticed = nullptr;   // a later call that failed for the same reason; null if there is none
   // An earlier failed call of the same thread, with nothing issued in between; null if there is none. For an
-  // asynchronous failure of an operation that received a null pointer, it is an allocation.
+  // asynchronous failure, this is a failed allocation, and the operation received a null pointer.
   const session::FailedCall* swallowed = nullptr;
   // Asynchronous failures: most likely first. There is one candidate if the grade is bracketed or proven. If a rerun
-  // named only the line, there are several calls of it. Synchronous failures: empty, as `reported` is the failed call.
+  // named only the line, the candidates are calls of that line. Synchronous failures: empty, as `reported` is the
+  // failed call.
   // Kind::graph_node: the first one's node is the answer. If candidates have nodes and the kind is async_error, the
   // launch of the graph is known, and the candidates are its nodes.
   std::vector<Candidate> candidates;
   std::size_t unlisted = 0;   // number of further candidates, beyond the most that are listed
   bool records_lost = false;  // there are no candidates because a ring lost likely ones
-  bool damaged = false;       // the recording is damaged: the operation is missing, or its place is
+  bool damaged = false;       // the recording is damaged, and lacks the operation or its call site
   Grade grade = Grade::suspected;
   Reasons because;
   const session::StalePointer* stale = nullptr;  // Kind::graph_stale_pointer
   std::optional<Standstill> hang;                // Kind::hang
-  // A rerun proved the code, but at a call of it that is not among the candidates or is not listed.
+  // A rerun proved which code failed, but the call that failed there is not among the candidates, or is not listed.
   bool call_not_known = false;
   // The same operation in the rerun that confirmed it, and the process there; null if no rerun did.
   const session::Operation* again = nullptr;
   const session::Process* again_process = nullptr;
-  // In a rerun: why it is not proven, although the rerun waited for it while no other recorded operation was running.
-  // Empty if it is proven, or the rerun did not wait for it like that.
+  // In a rerun: why the failure is not proven, although the rerun waited for the operation while no other recorded
+  // operation was running. Empty if it is proven, or if the rerun did not wait for it like that.
   std::string unproven;
-  // A source file of its code, as the record names it, that was edited before a rerun, which therefore decided nothing.
+  // A source file of the failing code that was edited before a rerun, as the record names it. That rerun decided
+  // nothing.
   std::string rewritten;
 };
 
@@ -114,7 +117,7 @@ struct Rerun {
     not_reached,   // it ended without a failure, before it reached what may have failed
     not_watched,   // it had another purpose, such as a GPU core dump without the recorder
     not_recorded,  // the recorder could not watch it
-    kept_from,     // it did not fail, but isolation had refused something, so this proves nothing
+    kept_from,     // it did not fail, but isolation had denied it something, so this proves nothing
   };
   // Returns whether the failure recurred, anywhere.
   bool came_back() const {
@@ -125,19 +128,19 @@ struct Rerun {
   Outcome outcome = Outcome::did_not_fail;
   std::uint64_t waits = 0;         // number of operations that it waited for
   Ending end{};                    // of the rerun's command
-  bool gave_up = false;            // it stopped waiting because some operation took too long; the rest ran as before
+  bool gave_up = false;            // it stopped waiting because some operation took too long, and the rest ran freely
   std::optional<Failure> failure;  // its own first failure; `process` is in the rerun
-  // Whether the failure recurred in a rerun without the recorder, for a GPU core dump. The dump or the end of the
-  // program shows this; nullopt if neither decides.
+  // Whether the failure recurred in a rerun for a GPU core dump, which runs without the recorder. The dump or the end
+  // of the program shows this; nullopt if neither decides.
   std::optional<bool> failed_unwatched{};
   bool other_text = false;  // code of the failing operation had been edited, so the rerun says nothing about it
-  bool disturbed = false;   // it did not fail, perhaps because the Python hook took values in it
+  bool disturbed = false;   // it did not fail, perhaps because the Python hook read values in it
 };
 
 // A failure that did not recur in a rerun that waited for it. Waiting is the reason only if the failure recurs without
 // waiting.
 enum class Vanished {
-  no,              // it recurred, or every rerun that waited ended with it
+  no,              // it recurred, or there is no rerun that waited and did not fail
   race,            // every rerun without waiting failed again
   comes_and_goes,  // a rerun without waiting did not fail either
   open,            // no rerun without waiting is known to have succeeded
@@ -156,7 +159,7 @@ struct Note {
   std::optional<NotedCalls> calls{};
 };
 
-// The ranks of a hanging job, by NCCL's communicators.
+// The ranks of a hanging job, according to NCCL's communicators.
 struct JobGroups {
   GroupAnswer answer;
   std::vector<RankState> states;
@@ -167,16 +170,16 @@ struct Analysis {
   Verdict verdict = Verdict::no_cuda_failure;
   // Earliest first, then the `suspected` ones, also by time: a guess never comes before a measured failure.
   std::vector<Failure> failures;
-  std::vector<Note> notes;           // from the launcher and the recorders too
+  std::vector<Note> notes;           // including those of the launcher and the recorders
   std::optional<Grade> first_grade;  // of the first failure, before reruns changed it
   std::vector<Rerun> reruns;         // one for each of session.reruns
   Vanished vanished = Vanished::no;  // of asynchronous failures
-  // Set for a job of several ranks that hung in a collective, or ended badly without a failure.
+  // Set for a job of several ranks that hung in a collective, or that failed without a CUDA failure.
   std::optional<Ranks> ranks;
   std::optional<JobGroups> groups;  // likewise, if the communicators are known; `ranks` is then empty
 };
 
-// Whether two call sites of a process are on one line, as in an unrolled loop. Only symbols show this.
+// Returns whether two call sites of a process are on one line, as in an unrolled loop. Only symbols show this.
 using SameLine = std::function<bool(const session::Process&, std::uint32_t, std::uint32_t)>;
 
 // The order of failures, including those of several sessions.

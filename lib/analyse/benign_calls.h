@@ -7,14 +7,15 @@ namespace cudadiag::analyse {
 
 bool is_benign(const session::FailedCall& error);
 
-// Looks up a kernel that its module does not have: benign if nothing else is known.
+// Returns whether the call looked up a kernel that its module does not have. This is benign if nothing else is known.
 bool found_no_function(const session::FailedCall& error);
 
-// CUDA could not start at all: no driver, no GPU, or none for this process. Programs test this to choose a CPU path.
+// Returns whether CUDA could not start at all: no driver, no GPU, or none for this process. Programs test this to
+// choose a CPU path.
 bool found_no_device(const session::FailedCall& error);
 
-// Neither benign nor the echo of an asynchronous failure. A call that only returned an earlier call's error counts if
-// that call does.
+// Returns whether the error is neither benign nor the echo of an asynchronous failure. A call that only returned an
+// earlier call's error counts if that call does.
 bool is_worth_looking_at(const session::FailedCall& error, const session::ProcessRecord& record);
 
 }  // namespace cudadiag::analyse

@@ -18,7 +18,7 @@ std::size_t first_after(const Operations& operations, std::uint32_t ordinal) {
 // The first unwritten marker.
 struct Bound {
   std::uint32_t ordinal = 0;  // the operation that it covers; 0 if no marker is known to have been queued
-  bool certain = false;       // an adjacent operation proves it; otherwise another may have come in between
+  bool certain = false;       // an adjacent operation proves it; otherwise other operations may precede the marker
   std::uint32_t by = kAnyCall;
 };
 
@@ -46,7 +46,7 @@ bool came_meanwhile(const Operation& last, const Operation& next) {
   return (next.flags & wire::operation::kContended) && next.ordinal - last.ordinal <= 1;
 }
 
-// Threads that issue on one stream at the same time may have reached it in a different order than their ordinals.
+// Threads that issue on one stream at the same time may have reached it in an order that differs from their ordinals.
 void widen_by_contention(const Operations& operations, Window& window, bool certain) {
   if (window.begin == window.end) return;
   while (window.begin > 0 && contended_neighbours(*operations[window.begin - 1], *operations[window.begin])) {

@@ -38,8 +38,8 @@ void add_counts(const ProcessRecord& record, std::vector<Note>& notes) {
   }
   add(record.failed_markers, NoteCode::markers_failed, "completion marker was refused by the driver",
       "completion markers were refused by the driver");
-  add(record.damaged, NoteCode::area_damaged, "damaged part of the record was left out",
-      "damaged parts of the record were left out");
+  add(record.damaged, NoteCode::area_damaged, "damaged part of the record was ignored",
+      "damaged parts of the record were ignored");
   const std::uint64_t kept = record.errors.size();
   add(record.error_count > kept ? record.error_count - kept : 0, NoteCode::errors_dropped, "failed call was not kept",
       "failed calls were not kept");
@@ -58,7 +58,7 @@ void add_states(const ProcessRecord& record, std::vector<Note>& notes) {
   }
 }
 
-// Its note comes first, since nothing else is known of an unrecorded process.
+// This note comes first, because nothing else is known about an unrecorded process.
 void add_why_unrecorded(const session::Process& process, std::vector<Note>& notes) {
   if (!is_unrecorded(process)) return;
   std::string text = "the recorder stepped aside";
@@ -82,7 +82,7 @@ const char* remedy_for(NoteCode code) {
     case NoteCode::cupti_refused:
       return "set CUDADIAG_CUPTI to a libcupti.so that is not newer than the driver";
     case NoteCode::driver_not_found:
-      return "make sure that libcuda.so.1 can be found by its name";
+      return "make sure that libcuda.so.1 can be found by name";
     default:
       return nullptr;
   }

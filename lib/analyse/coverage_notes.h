@@ -14,7 +14,7 @@ bool is_unrecorded(const session::Process& process);
 // Returns the remedy if a note with this code says why the recorder could not start; null for other codes.
 const char* remedy_for(NoteCode code);
 
-// If `several` processes were recorded, the notes name theirs.
+// If `several` processes were recorded, each note names its process.
 std::vector<Note> coverage_notes(const session::Process& process, bool several);
 
 // Counts the operations that no marker or wait has shown to be finished.

@@ -16,9 +16,9 @@ struct Ending {
   int status = 0;          // if no signal ended it
   std::string text;        // "status 1", "signal 9"
 
-  // Ended from outside rather than by its own fault.
+  // Returns whether the process was ended from the outside, rather than by its own fault.
   bool killed() const;
-  // A signal asked it to end, from the terminal or a job manager.
+  // Returns whether a signal from the terminal or a job manager asked the process to end.
   bool asked_for() const { return signal == SIGINT || signal == SIGTERM || signal == SIGHUP; }
 };
 

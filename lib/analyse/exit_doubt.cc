@@ -33,7 +33,7 @@ bool main_thread_went_on(const ProcessRecord& record, const FailedCall& error) {
          std::any_of(record.errors.begin(), record.errors.end(), failed);
 }
 
-// The main thread's end is the program's, whatever its workers still do.
+// The program ends with its main thread, whatever its workers still do.
 bool others_went_on(const ProcessRecord& record, const FailedCall& error) {
   return error.tid != record.pid && went_on(record, error, [&](std::uint32_t tid) { return tid != error.tid; });
 }
@@ -54,7 +54,7 @@ double lived_on(const ProcessRecord& record, const FailedCall& error) {
   return seconds > kWayOut ? seconds : 0;
 }
 
-// The doubt that follows from what the process did afterwards and from its end.
+// Returns the doubt that follows from what the process did after the error, and from how it ended.
 ExitDoubt doubt_of_what_followed(const FailedCall& error, const ProcessRecord& record, const Ending& end) {
   const auto suspected = [](const char* why) { return ExitDoubt{Grade::suspected, 0, why}; };
   if (was_given_memory(record, error, kEver)) return suspected("; a later allocation of its thread succeeded");
@@ -65,7 +65,7 @@ ExitDoubt doubt_of_what_followed(const FailedCall& error, const ProcessRecord& r
     return suspected("; Python exits with status 1 after an uncaught exception");
   }
   if (end.signal == 0 && !record.exit_status && record.state == wire::area::State::recording) {
-    return suspected("; it ended without exit(), or as another program (exec)");
+    return suspected("; it ended without exit(), or became another program (exec)");
   }
   if (error.flags & wire::error::kAskedBefore) {
     return {Grade::inferred, 0, "; its thread had already asked for this error, and continued"};

@@ -58,7 +58,7 @@ bool releases(const FailedCall& error) {
 
 bool is_question(const FailedCall& error) { return name_has(error, {"Get", "Query", "IsCapturing", "CanAccess"}); }
 
-// The driver refuses every call of a forked child. The first one is reported, unless it asks whether there is a GPU, or
+// The driver refuses every call of a forked child. Keeps the first of them that neither asks whether there is a GPU nor
 // releases the parent's objects, as destructors do.
 void keep_first_refusal(Errors& errors) {
   constexpr std::uint32_t kNotInitialised = 3;
@@ -84,8 +84,8 @@ Errors last_words(const Errors& errors) {
   return result;
 }
 
-// A program may look up a function that need not exist. It ended because of a look-up only if it made that look-up
-// once, and no later CUDA call of the program is known.
+// A program may look up a function that need not exist. A failed look-up counts as the reason for its end only if it
+// happened once, and no later CUDA call of the program is known.
 const FailedCall* last_question(const ProcessRecord& record) {
   if (record.errors.empty() || !found_no_function(record.errors.back())) return nullptr;
   const FailedCall& last = record.errors.back();
@@ -98,7 +98,7 @@ const FailedCall* last_question(const ProcessRecord& record) {
   return watched && !went_on && !again ? &last : nullptr;
 }
 
-// How often a call failed. `complete`: every failed call was kept.
+// Says how many times a call failed. `complete`: every failed call was kept.
 std::string times(std::size_t count, bool complete, std::string_view one, std::string_view many) {
   return fmt::format("{}{} {}", complete ? "" : "at least ", count, count == 1 ? one : many);
 }
@@ -107,9 +107,9 @@ bool is_runtimes(const FailedCall& error) {
   return error.domain == wire::error::Domain::runtime || !error.outer.empty();
 }
 
-// A driver call returns its error only to its caller, so it means nothing that nobody asked for the last error.
-// Launches are different, because a program that misses their failure continues with wrong data. Captures are too,
-// because a failed one makes no graph.
+// A driver call returns its error only to its caller, so a program need not ask for the last error. Launches are
+// different, because a program that misses a failed one continues with wrong data. Captures are different, too, because
+// a failed one produces no graph.
 bool should_have_been_looked_at(const FailedCall& error) {
   const bool runtime = is_runtimes(error);
   if (is_of_capture(error)) return !is_question(error) && (runtime || !(error.flags & wire::error::kThenWorked));
@@ -128,8 +128,8 @@ Failure failure_at(const session::Process& process, const FailedCall& error, Kin
   return failure;
 }
 
-// Says how a failed call became visible. `noticed` is the call that noticed the error: its thread asked late, or the
-// call broke a capture.
+// Says how a failed call became visible. `noticed` is the later call in which the program noticed the error, because
+// its thread asked late or `call` broke a capture.
 std::string story_of(const FailedCall& call, const FailedCall& noticed) {
   if (noticed.of_call != 0) {
     return fmt::format("the call itself returned it, and so did {} after its thread had continued",
@@ -140,11 +140,11 @@ std::string story_of(const FailedCall& call, const FailedCall& noticed) {
   }
   if (const wire::error::Pool* pool = wire::error::pool_of(call.call)) {
     return fmt::format("{}'s memory pool refused the request{}", pool->owner,
-                       pool->may_raise_later ? ", maybe for an earlier line" : "");
+                       pool->may_raise_later ? ", perhaps for an earlier line" : "");
   }
   if (&call == &noticed) return "the call itself returned it";
   const std::string whose = call.tid == noticed.capture.tid ? "the" : "another thread's";
-  return fmt::format("{} itself returned it and broke {} capture, so that {} returned {}", visible_call(call), whose,
+  return fmt::format("{} itself returned it and broke {} capture, so {} returned {}", visible_call(call), whose,
                      visible_call(noticed), noticed.code);
 }
 
@@ -276,12 +276,12 @@ class UncheckedCalls {
   std::vector<Place> places_;
 };
 
-// A failed call and the failures that it led to, sorted by serial; mostly just the call itself.
+// A failed call and the failures that it led to, sorted by serial; usually only the call itself.
 struct Story {
   const FailedCall* cause = nullptr;
   Errors calls;
 
-  // The call that noticed it last, preferably on the thread that owns the capture.
+  // The last call that noticed the failure, preferably on the thread that owns the capture.
   const FailedCall& noticed() const {
     const auto own = std::find_if(calls.rbegin(), calls.rend(), [](const FailedCall* call) {
       return call->capture.began != 0 && call->tid == call->capture.tid;
@@ -310,7 +310,8 @@ wire::operation::Kind issued_by(const FailedCall& call, const ProcessRecord& rec
   return site == nullptr ? wire::operation::Kind::none : site->kind;
 }
 
-// Returns whether an address may come from the failed call `earlier`: it is null, or in no known memory.
+// Returns whether an address of `refused` may come from the failed call `earlier`, because it is null or in no known
+// memory.
 bool may_lack(const FailedCall& refused, const FailedCall& earlier, const ProcessRecord& record) {
   const session::Operation* operation = refused_operation(record, refused);
   if (operation == nullptr || !wire::operation::has_bytes(operation->kind)) return true;
@@ -342,10 +343,10 @@ bool has_no_kernel(const FailedCall& failed, const ProcessRecord& record) {
   return failed.flags & wire::error::kLaunch && site != nullptr && (kernel == nullptr || kernel->empty());
 }
 
-// Returns the earliest failed call after which the thread issued nothing else: the later call may depend on something
-// that the earlier one failed to make. For a launch without a kernel, it otherwise returns the latest call that could
-// not load one, whatever was issued since. A look-up that found nothing is usually a probe, except before a call whose
-// handle is invalid.
+// Returns the earliest failed call after which the thread issued nothing else: `failed` may depend on something that
+// this call failed to create. For a launch without a kernel, otherwise returns the latest call that could not load one,
+// whatever was issued since. A look-up that found nothing is usually a probe, except before a call whose handle is
+// invalid.
 const FailedCall* swallowed_before(const FailedCall& failed, const ProcessRecord& record) {
   constexpr std::uint32_t kNotFound = 500, kInvalidHandle = 400, kInvalidValue = 1;
   // A refused operation also has a record, unless the runtime refused it.
@@ -375,8 +376,8 @@ const FailedCall* swallowed_before(const FailedCall& failed, const ProcessRecord
   return latest == errors.rend() ? nullptr : &*latest;
 }
 
-// If a thread missed earlier errors, any of these calls may have ended the program. The same call at the same place is
-// listed once.
+// If a thread missed earlier errors, any of the calls that returned them may have ended the program. The same call at
+// the same place is listed once.
 void leave_open_which(Failure& fatal, Failures& missed, const SameCall& same) {
   const FailedCall& last = *fatal.reported;
   const auto is_before = [&](const Failure& other) {
@@ -388,11 +389,11 @@ void leave_open_which(Failure& fatal, Failures& missed, const SameCall& same) {
   if (fatal.grade != Grade::proven || std::none_of(missed.begin(), missed.end(), is_before)) return;
   fatal.grade = Grade::inferred;
   fatal.because.add(
-      "an earlier call of its thread had failed, too, and it is not known which of them ended the program");
+      "an earlier call of its thread had also failed, and it is not known which of them ended the program");
   for (Failure& other : missed) {
     if (!is_before(other)) continue;
     other.grade = Grade::inferred;
-    other.because.append(", and the program ended badly afterwards");
+    other.because.append(", and the program failed afterwards");
   }
 }
 

@@ -1,5 +1,5 @@
-// Calls that returned an error themselves and left the context usable. From outside, one cannot see whether the program
-// handled the error. One can see whether it asked for the last error, continued its work, or ended badly.
+// Calls that returned an error themselves and left the context usable. From the outside, we cannot tell whether the
+// program handled the error. We can tell whether it asked for the last error, carried on, or exited with a failure.
 #pragma once
 
 #include "analyse/analysis.h"
@@ -14,7 +14,8 @@ struct CallFindings {
 
 CallFindings failed_calls(const session::Process& process, const Ending& end, const SameLine& same_line = {});
 
-// Sets `swallowed` of an asynchronous failure with a null pointer to the failed allocation that may be the reason.
+// If an operation that failed asynchronously received a null pointer, sets `swallowed` to the failed allocation that
+// may be the reason.
 void recall_failed_allocation(Failure& failure);
 
 }  // namespace cudadiag::analyse

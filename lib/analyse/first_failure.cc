@@ -29,7 +29,7 @@ const session::FailedCall* reporting_call(const ProcessRecord& record) {
   return session::by_id(record.errors, record.frozen_error);
 }
 
-// The lost context: that of the stream if the call named one, otherwise the current one.
+// Returns the lost context: that of the stream if the call named one, otherwise the current one.
 std::uint32_t failing_context(const ProcessRecord& record, const session::FailedCall* reported) {
   if (reported == nullptr) return kNoContext;
   if (reported->stream < record.streams.size()) return record.streams[reported->stream].context;
@@ -45,7 +45,7 @@ struct Search {
   std::uint32_t missing = 0;   // records lost in the windows that were searched
   bool lost_first = false;     // a window's first operation is among these
   bool other_context = false;  // nothing was running in the context that reported the error
-  std::size_t streams = 0;     // that have suspects
+  std::size_t streams = 0;     // number of streams that have suspects
 };
 
 // Searches all live contexts. Contexts with access to each other's memory are lost together. The first call that
@@ -77,7 +77,8 @@ Search search(const Picture& picture, std::uint32_t context, std::uint32_t code)
 }
 
 // In a rerun: returns the operation that ran alone on the devices when the error appeared. It cannot have finished, and
-// everything issued before it has. Otherwise the recorder could not wait for that, and the operation is one of several.
+// everything issued before it has. Returns null if earlier operations may still have been running, because the recorder
+// could not wait for them.
 const Suspect* waited_for(const Search& found) {
   const auto alone = std::find_if(found.suspects.begin(), found.suspects.end(), [](const Suspect& suspect) {
     return suspect.operation->flags & wire::operation::kAlone;
@@ -94,7 +95,7 @@ constexpr const char* kNotAllRecorded = "not every operation could be recorded";
 
 bool has_unrecorded(const ProcessRecord& record) { return record.dropped_operations > 0 || record.dropped_streams > 0; }
 
-// Returns why a single candidate is not the only possible one; empty if it is.
+// Returns why the only candidate may not be the only possible one; empty if there is no doubt.
 std::string doubt(const ProcessRecord& record, const Search& found) {
   const std::uint32_t context = found.suspects.empty() ? kNoContext : found.suspects.front().history->stream->context;
   if (found.other_context) return "nothing was running in the context that reported the error";
@@ -111,7 +112,7 @@ std::string progress(const Suspect& suspect) {
   const StreamHistory& history = *suspect.history;
   const std::string name = stream_name(*history.stream);
   if (history.completed == 0) return fmt::format("no operation of {} is known to have finished", name);
-  return fmt::format("on {} operation {} had finished", name, history.completed);
+  return fmt::format("operation {} on {} had finished", history.completed, name);
 }
 
 std::string because_one(const Suspect& only, const std::string& doubt) {
@@ -120,9 +121,9 @@ std::string because_one(const Suspect& only, const std::string& doubt) {
     return doubt.empty() ? text : text + ", but " + doubt;
   }
   const std::uint32_t operation = only.operation->ordinal;
-  if (doubt.empty()) return fmt::format("{}; only operation {} can have been running", progress(only), operation);
-  return fmt::format("{}; of the recorded ones only operation {} can have been running, but {}", progress(only),
-                     operation, doubt);
+  if (doubt.empty()) return fmt::format("{}; only operation {} could have been running", progress(only), operation);
+  return fmt::format("{}; among the recorded operations, only operation {} could have been running, but {}",
+                     progress(only), operation, doubt);
 }
 
 std::string because_several(const Search& found, const std::string& doubt) {
@@ -145,7 +146,7 @@ bool place_lost(const ProcessRecord& record, const session::Operation& operation
   return (python == nullptr || python->frames.empty()) && (native == nullptr || native->frames.empty());
 }
 
-// No marker shows whether such an operation has finished.
+// No marker shows whether an operation on an unknown stream has finished.
 bool is_of_unknown_stream(const session::Operation& operation) {
   return operation.stream == wire::operation::kNoStream && wire::operation::can_fault(operation.kind) &&
          operation.result == 0 && (operation.flags & wire::operation::kCaptured) == 0;
@@ -189,7 +190,8 @@ void grade(Failure& failure, const ProcessRecord& record, Search& found) {
                                         : "its call site was not recorded");
   }
   if (failure.reported != nullptr && failure.reported->flags & wire::error::kAtExit) {
-    failure.because.add("no watched call returned the error; it was found before the process or its context ended");
+    failure.because.add(
+        "no watched call returned the error; it was found just before the process or its context ended");
   }
 }
 

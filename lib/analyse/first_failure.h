@@ -12,8 +12,8 @@ inline constexpr std::size_t kMaxCandidates = 64;
 // Returns nullopt if the process saw no sticky error. `process` must outlive the result.
 std::optional<Failure> first_failure(const session::Process& process);
 
-// The GPU is shared with other processes, and a fault of one of them ends this one too. (Multi-Process Service: on an
-// H200 with driver 580, a process got 700 because its neighbour wrote to null.)
+// Returns whether the GPU is shared with other processes, so that a fault of one of them ends this one too.
+// (Multi-Process Service: on an H200 with driver 580, a process got 700 because its neighbour wrote to null.)
 bool under_mps(const session::ProcessRecord& record);
 
 }  // namespace cudadiag::analyse

@@ -73,7 +73,8 @@ const Operation* launch_in_backward_call(const ProcessRecord& record, const Oper
     waiting = operation;
   }
   if (waiting == nullptr) return nullptr;
-  // Every node run since must belong to one backward() call, because a second call may launch nothing at first.
+  // Every node that has run since must belong to one backward() call, because a second call may launch nothing at
+  // first.
   bool since = false;
   for (const Operation& operation : record.operations) {
     if (&operation == &backward) break;

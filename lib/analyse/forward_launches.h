@@ -12,8 +12,8 @@
 namespace cudadiag::analyse {
 
 struct ForwardLaunches {
-  std::vector<const session::Operation*> claims;  // those with the node's number, in the order of issue
-  bool whole = false;  // the first of these was the first at all, because what the thread did before is known
+  std::vector<const session::Operation*> claims;  // launches with the node's number, in the order of issue
+  bool whole = false;  // no earlier launch of the node is missing, because the thread's earlier records are known
 };
 
 // Returns whether the thread was running an autograd node backwards when it issued the operation.
@@ -31,12 +31,12 @@ ForwardLaunches forward_launches(const session::ProcessRecord& record, const ses
 const session::Operation* launch_in_backward_call(const session::ProcessRecord& record,
                                                   const session::Operation& backward);
 
-// A frame of PyTorch itself that starts autograd's engine.
+// Returns whether it is a frame of PyTorch itself that starts autograd's engine.
 bool is_engine_call(const std::string& file, const std::string& function);
-// A frame of PyTorch itself inside which the user's own autograd.Function runs forward.
+// Returns whether it is a frame of PyTorch itself inside which the user's own autograd.Function runs forward.
 bool is_function_apply(const std::string& file, const std::string& function);
 
-// Returns "GatherBackward0" for "N5torch8autograd9generated15GatherBackward0E". Returns a type of another form
+// Returns "GatherBackward0" for "N5torch8autograd9generated15GatherBackward0E". Returns a type of a different form
 // unchanged, and "" if the type is unknown.
 std::string node_name(const session::ProcessRecord& record, const session::Operation& backward);
 

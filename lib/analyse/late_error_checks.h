@@ -12,11 +12,11 @@ namespace cudadiag::analyse {
 
 class LateErrorChecks {
  public:
-  // Errors by serial; they must outlive this.
+  // `errors` must be sorted by serial, and must outlive this object.
   LateErrorChecks(const std::vector<const session::FailedCall*>& errors, const SameCall& same);
 
-  // Returns the first call that failed at its place since the thread had last asked. `error` is such a failure, or a
-  // call that returned its error later. Returns null if `error` is neither.
+  // Returns the first call that failed at the same place since the thread last asked for the last error. `error` is
+  // such a failed call, or a call that returned its error later. Returns null if `error` is neither.
   const session::FailedCall* cause(const session::FailedCall* error) const;
 
  private:

@@ -8,7 +8,7 @@ namespace cudadiag::analyse {
 
 enum class NoteCode : std::uint8_t {
   other,  // a recorder used a word that this program does not know
-  // Functions that the recorder had to leave out.
+  // Features of the recorder that were unavailable.
   arguments_not_read,
   core_dump_off,
   cupti_held,
@@ -80,7 +80,7 @@ std::string_view word(NoteCode code);
 // Returns NoteCode::other if no code has this word.
 NoteCode note_code(std::string_view word);
 
-// CUPTI was not available.
+// Returns whether the note says that CUPTI was not available.
 constexpr bool is_about_cupti(NoteCode code) {
   return code == NoteCode::cupti_held || code == NoteCode::cupti_not_found || code == NoteCode::cupti_refused;
 }

@@ -40,7 +40,7 @@ std::string value_of(const std::string& bytes) {
   }
 }
 
-// Returns whether the word is null, or an address at which 64-bit programs have their memory.
+// Returns whether the word is null, or an address in the range in which 64-bit programs have their memory.
 bool looks_like_address(std::uint64_t word) { return word == 0 || (word >> 32 != 0 && word >> 47 == 0); }
 
 const session::Context* context_at(const ProcessRecord& record, std::uint32_t index) {
@@ -81,7 +81,7 @@ class Reader {
     found_.push_back(std::move(plain));
   }
 
-  // Once host memory is no longer pinned, anybody may own its address.
+  // Once host memory is no longer pinned, anything may be at its address.
   void add_address(const char* name, std::uint64_t address, std::uint64_t bytes) {
     Whereabouts where = map_.find(address);
     if (where.state == State::freed && where.allocation->kind >= wire::allocation::Kind::pinned) where = {};
@@ -106,7 +106,8 @@ class Reader {
     found_.push_back({name, "", address, bytes == 0 ? std::optional<std::uint64_t>() : bytes, where, false});
   }
 
-  // Access to stream-ordered or mapped memory, or to another process's, is granted piece by piece and not recorded.
+  // Access to stream-ordered or mapped memory, or to another process's memory, is granted piece by piece and not
+  // recorded.
   bool is_out_of_reach(const Whereabouts& where) const {
     if (runs_in_ == nullptr || where.state != State::live || where.allocation->kind != wire::allocation::Kind::device) {
       return false;
@@ -122,7 +123,7 @@ class Reader {
   std::vector<OperationArgument> found_;
 };
 
-// The memory that the graph's node points to.
+// Returns the memory that the graph's node points to.
 OperationArgument stale_argument(const Failure& failure) {
   const session::StalePointer& stale = *failure.stale;
   const session::GraphNode* node = failure.candidates.front().node;
@@ -140,7 +141,7 @@ OperationArgument stale_argument(const Failure& failure) {
           false};
 }
 
-// A freed piece may have been handed out again unseen, so it does not count as freed.
+// Freed memory may have been allocated again without a record, so it does not count as freed.
 OperationArguments refused_arguments(const Failure& failure) {
   constexpr std::uint32_t kInvalidValue = 1;
   OperationArguments found;

@@ -18,7 +18,7 @@ namespace cudadiag::analyse {
 struct OperationArgument {
   std::string name;                      // "parameter 2", "parameter 2 at byte 16", "destination"
   std::string value;                     // as text if it is not a pointer
-  std::optional<std::uint64_t> pointer;  // without memory: an eight-byte parameter that is 0, or may be an address
+  std::optional<std::uint64_t> pointer;  // outside known memory: an eight-byte parameter that is 0 or may be an address
   std::optional<std::uint64_t> bytes;    // number of bytes that a copy or memset accesses from the pointer on
   Whereabouts where;
   // It points to live memory of another device, to which the operation's context had no access.
@@ -29,13 +29,13 @@ struct OperationArgument {
 
   // Returns how far past the end of its live allocation it points or reaches; 0 if it does not.
   std::uint64_t past_end() const;
-  // Returns whether it can be related to an illegal access.
+  // Returns whether an illegal access may come from this argument.
   bool matters() const { return where.state == Whereabouts::State::freed || past_end() > 0 || out_of_reach; }
 };
 
 struct OperationArguments {
   std::vector<OperationArgument> arguments;
-  bool cut = false;                           // there were more
+  bool cut = false;                           // there were more arguments
   const session::Process* process = nullptr;  // the process that owns the allocations; null if nothing is known
 };
 
@@ -45,12 +45,12 @@ const session::Operation* refused_operation(const session::ProcessRecord& record
 // Returns the parameters of a kernel's launch; null if they were not kept.
 const session::Arguments* kept_arguments(const session::ProcessRecord& record, const session::Operation& operation);
 
-// Returns whether a copy, a memset or a kernel received an address in device memory that `map` knows as freed. A word
-// of a large structure does not count, because it may be left over from an earlier call.
+// Returns whether a copy, a memset or a kernel received an address in device memory that is freed according to `map`. A
+// word of a large structure does not count, because it may be left over from an earlier call.
 bool is_given_freed_memory(const session::ProcessRecord& record, const session::Operation& operation,
                            const AllocationMap& map);
 
-// Return whether the name of a refused copy says that it is to, or from, host memory.
+// Return whether a refused copy, according to its name, goes to (or comes from) host memory.
 bool goes_to_host(const session::FailedCall& copy);
 bool comes_from_host(const session::FailedCall& copy);
 

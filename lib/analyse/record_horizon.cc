@@ -9,8 +9,8 @@ namespace {
 using session::Operation;
 using session::ProcessRecord;
 
-// The newest records of one thread are consecutive down to the horizon. A ring that another thread took over counts
-// from 1 again. The ticks jump there, and what the earlier thread wrote is lost.
+// The newest records of one thread are consecutive down to the horizon. If another thread took over a ring, its records
+// count from 1 again. The ticks jump there, and the earlier thread's records are lost.
 std::uint64_t thread_complete_since(std::vector<const Operation*>& records, std::uint64_t published) {
   constexpr auto kNothing = std::numeric_limits<std::uint64_t>::max();
   if (records.empty()) return published == 0 ? 0 : kNothing;

@@ -1,5 +1,5 @@
-// How much of a process's history its rings still contain. A ring keeps a thread's latest records. Older ones that were
-// not kept as unfinished are gone, and no conclusion may depend on their absence.
+// How much of a process's history its rings still contain. A ring keeps a thread's latest records. Older records are
+// gone, except those kept as unfinished operations. No conclusion may depend on their absence.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace cudadiag::analyse {
 
-// No record of any thread is missing from this tick on. Returns 0 if none is missing at all, and the highest number if
-// even the newest ones are.
+// Returns the tick from which on no record of any thread is missing. Returns 0 if none is missing at all, and the
+// highest number if even the newest ones are.
 std::uint64_t complete_since(const session::ProcessRecord& record);
 // The same for each thread alone, by index.
 std::vector<std::uint64_t> threads_complete_since(const session::ProcessRecord& record);

@@ -16,7 +16,7 @@ class SiteKeys {
 
   // Returns 0 for an unknown site.
   wire::site_key::Key of_site(std::uint32_t site) const;
-  // Ignores the native stack, as for a site inside the Python hook, which has none (lib/record/python_hook.h).
+  // Ignores the native stack, as for a site inside the Python hook, which has none (lib/record/python/python_hook.h).
   wire::site_key::Key of_hooked_site(std::uint32_t site) const;
   // The key of the program's own lines on the way to this kernel, ignoring libraries between them. Returns 0 if there
   // are none, or some are unknown.

@@ -112,7 +112,7 @@ EventLog::Possible EventLog::possible(const session::Thread& waiting, std::uint6
 EventLog::Possible EventLog::possible(std::uint64_t event, std::size_t waiting, std::uint64_t ticks,
                                       std::uint64_t given) const {
   Possible possible;
-  // The youngest record of each thread that certainly came before the wait; it supersedes the thread's earlier ones.
+  // The latest record of each thread that certainly came before the wait; it supersedes the thread's earlier ones.
   std::vector<const Operation*> before;
   if (const auto threads = records_.find(event); threads != records_.end()) {
     for (const auto& [thread, records] : threads->second) {

@@ -11,7 +11,7 @@
 
 namespace cudadiag::analyse {
 
-// The recording that an event referred to at a given time. It answers only from records that no lost record can have
+// Finds the recording that an event referred to at a given time. Uses only records that no lost record can have
 // superseded.
 class EventLog {
  public:
@@ -22,7 +22,7 @@ class EventLog {
   const session::Operation* recorded(const session::Operation& wait) const;
   struct Possible {
     std::vector<const session::Operation*> recordings;
-    bool complete = false;  // no recording can be missing; if the list is empty, the event was not recorded before
+    bool complete = false;  // no recording can be missing; if the list is empty, the event had not been recorded yet
     bool before = false;    // it had been recorded by then, in one of these
   };
   // The records that such a wait may refer to; another thread's call may have overlapped with one of them.
@@ -31,7 +31,7 @@ class EventLog {
   Possible possible(const session::Thread& waiting, std::uint64_t given) const;
 
  private:
-  // `ticks`: when the call of the thread's wait began.
+  // `ticks`: when the thread's call to wait began.
   Possible possible(std::uint64_t event, std::size_t thread, std::uint64_t ticks, std::uint64_t given) const;
   std::uint64_t returned_by(const session::Operation& operation) const;
   bool may_be_superseded(const session::Operation& record, std::uint64_t until) const;
@@ -51,7 +51,7 @@ struct StreamHistory {
   std::uint32_t completed = 0;  // everything up to this ordinal has finished, by markers and host waits
 };
 
-// One per stream of the process, in its order.
+// Returns one history per stream, in the order of the process's streams.
 std::vector<StreamHistory> stream_histories(const session::ProcessRecord& record, const EventLog& events);
 
 // Returns whether the stream received the operation: it did not if it went into a graph, or its call failed.

@@ -31,8 +31,8 @@ Suspect::Call how_it_ended(const Operation& operation, std::uint32_t code) {
   return returned_sticky(operation, code) ? Suspect::Call::refused : Suspect::Call::queued;
 }
 
-// Only a kernel whose launch blocks can have caused the error that its own call returned while others were running. The
-// driver checks a blocking copy's addresses before it queues the copy.
+// A call may return an error while other operations are running. Only if it launches a kernel and blocks can its own
+// operation have caused that error. The driver checks a blocking copy's addresses before it queues the copy.
 bool waited_for_itself(const Operation& operation) {
   return operation.flags & wire::operation::kBlocking && runs_kernels(operation.kind);
 }
@@ -141,7 +141,7 @@ std::string reason(const Suspect& suspect) {
     return "its call had not returned when the error appeared: it may not have reached the GPU";
   }
   if (suspect.start_unsure) {
-    return "waits for an event of another stream, and can have run only if that event had completed";
+    return "waits for an event of another stream, and could have run only if that event had completed";
   }
   if (suspect.operation->flags & wire::operation::kContended) {
     return "issued at the same time as others on its stream, so its position among them is uncertain";

@@ -11,17 +11,18 @@
 
 namespace cudadiag::analyse {
 
-// Exceptions that only a kernel's instruction can raise; copies and memsets end in 700, 719 or hardware errors.
+// Returns whether only a kernel's instruction can raise the exception. Copies and memsets raise 700, 719 or hardware
+// errors.
 bool only_kernels_raise(std::uint32_t code);
 
 struct Suspect {
-  // The end of its own call, as far as that makes it likelier or less likely.
+  // How its own call ended, as far as that affects its likelihood.
   enum class Call { queued, not_returned, refused };
 
   const session::Operation* operation = nullptr;
   const StreamHistory* history = nullptr;
   Call call = Call::queued;
-  bool first = false;          // in its stream's window
+  bool first = false;          // the first in its stream's window
   std::uint32_t before = 0;    // number of operations between it and the last finished one
   bool start_unsure = false;   // waits for another stream that may not have reached that point
   bool other_context = false;  // not the context in which the error was returned
@@ -29,10 +30,10 @@ struct Suspect {
   bool uses_freed = false;     // for an illegal address: a node of its graph points to freed memory
 };
 
-// The operations that can have been running on one stream, including refused calls.
+// Returns the operations that may have been running on one stream, including refused calls.
 std::vector<Suspect> suspects_of(const StreamHistory& history, const Window& window, std::uint32_t code);
 
-// Each drops what it can exclude, unless nothing would be left.
+// Each function drops what it can exclude, unless nothing would be left.
 void drop_refused(std::vector<Suspect>& suspects);
 void drop_not_started(std::vector<Suspect>& suspects, const std::vector<StreamStart>& starts);
 void drop_kinds_that_cannot_raise(std::vector<Suspect>& suspects, std::uint32_t code);

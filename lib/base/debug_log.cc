@@ -15,7 +15,7 @@ void debug_log(std::string_view line) {
   if (path == nullptr) return;
   const FileDescriptor file(::open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   if (!file.valid()) return;
-  // A single write, so that lines of several processes do not mix.
+  // Uses a single write, so that lines from several processes do not interleave.
   const std::string whole = std::string(line) + '\n';
   [[maybe_unused]] const ssize_t written = ::write(file.get(), whole.data(), whole.size());
 }

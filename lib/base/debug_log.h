@@ -1,12 +1,12 @@
-// A log for developers of cudadiag: which analyses ran, and how often. CUDADIAG_DEBUG_LOG names the file; if it is
-// unset, nothing is written. Several processes may share one file.
+// A log for developers of cudadiag: which analyses ran, and how many times. CUDADIAG_DEBUG_LOG contains the path of the
+// file; if it is unset, nothing is written. Several processes may share one file.
 #pragma once
 
 #include <string_view>
 
 namespace cudadiag::base {
 
-// Appends a line. Safe on every thread. A file that cannot be written is ignored.
+// Appends a line. Safe on every thread. Ignores errors.
 void debug_log(std::string_view line);
 
 }  // namespace cudadiag::base

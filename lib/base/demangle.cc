@@ -11,8 +11,8 @@ namespace {
 constexpr std::string_view kCloneSuffixes[] = {".cold",  ".part.",     ".constprop.", ".isra.",
                                                ".llvm.", ".lto_priv.", ".localalias"};
 
-// A crafted name of 300 bytes can expand to gigabytes. A deeply nested one takes 250 bytes of stack for each of its own
-// bytes. Real names of heavy templates stay below these limits.
+// A crafted name of 300 bytes can expand to gigabytes. Demangling a deeply nested name takes 250 bytes of stack for
+// each byte of the name. Real names stay below these limits, even in template-heavy code.
 constexpr std::size_t kLongestName = 8u << 10, kLongestText = 64u << 10;
 
 struct Text {
@@ -22,7 +22,7 @@ struct Text {
 
 void add(const char* part, std::size_t size, void* to) {
   auto& out = *static_cast<Text*>(to);
-  // Only a long jump stops the demangler. It skips frames of C functions, which free nothing when they return.
+  // Only a long jump stops the demangler. The skipped frames belong to C functions, which have nothing to free.
   if (size > kLongestText - out.text.size()) std::longjmp(out.full, 1);
   out.text.append(part, size);
 }

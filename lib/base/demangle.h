@@ -1,4 +1,4 @@
-// Function names as people write them.
+// Turns the names of functions in object files into readable ones.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 namespace cudadiag::base {
 
 // Returns `deep(int*, int)` for `_Z4deepPii`. Returns the name unchanged if it is not mangled, or if its text would
-// become too long: the files that contain these names are not trusted.
+// become too long. The files that contain these names are not trusted.
 std::string demangle(std::string_view mangled);
 
-// The name without suffixes of optimisers: `_Z4fillPii` for `_Z4fillPii.cold`, `step` for `step.part.0`.
+// The name without the suffixes that optimisers add: `_Z4fillPii` for `_Z4fillPii.cold`, `step` for `step.part.0`.
 std::string_view without_clone_suffix(std::string_view symbol);
 
 }  // namespace cudadiag::base

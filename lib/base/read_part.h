@@ -1,4 +1,4 @@
-// Reads a part of a file without using the file's own offset.
+// Reads a part of a file without moving its file offset.
 #pragma once
 
 #include <unistd.h>
@@ -8,7 +8,7 @@
 
 namespace cudadiag::base {
 
-// The `size` bytes at offset `from`; fewer if the file ends before or cannot be read.
+// The `size` bytes at offset `from`; fewer if the file ends earlier or cannot be read.
 inline std::string read_part(int file, std::uint64_t from, std::uint64_t size) {
   std::string text(size, '\0');
   std::uint64_t done = 0;

@@ -1,4 +1,4 @@
-// A recoverable error of cudadiag itself, as a value. A failed CUDA call of a program is a session::FailedCall.
+// A recoverable error of cudadiag itself, as a value. A CUDA call that failed in the program is a session::FailedCall.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Text without its margins.
+// Trims text at both ends.
 #pragma once
 
 #include <cstddef>

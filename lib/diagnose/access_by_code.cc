@@ -15,14 +15,15 @@ using wire::allocation::Kind;
 
 constexpr std::uint32_t kIllegalAddress = 700, kMisaligned = 716, kInvalidSpace = 717;
 constexpr std::int64_t kNull = 64 << 10;
-constexpr std::int64_t kLowest = std::int64_t{1} << 32;  // addresses below are never handed out
+constexpr std::int64_t kLowest = std::int64_t{1} << 32;  // CUDA never hands out lower addresses
 constexpr std::int64_t kPage = 2 << 20;                  // memory is mapped in pages of this size
-constexpr std::int64_t kSlack = 4096;                    // elements before the beginning
-// How far from an allocation memory may be mapped that no recorded call allocated. On an H200, addresses up to 200 MiB
-// after a small allocation did not fail; 256 MiB and more did. Pools keep more memory mapped than they hand out.
+constexpr std::int64_t kSlack = 4096;  // elements; the tolerance in judging whether an index overflowed
+// How far from an allocation there may be mapped memory that no recorded call allocated. On an H200, addresses up to
+// 200 MiB after a small allocation did not fail; 256 MiB and more did. Pools keep more memory mapped than they hand
+// out.
 constexpr std::int64_t kMaybeMapped = 1 << 30;
 
-// How an access lies to the memory of its word.
+// Where an access lies relative to the memory that its parameter word points into.
 struct Fault {
   Relation relation = Relation::unknown;
   std::uint64_t distance = 0;
@@ -40,7 +41,7 @@ class Judgement {
 
   std::optional<Fault> run() const {
     std::vector<Fault> faults;
-    bool others = false;  // there are accesses that may have failed, too
+    bool others = false;  // other accesses may have failed too
     for (const sass::CertainAccess& access : all_.accesses) {
       if (access.space != sass::Space::global && access.space != sass::Space::generic) continue;
       const Fault fault = fault_of(access);
@@ -79,7 +80,7 @@ class Judgement {
     return fault;
   }
 
-  // Judges an address outside all known memory.
+  // Classifies an address outside all known memory.
   Relation of_number(Fault& fault, std::int64_t least, std::int64_t most) const {
     if (least < 0) return Relation::unknown;
     if (least < kNull) return Relation::null;
@@ -102,11 +103,11 @@ class Judgement {
     const std::int64_t bytes = fault.access->bytes;
     const std::int64_t offset = static_cast<std::int64_t>(fault.word->value) - begin;
     const std::int64_t first = offset + fault.access->least, last = offset + fault.access->most;
-    // An index of 32 bits that overflowed is off by 2^32 elements.
+    // A 32-bit index that overflowed is off by 2^32 elements.
     const std::int64_t wrapped = kLowest * bytes;
     if (last + bytes > size && fails(fault, begin + last, last - size, *where.allocation)) {
       fault.distance = static_cast<std::uint64_t>(std::max<std::int64_t>(0, last - size));
-      const bool far = last - size > kSlack * bytes;  // nearer ones are no overflow but off by some elements
+      const bool far = last - size > kSlack * bytes;  // a nearer access did not overflow: it is off by some elements
       fault.overflow = far && last - wrapped >= -kSlack * bytes && last - wrapped < size;
       return Relation::past_end;
     }
@@ -126,7 +127,7 @@ class Judgement {
     return unmapped || (all_.only_these && !of_host) ? Relation::freed : Relation::unknown;
   }
 
-  // Returns whether an address must be the one that failed. It is `beyond` bytes outside its allocation.
+  // Returns whether this address, `beyond` bytes outside its allocation, must be the one that failed.
   bool fails(Fault& fault, std::int64_t address, std::int64_t beyond, const session::Allocation& allocation) const {
     const bool unmapped = address < 0 || (beyond > kMaybeMapped && !may_be_mapped(address, allocation));
     fault.by_exclusion = !unmapped;
@@ -157,7 +158,7 @@ T number_at(const std::string& bytes, std::size_t at) {
   return value;
 }
 
-// The launch that failed, as the recording has it.
+// The failed launch as it was recorded.
 struct Recorded {
   const session::Process& process;
   const session::Operation& operation;
@@ -204,7 +205,7 @@ std::vector<ParameterWord> words_of(const Recorded& launch, const std::string& b
   return words;
 }
 
-// Returns nullopt if the codes of the kernel's name differ in this.
+// Returns nullopt if several kernels have this name and their accesses differ.
 std::optional<sass::CertainAccesses> accesses_of(const std::string& kernel, const session::Session& session,
                                                  const sass::LaunchValues& launch) {
   std::optional<sass::CertainAccesses> all;
@@ -218,12 +219,12 @@ std::optional<sass::CertainAccesses> accesses_of(const std::string& kernel, cons
   return all;
 }
 
-// A dump in which the failing warp has exited has no address.
+// If the failing warp has exited, the dump has no address.
 bool is_open(const Finding& finding) {
   return !finding.access || (finding.access->relation == Relation::unknown && !finding.access->address);
 }
 
-// Returns whether the access that must fail can be that of the dump.
+// Returns whether the access found in the code may be the one in the dump.
 bool may_be(const Access& dumped, const Access& found) {
   const bool same_parameter =
       !dumped.parameter || (dumped.parameter == found.parameter && dumped.parameter_byte == found.parameter_byte);

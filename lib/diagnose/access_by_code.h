@@ -1,5 +1,5 @@
-// Finds the access that failed in the first run, without a core dump: from the code of the only kernel that can have
-// failed, its grid and its parameters. An access counts only if threads make it whatever the memory contains.
+// Finds the access that failed in the first run, without a core dump: from the code of the only kernel that may have
+// failed, its grid and its parameters. An access counts only if threads perform it whatever the memory contains.
 #pragma once
 
 #include <cstdint>
@@ -14,35 +14,36 @@
 
 namespace cudadiag::diagnose {
 
-// A word of 8 bytes among the parameters of a launch.
+// An 8-byte word among the parameters of a launch.
 struct ParameterWord {
   std::uint32_t offset = 0;  // among all parameters
   std::uint64_t value = 0;
   analyse::Whereabouts where{};
-  bool out_of_reach = false;                 // memory of another device, to which the kernel's had no access
-  std::optional<std::uint32_t> parameter{};  // its number, from 1
-  std::uint32_t byte = 0;                    // of the word in it
+  bool out_of_reach = false;                 // points to memory that the kernel's device could not access
+  std::optional<std::uint32_t> parameter{};  // the parameter's number, from 1
+  std::uint32_t byte = 0;                    // offset of the word in the parameter
 };
 
 struct FailedLaunch {
   std::uint32_t error = 0;
   std::vector<ParameterWord> words;
-  const analyse::AllocationMap& map;  // when it was launched
-  bool all_known = false;             // every allocation of its process is
+  const analyse::AllocationMap& map;  // at the time of the launch
+  bool all_known = false;             // the map has every allocation of the process
 };
 
 struct AccessByCode {
   Access access;
-  const ParameterWord* word = nullptr;  // of the launch
+  const ParameterWord* word = nullptr;  // one of the launch's words
 };
 
-// Whether the error (of the driver) is about an address: illegal, misaligned or of another memory space.
+// Whether this driver error is about an address: illegal, misaligned or in the wrong memory space.
 bool is_address_error(std::uint32_t code);
 
 // Returns the access that is certain to fail; nullopt if there is none, or if accesses through several words fail.
 std::optional<AccessByCode> access_by_code(const sass::CertainAccesses& accesses, const FailedLaunch& launch);
 
-// Completes findings whose failing address no core dump has. `failures` are those of the findings, in their order.
+// Adds the access to findings whose failing address is in no core dump. `failures` has one for each finding, in the
+// same order.
 void add_access_by_code(Diagnosis& report, const session::Session& session,
                         const std::vector<const analyse::Failure*>& failures, const ResolveSite& resolve);
 

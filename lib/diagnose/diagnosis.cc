@@ -39,7 +39,7 @@ void settle_shared_gpu(Diagnosis& report, const std::vector<const analyse::Failu
     if (!analyse::under_mps(failure.process->record)) continue;
     finding.grade = analyse::Grade::proven;
     finding.because =
-        "in a rerun this operation's kernel raised the exception, so no other process under MPS caused it";
+        "in a rerun, this operation's kernel raised the exception, so no other process under MPS caused the failure";
   }
 }
 
@@ -102,9 +102,9 @@ Diagnosis diagnose(const Known& known) {
   add_access(report, testimony, failures, resolve_site);
   // Without a dump, the code of the kernel may show which of its accesses must have failed.
   add_access_by_code(report, session, failures, resolve_site);
-  // The kernel's source names its parameters.
+  // The kernel's source gives the names of its parameters.
   name_parameters(report, failures);
-  // Under MPS the exception's kernel shows which process failed.
+  // Under MPS, the kernel that raised the exception shows which process failed.
   settle_shared_gpu(report, failures);
   // Versions of the software, and devices.
   add_environment(report, session);
@@ -118,7 +118,7 @@ Diagnosis diagnose(const Known& known) {
   add_ranks(report, known);
   // Without a finding: the work that was unfinished when the program was killed.
   add_unfinished(report, session, analysis, symbolizer);
-  // PyTorch refuses CUDA in a forked process before any call is made: name the line that forked.
+  // PyTorch refuses to use CUDA in a forked process, before any CUDA call: note the line that forked.
   note_forks(report, session, analysis, symbolizer);
   // Traces bad values among the arguments back to their origin.
   add_origins(report, session, symbolizer);
@@ -137,7 +137,7 @@ Diagnosis diagnose(const Known& known) {
   add_non_finite(report, session, symbolizer);
   // A line for each run of the command, with its outcome.
   add_passes(report, session, analysis, testimony);
-  // Leaves out the text of sources that were written since the run.
+  // Omits the text of source files that have changed since the run.
   note_changed_sources(report);
   return report;
 }

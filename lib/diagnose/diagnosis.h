@@ -1,4 +1,4 @@
-// The finding model: everything that any output prints, resolved and put into words once. `diagnose` (known.h) makes
+// The finding model: everything that any output prints, resolved and put into words once. `diagnose` (known.h) builds
 // it; `write_text` and `write_json` only write it and decide nothing. The members follow the contract
 // "cudadiag.report/1" (report.schema.json); optional members are null or empty there, never absent.
 #pragma once
@@ -30,21 +30,21 @@ namespace cudadiag::diagnose {
 
 // How another line relates to the finding.
 enum class Role {
-  forward,   // made the autograd node of a backward kernel
+  forward,   // created the autograd node of a backward kernel
   backward,  // called backward()
   started,   // started the thread that issued the operation
   eager,     // failed in a rerun without torch.compile
-  source,    // source of a compiled kernel, by the names in the generated code
+  source,    // source of a compiled kernel, according to the names in the generated code
   caller,    // Python line that called the native one
-  capture,   // captured the graph or its node; for a broken capture, began it
+  capture,   // captured the graph or its node; for a broken capture, began the capture
   update,    // changed the parameters of the graph's node
   replay,    // launched the graph
   allocated,
   freed,
-  swallowed,  // made the call that had failed on the same thread before
+  swallowed,  // made the call that failed earlier on the same thread
   fork,       // forked this process
   used,       // used a value that is not finite
-  infinite,   // made the infinite element that became NaN
+  infinite,   // produced the infinite element that became NaN
 };
 
 struct Related {
@@ -54,7 +54,7 @@ struct Related {
 };
 
 struct NodeNumber {
-  std::uint32_t index = 0, of = 0;  // from 1
+  std::uint32_t index = 0, of = 0;  // node `index` of `of` nodes, counted from 1
   std::uint32_t nodes = 1;          // how many nodes of the line are possible; `index` is the first of them
 };
 
@@ -66,11 +66,11 @@ struct Launch {
   std::uint64_t stream = 0;
   std::optional<std::uint32_t> device;
   std::optional<std::uint64_t> process_ordinal, stream_ordinal, site_ordinal;
-  bool shares_line =
-      false;  // other call sites are on the same line, so site_ordinal does not count all calls of the line
+  // Other call sites are on the same line, so site_ordinal does not count all calls of the line.
+  bool shares_line = false;
   std::uint32_t thread = 0;
   bool by_hooks = false;                 // seen by hooks, not by CUPTI
-  std::optional<NodeNumber> graph_node;  // `operation` and `kernel` describe this node, the rest the graph's launch
+  std::optional<NodeNumber> graph_node;  // `operation` and `kernel` describe this node, all else the graph's launch
   std::optional<std::uint32_t> replay;  // for graphs and their nodes: the number of this launch of the executable graph
   std::optional<std::uint64_t> kernel_ordinal;  // number among the kernels of the process, if all are known
 
@@ -91,7 +91,7 @@ struct Device {
   std::uint64_t offset = 0;                        // in `function`, for code without lines
   std::vector<Location> inlined;                   // functions of CUDA's headers inlined into the line, innermost first
   std::vector<Location> callers;                   // calls through which the line was inlined, innermost first
-  std::optional<std::array<std::uint32_t, 3>> block, thread;  // first one that failed; unknown once it has exited
+  std::optional<std::array<std::uint32_t, 3>> block, thread;  // the first that failed; nullopt if it has exited
   std::optional<std::uint64_t> threads, blocks;               // how many failed
   bool asserted = false;
   bool of_first_run = false;   // the core dump is the first run's own
@@ -114,25 +114,25 @@ struct Memory {
 };
 
 // The access that failed, from the GPU core dump of a rerun. Its relation to memory comes from the recorded launch of
-// the same kernel. Addresses differ between the two runs, so distances are counted from the parameter.
-// Without a dump, the kernel's code can show which access must have failed.
+// the same kernel. Addresses differ between the two runs, so distances are measured from the parameter. Without a dump,
+// the kernel's code can show which access must have failed.
 struct Access {
   bool by_code = false;  // inferred from the code; the distance is that of the farthest thread
   sass::AccessKind kind = sass::AccessKind::load;
   sass::Space space = sass::Space::global;
   std::uint32_t bytes = 0;                    // 0 if unknown
   std::optional<std::uint64_t> address{};     // of the first failing thread, in the dump's process
-  std::optional<std::uint32_t> parameter{};   // number of the parameter that the address was computed from; from 1
+  std::optional<std::uint32_t> parameter{};   // number (from 1) of the parameter that the address was computed from
   std::uint32_t parameter_byte = 0;           // position of the pointer in the parameter
   std::string parameter_name{};               // empty if unknown
   std::optional<PointedMemory> allocation{};  // the memory that the parameter pointed to
   Relation relation = Relation::unknown;
-  std::optional<std::uint64_t> distance{};  // past the end, before the beginning, or past a multiple of its size
+  std::optional<std::uint64_t> distance{};  // past the end, before the beginning, or past a multiple of the access size
   std::optional<std::uint64_t> farthest{};  // the largest distance among threads with that relation
-  std::optional<std::array<std::uint32_t, 3>> block{}, thread{};  // the first such thread
-  std::uint64_t threads = 0;                                      // number with that relation; 0 if unknown
+  std::optional<std::array<std::uint32_t, 3>> block{}, thread{};  // the first thread with that relation
+  std::uint64_t threads = 0;                                      // how many have that relation; 0 if unknown
   std::uint64_t others = 0;  // threads of the same warps whose addresses are valid or unknown
-  bool overflow = false;     // 2^32 elements less or more would be inside
+  bool overflow = false;     // the address would be inside if moved by 2^32 elements
 };
 
 // The values at a line that the user watches.
@@ -162,7 +162,7 @@ struct MemoryHolder {
   std::uint64_t bytes = 0;
   std::size_t count = 0;
   Location location;
-  std::string owner;  // as PointedMemory::owner
+  std::string owner;  // see PointedMemory::owner
 };
 
 struct OtherProcess {
@@ -182,15 +182,15 @@ struct TensorMemory {
     std::uint64_t bytes = 0;
   };
   std::vector<Exception> exceptions;
-  std::size_t times = 1;  // how often it found no memory, including the last time
+  std::size_t times = 1;  // how many times it ran out of memory, including the last
 };
 
 // The holders of the memory when a call ran out of memory.
 struct MemoryUse {
-  bool of_host = false;                      // pinned memory was wanted
+  bool of_host = false;                      // the call requested pinned memory
   std::uint64_t asked = 0;                   // 0 if unknown
   std::optional<std::uint64_t> free, total;  // bytes of the device
-  std::uint64_t held = 0, peak = 0;          // bytes of this process, at that moment and at most
+  std::uint64_t held = 0, peak = 0;          // bytes of this process: at that moment, and at its peak
   bool whole = true;                         // the records of all its allocations are present
   std::vector<MemoryHolder> holders;         // by line, largest first
   std::vector<OtherProcess> others;          // on the same device, after this process had ended
@@ -200,7 +200,7 @@ struct MemoryUse {
 // A tensor's role in the operator; `variable` if no operator is known.
 enum class TensorRole { argument, result, variable };
 
-// The memory of an access, as Python reported it in a rerun: a tensor of PyTorch or an array of another library.
+// The memory of an access, as Python reported it in a rerun: a PyTorch tensor, or an array of another library.
 struct RaceTensor {
   std::string name;   // the user's variable; empty if the line names none
   bool view = false;  // it is a view of that variable
@@ -223,9 +223,8 @@ struct ResolvedAccess {
   bool exact = false;      // if false, a kernel was given `begin`, and the end of its access is unknown
   std::string op, schema;  // "aten::add_.Tensor"; empty if unknown
   std::optional<RaceTensor> tensor;
-  bool judged_by_schema =
-      false;                     // `mode` comes from the schema; if false, from the call (copies) or the code (kernels)
-  std::uint32_t graph_node = 0;  // from 1; 0 if none
+  bool judged_by_schema = false;  // `mode` comes from the schema, not from the call (copies) or the code (kernels)
+  std::uint32_t graph_node = 0;   // from 1; 0 if none
   Location location;
   symbolize::SourceStack stack;
 };
@@ -233,13 +232,13 @@ struct ResolvedAccess {
 // The range of the bytes that both accesses use.
 struct RaceOverlap {
   std::uint64_t begin = 0, end = 0;  // in the first run
-  std::uint64_t bytes = 0;           // bytes in common; fewer than the range if it has gaps
+  std::uint64_t bytes = 0;           // bytes in common; fewer than the range has, if it has gaps
 };
 
 // Two operations on streams that nothing orders. The finding's own line issued the later one.
 struct ResolvedRace {
   std::vector<ResolvedAccess> accesses;  // both accesses, in the order of issue
-  std::string missing;                   // the missing edge between them, in words
+  std::string missing;                   // the order that is missing between them, in words
   std::string rerun;      // note that a rerun did not show the race; empty if one did, or if there was no rerun
   bool possible = false;  // not certain; the finding's `because` gives the reason
   std::uint64_t times = 1;
@@ -257,20 +256,20 @@ struct Cause {
   std::vector<std::size_t> proof;  // indices in Finding::arguments
 };
 
-// A kernel that PyTorch's autograd launched. Its lines are in `related`, if they are known: the line that made the node
-// ("forward") and the line that called backward() ("backward").
+// A kernel that PyTorch's autograd launched. Its lines are in `related`, if they are known: the line that created the
+// node ("forward") and the line that called backward() ("backward").
 struct Backward {
   std::string node;     // "GatherBackward0"; empty if the kernel adds up gradients, or if unknown
   std::string because;  // why the forward line is unknown
   bool leads = false;   // the forward line is the true line: no user code ran in the backward pass
 };
 
-// The start of a thread that runs no line of the user's. The finding's location is then the line that started the
+// The start of a thread that runs none of the user's lines. The finding's location is then the line that started the
 // thread (also in `related`, as "started"), and not a line of `stack`.
 struct ThreadStart {
   Location issued;                            // the library's line that issued the operation
-  bool pool = false;                          // the line gave the work to a pool of threads
-  std::vector<symbolize::PythonFrame> stack;  // the stack at which the thread was started; innermost first
+  bool pool = false;                          // the line gave the work to a thread pool
+  std::vector<symbolize::PythonFrame> stack;  // the stack that started the thread, innermost first
 };
 
 // All candidates with the same true line: `launch` is the likeliest of `launches`.
@@ -279,7 +278,7 @@ struct CandidateLine {
   Launch launch;
   std::string because;
   std::size_t launches = 1;
-  std::vector<std::string> kernels{};  // mangled names, if the nodes of the line run several kernels; else empty
+  std::vector<std::string> kernels{};  // mangled names if the line's nodes run several kernels, else empty
 };
 
 // A command to paste, quoted for a shell.
@@ -302,10 +301,10 @@ struct Finding {
   std::string why_no_line;                     // why the location has no line
   bool lacks_line_information = false;         // it has no line because its module was built without line information
   std::string module_unknown;  // why the module of a location without a line is unknown: "is no longer there"
-  std::string
-      source_newer_than;  // the event that the file is newer than: "the program had started" (written before the
-  // failure), or "libstep.so had been built"; else empty
-  std::vector<std::string> changed_sources;  // source files written since the run; their text is left out
+  // The event after which the file was written: "the program had started" (but before the failure), or "libstep.so had
+  // been built". Empty if the file is not newer than the code that ran.
+  std::string source_newer_than;
+  std::vector<std::string> changed_sources;  // source files written since the run; their text is not shown
   std::optional<Location> caller;            // Python line that called a native one (also in `related`)
   std::optional<Backward> backward;          // set for a kernel of a backward pass
   std::optional<ThreadStart> thread_start;   // set if a library issued the operation on its own thread
@@ -318,7 +317,7 @@ struct Finding {
   std::optional<double> standstill;  // for a hang: seconds without progress
   // For a hang that was found while the program ran: its index in Manifest::stalls.
   std::optional<std::size_t> stall;
-  std::optional<double> ended_after;    // seconds after which the operation ended without help
+  std::optional<double> ended_after;    // seconds after which the operation ended on its own
   std::optional<session::Work> issues;  // for a hang: the kind of work, if the call's name is unknown
   std::optional<WaitsFor> waits_for;    // for a hang: set if the operation waits for something else
   std::string wait;                     // the wait in words: "until the word at 0x7f40 equals 1; …"
@@ -328,13 +327,13 @@ struct Finding {
   symbolize::SourceStack stack;
   std::optional<Device> device;
   std::string device_unknown;     // why `device` is empty
-  std::string foreign_exception;  // in a rerun's core dump, but in code that the program had not loaded
+  std::string foreign_exception;  // an exception in a rerun's core dump, in code that the program had not loaded
   std::optional<Access> access;
   std::optional<Memory> memory;
   std::vector<std::string> witnesses;          // findings of other tools, one sentence each
   std::vector<WitnessCommand> witness_wanted;  // commands for the tools that were not run
-  // Likeliest first, including `location` and `launch`; empty if there is only one. `unlisted` counts those beyond the
-  // maximum that is listed. If there are several calls of one line, `launch` has no ordinals.
+  // The possible lines, likeliest first, including `location` and `launch`; empty if there is only one. `unlisted`
+  // counts those beyond the listed maximum. If one line has several possible calls, `launch` has no ordinals.
   std::vector<CandidateLine> candidates;
   std::size_t unlisted = 0;
   std::vector<Argument> arguments;
@@ -354,26 +353,27 @@ struct Finding {
   std::string host;
 };
 
-// One rank of a job at the collective at which they diverge.
+// One rank of a job, at the collective at which the ranks diverge.
 struct RankLine {
   std::uint32_t pid = 0;
   std::optional<int> rank;
-  std::uint64_t issued = 0;  // collectives issued in the whole run
+  std::uint64_t issued = 0;  // how many collectives it issued in the whole run
   bool has_come = false;     // whether it has reached this collective
-  // The line of its call. If it has not reached the call: its line on the host, or else of its latest operation.
+  // The line of its call. If it has not reached the call: where it is on the host or, if that is unknown, the line of
+  // its latest operation.
   Location location;
   bool on_host = false;
   std::string kernel;  // launched at `location`
   std::array<std::uint32_t, 3> grid{};
   std::optional<double> seconds;     // from that call to the end of the process
-  std::optional<std::string> ended;  // "status 1"; nullopt unless it ended before the others, empty if unknown how
+  std::optional<std::string> ended;  // "status 1", or "" if unknown; nullopt unless it ended before the others
 };
 
 struct RanksPart {
   std::uint64_t number = 0;  // number of the collective, from 1
   RanksDifference difference = RanksDifference::none;
   std::vector<RankLine> ranks;
-  std::uint64_t first = 1;  // first collective that was compared: older ones are no longer recorded
+  std::uint64_t first = 1;  // the first collective that was compared; records of older ones are gone
   // One rank launched more kernels than the others before an earlier collective, and may have skipped that collective.
   struct Uneven {
     std::uint64_t number = 0;
@@ -412,11 +412,11 @@ struct GroupsPart {
   std::uint64_t hash = 0;
   std::int32_t size = 0;     // 0 if unknown
   std::string function;      // "all_reduce", "send"
-  std::uint64_t number = 0;  // of the call among the calls of `function` in the group, or among messages to this peer
+  std::uint64_t number = 0;  // the call's number among the group's calls of `function`, or among messages to this peer
   std::vector<GroupRank> ranks;
   std::vector<std::int32_t> unseen;  // ranks of the group without a recording
   std::vector<GroupWait> circle;
-  std::vector<std::string> dumps{};  // files of PyTorch's Flight Recorder that say so; empty: NCCL said so
+  std::vector<std::string> dumps{};  // the Flight Recorder files that show this; empty if NCCL's records do
 };
 
 struct ProcessLine {
@@ -433,9 +433,9 @@ struct PassLine {
   std::string outcome;  // in words, for people
   double seconds = 0;
   std::uint64_t operations = 0, dropped = 0;
-  bool isolated = false;  // ran where it could not change anything
+  bool isolated = false;  // ran isolated, where it could not change anything
   std::vector<session::KeptFrom> kept_from{};
-  bool ended_at_that = false;                       // it did not fail, perhaps because it was kept from a change
+  bool ended_at_that = false;                       // it did not fail, perhaps because a change was prevented
   std::optional<session::CutShort> cut_short{};     // nullopt if it was not ended early
   std::optional<analyse::Rerun::Outcome> judged{};  // for a rerun that was not ended early
   DumpState dump = DumpState::none;
@@ -448,12 +448,12 @@ struct Diagnosis {
   std::vector<ProcessLine> processes;
   std::vector<PassLine> passes;
   std::optional<RanksPart> ranks;    // for a job that hung in a collective, or failed
-  std::optional<GroupsPart> groups;  // the same by NCCL's communicators, if known; `ranks` is then empty
+  std::optional<GroupsPart> groups;  // the same according to NCCL's communicators, if known; then `ranks` is nullopt
   // Versions, each empty if unknown. `gpus` has one entry per device.
   std::string driver, cuda, cupti, python, torch, triton, cudnn, nccl;
   std::vector<std::string> gpus;
   std::vector<std::string> command;  // of the target
-  std::string session;               // folder of the session, for the next commands
+  std::string session;               // folder of the session, for the commands that a report suggests
   bool input_read = false;           // the target read its standard input: a rerun needs the same input again
   bool may_come_back = false;        // reruns did not fail, and none shows that waiting prevented the failure
   std::string started;               // ISO 8601, UTC
@@ -461,7 +461,7 @@ struct Diagnosis {
   std::string working_directory;     // of the target; paths inside it are shown relative to it
 };
 
-// Keeps only the wanted findings. Those of the first finding's process come first.
+// Keeps only the findings for which `wanted` returns true. Those of the first finding's process come first.
 void keep_findings(Diagnosis& report, const std::function<bool(const Finding&)>& wanted);
 
 }  // namespace cudadiag::diagnose

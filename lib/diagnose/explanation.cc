@@ -186,7 +186,7 @@ class Gathering {
       if (name.starts_with(kVariables)) symptoms.environment[name.substr(kVariables.size())] = value;
     }
     if (const auto origin = session::fork_origin(session_, process)) symptoms.forked_from = origin->parent->pid;
-    // Without a fork record: a child that executed another program has a different command line.
+    // If no fork was recorded, compare command lines: a child that executed another program has a different one.
     for (const session::Process& other : session_.processes) {
       if (other.pid == process.parent_pid && other.argv == process.argv) symptoms.forked_from = other.pid;
     }
@@ -201,7 +201,7 @@ void note_blocking_launches(Diagnosis& report, const session::Session& session) 
   for (const session::Process& process : session.processes) {
     if (session::has(process.record, session::Property::late_launch_blocking)) {
       report.notes.push_back({analyse::NoteCode::launch_blocking_late,
-                              "CUDA_LAUNCH_BLOCKING was set after CUDA had started, which has no effect: set it before "
+                              "CUDA_LAUNCH_BLOCKING was set after CUDA had started, so it has no effect: set it before "
                               "the program starts; cudadiag does not need it"});
       return;
     }
@@ -244,17 +244,17 @@ void add_causes(Diagnosis& report, const session::Session& session, const analys
       const std::string module = std::filesystem::path(finding.location.module).filename().string();
       finding.fix.push_back(finding.module_unknown.empty()
                                 ? fmt::format("build {} with -g to see its lines", module)
-                                : fmt::format("{} {}: record it again with cudadiag run to see its lines", module,
-                                              finding.module_unknown));
+                                : fmt::format("{} {}: record the program again with cudadiag run to see its lines",
+                                              module, finding.module_unknown));
     }
     const session::FailedCall* noticed = failures[i]->noticed;
     if (noticed != nullptr && noticed->of_call != 0) finding.fix.push_back(kClearTheError);
     if (i == 0 && report.may_come_back && analyse::is_asynchronous(finding.kind)) {
       finding.fix.insert(finding.fix.begin(),
-                         fmt::format("rerun it until it fails again: cudadiag bisect {}", kRepeat));
+                         fmt::format("rerun the program until it fails again: cudadiag bisect {}", kRepeat));
     }
     if (!cause) continue;
-    // An access that the kernel's code and the recording imply was not seen.
+    // An access that is inferred from the kernel's code and the recording was not observed.
     if (symptoms.access && finding.access->by_code) cause->certain = false;
     finding.cause = {std::move(cause->id),   std::move(cause->text), std::move(cause->facts),
                      std::move(cause->link), cause->certain,         std::move(cause->proof)};

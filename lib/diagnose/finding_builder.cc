@@ -184,7 +184,7 @@ class FindingBuilder {
     }
   }
 
-  // Leaves out the properties in which the possible calls differ.
+  // Clears the properties in which the possible calls differ.
   void leave_open_which() {
     if (calls_of_line(finding_) <= 1) return;
     const auto on_same_stream = [&](const analyse::Candidate& candidate) {
@@ -212,7 +212,7 @@ class FindingBuilder {
     launch.shared_bytes = failure_.again->shared_bytes;
   }
 
-  // The failing node is not known, but the line that launched the graph is.
+  // The failing node is unknown, but the line that launched the graph is known.
   void lead_with_replay() {
     const analyse::Candidate& first = failure_.candidates.front();
     if (failure_.kind != analyse::Kind::async_error || first.node == nullptr) return;
@@ -236,12 +236,12 @@ class FindingBuilder {
   void relate_start(const ThreadStart& start) {
     finding_.related.push_back({Role::started, finding_.location});
     finding_.because.add(
-        fmt::format("the operation was issued at {}, on a thread that runs no line of yours; the line shown {}",
+        fmt::format("the operation was issued at {}, on a thread that runs none of your code; the line shown {}",
                     place(start.issued, session_.manifest.working_directory),
                     start.pool ? "submitted this work to the thread's pool" : "started that thread"));
   }
 
-  // The kernels of the nodes that one line made or changed.
+  // The kernels of the nodes that one line created or changed.
   std::vector<std::string> kernels_of(const analyse::Candidate& candidate) const {
     std::vector<std::string> kernels;
     if (candidate.node == nullptr || candidate.alike) return kernels;

@@ -1,4 +1,4 @@
-// Makes a finding from one failure: its lines, its operation, its arguments and its memory. diagnosis.cc later adds
+// Builds a finding from one failure: its lines, its operation, its arguments and its memory. diagnosis.cc later adds
 // facts from other runs and other findings.
 #pragma once
 

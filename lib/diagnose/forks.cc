@@ -20,9 +20,9 @@ void note_forks(Diagnosis& report, const session::Session& session, const analys
     const symbolize::Location line = resolve(symbolizer, process, *site).line.location;
     const std::string where = is_known(line) ? " in " + place(located(line), report.working_directory) : "";
     report.notes.push_back({analyse::NoteCode::cuda_after_fork,
-                            fmt::format("process {} forked{} after using CUDA, and a process forked that way cannot "
-                                        "use CUDA; if that ended the program (\"Cannot re-initialize CUDA in forked "
-                                        "subprocess\"), start workers with multiprocessing.set_start_method(\"spawn\")",
+                            fmt::format("process {} forked{} after using CUDA, so the child cannot use CUDA; if that "
+                                        "ended the program (\"Cannot re-initialize CUDA in forked subprocess\"), start "
+                                        "workers with multiprocessing.set_start_method(\"spawn\")",
                                         process.pid, where)});
     return;
   }

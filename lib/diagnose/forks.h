@@ -8,7 +8,7 @@
 namespace cudadiag::diagnose {
 
 // PyTorch refuses to use CUDA in a forked process before it makes any call. If a Python program failed and no CUDA
-// failure was recorded, this adds a note that names the line that forked.
+// failure was recorded, this adds a note with the line that forked.
 void note_forks(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
                 symbolize::Symbolizer& symbolizer);
 

@@ -1,4 +1,4 @@
-// The facts of one state of a session, from which a Diagnosis is made.
+// The facts of one state of a session, from which a Diagnosis is built.
 #pragma once
 
 #include <optional>
@@ -24,9 +24,9 @@ struct Known {
   const analyse::Analysis& analysis;
   const symbolize::DeviceTestimony& testimony;
   symbolize::Symbolizer& symbolizer;
-  std::optional<EagerAnswer> eager{};  // nullopt if there were none
+  std::optional<EagerAnswer> eager{};  // nullopt without such reruns
   std::optional<RanksPart> job{};      // where the ranks of the job diverge, if the session is part of a job
-  std::optional<GroupsPart> groups{};  // the same by NCCL's communicators
+  std::optional<GroupsPart> groups{};  // the same according to NCCL's communicators
 };
 
 Diagnosis diagnose(const Known& known);

@@ -39,7 +39,7 @@ void add_kernel(Launch& launch, const std::string& mangled) {
   launch.kernel = mangled.empty() ? "" : base::demangle(mangled);
 }
 
-// Returns nullopt after a graph, which launches kernels too, or if records are lost: any may have been a kernel.
+// Returns nullopt after a graph, which launches kernels too, or if records are lost: any lost record may be a kernel's.
 std::optional<std::uint64_t> kernel_ordinal(const session::ProcessRecord& record, const session::Operation& operation) {
   using wire::operation::Kind;
   if (operation.kernels != 0) return operation.kernels;
@@ -62,7 +62,7 @@ Work work_of_node(const session::GraphNode& node) {
       return Work::copy;
     case 2:
       return Work::memset;
-    case wire::graph_node::kConditional:  // a graph that is one of its bodies
+    case wire::graph_node::kConditional:  // it runs one of its body graphs
       return Work::graph;
     default:
       return Work::call;
@@ -97,7 +97,7 @@ Launch node_launch_of(const Process& process, const analyse::Candidate& candidat
   launch.site_ordinal.reset();
   if (!candidate.alike) return launch;
   launch.operation = work_of_node(node);
-  // If the record names the nodes that were changed, all others are as they were made.
+  // If the record names the nodes that were changed, all others are as they were created.
   const std::uint32_t flags = candidate.operation->graph_flags;
   const bool told = (flags & wire::operation::kGraphUntold) == 0;
   const bool as_made = (flags & wire::operation::kGraphAltered) == 0 || (told && candidate.changed == 0);

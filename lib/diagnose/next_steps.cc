@@ -24,8 +24,8 @@ bool is_launch(const analyse::Failure& failure) {
 }
 
 std::string refused_call(const analyse::Failure& failure) {
-  if (failure.code == 9) return "compare grid, block and shared memory with the limits of this GPU";
-  return is_launch(failure) ? "check grid, block, shared memory and stream of this launch"
+  if (failure.code == 9) return "compare the grid, block and shared memory with the limits of this GPU";
+  return is_launch(failure) ? "check the grid, block, shared memory and stream of this launch"
                             : "check the arguments of this call";
 }
 
@@ -46,9 +46,9 @@ std::vector<std::string> next_steps(const analyse::Failure& failure, const sessi
   switch (failure.kind) {
     case analyse::Kind::async_error:
       if (failure.damaged)
-        return {"record it again with cudadiag run, or let a rerun name the operation: cudadiag bisect"};
+        return {"record the program again with cudadiag run, or let a rerun find the operation: cudadiag bisect"};
       if (failure.records_lost && !failure.process->record.log)
-        return {"run it again with --full-log, which keeps the record of every operation"};
+        return {"run the program again with --full-log, which keeps the record of every operation"};
       if (failure.candidates.empty()) return {};
       [[fallthrough]];
     case analyse::Kind::graph_node:
@@ -59,8 +59,8 @@ std::vector<std::string> next_steps(const analyse::Failure& failure, const sessi
       return {};
     case analyse::Kind::graph_stale_pointer:
       return {
-          "keep the memory that a graph was captured with alive and in place while it is replayed, or update the "
-          "graph when its memory changes"};
+          "keep the memory that a graph was captured with alive and in place while the graph is replayed, or update "
+          "the graph when its memory changes"};
     case analyse::Kind::out_of_memory:
       return {
           "allocate less at once, free what you no longer use, and check with nvidia-smi which other processes hold "

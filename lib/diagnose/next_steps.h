@@ -1,4 +1,4 @@
-// Advice for an error if only its kind and code are known. It says where to search, never what is wrong.
+// Advice for an error if only its kind and code are known. It says where to look, never what is wrong.
 #pragma once
 
 #include <string>
@@ -13,7 +13,8 @@ std::string check_what_it_returns(const analyse::Failure& failure);
 
 // Advice for an error that the check after another call found.
 inline constexpr const char* kClearTheError =
-    "clear the error where you handle it (cudaGetLastError): otherwise the next check mistakes it for another call's";
+    "clear the error where you handle it (cudaGetLastError): otherwise the next check mistakes it for the error of "
+    "another call";
 
 // Whether there was a rerun for a GPU core dump that the user did not interrupt.
 bool asked_for_dump(const session::Manifest& manifest);

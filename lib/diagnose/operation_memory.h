@@ -1,5 +1,5 @@
-// The memory facts of a finding: the failing operation's pointers and the memory that they point to, and the holders of
-// the memory that a call lacked.
+// The memory facts of a finding: the failing operation's pointers and the memory that they point to, and for a call
+// that ran out of memory, what held the memory.
 #pragma once
 
 #include <functional>

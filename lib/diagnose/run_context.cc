@@ -73,7 +73,7 @@ std::string dump_text(const session::Pass& device, DumpState state, const symbol
   return device.cut_short ? std::string(word(*device.cut_short)) : "no core dump";
 }
 
-// Makes the lines of all passes; each function fills in the outcome of one kind of pass.
+// Builds the lines for all passes; each function fills in the outcome of one kind of pass.
 class PassLines {
  public:
   PassLines(const session::Session& session, const analyse::Analysis& analysis,
@@ -234,7 +234,7 @@ void add_environment(Diagnosis& report, const session::Session& session) {
         if (member->empty() && found != source->end()) *member = found->second;
       }
     }
-    // Device numbers differ between processes. The process that sees most devices represents all.
+    // Device numbers differ between processes. The process that sees the most devices represents all.
     std::vector<std::string> gpus;
     for (std::string name; !(name = session::device_name(process.record, gpus.size())).empty();) {
       gpus.push_back(std::move(name));
@@ -267,8 +267,8 @@ void mark_foreign(Diagnosis& report, const std::string& why) {
 }
 
 std::string withheld_text(const Diagnosis& report) {
-  return "not shown, because the session may be somebody else's: " + report.foreign +
-         ". If you trust it, add --foreign";
+  return "not shown, because the session may be another user's: " + report.foreign +
+         ". If you trust the session, add --foreign";
 }
 
 void add_notes(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,

@@ -1,6 +1,6 @@
 // One state of a session with its analysis and diagnosis. Policy, reruns and writers all read them here, so that reruns
-// are decided by the same facts that are printed. Each state is analysed once. Symbols take time, so the diagnosis is
-// made at the first request. Not safe for use by several threads at once.
+// are decided by the same facts that are printed. Each state is analysed once. Resolving symbols takes time, so the
+// diagnosis is built at the first request. Not safe for use by several threads at once.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ class SessionState {
  public:
   // `session` must outlive this object and must not be replaced. Call advance() after a rerun has extended it.
   explicit SessionState(const session::Session& session);
-  // Uses an analysis that was made already.
+  // Uses an existing analysis.
   SessionState(const session::Session& session, analyse::Analysis analysis);
   ~SessionState();
   SessionState(const SessionState&) = delete;
@@ -36,10 +36,12 @@ class SessionState {
   // The reruns without torch.compile, as a separate session; null if there were none.
   EagerReruns* eager();
 
-  // Says that the session is part of a job, and where the ranks diverge (nullopt if nowhere). Call before diagnosis().
+  // Records that the session is part of a job, and where the ranks diverge (nullopt if nowhere). Call before
+  // diagnosis().
   void set_job(std::optional<RanksPart> ranks, std::optional<GroupsPart> groups);
 
-  // Call this when the session has a new rerun or its manifest has changed. References returned before dangle then.
+  // Call this when the session has a new rerun or its manifest has changed. References that were returned earlier then
+  // dangle.
   void advance();
 
  private:

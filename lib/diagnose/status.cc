@@ -199,10 +199,10 @@ std::string wait_text(const Process& process, const StreamWait& wait, symbolize:
       compared = "is at least";
       break;
     case MemoryOperation::wait_and:
-      compared = "has a bit of";
+      compared = "has a bit in common with";
       break;
     case MemoryOperation::wait_nor:
-      compared = "lacks a bit of";
+      compared = "has a zero bit in common with";
       break;
     default:
       break;
@@ -231,7 +231,7 @@ Status build_status(const session::Session& session, const analyse::Analysis& an
     status.processes.push_back(StatusBuilder(process, proven, symbolizer, status.working_directory).build());
     status.processes.back().outlived = session.manifest.outlived_by.contains(process.pid);
     const session::ProcessRecord& record = process.record;
-    // It is not recorded how long a frozen process has continued after its error.
+    // How long a frozen process has continued after its error is not recorded.
     if (record.clock_last == 0 || (goes_on.value_or(false) && record.state == wire::area::State::frozen)) continue;
     const double seconds = record.seconds(record.clock_last);
     if (!status.seconds || seconds > *status.seconds) status.seconds = seconds;

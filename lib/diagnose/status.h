@@ -41,7 +41,7 @@ struct OpenStream {
   std::uint32_t candidates = 0;           // operations that may block it
   std::uint32_t missing = 0;              // how many of them have no record
   std::vector<OpenOperation> operations;  // the oldest ones only
-  std::uint32_t more = 0;                 // how many follow them
+  std::uint32_t more = 0;                 // how many operations follow these
   std::vector<OpenWait> waits;
   std::vector<std::string> may_wait_for;  // streams that it waits for implicitly, as the legacy default stream does
 };
@@ -49,7 +49,7 @@ struct OpenStream {
 struct OpenCall {
   std::uint32_t tid = 0;
   std::string thread;     // its name
-  std::string call;       // "cudaStreamSynchronize", as the program made it
+  std::string call;       // "cudaStreamSynchronize", as the program called it
   std::string waits_for;  // "stream 0x55d0c8"; empty if unknown
   std::optional<double> seconds;
   Location location;

@@ -214,8 +214,8 @@ std::string duration(double seconds) {
 std::string_view meaning(Grade grade) {
   switch (grade) {
     case Grade::proven:
-      return "the failing operation was observed directly (run alone, named by the GPU, or its own call returned the "
-             "error)";
+      return "the failing operation was observed directly, because it failed while running alone, the GPU named it, or "
+             "its own call returned the error";
     case Grade::bracketed:
       return "completion markers rule out all operations except one";
     case Grade::inferred:

@@ -1,5 +1,5 @@
-// A piece of an untrusted dump. Reads are checked, and bytes beyond the end read as zero. Zero also means that an older
-// driver's row lacks the field.
+// A piece of an untrusted dump. Reads are checked, and bytes beyond the end read as zero. A field that an older
+// driver's row lacks therefore reads as zero, too.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ class Bytes {
 
   std::string_view all() const { return {data_, size_}; }
 
-  // Returns the text at `offset` up to its zero; empty if no zero is near.
+  // Returns the NUL-terminated text at `offset`; empty if there is no NUL within kLongestText bytes.
   std::string_view text(std::uint64_t offset) const {
     const Bytes rest = slice(offset, kLongestText);
     const void* zero = rest.empty() ? nullptr : std::memchr(rest.data_, 0, rest.size_);

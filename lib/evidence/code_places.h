@@ -1,4 +1,4 @@
-// The place of a thread, as a function and lines.
+// Where a thread is, as a function and lines.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@
 namespace cudadiag::evidence {
 
 // Returns the address of the instruction at which a thread is; nullopt if the dump's address does not fit its code.
-// Older drivers put a host address into the lane. Its offset must then lead to the same GPU function.
+// Older drivers store a host address in the lane. The entry of the grid plus the lane's offset must then lie in a
+// kernel.
 std::optional<std::uint64_t> standing_at(const DeviceCode& code, const Lane& lane, const Grid* grid);
 
 // Fills in function, offset and lines of each place, looked up at the paired address.

@@ -33,7 +33,7 @@ class OpenFile {
   int number_;
 };
 
-// Pages are read on use, so that a dump with all GPU memory in it costs no more than its tables.
+// Pages are read only when used, so a dump that contains all GPU memory costs no more than its tables.
 class Mapping {
  public:
   Mapping(const OpenFile& file, std::size_t size)
@@ -70,10 +70,11 @@ std::variant<std::uint64_t, Unreadable> unpack(const OpenFile& from, const OpenF
     total += static_cast<std::uint64_t>(count);
     if (total > limit) {
       return Unreadable{name + " unpacks to more than " + std::to_string(limit) + " bytes",
-                        "unpack it with gunzip and name the result"};
+                        "unpack it with gunzip and pass the unpacked file instead"};
     }
     if (!base::write_all(to.number(), {buffer.data(), static_cast<std::size_t>(count)})) {
-      return Unreadable{name + " cannot be unpacked: " + why(), "unpack it with gunzip and name the result"};
+      return Unreadable{name + " cannot be unpacked: " + why(),
+                        "unpack it with gunzip and pass the unpacked file instead"};
     }
   }
 }
@@ -98,11 +99,11 @@ std::variant<Testimony, Unreadable> read_mapped(const OpenFile& file, std::uint6
   if (!mapping.valid()) return Unreadable{name + " cannot be mapped: " + why(), ""};
   auto testimony = examine(mapping.bytes());
   if (!testimony && is_host_core(mapping.bytes())) {
-    return Unreadable{name + " is a core dump of the CPU, not of the GPU", "open it with gdb PROGRAM " + name};
+    return Unreadable{name + " is a CPU core dump, not a GPU core dump", "open it with gdb PROGRAM " + name};
   }
   if (!testimony) return foreign;
   if (testimony->damaged > 0 && testimony->devices.empty() && !testimony->failure) {
-    return Unreadable{name + " is cut short or damaged: none of its tables can be read",
+    return Unreadable{name + " is truncated or damaged: none of its tables can be read",
                       "the driver needs time and disk space to finish a dump"};
   }
   return std::move(*testimony);
@@ -115,7 +116,7 @@ std::variant<Testimony, Unreadable> read_core(const std::filesystem::path& path,
   const OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status {};
   if (!file.valid() || ::fstat(file.number(), &status) != 0) return Unreadable{name + " cannot be read: " + why(), ""};
-  if (!S_ISREG(status.st_mode)) return Unreadable{name + " is not a file", ""};
+  if (!S_ISREG(status.st_mode)) return Unreadable{name + " is not a regular file", ""};
   if (!is_compressed(file)) return read_mapped(file, static_cast<std::uint64_t>(status.st_size), name);
   const OpenFile plain(::memfd_create("gpu core dump", MFD_CLOEXEC));
   if (!plain.valid()) return Unreadable{name + " cannot be unpacked: " + why(), ""};

@@ -15,7 +15,7 @@ struct Unreadable {
   std::string hint;  // what the user can do; may be empty
 };
 
-// The largest size of an unpacked dump. It is unpacked into memory.
+// The largest size of an unpacked dump, because it is unpacked into memory.
 inline constexpr std::uint64_t kLargestUnpacked = std::uint64_t{1} << 30;
 
 std::variant<Testimony, Unreadable> read_core(const std::filesystem::path& path,

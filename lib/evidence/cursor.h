@@ -44,7 +44,7 @@ class Cursor {
     return static_cast<std::int64_t>(value);
   }
 
-  // Returns the text up to the next zero, which is skipped.
+  // Returns the text up to the next NUL, which is skipped.
   std::string_view text() {
     const std::string_view text = bytes_.text(at_);
     skip(text.size() + 1);

@@ -66,7 +66,7 @@ void DeviceCode::read_symbols(std::uint32_t image, const Section& table) {
   }
 }
 
-// There are many threads and functions, so each address is looked up among pieces that do not overlap.
+// There are many threads and functions, so addresses are looked up in pieces that do not overlap.
 template <typename Wanted, typename Before>
 std::vector<DeviceCode::Piece> DeviceCode::pieces(Wanted wanted, Before before) const {
   std::vector<std::tuple<std::uint64_t, bool, std::size_t>> edges;  // address, whether it begins there, function

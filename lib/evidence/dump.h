@@ -1,8 +1,8 @@
 // A GPU core dump as rows that refer to their parents: devices, contexts, modules, grids, and device > SM > CTA (block)
 // > warp > lane as they were on the hardware.
 //
-// A dump is an ELF file whose section types say what a section contains. A table consists of rows of sh_entsize bytes,
-// which newer drivers make longer. Its parent is row sh_info of the table in section sh_link.
+// A dump is an ELF file whose section types say what a section contains. A table consists of rows of sh_entsize bytes;
+// the rows of newer drivers are longer. Its parent is row sh_info of the table in section sh_link.
 #pragma once
 
 #include <array>
@@ -92,7 +92,7 @@ struct Warp {
   Home home;
   std::uint32_t id = 0, valid = 0, active = 0;  // the masks have a bit per lane
   bool broken = false;                          // stopped by a trap or breakpoint
-  std::uint32_t shared_bytes = 0;               // of its block, including the system's; 0 if unknown
+  std::uint32_t shared_bytes = 0;               // of its block, including the system's part; 0 if unknown
   std::optional<std::uint64_t> error_pc;
 };
 
@@ -102,7 +102,7 @@ struct Lane {
   std::uint32_t id = 0, exception = 0, call_depth = 0, system_call_depth = 0;
   Dim3 thread{};
   std::uint64_t pc = 0;      // a GPU address or, from older drivers, an address in a host copy of the code
-  std::uint64_t offset = 0;  // of the PC in the function that it is in
+  std::uint64_t offset = 0;  // of the PC in its function
 };
 
 // Returns whether a warp's mask includes the lane.
@@ -138,7 +138,7 @@ class Dump {
   std::vector<ReturnAddress> backtrace(const Lane& lane) const;  // innermost caller first, at most 64
   std::vector<std::uint32_t> registers(const Lane& lane) const;
   std::vector<std::uint32_t> uniform_registers(const Warp& warp) const;
-  // One bit per predicate, set if it is true; nullopt if they were not kept.
+  // One bit per predicate, set if it is true; nullopt if the predicates are not in the dump.
   std::optional<std::uint32_t> predicates(const Lane& lane) const;
   std::optional<std::uint32_t> uniform_predicates(const Warp& warp) const;
   Bytes parameters(const Grid& grid) const;
@@ -147,7 +147,7 @@ class Dump {
   const Sm& sm(const Cta& cta) const { return sms[cta.sm]; }
   const Cta& cta(const Warp& warp) const { return ctas[warp.cta]; }
   const Warp& warp(const Lane& lane) const { return warps[lane.warp]; }
-  const Grid* grid(const Cta& cta) const;  // null if the grid was not kept
+  const Grid* grid(const Cta& cta) const;  // null if the grid is not in the dump
   const Context* context(const Grid& grid) const;
 
   Budget& budget() { return budget_; }

@@ -7,7 +7,7 @@
 
 namespace cudadiag::evidence {
 
-// The row size that every driver version writes at least; a table with smaller rows is invalid.
+// The smallest row size that any driver version writes; a table with smaller rows is invalid.
 inline constexpr std::uint64_t smallest_row(Kind kind) {
   switch (kind) {
     case Kind::devices:

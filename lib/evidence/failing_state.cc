@@ -93,7 +93,7 @@ class Collection {
   const Function& around_;
   const Grid* grid_;
   FailingState state_;
-  std::map<Row, std::pair<std::uint64_t, bool>> stands_;  // by warp: where a thread of it is, and whether all are there
+  std::map<Row, std::pair<std::uint64_t, bool>> stands_;  // by warp: where one of its threads is; whether all are there
 };
 
 }  // namespace

@@ -24,7 +24,7 @@ struct FailingLane {
 struct FailingWarp {
   Dim3 block{};
   bool together = false;           // all its threads are at one instruction
-  std::uint32_t shared_bytes = 0;  // of the block, including the system's; 0 if unknown
+  std::uint32_t shared_bytes = 0;  // of the block, including the system's part; 0 if unknown
   std::vector<std::uint32_t> uniform_registers;
   std::optional<std::uint32_t> uniform_predicates;
   std::vector<FailingLane> lanes;

@@ -15,14 +15,14 @@ struct AccessSummary {
   std::string kind, space;                 // "load", "global"
   std::uint32_t bytes = 0;                 // 0 if unknown
   std::optional<std::uint64_t> address;    // of the first thread
-  std::optional<std::uint32_t> parameter;  // number, from 1, of the parameter that the address is made of
+  std::optional<std::uint32_t> parameter;  // number, from 1, of the parameter that the address comes from
   std::uint32_t parameter_byte = 0;        // offset of the word in it
   std::optional<std::uint64_t> value;      // of that word
 };
 
-// Writes one object with every member. null means "not known", and all members are null if the dump contains no
-// failure. `instruction`: as for describe(). `inline` is the whole chain from the innermost line on, empty if nothing
-// was inlined. `debugger` is null if it was not asked, `access` if it is unknown.
+// Writes one object with every member. null means "unknown", and all members are null if the dump contains no failure.
+// `instruction`: as for describe(). `inline` is the whole chain from the innermost line on, empty if nothing was
+// inlined. `debugger` is null if it was not asked, `access` if it is unknown.
 std::string write_json(const Testimony& testimony, const std::string& instruction = {},
                        const DebuggerWitness* debugger = nullptr, const AccessSummary* access = nullptr);
 

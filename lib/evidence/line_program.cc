@@ -62,7 +62,7 @@ bool read_header(Bytes bytes, Unit& unit) {
   return true;
 }
 
-// The place of the names of a unit's inlined functions.
+// Where the names of a unit's inlined functions are.
 struct UnitNames {
   std::uint64_t first = 0;  // in .debug_str
   std::uint64_t last = 0;   // the furthest name used, relative to first
@@ -85,7 +85,7 @@ class LineProgram {
       : unit_(unit), ordinal_(ordinal), budget_(budget) {}
 
   // Runs the program. Fills the chains of the addresses that it covers, and removes these addresses from `wanted`.
-  // Returns the furthest name.
+  // Returns the largest name offset.
   std::optional<std::uint64_t> run(Wanted& wanted, std::vector<FoundChain>& chains) {
     Cursor in(unit_.program);
     while (!in.done()) {

@@ -6,7 +6,7 @@
 //                                       sequence (0: back in the function itself)
 //   0x91  function uleb                 the name alone
 // If there are four bytes between the file table and the program, they are added to every such offset. A linked cubin
-// has one .debug_str for several units. nvlink 13.0 leaves them 0, although the units' names follow one another.
+// has one .debug_str for several units. nvlink 13.0 leaves these bytes 0, although the units' names follow one another.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@
 namespace cudadiag::evidence {
 namespace {
 
-// Per kernel. Threads spread over its loops, and more places would add nothing.
+// Per kernel. Its threads are spread over its loops, so more places would add nothing.
 constexpr std::size_t kMostPlaces = 8;
 
 struct Gathered {

@@ -11,7 +11,7 @@ namespace cudadiag::evidence {
 
 inline constexpr std::size_t kMostKernels = 1024;  // eight GPUs never run more at once
 
-// Returns at most kMostKernels kernels with blocks on the GPU, most threads first. Grids without blocks are left out,
+// Returns at most kMostKernels kernels with blocks on the GPU, most threads first. Omits grids without blocks there,
 // because they wait for room or are ending.
 std::vector<RunningKernel> running_kernels(const Dump& dump, const DeviceCode& code);
 

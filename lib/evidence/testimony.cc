@@ -1,41 +1,14 @@
 #include "evidence/testimony.h"
 
-#include <algorithm>
-#include <set>
-#include <tuple>
 #include <utility>
 
 #include "evidence/code_places.h"
 #include "evidence/exceptions.h"
+#include "evidence/failed_threads.h"
 #include "evidence/running.h"
 
 namespace cudadiag::evidence {
 namespace {
-
-// Returns the threads that failed: those with an exception, otherwise those at a trap. x varies fastest, as in CUDA's
-// numbering of threads and blocks.
-std::vector<const Lane*> failed_lanes(const Dump& dump, bool trapped) {
-  std::vector<const Lane*> failed;
-  for (const Lane& lane : dump.lanes) {
-    const Warp& warp = dump.warp(lane);
-    const bool here = trapped ? warp.broken && has_bit(warp.active, lane.id) : lane.exception != 0;
-    if (here && has_bit(warp.valid, lane.id)) failed.push_back(&lane);
-  }
-  return failed;
-}
-
-bool before(const Dump& dump, const Lane& a, const Lane& b) {
-  const auto key = [&dump](const Lane& lane) {
-    const Cta& cta = dump.cta(dump.warp(lane));
-    return std::tuple(dump.sm(cta).device, cta.grid, linear(cta.block), linear(lane.thread));
-  };
-  return key(a) < key(b);
-}
-
-const Sm* first_failed_sm(const Dump& dump) {
-  const auto failed = std::find_if(dump.sms.begin(), dump.sms.end(), [](const Sm& sm) { return sm.exception != 0; });
-  return failed == dump.sms.end() ? nullptr : &*failed;
-}
 
 class Examination {
  public:
@@ -43,8 +16,8 @@ class Examination {
 
   std::optional<DumpedFailure> failure() {
     const Sm* sm = first_failed_sm(dump_);
-    auto lanes = failed_lanes(dump_, false);
-    if (lanes.empty() && sm == nullptr) lanes = failed_lanes(dump_, true);
+    auto lanes = failed_threads(dump_, false);
+    if (lanes.empty() && sm == nullptr) lanes = failed_threads(dump_, true);
     if (!lanes.empty()) {
       of_lanes(lanes);
     } else if (sm != nullptr) {
@@ -60,8 +33,7 @@ class Examination {
 
  private:
   void of_lanes(const std::vector<const Lane*>& lanes) {
-    const Lane& first = **std::min_element(lanes.begin(), lanes.end(),
-                                           [this](const Lane* a, const Lane* b) { return before(dump_, *a, *b); });
+    const Lane& first = first_of(dump_, lanes);
     first_ = &first;
     const Warp& warp = dump_.warp(first);
     const Cta& cta = dump_.cta(warp);
@@ -71,7 +43,9 @@ class Examination {
     failure_.block = cta.block;
     failure_.thread = first.thread;
     failure_.registers = dump_.registers(first);
-    count(lanes, cta);
+    const FailedCount failed = count_in_grid(dump_, lanes, cta);
+    failure_.threads = failed.threads;
+    failure_.blocks = failed.blocks;
     const Grid* grid = dump_.grid(cta);
     failure_.grid_id = cta.grid;
     if (grid != nullptr) of_grid(*grid);
@@ -82,7 +56,7 @@ class Examination {
     }
   }
 
-  // Only this is left of a warp that has exited.
+  // The exception of its SM is all that is left of a warp that has exited.
   void of_sm(const Sm& sm) {
     of_exception(sm, sm.exception);
     if (sm.error_pc) set_pc(*sm.error_pc, PcWitness::sm);
@@ -104,19 +78,6 @@ class Examination {
     if (const Function* kernel = code_.kernel_at(grid.entry)) failure_.kernel = kernel->name;
   }
 
-  void count(const std::vector<const Lane*>& lanes, const Cta& first) {
-    std::uint64_t threads = 0;
-    std::set<Dim3> blocks;
-    for (const Lane* lane : lanes) {
-      const Cta& cta = dump_.cta(dump_.warp(*lane));
-      if (cta.grid != first.grid || dump_.sm(cta).device != dump_.sm(first).device) continue;
-      ++threads;
-      blocks.insert(cta.block);
-    }
-    failure_.threads = threads;
-    failure_.blocks = blocks.size();
-  }
-
   void find_pc(const Lane& lane) {
     const Warp& warp = dump_.warp(lane);
     const Sm& sm = dump_.sm(dump_.cta(warp));
@@ -134,8 +95,8 @@ class Examination {
     failure_.witness = witness;
   }
 
-  // Sets functions and lines of all places. A caller is looked up at its call, not after it. So is a failed assertion,
-  // from whose handler the thread would return.
+  // Sets functions and lines of all places. A caller is looked up at its call, not after it. The same holds for a
+  // failed assertion, whose handler would return to the next instruction.
   void resolve() {
     std::vector<std::pair<CodePlace*, std::uint64_t>> places;
     const bool thread = failure_.witness == PcWitness::thread;
@@ -152,8 +113,8 @@ class Examination {
     if (failure_.kernel.empty() && kernel != nullptr) failure_.kernel = kernel->name;
   }
 
-  // After a trap, or its call of the assertion's handler, a thread is at the next instruction. After any other
-  // exception it may have continued for an unknown time.
+  // After a trap, or after calling the assertion handler, a thread is at the next instruction. After any other
+  // exception, it may have continued for an unknown time.
   void keep_code() {
     if (!failure_.witness || device_->instruction_bytes == 0) return;
     const bool behind = *failure_.witness == PcWitness::thread;

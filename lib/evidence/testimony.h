@@ -21,7 +21,7 @@ struct SourceLine {
 // An instruction in device code.
 struct CodePlace {
   std::uint64_t pc = 0;
-  std::string function{};           // empty if the code around it was not kept
+  std::string function{};           // empty if the code around it is not in the dump
   std::uint64_t offset = 0;         // in the function
   std::vector<SourceLine> lines{};  // innermost first, through inlined functions to the function itself; often empty
 };
@@ -56,7 +56,7 @@ struct DumpedFailure {
   std::optional<FunctionCode> code;   // nullopt if the instruction or the code is unknown
   std::optional<FailingState> state;  // nullopt if no PC names the failing instruction
   std::optional<SourceLine> trap;     // line of the instruction before `place`, if a trap stopped the thread
-  std::optional<CodePlace> stands;    // where the thread has got to since, as debuggers show it
+  std::optional<CodePlace> stands;    // where the thread stopped after that, as debuggers show it
   std::vector<CodePlace> callers;     // of `stands`, innermost first; a place is where the caller continues
 
   std::string kernel;  // empty if neither the grid nor the PC shows it
@@ -89,7 +89,7 @@ struct Testimony {
   std::vector<std::uint32_t> failed_sms;  // SMs that report an exception
   std::optional<DumpedFailure> failure;   // nullopt if the dump was requested
   std::vector<RunningKernel> running;     // for a requested dump
-  std::uint64_t damaged = 0;              // number of parts left out because they cannot be right
+  std::uint64_t damaged = 0;              // number of parts that were ignored as invalid
 };
 
 // Returns nullopt if `file` is not a GPU core dump.

@@ -16,7 +16,7 @@ std::string text_of(const SourceLine& line) {
 }
 
 std::string name_of(const SourceLine& line) {
-  return line.function.empty() ? "a function of unknown name" : base::demangle(line.function);
+  return line.function.empty() ? "a function with an unknown name" : base::demangle(line.function);
 }
 
 std::string counted(std::uint64_t count, const char* one) {
@@ -69,8 +69,8 @@ class Description {
   void add_lines(const DumpedFailure& failure) {
     const CodePlace& place = failure.place;
     if (!failure.witness) return;
-    if (place.function.empty()) return add("Line", "not known: the code around the PC is not in the dump");
-    if (place.lines.empty()) return add("Line", "not known: the code has no line information (nvcc -lineinfo)");
+    if (place.function.empty()) return add("Line", "unknown: the code around the PC is not in the dump");
+    if (place.lines.empty()) return add("Line", "unknown: the code has no line information (nvcc -lineinfo)");
     for (const SourceLine& line : place.lines) {
       const bool own = place.lines.size() == 1;
       add(&line == &place.lines.front() ? "Line" : "inlined",
@@ -82,11 +82,11 @@ class Description {
   }
 
   void add_kernel(const DumpedFailure& failure) {
-    std::string text = failure.kernel.empty() ? "not known" : base::demangle(failure.kernel);
+    std::string text = failure.kernel.empty() ? "unknown" : base::demangle(failure.kernel);
     if (failure.grid) {
       text += fmt::format("  grid {}  block {}", text_of(*failure.grid), text_of(*failure.block_dim));
     } else {
-      text += "; its grid was not kept";
+      text += "; its grid is not in the dump";
     }
     if (failure.grid_id) text += fmt::format("  grid id {}", *failure.grid_id);
     if (failure.host_thread) text += fmt::format("  launched by host thread {}", *failure.host_thread);
@@ -95,7 +95,7 @@ class Description {
 
   void add_threads(const DumpedFailure& failure) {
     if (!failure.block || !failure.thread) {
-      return add("Failed", fmt::format("threads not known: the warp had exited (SM {})", failure.sm));
+      return add("Failed", fmt::format("unknown threads: their warp had exited (SM {})", failure.sm));
     }
     add("Failed",
         fmt::format("{} of {}; first: block {}, thread {} (SM {}, warp {}, lane {})",
@@ -104,8 +104,8 @@ class Description {
   }
 
   void add_pc(const DumpedFailure& failure) {
-    if (!failure.witness) return add("PC", "not known");
-    constexpr const char* kBy[] = {"", ", as the SM says", ", after the instruction that failed"};
+    if (!failure.witness) return add("PC", "unknown");
+    constexpr const char* kBy[] = {"", ", reported by the SM", ", after the instruction that failed"};
     const CodePlace& place = failure.place;
     add("PC",
         fmt::format("{:#x}, {}{}", place.pc, function_and_offset(place), kBy[static_cast<int>(*failure.witness)]));
@@ -144,7 +144,7 @@ class Description {
 };
 
 void describe_running(const RunningKernel& kernel, std::vector<std::string>& lines) {
-  std::string text = kernel.kernel.empty() ? "not known" : base::demangle(kernel.kernel);
+  std::string text = kernel.kernel.empty() ? "unknown" : base::demangle(kernel.kernel);
   if (kernel.grid) text += fmt::format("  grid {}  block {}", text_of(*kernel.grid), text_of(*kernel.block_dim));
   text += fmt::format("  grid id {}", kernel.grid_id);
   if (kernel.host_thread) text += fmt::format("  launched by host thread {}", *kernel.host_thread);

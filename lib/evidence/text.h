@@ -8,8 +8,8 @@
 
 namespace cudadiag::evidence {
 
-// Returns lines that may contain any characters of the dump's names. `instruction`: the failing one, disassembled, or
-// empty. `access`: what the instruction did, one line per fact.
+// Returns lines that contain names from the dump unescaped. `instruction`: the failing one, disassembled, or empty.
+// `access`: what the instruction did, one line per fact.
 std::vector<std::string> describe(const Testimony& testimony, const std::string& instruction = {},
                                   const std::vector<std::string>& access = {});
 

@@ -45,7 +45,7 @@ bool fits_in_files() { return areas_that_fit() > 0; }
 
 base::Result<Arena> Arena::create() {
   const std::size_t areas = areas_that_fit();
-  if (areas == 0) return base::Error{"the limit on the size of files leaves no room", "raise it (ulimit -f)"};
+  if (areas == 0) return base::Error{"the file size limit leaves no room", "raise it (ulimit -f)"};
   base::FileDescriptor file(::memfd_create(wire::arena::kName, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!file.valid()) return failed("create a memory file", errno);
   const std::uint64_t size = wire::arena::kHeaderSize + areas * wire::area::kAreaSize;
@@ -62,8 +62,8 @@ base::Result<Arena> Arena::create() {
   return Arena(std::move(file), header, areas, wire::area::kAreaSize);
 }
 
-// Another process may have this pid by now, and the text in the session's file may be forged. The file must be a sealed
-// memory file of this user with that inode, so that no page can disappear. Its header must fit its size.
+// Another process may have this pid by now, and the session's file may be forged. The arena must therefore be a memory
+// file of this user with the expected inode, sealed so that no page can disappear. Its header must match its size.
 base::Result<Arena> Arena::attach(const session::LivePlace& place) {
   const std::string path = "/proc/" + std::to_string(place.pid) + "/fd/" + std::to_string(place.descriptor);
   // Opening anything other than a memory file, such as a terminal or a pipe, could have side effects.
@@ -100,7 +100,7 @@ base::Result<Arena> Arena::attach(const session::LivePlace& place) {
   if (version != wire::area::kFormatVersion) {
     return base::Error{"the run is recorded in format version " + std::to_string(version) +
                            "; this cudadiag reads version " + std::to_string(wire::area::kFormatVersion),
-                       "use the cudadiag that started it"};
+                       "use the version of cudadiag that started it"};
   }
   return arena;
 }
@@ -120,7 +120,7 @@ void Arena::stamp_clock(std::size_t area) const {
   const auto now = wire::ClockReading::now();
   const std::uint64_t fields[] = {now.ticks, now.nanoseconds};
   static_assert(wire::area::kClockNanosecondsLast.offset == wire::area::kClockTicksLast.offset + 8);
-  // If the write fails, the area lacks these times, but nothing depends on them.
+  // If the write fails, the area lacks these times. No reader depends on them.
   [[maybe_unused]] const ssize_t written = ::pwrite(
       file_.get(), fields, sizeof fields, static_cast<off_t>(begin(area) + wire::area::kClockTicksLast.offset));
 }

@@ -1,5 +1,5 @@
 // The memory that the launcher holds for the processes that it records: a sparse memfd with the layout of wire/arena.h.
-// Once created, it cannot shrink, so a reader never meets a missing page.
+// Once created, it cannot shrink, so a reader never touches a missing page.
 #pragma once
 
 #include <cstddef>
@@ -34,24 +34,25 @@ class Arena {
   session::LivePlace place() const;
   int file() const { return file_.get(); }
 
-  // How many processes it can record. A place is not reused after its process has ended: others may be reading it.
+  // The number of processes that the arena can record. A place is not reused after its process has ended, because other
+  // processes may still be reading it.
   std::size_t places() const { return areas_; }
-  // The number of areas claimed so far, without the processes that found no area left.
+  // The number of areas claimed so far. It excludes the processes that found no free area.
   std::size_t claimed() const;
-  // The number of processes that found no area left.
+  // The number of processes that found no free area.
   std::size_t turned_away() const;
   // The processes that could not be recorded for other reasons.
   session::Unrecorded unrecorded() const;
   std::uint64_t begin(std::size_t area) const;
   std::uint64_t end(std::size_t area) const { return begin(area) + area_bytes_; }
 
-  // Stores the times of a process that has not stored them itself, for later readers of the area.
+  // Stores the clock times that a later reader of the area needs, if the process has not stored them itself.
   void stamp_clock(std::size_t area) const;
 
   // Waits until the count of freezes differs from `seen`, for at most `milliseconds`. Returns the current count.
   std::uint32_t events() const;
   std::uint32_t wait_for_event(std::uint32_t seen, int milliseconds) const;
-  // Wakes the thread of this process that waits.
+  // Wakes the thread of this process that is in wait_for_event().
   void wake();
 
  private:

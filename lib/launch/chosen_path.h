@@ -1,5 +1,5 @@
-// Decides whether cudadiag may run code from a file that the user did not name. Only the user, root or the owner of the
-// program that the user runs may have put the file there.
+// Decides whether cudadiag may run code from a file that the user did not choose. Only the user, root or the owner of
+// the program that the user runs may have put the file there.
 #pragma once
 
 #include <sys/types.h>
@@ -8,9 +8,10 @@
 
 namespace cudadiag::launch {
 
-// Returns true if the file and every folder above it belong to this process's effective user, to root or to `also`, and
-// no other user can write to them. It accepts a folder that others can write to if it is sticky, as /tmp is: nobody can
-// replace another user's entries there. Links are resolved first. Returns false if a part cannot be inspected.
+// Returns true if no other user can write to the file and to the folders above it. All of them must belong to this
+// process's effective user, to root or to `also`. A folder that other users can write to is accepted if it is sticky,
+// like /tmp, because no user can replace another user's entries there. Links are resolved first. Returns false if any
+// part of the path cannot be inspected.
 bool only_trusted_can_write(const std::filesystem::path& file, uid_t also);
 
 }  // namespace cudadiag::launch

@@ -33,7 +33,7 @@ class Candidates {
   void add(const fs::path& file) {
     std::error_code error;
     if (!fs::is_regular_file(file, error)) return;
-    // A toolkit can appear twice: under its version and under a link.
+    // A toolkit can appear twice: in a folder named after its version, and under a link to that folder.
     const auto same = [&](const fs::path& other) { return fs::equivalent(file, other, error); };
     if (std::none_of(found_.begin(), found_.end(), same)) found_.push_back(file);
   }
@@ -67,11 +67,11 @@ void add_python_prefix(const fs::path& prefix, std::vector<fs::path>& folders) {
   }
 }
 
-// The prefix of a Python environment that the user chose by running this program: an interpreter, or a script next to
-// an interpreter. For any other program, the user did not choose the folders around it.
+// The prefix of the Python environment of an interpreter, or of a script next to an interpreter. By running one of
+// these, the user chose the environment. For any other program, the user did not choose the folders around it.
 struct PythonPrefix {
   fs::path path;
-  uid_t owner;  // the owner of the program, whom anybody who runs it trusts
+  uid_t owner;  // the owner of the program; everyone who runs the program trusts this user
 };
 
 std::vector<PythonPrefix> python_prefixes(const std::vector<std::string>& command) {

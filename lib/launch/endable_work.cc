@@ -22,7 +22,7 @@ sigset_t all_requests() {
   return set;
 }
 
-// Ends the process. It takes no locks, because another thread may hold any of them.
+// Ends the process by this signal. Takes no lock, because the blocked thread may hold it.
 void end_by(int signal) {
   sigset_t one;
   ::sigemptyset(&one);
@@ -32,7 +32,8 @@ void end_by(int signal) {
   ::pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
 }
 
-// Calls the handler. The signal stays blocked, because a signal that arrived unblocked would never be counted here.
+// Calls the handler of the signal. Does not unblock the signal and raise it again: a second signal that arrived in
+// between would not be counted here.
 void hand_on(const signalfd_siginfo& request) {
   const int number = static_cast<int>(request.ssi_signo);
   struct sigaction now {};

@@ -1,10 +1,12 @@
-// Work that a second request to end stops, even if it is stuck in a call that no handler interrupts.
+// Work that a second request to end always stops, even if the work is stuck in a call that no signal handler
+// interrupts.
 //
 // Reading a source can block until the process is killed if the file server does not answer. A signal handler would not
 // run in the blocked thread. While an EndableWork exists, another thread therefore takes TERM, INT, QUIT and HUP. It
-// passes the first request to the handlers, as usual. A second request, a while later, has its default effect.
+// passes the first request to the usual handlers. A later second request has the default effect of its signal.
 //
-// Only one thread may use it at a time: the one that works. If no thread can be created, signals keep their actions.
+// Only one EndableWork may exist at a time, on the thread that does the work. If no thread can be created, signals keep
+// their actions.
 #pragma once
 
 #include <signal.h>

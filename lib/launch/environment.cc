@@ -31,7 +31,8 @@ std::string joined(const std::vector<fs::path>& paths) {
 }
 
 // The driver writes no core dumps while an injection library is loaded, so a library is preloaded instead. It precedes
-// the libraries that the user preloads, and passes all calls on. Only GCC's address sanitizer must be told to allow it.
+// the libraries that the user preloads, and forwards all calls. GCC's address sanitizer accepts it only with this
+// option.
 std::vector<Variable> preloading(const fs::path& recorder) {
   const std::string others = variable("LD_PRELOAD"), sanitizer = variable("ASAN_OPTIONS");
   const std::string own = (recorder.parent_path() / kPreloadFile).string();
@@ -41,7 +42,7 @@ std::vector<Variable> preloading(const fs::path& recorder) {
 
 bool is_a_recorder(const fs::path& library) { return library.filename() == kRecorderFile; }
 
-// Returns the library in CUDA_INJECTION64_PATH; empty if that is a recorder, because two would write to one session.
+// Returns the library in CUDA_INJECTION64_PATH; empty if that is a recorder. Two recorders would write to one session.
 std::string earlier_injection(const fs::path& recorder) {
   const std::string earlier = variable(names::kInjection);
   return earlier == recorder || is_a_recorder(earlier) ? "" : earlier;
@@ -126,10 +127,10 @@ std::vector<std::string> environment_without_injection(const std::vector<Variabl
 std::string dropped_injection(const fs::path& recorder, const wire::RecordOptions& options) {
   const std::string earlier = variable(names::kInjection);
   if (earlier.empty() || earlier == recorder) return {};
-  const std::string left_out = std::string(names::kInjection) + "=" + earlier + " is left out of this run";
+  const std::string left_out = std::string(names::kInjection) + "=" + earlier + " is ignored in this run";
   if (is_a_recorder(earlier)) return left_out + ", because it belongs to another copy of cudadiag";
   if (options.once)
-    return left_out + ", because the CUDA driver writes no core dump together with it; to use it, run without --once";
+    return left_out + ", because the CUDA driver writes no core dumps while it is loaded; to use it, omit --once";
   return {};
 }
 

@@ -19,14 +19,14 @@ base::Result<std::filesystem::path> find_recorder();
 std::vector<std::filesystem::path> find_cupti(const std::vector<std::string>& command);
 // One sentence for each element of $CUDADIAG_CUPTI that is not a file.
 std::vector<std::string> missing_cupti();
-// The remedy for these elements.
+// The hint for each of these sentences.
 inline constexpr const char* kCorrectCupti = "correct it, or unset it";
 
 // The elements of an environment variable that is a list of paths.
 std::vector<std::string> listed_paths(const char* variable);
 
-// The package folders of the Python environment that `command` uses, most likely first: those of $VIRTUAL_ENV, and
-// those of the prefix that contains the command if an interpreter is next to it.
+// The package folders of the Python environment that `command` uses, most likely first. They belong to $VIRTUAL_ENV, or
+// to the prefix that contains the command if an interpreter is next to it.
 std::vector<std::filesystem::path> python_packages(const std::vector<std::string>& command);
 // The files with this name below those folders, most likely first, except those that other users can write to.
 std::vector<std::filesystem::path> files_in_python_packages(const std::vector<std::string>& command,
@@ -51,11 +51,11 @@ std::vector<Variable> recording_variables(const std::filesystem::path& recorder,
 
 // This process's environment with `changes` applied, in the form that execve takes.
 std::vector<std::string> environment_with(const std::vector<Variable>& changes);
-// The same without CUDA_INJECTION64_PATH, because the driver writes no core dump while that names a library.
+// Like environment_with(), but without CUDA_INJECTION64_PATH: the driver writes no core dumps while that is set.
 std::vector<std::string> environment_without_injection(const std::vector<Variable>& changes);
 
-// A warning about an injection library that the user set and a run with these options leaves out; empty if there is
-// none. Only a run that writes a core dump leaves one out. The recorder of another copy of cudadiag is always left out.
+// A warning if a run with these options ignores the injection library that the user set; empty otherwise. A run ignores
+// that library if it writes a core dump, or if the library is the recorder of another copy of cudadiag.
 std::string dropped_injection(const std::filesystem::path& recorder, const wire::RecordOptions& options);
 
 }  // namespace cudadiag::launch

@@ -18,7 +18,7 @@ struct NvmlProcess {
 using NvmlDevice = void*;
 constexpr unsigned long long kNotAvailable = ~0ull;
 
-// NVML reports the host's process ids. In a container, these ids belong to other processes.
+// NVML reports process ids of the host. In a container, the same ids belong to different processes.
 bool counts_as_the_host() {
   std::array<char, 64> name{};
   const ssize_t size = ::readlink("/proc/self/ns/pid", name.data(), name.size() - 1);

@@ -8,7 +8,7 @@
 
 namespace cudadiag::launch {
 
-// Returns the processes with memory on the device with this PCI bus id. Empty if NVML is missing or has no answer.
+// Returns the processes that have memory on the device with this PCI bus id; empty if NVML is missing or fails.
 std::vector<session::GpuProcess> gpu_processes(const std::string& pci_bus_id);
 
 }  // namespace cudadiag::launch

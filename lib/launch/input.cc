@@ -40,7 +40,7 @@ Input::Input(int number) : number_(number) {
   }
 }
 
-// Returns true if no process holds the other end any more.
+// Returns true if no process has the other end open any more.
 bool Input::is_at_end() const {
   pollfd source{number_, POLLIN, 0};
   return ::poll(&source, 1, 0) > 0 && (source.revents & POLLHUP) != 0;
@@ -51,7 +51,8 @@ bool Input::has_something() const {
   return ::poll(&source, 1, 0) > 0;
 }
 
-// tee(2) copies the contents of the pipe without removing them. Without a writer, nothing can be added to them.
+// Copies the contents of the pipe with tee(2), which does not remove them. Does so only if the pipe has no writer left:
+// nothing can then be added.
 void Input::copy_pipe() {
   pollfd source{number_, POLLIN, 0};
   if (::poll(&source, 1, 0) <= 0 || (source.revents & POLLHUP) == 0) return;
@@ -62,7 +63,7 @@ void Input::copy_pipe() {
   const int room = ::fcntl(number_, F_GETPIPE_SZ);
   if (room > 0) ::fcntl(to.get(), F_SETPIPE_SZ, room);
   if (::fcntl(to.get(), F_GETPIPE_SZ) < room) return;
-  // For an empty pipe without a writer, tee returns 0.
+  // tee returns 0 for an empty pipe without a writer.
   if (::tee(number_, to.get(), static_cast<std::size_t>(room), SPLICE_F_NONBLOCK) >= 0) copied_ = std::move(from);
 }
 
@@ -70,8 +71,8 @@ std::string Input::obstacle() const {
   if (kind_ == Kind::terminal) return "its input is a terminal";
   if (!is_stream() || copied_.valid()) return "";
   if (gave_something()) return "its input is a pipe that cannot be read again";
-  // If input arrived and was read in the meantime, it left no trace.
-  if (had_writer_) return "its input is a pipe that somebody could write to";
+  // Input that was written and read while the target ran has left no trace.
+  if (had_writer_) return "its input is a pipe that another process could write to";
   return "";
 }
 
@@ -90,7 +91,7 @@ base::FileDescriptor Input::again() const {
     opened = base::FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (kind_ == Kind::file && opened.valid()) ::lseek(opened.get(), offset_, SEEK_SET);
   if (kind_ == Kind::pipe && copied_.valid()) {
-    // The rerun gets a copy of the copy, because it will empty its pipe.
+    // The rerun gets a copy of the copy, because reading empties a pipe.
     std::array<int, 2> copy{};
     if (::pipe2(copy.data(), O_CLOEXEC) == 0) {
       opened = base::FileDescriptor(copy[0]);

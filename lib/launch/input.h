@@ -15,13 +15,15 @@ class Input {
   // Inspects descriptor `number` before the target starts.
   explicit Input(int number = 0);
 
-  // Why a rerun cannot have the target's input; empty if it can. Call it after the target has ended.
+  // Says in a clause why a rerun cannot read the target's input again; empty if it can. Call this only after the target
+  // has ended.
   std::string obstacle() const;
-  // Whether the target read from the input, or may have read from a pipe. Call it after the target has ended.
+  // Whether the target read its input. Also true if the input is a pipe that the target may have read. Call this only
+  // after the target has ended.
   bool was_read() const;
   // Whether every rerun can read the same complete input.
   bool is_lasting() const { return kind_ == Kind::file || copied_.valid(); }
-  // Returns the input for a rerun, from its start. Not valid if /dev/null was needed and could not be opened.
+  // Returns the input for a rerun, from its start. Invalid if /dev/null was needed and could not be opened.
   base::FileDescriptor again() const;
 
  private:
@@ -30,15 +32,15 @@ class Input {
   void copy_pipe();
   bool has_something() const;
   bool is_at_end() const;
-  // Whether the target read something, as far as could be observed.
+  // Whether this class has seen signs that the target read its input.
   bool gave_something() const;
 
   int number_;
   Kind kind_ = Kind::none;
   off_t offset_ = 0;
-  bool had_something_ = false;   // for a pipe: before the target started
-  bool had_writer_ = false;      // for a pipe: before the target started
-  base::FileDescriptor copied_;  // for a pipe whose writer had closed it: all of its contents
+  bool had_something_ = false;   // whether a pipe had contents before the target started
+  bool had_writer_ = false;      // whether a pipe had a writer before the target started
+  base::FileDescriptor copied_;  // all contents of a pipe that no longer had a writer then
 };
 
 }  // namespace cudadiag::launch

@@ -1,4 +1,4 @@
-// Threads that a run can do without. A limit on processes may leave room only for the target.
+// Threads that a run can do without. A limit on the number of processes may leave room only for the target.
 #pragma once
 
 #include <system_error>

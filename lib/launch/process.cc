@@ -37,7 +37,8 @@ namespace {
 std::map<int, struct sigaction> inherited;
 std::optional<sigset_t> inherited_blocked;
 
-// Blocks all signals during its lifetime. Between fork and exec, the child would otherwise take the target's signals.
+// Blocks all signals during its lifetime. Between fork and exec, the child would otherwise handle signals that are
+// meant for the target.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -128,34 +129,35 @@ StartFailure start(const std::string& path, const std::vector<std::string>& argu
   bp::child child(command, error);
   if (error) return {error, fork_failed ? "cannot create a process (fork)" : ""};
   pid = child.id();
-  // If Boost cannot create a pipe, it reports no error and no process. kill() would treat -1 as all processes.
+  // If Boost cannot create a pipe, it reports neither an error nor a process: the pid is -1, which kill() takes for all
+  // processes.
   if (pid <= 0) {
     return {{errno == 0 ? EAGAIN : errno, std::generic_category()}, "cannot create a pipe to it (pipe, fcntl)"};
   }
-  // Target::reap takes the exit status of this child, along with those of orphans.
+  // Target::reap collects the exit status of this child, and those of orphans.
   child.detach();
   return {};
 }
 
-// Processes that a first run has left, and processes of a shell that then replaced itself with this process.
+// Processes that the first run left running, and children of a shell that replaced itself with this process (exec).
 std::vector<pid_t> descendants_until_now() {
   siginfo_t child{};
-  // Usually there are none, and /proc need not be searched.
+  // Usually there are no children, so there is no need to search /proc.
   if (::waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD) return {};
   return descendants_of(::getpid());
 }
 
-// A hint that names the command that an unknown name probably meant.
+// A hint that suggests what the user probably meant by a name that is not a command.
 std::string hint_for_missing(const std::string& name) {
   const std::size_t equals = name.find('='), space = name.find(' ');
   if (equals != std::string::npos && equals > 0 && name.find('/') > equals && space > equals) {
-    return "put the variable before cudadiag, or before the command with env: env " + name + " COMMAND";
+    return "put the variable before cudadiag, or use env: env " + name + " COMMAND";
   }
-  if (space != std::string::npos) return "it contains a space: leave out the quotes around the whole command";
+  if (space != std::string::npos) return "it contains a space: remove the quotes around the whole command";
   return "check its name, its interpreter (#! line) and PATH";
 }
 
-// The place of the recording is different for each target, so its variable marks the processes of a target.
+// Each target records to a different place, so the variable with that place marks the processes of a target.
 std::string mark_in(const std::vector<std::string>& environment) {
   for (const char* name : {wire::environment::kSession, wire::environment::kArena}) {
     const std::string prefix = std::string(name) + "=";
@@ -173,18 +175,18 @@ SpawnFailure spawn_failure(const std::string& name, int error, const std::string
     const bool refused = error == EPERM || error == EACCES || error == ENOSYS;
     return {125,
             {"cannot start " + name + ": " + ours + ": " + std::strerror(error),
-             refused ? "a container's or sandbox's filter of system calls may refuse it" : "see ulimit -a"}};
+             refused ? "the seccomp filter of a container or sandbox may forbid it" : "check the limits: ulimit -a"}};
   }
   if (error == ENOENT) {
     return {127, {(name.empty() ? "''" : name) + ": no such command", hint_for_missing(name)}};
   }
   struct stat status {};
   if (error == EACCES && ::stat(name.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
-    return {126, {name + " is a folder", "name a program, or its interpreter and a script"}};
+    return {126, {name + " is a folder", "give the path of a program, or an interpreter and a script"}};
   }
   if (error == EACCES || error == ENOEXEC || error == EISDIR || error == ELIBBAD || error == EPERM) {
     return {126,
-            {name + " cannot be executed: " + std::strerror(error), "check its permissions, or name its interpreter"}};
+            {name + " cannot be executed: " + std::strerror(error), "check its permissions, or run its interpreter"}};
   }
   return {125, {"cannot start " + name + ": " + std::strerror(error), ""}};
 }
@@ -220,7 +222,7 @@ std::variant<pid_t, SpawnFailure> start_process(const std::vector<std::string>& 
   pid_t pid = 0;
   StartFailure failure = start(found.path, command, environment, options, pid);
   if (failure.error.value() == ENOEXEC) {
-    // A script without a #! line is run by a shell, as execvp does.
+    // Runs a script without a #! line in a shell, as execvp does.
     std::vector<std::string> shell = {"sh", found.path};
     shell.insert(shell.end(), command.begin() + 1, command.end());
     failure = start("/bin/sh", shell, environment, options, pid);
@@ -285,7 +287,7 @@ bool Target::reap() {
       ended_ = true;
     }
   }
-  // Another waiter has taken the status, so there is nothing left to wait for.
+  // Another caller of waitpid() has reaped the target, so there is nothing left to wait for.
   if (pid < 0 && errno == ECHILD) ended_ = true;
   return ended_;
 }

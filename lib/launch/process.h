@@ -27,8 +27,9 @@ struct ReceivedSignal {
 // SignalRelay was created.
 bool asked_to_end();
 
-// Takes over the signals that a launcher relays, during the lifetime of this object. Only one may exist at a time. If
-// this process started with a signal ignored, it stays ignored, also for the target. Blocked ones stay blocked there.
+// Takes over the signals that a launcher relays, during the lifetime of this object. Only one may exist at a time. A
+// signal that was ignored when this process started stays ignored, here and in the target. A signal that was blocked
+// then stays blocked in the target.
 class SignalRelay {
  public:
   SignalRelay();
@@ -36,32 +37,33 @@ class SignalRelay {
   SignalRelay(const SignalRelay&) = delete;
   SignalRelay& operator=(const SignalRelay&) = delete;
 
-  // Waits until something happens (a signal, the end of a child, wake()) or the time is over.
+  // Waits until something happens (a signal, the end of a child, wake()) or the time is up.
   void wait(int milliseconds);
   // May be called from any thread.
   void wake();
-  // The signals that a process sent to this one or to its whole group, which looks the same; oldest first.
+  // The signals that other processes sent to this process or to its whole group, oldest first. The kernel does not tell
+  // the two apart.
   std::vector<ReceivedSignal> take_signals();
   bool interrupted() const { return asked_to_end(); }
 };
 
 // Makes targets start with the current action of the signal, even if this process changes it later.
 void keep_for_targets(int signal);
-// Makes targets start with the signals that this thread currently blocks.
+// Makes targets start with the same blocked signals as this thread has now.
 void keep_blocked_for_targets();
 // Makes this process ignore the signal. Targets start with the action that this process was started with.
 void ignore_signal_here(int signal);
 
 // The differences between a rerun and the first run; by default there are none.
 struct SpawnOptions {
-  // Starts it in a separate process group, without host core dumps, and ends it if this process is killed. Its own
-  // children may survive that, until somebody ends them.
+  // Starts the target in a separate process group, without host core dumps, and ends it if this process is killed. The
+  // target's own children may survive that, until another process ends them.
   bool apart = false;
   int input = -1;                // its standard input; -1 to inherit this process's
   int output = -1;               // its standard output and error; -1 to inherit this process's
-  std::string directory;         // the folder in which it starts and its path is resolved; empty for this process's
-  bool outlives = false;         // in a separate group, but not killed with this process
-  std::vector<int> inherited{};  // descriptors of this process that it inherits under the same numbers
+  std::string directory;         // the folder in which it starts and its path is resolved; empty: this process's
+  bool outlives = false;         // with `apart`: survives if this process is killed
+  std::vector<int> inherited{};  // descriptors that it inherits from this process under the same numbers
 };
 
 // Converts the status that waitpid() returns.
@@ -83,12 +85,12 @@ class Target {
 
   pid_t pid() const { return pid_; }
   void forward(int signal) const;
-  // Whether the process is the target or its descendant, and in this process group, as far as that can still be seen.
+  // Whether the process is the target or its descendant, and in this process group, as far as /proc still shows it.
   bool has_started(pid_t process) const;
-  // The target and its descendants, as far as they can still be seen. Orphans count only if they have the target's
+  // The target and its descendants, as far as /proc still shows them. Orphans count only if they have the target's
   // variables, because this process also inherits orphans of other programs.
   std::vector<pid_t> processes() const;
-  // Sends the signal to the target, its group, and processes(). Returns false if there was no such process.
+  // Sends the signal to the target, its group, and processes(). Returns false if none of them exists.
   bool signal_all(int signal) const;
 
   // Reaps ended processes: the target, and orphans that this process inherited. Returns true once the target has ended.

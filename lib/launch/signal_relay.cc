@@ -25,7 +25,7 @@ sigset_t former_blocked;
 // Writes the signal to the pipe. The number 0 only wakes the reader.
 void hand_over(const ReceivedSignal& signal) {
   const int saved = errno;
-  // A full pipe still wakes its reader. A write of this size is never partial.
+  // The result does not matter: a full pipe wakes its reader anyway, and a write of this size is never partial.
   [[maybe_unused]] const ssize_t written = ::write(wake_pipe[1], &signal, sizeof signal);
   errno = saved;
 }

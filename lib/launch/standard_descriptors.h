@@ -3,8 +3,8 @@
 
 namespace cudadiag::launch {
 
-// Occupies the closed ones, so that no other file gets their numbers and is read or written by mistake. Reading and
-// writing them still fails, and programs started from here still find them closed.
+// Occupies the closed descriptors, so that no other file gets their numbers and is read or written by mistake. Reading
+// and writing them still fails, and child processes still find them closed.
 void occupy_standard_descriptors();
 
 // Whether the descriptor was closed when this program started.

@@ -17,7 +17,7 @@ class Watcher {
   Watcher(const Watcher&) = delete;
   Watcher& operator=(const Watcher&) = delete;
 
-  // Whether a process has frozen since the last call.
+  // Whether a process has frozen its recording since the last call.
   bool take_freeze();
 
  private:

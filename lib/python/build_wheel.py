@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """build_wheel.py PREFIX VERSION MACHINE FOLDER: packs the contents of PREFIX, and the Python package next to this file,
-into a wheel. The same input gives the same bytes."""
+into a wheel in FOLDER. The same input always produces the same bytes."""
 
 import base64
 import hashlib
@@ -17,7 +17,7 @@ METADATA = """\
 Metadata-Version: 2.1
 Name: cudadiag
 Version: {version}
-Summary: Names the operation and the source line of a CUDA failure
+Summary: Finds the operation and the source line of a CUDA failure
 License: Apache-2.0
 Keywords: CUDA,GPU,debugging,PyTorch,pytest
 Classifier: Environment :: GPU :: NVIDIA CUDA

@@ -11,11 +11,11 @@ struct HookModule {
 };
 std::span<const HookModule> hook_modules();
 
-// Runs the package from memory. Its namespace needs `sources` and `given`.
+// load.py, which runs the package from memory. The caller must define `sources` and `given` in its namespace.
 const char* hook_loader();
 
-// sitecustomize.py, which starts the package together with the interpreter. The loader and the modules must be next to
-// it as text: load.txt, tensors.txt, …
+// sitecustomize.py, which starts the package together with the interpreter. The loader and the modules must lie next to
+// this file as text: load.txt, tensors.txt, …
 const char* hook_start();
 
 }  // namespace cudadiag::python

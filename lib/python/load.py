@@ -1,6 +1,6 @@
 # Runs the hook's package from memory. Its modules are not in sys.modules: the target cannot find them, and the target's
-# modules cannot replace them. Names passed in: `sources`, by module name; `given`, the contents of module `recorder`. A
-# module is identified by its name alone, whatever folder of the package contains it: names are unique.
+# modules cannot replace them. Two variables are passed in: `sources`, by module name, and `given`, the contents of the
+# module `recorder`. A module is identified by its name alone, without its folder in the package: names are unique.
 import builtins
 import sys
 
@@ -8,18 +8,18 @@ import sys
 class Package:
     def __init__(self, sources, given):
         self.sources, self.given, self.modules = sources, given, {}
-        # One object for all code: the recorder identifies the hook's frames by it.
+        # All code of the hook shares this string object, by which the recorder identifies the hook's frames.
         self.file = sys._getframe().f_code.co_filename
         self.builtins = dict(vars(builtins), __import__=self.find)
 
     def find(self, name, names=None, variables=None, wanted=(), level=0):
-        """The function behind import statements. The package uses relative imports only for its own modules."""
+        """The __import__ of the package. A relative import refers to the package's own modules."""
         if level == 0:
             return builtins.__import__(name, names, variables, wanted, level)
         last = name.rpartition(".")[2]
         if last in self.sources:
             return self.module(last)
-        for each in wanted:  # of a folder
+        for each in wanted:  # modules of a folder
             self.module(each)
         return self
 

@@ -1,4 +1,4 @@
-// One operation's use of memory: which bytes, how, and by which operation.
+// One operation's use of memory: the bytes, the mode, and the operation itself.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,8 @@
 
 namespace cudadiag::races {
 
-// A stream's number among all streams that a process ever had. The driver reuses handles; these numbers are unique.
+// A stream's number among all streams that the process has had so far. The driver reuses handles; these numbers are
+// unique.
 using StreamNumber = std::uint32_t;
 
 using sass::alters;
@@ -26,7 +27,7 @@ struct Access {
   StreamNumber stream = 0;
   Mode mode = Mode::unknown;
   What what = What::kernel;
-  bool exact = false;       // false: `begin` is the address that a kernel was given, and its reach is unknown
+  bool exact = false;       // false: `begin` is an address that a kernel received; the kernel's reach is unknown
   std::uint8_t thread = 0;  // that issued the operation
   // may_end: the kernel also received a lower address in the same memory, so this one may be an end pointer.
   // may_be_base: the kernel also received this address on another stream, so each launch may use its own part.
@@ -34,13 +35,13 @@ struct Access {
   std::uint64_t ticks = 0;
   // Who uses the memory. For a node of a graph, `node` is 1 + its index.
   std::uint32_t site = 0, function = 0, parameter = 0, node = 0;
-  std::uint32_t words = 0;   // the feed's number for the parameters of the kernel that held addresses; 0 if unknown
+  std::uint32_t words = 0;   // Feed's number for the kernel's parameter words that held addresses; 0 if unknown
   std::uint32_t hidden = 0;  // number of earlier accesses of its stream that were dropped to make room for it
 
   std::uint64_t end() const { return begin + pitch * (rows - 1) + width; }
 };
 
-// The bytes at one side of a copy, or those of a memset. If rows or bytes are 0, the reach is unknown. Overlapping rows
+// The bytes on one side of a copy, or those of a memset. If rows or bytes are 0, the reach is unknown. Overlapping rows
 // are merged into one piece.
 struct Extent {
   std::uint64_t pitch = 0, bytes = 0, width = 0;  // bytes: of all rows together; 0 if unknown
@@ -48,7 +49,8 @@ struct Extent {
 };
 Access with_place(Access access, std::uint64_t address, const Extent& extent, Mode mode);
 
-// Returns whether they share a byte. Rows are compared one by one, so different columns of one buffer do not overlap.
+// Returns whether the accesses share a byte. Rows are compared one by one, so different columns of one buffer do not
+// overlap.
 bool touches(const Access& a, const Access& b);
 
 }  // namespace cudadiag::races

@@ -1,5 +1,5 @@
-// Holds a process's records back while the code of a kernel among them is being read. When the launch is checked, the
-// kernel's use of memory is then known. Records stay in order.
+// Holds a process's records back while the code of a kernel among them is being read. The kernel's use of memory is
+// then known when its launch is checked. Records stay in order.
 //
 // At most kMost records wait, none longer than kPatience. After that they are released without the kernel's code.
 #pragma once
@@ -28,10 +28,10 @@ class Backlog : public session::RingReader {
 
   void record(const std::byte* record) override;
   void lost(std::uint64_t count, std::uint64_t until) override;
-  // Counts the records that the recorder had no room for. Call it periodically.
+  // Counts the records that the recorder had no room for. Call this periodically.
   void look_for_drops();
 
-  // Hands on the records that need not wait any longer, or all of them.
+  // Passes on the records that need not wait any longer; hand_on_all() passes on all of them.
   void hand_on();
   void hand_on_all();
   bool empty() const { return held_.empty(); }

@@ -8,7 +8,7 @@
 
 namespace cudadiag::races {
 
-// An event's position in the order in which the process issued them; 0 comes before all.
+// The position of a call in the order in which the process issued its calls; 0 comes before all.
 using Moment = std::uint64_t;
 using Component = std::uint32_t;
 
@@ -18,7 +18,8 @@ class Clock {
   void raise(Component component, Moment to);
   void join(const Clock& other);
 
-  // The stream may have waited for something that the driver does not report, so there may be an order we cannot see.
+  // The stream may have waited for something that the driver does not report. There may then be an order that we cannot
+  // see.
   bool vague() const { return vague_; }
   void blur() { vague_ = true; }
   void sharpen() { vague_ = false; }

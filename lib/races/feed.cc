@@ -22,19 +22,19 @@ using operation::Kind;
 
 constexpr std::size_t kMostThreads = 8192;
 constexpr std::size_t kMostPending = 256;
-constexpr std::size_t kMostLaunches = 1u << 14;  // distinct sets of what is known of a launch's parameter words
+constexpr std::size_t kMostLaunches = 1u << 14;  // different combinations of facts about parameter words
 constexpr std::uint64_t kPerThreadStream = 2;    // CU_STREAM_PER_THREAD of cuda.h, after CU_STREAM_LEGACY
 
 std::uint32_t context_of(const std::byte* stream) { return wire::load(stream, wire::stream::kContext); }
 
-// Returns the test of values that end a wait. It is empty for a semaphore, whose values the driver does not report.
+// Returns a test for the values that end a wait. It is empty for a semaphore, whose values the driver does not report.
 std::function<bool(std::uint64_t)> ending(operation::MemoryOperation what, std::uint64_t value) {
   using operation::MemoryOperation;
   switch (what) {
     case MemoryOperation::wait_equal:
       return [value](std::uint64_t word) { return word == value; };
     case MemoryOperation::wait_at_least:
-      // The comparison includes the wraparound of 32 bits, because the width of the word is not reported.
+      // The comparison allows for the wraparound of 32 bits, because the width of the word is not reported.
       return [value](std::uint64_t word) {
         const bool narrow = (word | value) >> 32 == 0;
         return narrow ? static_cast<std::int32_t>(static_cast<std::uint32_t>(word - value)) >= 0
@@ -84,7 +84,7 @@ void Feed::forget_all() {
   for (Known& known : known_) known.sure = false;
 }
 
-// ---- who and where
+// ---- streams
 
 void Feed::begin_life(Known& known, std::uint64_t created, const StreamTraits& traits) {
   if (known.is) order_.stream_gone(known.number);
@@ -98,8 +98,8 @@ void Feed::stream_made(const std::byte* record, std::uint32_t index, std::uint64
                        static_cast<std::uint32_t>(wire::load(record, race::kWord2))));
 }
 
-// The records about the entry's lives decide. The entry describes only its latest life, which may have begun after this
-// record.
+// An entry of the stream table has one life for each stream that it has described. The records about these lives
+// decide. The entry itself describes only its latest life, which may have begun after this record.
 bool Feed::find_stream(std::uint32_t index, std::uint64_t ticks, StreamNumber& stream) {
   if (index >= known_.size()) return false;
   Known& known = known_[index];
@@ -178,7 +178,7 @@ void Feed::record(const std::byte* record, std::string_view parameters) {
   pending.watched = 0;
 }
 
-// Unknown memory may belong to the host.
+// Returns whether the host saw the copy finish, which depends on the memory. Unknown memory may belong to the host.
 bool Feed::is_seen(const std::byte* record) const {
   using Memories = wire::allocation::Kind;
   const std::uint64_t seen = wire::load(record, race::kWord0);
@@ -282,7 +282,7 @@ std::uint32_t Feed::launch_words(const Pending& pending) {
   launch_.live.clear();
   launch_.zeros = pending.zeros;
   std::uint64_t hash = wire::mix(wire::kHashSeed, pending.zeros);
-  // One address allows no conclusion, and with too many some may be missing.
+  // One address allows no conclusion. If there are too many, some may be missing.
   const bool telling = pending.words.size() >= 2 && pending.words.size() < race::kMostWords;
   for (auto word = pending.words.begin(); telling && word != pending.words.end(); ++word) {
     const auto same = std::find_if(pending.words.begin(), word, [&](const Word& w) { return w.value == word->value; });
@@ -357,7 +357,7 @@ bool Feed::add_bytes(const Access& access, const std::vector<sass::ParameterByte
   return known;
 }
 
-// A copy in a default stream between two devices' memories begins after all earlier work of both devices has finished.
+// A copy on a default stream between two devices' memories begins after all earlier work of both devices has finished.
 // All later work begins after the copy.
 bool Feed::joins_devices(StreamNumber stream, std::uint64_t source, std::uint64_t destination) const {
   const Memory *from = memory_.at(source), *to = memory_.at(destination);

@@ -25,8 +25,8 @@ namespace cudadiag::races {
 
 class Feed : public session::RingReader {
  public:
-  // Returns how a kernel uses the memory of one parameter, given what is known of the launch. Returns nullopt if that
-  // is not known yet; ask again later.
+  // Returns how a kernel uses the memory of one parameter, given what is known about the launch. Returns nullopt if the
+  // answer is not known yet; ask again later.
   using KernelMode = std::function<std::optional<Mode>(std::uint32_t function, std::uint32_t parameter,
                                                        const sass::LaunchWords& launch)>;
 
@@ -49,7 +49,7 @@ class Feed : public session::RingReader {
   bool found_any() const { return !history_.races().empty() || !host_writes_.found().empty(); }
 
  private:
-  // Which life of an entry of the area's stream table is the current one.
+  // The current life of an entry in the area's stream table. Each life is a different stream.
   struct Known {
     std::uint64_t created = 0;
     StreamNumber number = 0;
@@ -89,7 +89,7 @@ class Feed : public session::RingReader {
   void kernel(const Issued& issued, const Pending& pending);
   // Adds the bytes that a kernel uses through one word, as far as they are known. Returns whether all are known.
   bool add_bytes(const Access& access, const std::vector<sass::ParameterBytes>& bytes);
-  // `pointer`: the address that the kernel was given.
+  // `pointer`: the address that the kernel received.
   void note_overrun(const Access& access, std::uint64_t pointer);
   void copy(const std::byte* record, StreamNumber stream, const Pending& pending);
   void place(Access access, const Part& part, StreamNumber stream);

@@ -1,4 +1,4 @@
-// The memory accesses of graphs: collected from the nodes when a graph is made, and applied when it is launched.
+// The memory accesses of graphs: collected from the nodes when a graph is created, and applied when it is launched.
 #include <algorithm>
 #include <utility>
 
@@ -45,7 +45,7 @@ void Feed::graph_made(const std::byte* record, std::uint64_t exec) {
   if (graphs_.size() >= kMostGraphs) forget_graphs();
   const auto [place, fresh] = graphs_.try_emplace(exec);
   Graph& made = place->second;
-  // The graph was changed, and its earlier state is not known any more.
+  // A changed graph whose earlier state is unknown may signal, or wait for, anything.
   if (fresh) made.order = race::kTells | race::kWaits;
   graph_parts_ -= made.parts;
   const std::uint64_t order = wire::load(record, race::kWord2), before = made.order;
@@ -68,7 +68,7 @@ void Feed::graph_edges(const std::byte* record, Graph& graph) {
   count_graph_parts(graph, 3);
 }
 
-// A node carries a kernel's parameter words, the bytes of a copy or memset, or the event of an event node.
+// A node's record carries a kernel's parameter words, the bytes of a copy or memset, or the event of an event node.
 void Feed::graph_node(const std::byte* record, Graph& graph, const Pending& pending) {
   const std::uint32_t node = wire::load(record, race::kNode);
   if (node >= graph.successors.size() || graph.accesses.size() >= kMostAccesses) return;
@@ -148,7 +148,7 @@ void Feed::graph_accesses(Graph& graph, const std::byte* record, Moment at, Stre
   if (gap_until_ == 0 && !std::exchange(graph.looked_into, true)) inside_graph(graph, at, stream);
 }
 
-// Compares the branches of one graph, once per graph, because every launch of it has the same branches.
+// Compares the branches of one graph. Once is enough, because every launch has the same branches.
 void Feed::inside_graph(const Graph& graph, Moment at, StreamNumber stream) {
   const auto forks = [](const auto& successors) { return successors.size() > 1; };
   const auto roots = std::count(graph.roots.begin(), graph.roots.end(), true);

@@ -1,4 +1,4 @@
-// The memory accesses of an executable graph's nodes, as recorded when the graph was made.
+// The memory accesses of an executable graph's nodes, as recorded when the graph was created.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Graph {
   std::size_t parts = 0;  // number of reported nodes, edges and accesses
 };
 
-// Whether neither of two nodes comes before the other.
+// Returns whether neither of two nodes comes before the other.
 bool are_parallel(const Graph& graph, std::uint32_t a, std::uint32_t b);
 
 }  // namespace cudadiag::races

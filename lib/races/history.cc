@@ -7,8 +7,8 @@
 namespace cudadiag::races {
 namespace {
 
-// The mode of an access as it counts against `other`. An allocation or a free covers all of its memory, so an access
-// near an address counts as one inside it.
+// Returns the mode with which an access counts against `other`. An allocation or a free covers all of its memory, so an
+// access near an address counts as one inside it.
 Mode somewhere_in(const Access& other, Mode mode) {
   if (other.what != What::allocation && other.what != What::free) return mode;
   return mode == Mode::near_read ? Mode::read : mode == Mode::near_write ? Mode::unknown : mode;
@@ -272,7 +272,8 @@ void History::settle(bool at_last) {
 
 namespace {
 
-// The address may be only a base for this kernel, or the end of memory that begins where the other access begins.
+// Returns whether the kernel may leave the bytes at its address alone: the address may be only a base, or an end
+// pointer that equals the beginning of the other access.
 bool may_keep_off(const Access& unknown, const Access& other) {
   if (unknown.mode != Mode::unknown) return false;
   return unknown.may_be_base || (unknown.may_end && unknown.begin == other.begin);

@@ -1,8 +1,8 @@
 // The latest accesses to every place in one process's memory, and the races between them.
 //
 // A kernel's reach from an address that it receives is unknown, so only the first byte counts. Two kernels conflict if
-// they receive the same address. A kernel conflicts with a copy, a memset or the end of an allocation that contains the
-// address. Different addresses in one allocation never conflict.
+// they receive the same address. A kernel conflicts with a copy, memset, allocation or free that covers the address.
+// Different addresses in one allocation never conflict.
 //
 // Memory is bounded. Accesses that a later one makes redundant are dropped first, then older ones, which are counted.
 #pragma once
@@ -29,9 +29,9 @@ struct Conflict {
   // Set if neither side is known to write, both may be atomic, or one may end where the other begins. Also set if there
   // may be an order that we cannot see.
   bool possible = false;
-  bool ever_waited = false;  // the second access's stream has waited for the first one's stream, for something earlier
-  bool uncertain = false;    // implies `possible`: the order is the unknown part
-  bool several = false;      // some of these pairs have other parameters
+  bool ever_waited = false;  // the second access's stream has waited for the first one's, but for something earlier
+  bool uncertain = false;    // implies `possible`: it is the order that is unknown
+  bool several = false;      // some of these pairs have different parameters
   std::uint64_t times = 1;   // number of such pairs
 };
 
@@ -42,7 +42,7 @@ class History {
 
   History(const Order& order, ModeOf mode_of, std::size_t most_accesses = 1u << 20);
 
-  // Call it in the order of issue. The clock of the access's stream must be that of its operation.
+  // Call this in the order of issue, while the clock of the access's stream is that of its operation.
   void add(Access access);
   // Compares two unordered accesses of one operation, such as nodes of a graph.
   void meet(const Access& a, const Access& b) {
@@ -52,9 +52,9 @@ class History {
   // all of the memory from `begin` to `end`.
   void each_writer(const Access& by, std::uint64_t begin, std::uint64_t end,
                    const std::function<void(const Access&)>& visit) const;
-  // Call it for new memory: earlier uses of the addresses do not concern later ones.
+  // Call this for new memory: earlier uses of the addresses do not concern later ones.
   void forget(std::uint64_t begin, std::uint64_t bytes);
-  // Call it after records were lost.
+  // Call this after records were lost.
   void forget_all();
 
   // Judges again the pairs with a kernel whose use of memory was unknown. With `at_last`, unknown uses stay unknown.
@@ -63,10 +63,10 @@ class History {
 
   // One conflict per pair of sites, in the order in which they were found.
   const std::vector<Conflict>& races() const { return races_; }
-  // The first pairs for which it is unknown whether, or where, either side writes; one per pair of parameters.
+  // The first pairs for which it is unknown whether, or where, either side writes. One entry per pair of parameters.
   const std::vector<Conflict>& unjudged_pairs() const { return unjudged_pairs_; }
   std::uint64_t unlisted() const { return unlisted_; }    // pairs for which there was no room
-  std::uint64_t forgotten() const { return forgotten_; }  // dropped for lack of room; others might have raced with them
+  std::uint64_t forgotten() const { return forgotten_; }  // dropped for lack of room; they might still have raced
   std::uint64_t unjudged() const { return unjudged_; }    // total number of such pairs
   std::size_t size() const { return accesses_; }
 
@@ -100,7 +100,7 @@ class History {
   std::size_t most_, accesses_ = 0;
   Points points_;
   Pieces pieces_;  // pieces that copies and memsets use; they do not overlap
-  // Caches where points are: lookups in the map would take half of all the time.
+  // Caches where points are: without it, lookups in the map take half of the run time.
   struct Hint {
     std::uint64_t address = 0;
     Place* place = nullptr;

@@ -19,7 +19,7 @@ void HostWrites::mediator(Moment at, StreamNumber stream) {
   mediators_.push_back(access);
   if (mediators_.size() < kMostMediators) return;
   std::erase_if(mediators_, [this](const Access& each) { return order_.done(each); });
-  // Drops the oldest one, because the same stream most likely has newer ones.
+  // Drops the oldest mediator, because the same stream most likely has newer ones.
   if (mediators_.size() >= kMostMediators) mediators_.pop_front();
 }
 

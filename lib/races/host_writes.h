@@ -1,5 +1,5 @@
-// Copies whose source the recorder watches (wire/race_record.h), and the changes of a source that only the host can
-// have made because no recorded operation can.
+// Copies whose source the recorder watches (wire/race_record.h), and the changes to a source that only the host can
+// have made: no recorded operation accounts for them.
 //
 // A change while the stream was held back is certain: everything ordered before the copy had finished. An earlier
 // change may also be the work of something ordered before the copy.
@@ -29,12 +29,13 @@ class HostWrites {
     std::uint64_t number = 0;
     Access copy;                  // covers what the copy reads, from the first to the last byte
     std::vector<Access> sources;  // a batch has several
-    // Whether recorded operations may write there and may not have finished: ordered before the copy, or unordered.
+    // Whether unfinished recorded operations may write to a source: those ordered before the copy, or those not ordered
+    // with it.
     bool written_before = false, written_beside = false;
   };
   void watch(Watched watched);
   bool any_watched() const { return !watched_.empty(); }
-  // Call it when an operation uses memory.
+  // Call this when an operation uses memory.
   void used(const Access& access);
 
   struct Change {
@@ -53,7 +54,7 @@ class HostWrites {
   const std::vector<Found>& found() const { return found_; }
   std::uint64_t unlisted() const { return unlisted_; }
 
-  // Call it after records were lost.
+  // Call this after records were lost.
   void forget() {
     watched_.clear();
     mediators_.clear();

@@ -22,9 +22,9 @@ class KnownMemory {
   // `area` must stay mapped as long as this object lives.
   explicit KnownMemory(std::span<const std::byte> area);
 
-  // Returns null if the memory is not known. The pointer is valid until memory is made or freed.
+  // Returns null if the memory is unknown. The pointer is valid until memory is added or removed.
   const Memory* at(std::uint64_t address) const;
-  // Replaces all memory that it overlaps. `context`: the index of its entry in the area.
+  // Adds memory in place of all known memory that it overlaps. `context`: the index of the context's entry in the area.
   void made(Memory memory, std::uint32_t context);
   const Memory* that_begins_at(std::uint64_t address) const;
   void freed(std::uint64_t begin) { by_address_.erase(begin); }

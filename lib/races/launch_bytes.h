@@ -1,6 +1,6 @@
 // The bytes that launches use through their parameters, from the kernels' code. Launches that differ only in their
 // addresses are evaluated once. If several kernels share a name (Triton compiles one for each kind of argument), it is
-// unknown which one was launched; bytes are then known only if all of these kernels use the same.
+// unknown which one was launched; bytes are then known only if all of these kernels use the same bytes.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace cudadiag::races {
 
-// The codes of all kernels with the name of one function; empty if some are not known. No code is null.
+// The code of each kernel with a certain function's name; empty if the code of one is unknown. No element is null.
 using Codes = std::vector<std::shared_ptr<const sass::ByteRanges>>;
 using CodeOf = std::function<Codes(std::uint32_t function)>;
 
@@ -29,7 +29,7 @@ class LaunchBytes {
   const std::vector<sass::ParameterBytes>& of(const std::byte* record, std::uint32_t function,
                                               std::string_view parameters, std::vector<std::uint32_t> addresses);
 
-  // Whether a kernel of that name writes through pointers that it reads from memory. Returns false if its code is
+  // Returns whether a kernel of that name writes through pointers that it reads from memory; false if its code is
   // unknown.
   bool may_write_elsewhere(std::uint32_t function);
 
@@ -41,7 +41,7 @@ class LaunchBytes {
     std::vector<sass::ParameterBytes> bytes;
   };
   static constexpr std::size_t kMostKnown = 1u << 14;
-  static constexpr int kMostFailures = 3;  // evaluations of a kernel that find nothing; later launches are skipped
+  static constexpr int kMostFailures = 3;  // evaluations without a result; the kernel's later launches are skipped
   static constexpr std::size_t kMostCodes = 8;
 
   CodeOf code_of_;

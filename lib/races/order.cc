@@ -82,7 +82,7 @@ Moment Order::issue(StreamNumber number) {
   return now;
 }
 
-// The stream may wait for things that others issue after its next operations.
+// Notes the first moment at which the stream may have waited for more than its clock says.
 void Order::note_blur(Stream& stream) const {
   if (stream.blurred == 0 && stream.clock.vague()) stream.blurred = now_;
 }
@@ -96,7 +96,7 @@ void Order::remember(Point& point, StreamNumber number) const {
 }
 
 void Order::join(Clock& clock, const Point& point) {
-  if (clock.at(point.component) >= point.at) return;  // and so everything that was known there
+  if (clock.at(point.component) >= point.at) return;  // so the clock already includes everything known there
   clock.join(point.clock);
   clock.raise(point.component, point.at);
   prune(clock);
@@ -158,7 +158,8 @@ bool Order::follows(const Written& later, const Written& earlier) const {
   return later.stream == earlier.stream || covers(later.point.clock, before) || done(before);
 }
 
-// Returns the value that all others follow, among those that the stream may find there and that end its wait.
+// Looks at the values that the stream may find there and that end its wait. Returns the one that all others follow;
+// null if there is none.
 const Order::Written* Order::surely_met(const Word& word, StreamNumber stream,
                                         const std::function<bool(std::uint64_t)>& meets) const {
   const auto over = [&](auto written) {
@@ -243,7 +244,8 @@ void Order::host_joins(const Clock& clock, Component component, Moment at) {
   if (clock.vague()) stranger_met();
 }
 
-// The host has seen all of it finish. Whatever it waited for was issued before now and is uncertain from here on.
+// The host has seen all work of the stream finish. Anything else that the stream waited for was issued before now, and
+// its order stays uncertain.
 void Order::finished(Stream& stream) {
   host_joins(stream.clock, stream.component, now_);
   stream.clock.sharpen();
@@ -251,7 +253,7 @@ void Order::finished(Stream& stream) {
 }
 
 void Order::stream_seen(StreamNumber number) {
-  // To wait for the legacy stream is to wait for the blocking ones too.
+  // Waiting for the legacy stream also waits for the blocking streams.
   if (streams_[number].traits.legacy) issue(number);
   finished(streams_[number]);
 }

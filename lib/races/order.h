@@ -1,6 +1,6 @@
 // The order between operations of one process: happens-before, as the calls into the driver show it. There is a vector
 // clock per stream and per event. The host has one clock, because its threads order each other by means that no call
-// shows. Whatever any thread issues comes after everything that one of them has seen finish.
+// shows. Whatever any thread issues comes after everything that any thread has seen finish.
 //
 // Calls arrive in the order of issue. Every call is one moment.
 #pragma once
@@ -21,7 +21,7 @@ namespace cudadiag::races {
 struct StreamTraits {
   std::uint64_t handle = 0;   // as the program passes it
   std::uint32_t context = 0;  // any number that distinguishes contexts
-  bool legacy = false;        // the default stream, which waits for its context's blocking streams as they wait for it
+  bool legacy = false;        // the default stream: it and its context's blocking streams wait for each other
   bool blocking = true;
 };
 
@@ -40,21 +40,22 @@ class Order {
   void event_made(std::uint64_t event);
   void event_gone(std::uint64_t event) { events_.erase(event); }
   void event_recorded(std::uint64_t event, StreamNumber stream);
-  // If no call made or recorded the event (another process did, for example), the order of the wait is unknown.
+  // If no call created or recorded the event (another process did, for example), the order of the wait is unknown.
   void event_waited(std::uint64_t event, StreamNumber stream);
-  void event_seen(std::uint64_t event);  // the host saw that it was over
+  void event_seen(std::uint64_t event);  // the host saw that the event had completed
 
   void stream_seen(StreamNumber stream);
   void context_seen(std::uint32_t context);
 
-  // A word in memory that a stream writes or waits for. The GPU and the host can write it too. `meets` tests whether a
+  // A word in memory that a stream writes or waits for. Kernels and the host can write it too. `meets` tests whether a
   // value ends the wait; if it is empty, the latest value is assumed to end it.
   void word_written(std::uint64_t address, StreamNumber stream, std::uint64_t value = 0);
   void word_waited(std::uint64_t address, StreamNumber stream, const std::function<bool(std::uint64_t)>& meets = {});
-  // The stream's latest operation overwrites words by other means. Whoever waits for words there is assumed to wait for
-  // what is written afterwards.
+  // The stream's latest operation overwrites words by other means. A stream that waits for one of these words is
+  // assumed to wait for a value written afterwards.
   void words_overwritten(std::uint64_t begin, std::uint64_t end, StreamNumber stream);
-  // A host function: the host may learn without a driver call that everything before it in the stream has finished.
+  // The stream reaches a host function. The host may learn there, without a driver call, that everything before it has
+  // finished.
   void host_told(StreamNumber stream);
   // The stream waits for something outside this process.
   void stranger_waited(StreamNumber stream);
@@ -67,9 +68,9 @@ class Order {
 
   // Returns whether the access comes before everything that is issued to the stream from now on.
   bool before(const Access& access, StreamNumber stream) const;
-  // Returns whether it comes before everything that is issued from now on.
+  // Returns whether the access comes before everything that is issued from now on.
   bool done(const Access& access) const;
-  // Returns whether there may nevertheless be an order between them.
+  // Returns whether there may nevertheless be an order between the access and what is issued to the stream from now on.
   bool uncertain(const Access& access, StreamNumber stream) const;
   // Returns whether the stream may have waited for something that the driver does not report.
   bool vague(StreamNumber stream) const { return streams_[stream].clock.vague(); }

@@ -1,4 +1,4 @@
-// Kernels that use bytes outside the memory that they were pointed into.
+// Kernels that use bytes outside the memory that their parameters point into.
 #include <algorithm>
 #include <iterator>
 
@@ -37,7 +37,7 @@ void Feed::note_overrun(const Access& access, std::uint64_t pointer) {
   const std::uint64_t end = memory->begin + memory->bytes;
   const bool inside = access.begin >= memory->begin && access.end() <= end;
   const bool meets = access.begin < end && access.end() > memory->begin;
-  // If all of it lies in other memory, the address is the end of that memory.
+  // If the whole access lies in other memory, the address is an end pointer of that memory.
   if (inside || !meets || access.end() <= access.begin || is_covered(access.begin, access.end())) return;
   for (session::Overrun& known : overruns_) {
     const session::RaceAccess& its = known.access;

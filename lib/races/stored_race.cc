@@ -5,7 +5,7 @@
 namespace cudadiag::races {
 namespace {
 
-// Modes of a place near the kernel's address become unknown: how the kernel uses the address itself is not known.
+// Modes for a place near the kernel's address become unknown, because the use of the address itself is unknown.
 session::RaceMode stored_mode(Mode mode) {
   using session::RaceMode;
   constexpr RaceMode modes[] = {RaceMode::unknown, RaceMode::none,    RaceMode::read,   RaceMode::write,

@@ -1,4 +1,5 @@
-// The symbols that the driver looks for, and what ties the recorder to the process: ends of threads, fork, exit.
+// The symbols that the driver looks for, and the handlers that the recorder installs in the process: for the end of a
+// thread, for fork, and for exit.
 
 #include <cupti.h>
 #include <dlfcn.h>
@@ -38,19 +39,19 @@ namespace {
 #if defined(__x86_64__)
 constexpr std::size_t kPageSize = 4096;
 #else
-constexpr std::size_t kPageSize = 65536;  // the largest page size
+constexpr std::size_t kPageSize = 65536;  // the largest page size of this architecture
 #endif
 
-// Reads as zero in a child of fork or clone: the recorder belongs to the process that made it.
+// Reads as zero in a child of fork or clone, because the recorder belongs to the process that created it.
 struct alignas(kPageSize) Home {
   std::atomic<bool> owned;
-  std::atomic<Recorder*> recorder;  // null if there is none yet, or none of this process
+  std::atomic<Recorder*> recorder;  // null if this process has no recorder, or not yet
 };
 Home g_home;
 // These belong to the process that started the recorder. A child has copies.
 const Recorder* g_recorder;
 std::uint32_t g_pid;
-std::atomic<bool> g_started;  // in this process or in an ancestor
+std::atomic<bool> g_started;  // whether a recorder was started in this process or in an ancestor
 pthread_key_t g_thread_end;
 
 Options read_options() {
@@ -69,7 +70,7 @@ void on_thread_end(void* state) {
   t_this.inside = true;
   // In a forked child, the entry belongs to the parent.
   if (recorder != nullptr && t_this.state == state) recorder->release_thread(*static_cast<ThreadState*>(state));
-  // From here on, the thread counts as one without a ring: later destructors may still call CUDA.
+  // Later destructors may still call CUDA. The thread is then treated like one that got no ring.
   ThisThread ended{};
   ended.error_number = t_this.error_number;
   ended.asked = true;
@@ -78,7 +79,7 @@ void on_thread_end(void* state) {
 
 [[gnu::hot]] void CUPTIAPI callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);
 
-// Fresh zero pages, provided when touched: the recorder's tables are large and mostly empty.
+// The recorder lives in fresh zero pages, which use memory only once touched: its tables are large and mostly empty.
 Recorder* make_recorder() {
   const bool has_room = may_take_address_space(sizeof(Recorder) + wire::area::kAreaSize);
   if (!has_room || !may_take_data(sizeof(Recorder))) {
@@ -141,15 +142,15 @@ void begin_child() {
 }
 
 bool own_this_process() {
-  // The kernel also clears it in a child of clone() or _Fork(), but not before Linux 4.14 or in some sandboxes.
+  // This also clears g_home in a child of clone() or _Fork(), except before Linux 4.14 and in some sandboxes.
   madvise(&g_home, sizeof g_home, MADV_WIPEONFORK);
   if (pthread_atfork(before_fork, nullptr, begin_child) != 0) return false;
   g_home.owned.store(true);
   return true;
 }
 
-// All code of a launch is inlined into these two functions. By then, the processor has other code in its caches, so the
-// cost is in the lines of code.
+// All code that runs at a launch is inlined into these two functions. At a launch, the processor's caches hold other
+// code, so the cost is the number of cache lines that must be fetched.
 [[gnu::hot, gnu::noinline, gnu::flatten]] void enter_driver_call(Recorder& recorder, ThisThread& self,
                                                                  CUpti_CallbackId id, const CUpti_CallbackData& call,
                                                                  std::uintptr_t frame) {
@@ -178,7 +179,8 @@ bool own_this_process() {
   }
 }
 
-// The driver calls inside a runtime call show what it does. For most runtime calls, only their duration matters.
+// The driver calls inside a runtime call show what the runtime call does. For most runtime calls, it only matters when
+// they begin and end.
 [[gnu::hot, gnu::noinline]] void runtime_call(Recorder& recorder, ThisThread& self, CUpti_CallbackId id,
                                               const CUpti_CallbackData& call, std::uintptr_t frame) {
   if (call.callbackSite == CUPTI_API_ENTER) {
@@ -204,8 +206,8 @@ bool own_this_process() {
   }
 }
 
-// The recorder's own queries about a kernel can load its module. While the Python hook runs, the garbage collector can
-// destroy the program's objects, and with them streams and contexts.
+// Handles callbacks that come while the recorder or the Python hook runs. The recorder's own queries about a kernel can
+// load the kernel's module. While the hook runs, the garbage collector can destroy streams and contexts of the program.
 [[gnu::noinline]] void see_on_the_side(Recorder* recorder, ThisThread& self, CUpti_CallbackDomain domain,
                                        CUpti_CallbackId id, const void* data) {
   if (recorder == nullptr) {
@@ -228,7 +230,7 @@ bool own_this_process() {
 
 void CUPTIAPI callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
   ThisThread* found = &t_this;
-  asm("" : "+r"(found));  // found once: each access would be a call
+  asm("" : "+r"(found));  // looks up t_this only once: each access could be a function call
   ThisThread& self = *found;
   Recorder* recorder = g_home.recorder.load(std::memory_order_acquire);
   if (recorder == nullptr || self.inside || self.quiet) [[unlikely]]
@@ -247,8 +249,8 @@ void CUPTIAPI callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, 
   }
 }
 
-// A signal handler may have interrupted one of the program's driver calls. The driver calls host functions on its own
-// thread, named "cuda-EvtHandlr" or similar. In both cases the driver would wait for itself.
+// Whether a call to the driver could block forever. It could in a signal handler that interrupted a driver call of the
+// program, and on the driver's own thread for host functions, named "cuda-EvtHandlr" or similar.
 bool is_inside_driver() {
   if (t_this.asked) return t_this.runtime_call != nullptr || t_this.state == nullptr || is_in_call(*t_this.state);
   char name[16] = "";
@@ -323,8 +325,8 @@ void start_recorder() {
 
 }  // namespace
 
-// The library that CUDA_INJECTION64_PATH named before starts first. It may hold CUPTI, and the recorder then watches by
-// hooks. Returns what that library's function returns to the driver.
+// First starts the library that CUDA_INJECTION64_PATH named before the launcher changed it. That library may use CUPTI,
+// in which case the recorder uses hooks. Returns what the library's function returns for the driver.
 int start_earlier_injection() {
   const char* path = getenv(wire::environment::kEarlierInjection);
   if (path == nullptr || *path == '\0') return 1;
@@ -359,15 +361,15 @@ void enter_collective(const CollectiveCall& call, std::uintptr_t frame) {
 
 }  // namespace cudadiag::record
 
-// The driver calls this inside cuInit. 1 means loaded. Other
-// values make cuInit fail, and come only from the earlier library.
+// The driver calls this inside cuInit. 1 means success. Any other value makes cuInit fail, and can only come from the
+// earlier library.
 extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   const int result = cudadiag::record::start_earlier_injection();
   cudadiag::record::start_recorder();
   return result;
 }
 
-// The library loaded with the program (preload/) calls this once the process has the driver.
+// The preloaded library (preload/) calls this once the process has loaded the driver.
 extern "C" __attribute__((visibility("default"))) void cudadiag_follow_driver() {
   using namespace cudadiag::record;
   const Uncancelled uncancelled;

@@ -1,4 +1,5 @@
-// The recorder's own locks. std::mutex would bring the C++ runtime's exceptions, and with them half of its library.
+// The recorder's own locks. std::mutex can throw, which would bring the exceptions of the C++ runtime, and with them
+// half of its library.
 #pragma once
 
 #include <pthread.h>

@@ -1,4 +1,4 @@
-// Whether a word of the target's memory can be read. It may be unmapped.
+// Checks whether a word of the target's memory can be read, since the memory may be unmapped.
 #pragma once
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 namespace cudadiag::record {
 
-// The kernel reads the word before it refuses the call. Changes errno.
+// The kernel reads the word before it rejects the invalid `how` argument. Changes errno.
 inline bool is_readable(std::uintptr_t word) {
   return syscall(SYS_rt_sigprocmask, -1, word, nullptr, sizeof(std::uint64_t)) != 0 && errno != EFAULT;
 }

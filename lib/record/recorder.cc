@@ -86,7 +86,7 @@ void Recorder::start_parts() {
 void Recorder::start_rerun() {
   if (options_.window.empty()) return;
   if (!window_.read(options_.window)) {
-    interner_.note("window-not-read", "CUDADIAG_WINDOW could not be read: the rerun waited for no operation");
+    interner_.note("window-not-read", "CUDADIAG_WINDOW is not valid: the rerun waited for no operations");
   } else if (!window_.empty()) {
     operations_.exclusive_wait().start(window_.patience());
   }
@@ -95,17 +95,17 @@ void Recorder::start_rerun() {
 void Recorder::start_saving() {
   if (options_.record.save_limit == 0) return;
   if (!calls_.watch().by_hooks()) {
-    return interner_.note("launch-not-saved", "launches can be saved only if calls are watched by hooks");
+    return interner_.note("launch-not-saved", "launches were not saved: this requires hooks, but CUPTI was used");
   }
   const LaunchSaver::Rooms rooms = {area_, interner_, driver_, memory_.allocations(), layouts_};
   LaunchSaver* saver = LaunchSaver::make(rooms, options_.folder, std::uint64_t{options_.record.save_limit} << 20);
   if (saver == nullptr)
-    return interner_.note("launch-not-saved", "launches were not saved: there was no memory, or no folder");
+    return interner_.note("launch-not-saved", "launches were not saved: not enough memory, or no folder to save to");
   NodeSaver* nodes = nullptr;
   if (!window_.nodes().empty()) {
     nodes = NodeSaver::make({driver_, saver->api(), interner_, layouts_, window_.nodes()}, *saver);
     if (nodes == nullptr)
-      return interner_.note("launch-not-saved", "launches were not saved: there was no memory to keep track of graphs");
+      return interner_.note("launch-not-saved", "launches were not saved: not enough memory to keep track of graphs");
     graphs_.save_by(nodes->graphs());
   }
   operations_.save_by(*saver, nodes);
@@ -119,7 +119,7 @@ ThreadState* Recorder::acquire_thread() {
   return thread;
 }
 
-// The site is recorded like that of a call that issues nothing.
+// The site is recorded like the site of a call that issues no operation.
 void Recorder::collective(ThreadState* thread, const CollectiveCall& call, std::uintptr_t frame) {
   constexpr std::uint32_t kNoCall = 0;
   constexpr std::uint8_t kNoThread = 0xff;
@@ -177,8 +177,8 @@ void Recorder::leave_driver_call(ThreadState* thread, std::uint32_t id, const CU
     resume(*thread);
 }
 
-// Interrupted by a call in a signal handler, or by the next call after a handler that jumped out of an operation's
-// call. That operation then stays open between calls.
+// A signal handler's call has interrupted an operation's call, or the handler has jumped out of that call and this is
+// the thread's next call. In the latter case, the operation was left open between calls.
 void Recorder::interrupt(ThreadState& thread) {
   thread.interrupted = thread.open;
   thread.interrupted_turn = thread.turn;
@@ -246,7 +246,7 @@ void Recorder::enter_other(ThreadState& thread, std::uint32_t id, const CallRule
       break;
   }
   if (rule.ends_stream) {
-    // A rerun that waits for a stream queries it by its handle.
+    // The rerun may be waiting for this stream, which it queries by its handle.
     if (alone.on()) alone.pass(thread);
     operations_.mark_last(rule, data);
   }
@@ -319,7 +319,7 @@ void Recorder::finish_wait(ThreadState& thread, std::uint32_t id, const CallRule
 // ---- other callbacks: contexts and streams that end, modules that are loaded and unloaded
 
 void Recorder::resource(ThreadState* thread, std::uint32_t id, const CUpti_ResourceData& data, std::uintptr_t frame) {
-  // A program that cleans up after its failure removes nothing from the recording.
+  // When a program cleans up after a failure, the recording must not lose anything.
   if (operations_.frozen()) return;
   switch (id) {
     case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING: {

@@ -1,9 +1,10 @@
-// The recorder of one process. It owns the area and everything that writes to it, and routes each CUPTI callback to its
-// part. One object, made inside cuInit, never destroyed: threads may be inside it when the process ends.
+// The recorder of one process. It owns the area and everything that writes to it, and passes each CUPTI callback to the
+// part that handles it. The only object is created inside cuInit. It is never destroyed, because threads may be inside
+// it when the process ends.
 //
-// All methods run on the target's threads, inside its calls into CUDA. They never
-// throw, allocate on the launch path, print, or wait for anything except the recorder's
-// own short locks. A `thread` parameter may be null: a thread without a ring.
+// All methods run on the target's threads, inside the target's calls to CUDA. They never throw, allocate on the launch
+// path, print, or wait for anything except the recorder's own short locks. A `thread` parameter is null for a thread
+// without a ring.
 #pragma once
 
 #include <cupti.h>
@@ -39,29 +40,29 @@ namespace cudadiag::record {
 
 struct Options {
   wire::RecordOptions record;
-  std::string_view window;       // wire/rerun/window.h; empty if nothing is awaited
+  std::string_view window;       // wire/rerun/window.h; empty if the recorder waits for no operations
   bool hook = false;             // whether cudadiag's Python hook runs in the target
-  const char* folder = nullptr;  // of the pass
+  const char* folder = nullptr;  // folder of the pass
 };
 
 class Recorder {
  public:
-  // Returns false if it has no area to record to. Any other failure leaves a note and a disabled area.
+  // Returns false if there is no area to record to. Any other failure leaves a note and a disabled area.
   bool start(CUpti_CallbackFunc callback, const Options& options);
 
-  // Code that few launches need is cold and not inlined, here and in the parts.
+  // Code that few launches need is marked as cold and is not inlined, here and in the parts.
   [[gnu::hot]] void enter_driver_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
                                       std::uintptr_t frame);
   [[gnu::hot]] void leave_driver_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
                                       std::uintptr_t frame);
-  // Handles a call that matters only because it ends something.
+  // Handles a call that matters only because it ends a stream, or makes an event's origin unknown.
   void enter_call_on_the_side(std::uint32_t id, const CUpti_CallbackData& data) {
     const CallRule& rule = driver_call(id);
     if (operations_.frozen()) return;
     if (rule.ends_stream) operations_.mark_last(rule, data);
     if (rule.role == Role::event_forgotten) area_.note_events_unseen();
   }
-  // Selects the runtime calls that need handling even if they succeed. All others matter only if they fail.
+  // Whether a runtime call must be handled even if it succeeds. All others matter only if they fail.
   static bool is_special(std::uint32_t id) {
     return id == CUPTI_RUNTIME_TRACE_CBID_cudaDeviceReset_v3020 || WatchedCalls::asks_for_last_error(id);
   }
@@ -75,22 +76,23 @@ class Recorder {
     failed_calls_.runtime_call_returned(thread, id, data, frame);
   }
   void resource(ThreadState* thread, std::uint32_t id, const CUpti_ResourceData& data, std::uintptr_t frame);
-  // A context, stream or module ends; then its handle may be reused.
+  // Whether a context, stream or module ends, so that its handle may be reused.
   static bool ends_something(std::uint32_t id) {
     return id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING || id == CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING ||
            id == CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING;
   }
   // Also called inside the recorder's own driver calls.
   void module_loaded(const CUpti_ResourceData& data);
-  // Called inside the call that makes the node.
+  // Called inside the call that creates the node.
   void graph_node(const ThreadState* thread, std::uint32_t id, const CUpti_GraphData& data) {
     if (!operations_.frozen()) graphs_.node(thread, id, data);
   }
-  // Called once the recorder can be found: python_hook.h.
+  // Called once the Python hook can find the recorder (python_hook.h).
   void ask_python() {
     if (options_.hook && options_.record.python_stacks) hook_.ask(interner_, window_, operations_.failures());
   }
-  // One bounded search for a fault that no program call has reported. `status` is what the program passed to exit().
+  // Searches once, for a limited time, for a fault that no call of the program has reported. `status` is what the
+  // program passed to exit().
   void at_exit(ThreadState* self, int status, ExitingThread thread) {
     if (options_.record.races) races_.process_ends(thread.may_lock ? self : nullptr);
     exit_probe_.at_exit(status, thread);
@@ -108,11 +110,11 @@ class Recorder {
   // The driver has written a core dump and is about to end the process. Called on a driver thread.
   void device_failed() { failed_calls_.device_failed(threads_.latest_in_wait()); }
 
-  // PyTorch's allocator refuses a request (caching_allocator.h).
+  // PyTorch's allocator rejects a request (caching_allocator.h).
   void allocator_refused(ThreadState* thread, std::uint64_t bytes, std::uintptr_t frame) {
     failed_calls_.allocator_refused(thread, bytes, frame);
   }
-  // The program ends because the pool of CuPy or JAX refused a request (uncaught_refusal.h).
+  // The program ends because CuPy's or JAX's memory pool rejected a request (uncaught_refusal.h).
   void refusal_uncaught(ThreadState* thread, const uncaught_refusal::Refusal& refusal) {
     failed_calls_.refusal_uncaught(thread, refusal);
   }
@@ -121,7 +123,7 @@ class Recorder {
   bool start_in_child(const forks::Origin& origin);
   void refused_in_child(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
 
-  // Does the work that needs a file: a program may forbid files before its first launch.
+  // Does the work that needs a file, because a program may disable file access before its first launch.
   [[gnu::noinline]] ThreadState* acquire_thread();
   void release_thread(ThreadState& thread) {
     if (!operations_.frozen()) operations_.streams().thread_ended(thread.tid);
@@ -139,13 +141,14 @@ class Recorder {
   // Handles calls that do more than issue an operation.
   [[gnu::cold, gnu::noinline]] void enter_other(ThreadState& thread, std::uint32_t id, const CallRule& rule,
                                                 const CUpti_CallbackData& data, std::uintptr_t frame);
-  // Handles a call of a thread without a ring: its operations are lost, but effects on others' objects are followed.
+  // Handles a call of a thread without a ring. Its operations are lost, but effects on other threads' objects are
+  // followed.
   [[gnu::cold, gnu::noinline]] void enter_unrecorded(std::uint32_t id, const CallRule& rule,
                                                      const CUpti_CallbackData& data);
   [[gnu::cold, gnu::noinline]] void leave_other(ThreadState& thread, std::uint32_t id, const CallRule& rule,
                                                 const CUpti_CallbackData& data, std::uint32_t result);
   void finish_wait(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data);
-  // A call that does more than issue an operation, or that failed to.
+  // A call that does more than issue an operation, or that failed.
   struct Returned {
     std::uint32_t id, result;
   };

@@ -1,5 +1,5 @@
-// Memory for objects too large for the stack of somebody else's thread, which may be as small as 16 KB: fresh pages for
-// the duration of a scope. Not for the launch path, since it makes system calls.
+// Memory for objects that are too large for the stack of the program's thread, which may be as small as 16 KB. It is
+// fresh pages for the duration of a scope. It must not be used on the launch path, since it makes system calls.
 #pragma once
 
 #include <sys/mman.h>
@@ -10,7 +10,7 @@ namespace cudadiag::record {
 
 template <typename T>
 class Scratch {
-  static_assert(std::is_trivially_copyable_v<T>, "it begins as zeros and is dropped as it is");
+  static_assert(std::is_trivially_copyable_v<T>, "no constructor or destructor runs: the memory starts as zeros");
 
  public:
   Scratch() : memory_(mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {}
@@ -20,7 +20,7 @@ class Scratch {
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
-  // Returns false if memory is short.
+  // Returns false if there was not enough memory.
   explicit operator bool() const { return memory_ != MAP_FAILED; }
   T& operator*() const { return *static_cast<T*>(memory_); }
   T* operator->() const { return static_cast<T*>(memory_); }

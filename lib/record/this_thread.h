@@ -1,5 +1,5 @@
-// The recorder's state of the calling thread. Plain data only: a thread may run recorder code after its other
-// thread-local objects are destroyed.
+// The data that the recorder keeps for the calling thread. It must be plain data, because a thread may run recorder
+// code after its other thread-local objects are destroyed.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,24 @@ struct ThreadState;
 struct alignas(64) ThisThread {
   ThreadState* state;
   int* error_number;              // &errno; computing it is a call
-  bool asked;                     // whether `state` was acquired or refused, and the fields above are set
-  bool inside;                    // the recorder's own driver calls, or a signal handler's in a callback: not
-                                  // recorded
-  bool quiet;                     // in the Python hook's own CUDA calls: not recorded either
+  bool asked;                     // whether `state` was requested (it may still be null), and `error_number` is set
+  bool inside;                    // inside the recorder: its own driver calls, and those of a signal handler that
+                                  // interrupts it, are not recorded
+  bool quiet;                     // in the Python hook's own CUDA calls, which are not recorded either
   bool hooked;                    // in an operator whose values the Python hook read (python_hook.h)
   bool explained;                 // the driver has explained the current call (driver_log.h)
-  bool withheld;                  // the beginning call is suppressed: the program gets a success (followed_graphs.h)
+  bool withheld;                  // the call is not passed to the driver, and returns success (followed_graphs.h)
   const char* runtime_call;       // the runtime call around the current driver call; null if none
   std::uint64_t runtime_error;    // serial of the error recorded inside that runtime call; 0 if none
-  std::uint64_t entered;          // ticks at ENTER of its call on memory, if it has no ring
+  std::uint64_t entered;          // ticks at ENTER of the thread's current memory call, if the thread has no ring
   std::uint32_t looked_up;        // number of driver functions looked up (runtimes.h)
   std::int32_t newest_looked_up;  // the newest version among these
-  std::uint32_t fork_site;        // of the fork() in progress
+  std::uint32_t fork_site;        // call site of the fork() in progress
 };
 
 extern constinit thread_local ThisThread t_this;
 
-// Returns false in a child of fork or clone, where the recorder is the parent's.
+// Returns false in a child of fork or clone, where the recorder belongs to the parent.
 bool is_own_process();
 
 }  // namespace cudadiag::record

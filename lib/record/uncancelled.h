@@ -1,5 +1,5 @@
-// A cancelled thread ends in its next call that is a cancellation point (open, read, write, nanosleep). That must never
-// be a call of the recorder: the program relies on its own cancellation points.
+// A cancelled thread ends at its next cancellation point (open, read, write, nanosleep). The recorder's own calls must
+// never be cancellation points, because the program expects to be cancelled only in its own calls.
 #pragma once
 
 #include <pthread.h>

@@ -34,7 +34,7 @@ bool Watch::start_hooks(CUpti_CallbackFunc callback, const DriverApi& driver, In
   if (made.outcome != Redirection::Outcome::done) {
     interner.note("hooks-refused", made.outcome == Redirection::Outcome::no_driver
                                        ? "libcuda.so.1 could not be found by name"
-                                       : "the driver's symbol table cannot be written");
+                                       : "the driver's symbol table cannot be made writable");
     return false;
   }
   interner.property("watched_by", "hooks");

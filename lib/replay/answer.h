@@ -1,5 +1,5 @@
-// The report of a child process on the launch that it makes. The child writes a line for each step, so that its parent
-// knows how far it got if it crashes.
+// The report of a child process about the launch that it repeats. The child writes a line after each step, so that its
+// parent knows how far it got if it crashes.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@
 namespace cudadiag::replay {
 
 struct Answer {
-  std::string cannot;                            // why the launch could not be made; empty if it could
+  std::string cannot;                            // why a step failed; empty if none did
   std::string gpu;                               // PCI bus id of the GPU; empty if unknown
   bool launching = false;                        // all steps before the launch are done
-  std::optional<std::uint32_t> refused;          // error of the launch call, if it was refused
-  std::optional<std::uint32_t> result;           // result of the wait for the launch
-  std::uint64_t placed = 0, placeable = 0;       // blocks at their old addresses; all blocks
-  std::uint64_t rewritten = 0;                   // pointers in memory that were rewritten
-  bool only_reached = false;                     // memory that nothing points to was left out for lack of room
+  std::optional<std::uint32_t> refused;          // the error that the launch call returned, if any
+  std::optional<std::uint32_t> result;           // the result of waiting for the launch
+  std::uint64_t placed = 0, placeable = 0;       // number of blocks at their old addresses, and of all blocks
+  std::uint64_t rewritten = 0;                   // number of pointers in memory that were rewritten
+  bool only_reached = false;                     // memory that nothing points to was omitted for lack of room
   bool outputs = false;                          // the outputs are written
-  std::map<std::uint64_t, std::uint64_t> moved;  // new addresses, by index of the block
+  std::map<std::uint64_t, std::uint64_t> moved;  // new addresses by block index
 };
 
 Answer read_answer(std::string_view text);

@@ -86,7 +86,7 @@ bool take_gpu(Bytes bytes, SavedLaunch& launch) {
   return true;
 }
 
-// Two numbers, the second at `offset`.
+// Two numbers: the first at the start, the second at `offset`.
 template <typename First, typename Second>
 std::optional<std::pair<First, Second>> pair_at(Bytes bytes, std::size_t offset) {
   const auto first = number_at<std::uint32_t>(bytes, 0);
@@ -102,7 +102,7 @@ bool append(List& list, const std::optional<Pair>& pair) {
   return true;
 }
 
-// Returns false if the record makes no sense. Skips kinds of a later version.
+// Returns false if the record makes no sense. Skips record kinds of later versions.
 bool take(Record kind, Bytes bytes, SavedLaunch& launch) {
   switch (kind) {
     case Record::kernel:
@@ -148,13 +148,13 @@ bool take(Record kind, Bytes bytes, SavedLaunch& launch) {
 
 std::string flaw_of_block(const Block& block) {
   if (block.bytes == 0 || block.bytes > kHighestAddress || block.address > kHighestAddress - block.bytes) {
-    return "a block of memory has an impossible range";
+    return "the address range of a memory block is invalid";
   }
   if (!block.contents) return "";
   const Contents& contents = *block.contents;
   const bool fits =
       contents.bytes > 0 && contents.bytes <= block.bytes && contents.from <= block.bytes - contents.bytes;
-  if (!fits) return "the contents of a block are larger than the block";
+  if (!fits) return "the contents of a memory block do not fit into it";
   const std::string prefix = format::kMemoryPrefix;
   const std::string_view digits = std::string_view(contents.file).substr(std::min(prefix.size(), contents.file.size()));
   const bool is_plain = contents.file.starts_with(prefix) && !digits.empty() && digits.size() <= 9 &&
@@ -170,7 +170,7 @@ std::string flaw_of(const SavedLaunch& launch) {
   for (const Parameter& parameter : launch.parameters) {
     if (parameter.bytes.empty() || parameter.bytes.size() > kMostParameterBytes ||
         parameter.offset > kMostParameterBytes - parameter.bytes.size()) {
-      return "a parameter is beyond the limit for parameters of a launch";
+      return "a parameter exceeds the size limit for launch parameters";
     }
   }
   for (const Block& block : launch.blocks) {
@@ -180,12 +180,12 @@ std::string flaw_of(const SavedLaunch& launch) {
 }
 
 base::Result<SavedLaunch> read_description(Bytes bytes) {
-  const base::Error damaged = {"the description of the saved launch is damaged", "save it again"};
+  const base::Error damaged = {"the description of the saved launch is damaged", "save the launch again"};
   if (bytes.size() < format::kHeaderSize || wire::load(bytes.data(), format::kHeaderMagic) != format::kMagic) {
     return damaged;
   }
   if (wire::load(bytes.data(), format::kHeaderVersion) != format::kVersion) {
-    return base::Error{"the launch was saved by another version of cudadiag", "save it again with this one"};
+    return base::Error{"the launch was saved by a different version of cudadiag", "save it again with this version"};
   }
   SavedLaunch launch;
   bytes = bytes.subspan(format::kHeaderSize);

@@ -1,4 +1,4 @@
-// Reads the recorder's description of a launch (wire/rerun/saved_launch.h). The target can write anything there.
+// Reads the recorder's description of a launch (wire/rerun/saved_launch.h). The target may have written anything there.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace cudadiag::replay {
 // Returns an error for a launch that did not fail.
 base::Result<SavedLaunch> read_description(std::span<const std::byte> bytes);
 
-// A clause on what makes the launch impossible or unsafe to read; empty if nothing does.
+// Returns a clause that says what is invalid in the launch's description; empty if it is valid.
 std::string flaw_of(const SavedLaunch& launch);
 
 }  // namespace cudadiag::replay

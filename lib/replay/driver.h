@@ -1,4 +1,4 @@
-// The driver's functions that a replay calls, opened at run time. Only the child process that makes the launch loads
+// The driver functions that a replay calls, looked up at run time. Only the child process that repeats the launch loads
 // the driver. The comment after each function is the first CUDA release that has it.
 #pragma once
 
@@ -9,7 +9,7 @@
 namespace cudadiag::replay {
 
 struct Driver {
-  // A clause on what is missing; empty if all needed functions exist.
+  // Loads the driver. Returns a clause that says what is missing; empty if all required functions exist.
   std::string load();
 
   CUresult (*init)(unsigned) = nullptr;                                                        // 2.0
@@ -32,7 +32,7 @@ struct Driver {
   CUresult (*func_set_attribute)(CUfunction, CUfunction_attribute, int) = nullptr;             // 9.0
   CUresult (*launch_kernel)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
                             void**, void**) = nullptr;  // 4.0
-  // These may be missing: then launch attributes are left out, or all memory gets new addresses.
+  // These are optional. Without them, launch attributes are ignored, or all memory gets new addresses.
   CUresult (*launch_kernel_ex)(const CUlaunchConfig*, CUfunction, void**, void**) = nullptr;  // 11.8
   CUresult (*mem_address_reserve)(CUdeviceptr*, std::size_t, std::size_t, CUdeviceptr,
                                   unsigned long long) = nullptr;     // 10.2

@@ -14,7 +14,7 @@ namespace cudadiag::replay {
 namespace {
 
 using Json = nlohmann::json;
-using Ordered = nlohmann::ordered_json;  // for people: the most important member first
+using Ordered = nlohmann::ordered_json;  // keeps the order: the most important members come first
 
 constexpr base::Words<MemoryKind, 8> kKinds = {{
     {MemoryKind::none, "variable"},
@@ -106,7 +106,7 @@ Ordered of(const SavedFailure& failure) {
 
 // ---- reading
 
-// Thrown only inside this file, if a member is absent, of another type or out of range.
+// Thrown and caught only in this file, if a member is missing, has the wrong type or is out of range.
 struct Wrong {};
 
 const Json& member(const Json& object, const char* key) {
@@ -304,7 +304,7 @@ std::string write_launch(const SavedLaunch& launch) {
 }
 
 base::Result<SavedLaunch> parse_launch(std::string_view given) {
-  // A value takes far more memory than its text, so a hostile file is given up early.
+  // A parsed value takes far more memory than its text, so the parser gives up early on a hostile file.
   constexpr int kMostDepth = 16;
   constexpr std::size_t kMostValues = 32 * kMostBlocks;
   std::size_t values = 0;

@@ -1,5 +1,5 @@
 // Writes and reads launch.json, the description of a saved launch; its schema is lib/replay/launch.schema.json. The
-// reader trusts nothing, because a launch may come from anybody.
+// reader trusts nothing, because a launch may come from anyone.
 #pragma once
 
 #include <string>

@@ -36,7 +36,7 @@ std::optional<base::Error> store(int folder, const char* name, std::string_view 
   if (file.valid() && base::write_all(file.get(), text) && ::renameat(folder, draft.c_str(), folder, name) == 0) {
     return std::nullopt;
   }
-  return base::Error{fmt::format("{} of the saved launch could not be written: {}", name, std::strerror(errno)),
+  return base::Error{fmt::format("cannot write {} of the saved launch: {}", name, std::strerror(errno)),
                      "free some disk space"};
 }
 
@@ -48,7 +48,7 @@ std::optional<base::Error> store_texts(int folder, const SavedLaunch& launch) {
   return std::nullopt;
 }
 
-// Keeps holes in the file.
+// Holes in the file stay holes in the copy.
 bool copy_file(const base::FileDescriptor& from, int folder, const std::string& name, std::uint64_t bytes) {
   const base::FileDescriptor to(
       ::openat(folder, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
@@ -94,7 +94,7 @@ std::string LaunchFolder::why_foreign() const {
   struct stat status {};
   if (::fstat(folder_.get(), &status) != 0) return "its folder cannot be read";
   if (status.st_uid != ::geteuid()) return fmt::format("its folder belongs to another user (uid {})", status.st_uid);
-  if ((status.st_mode & S_IWOTH) != 0) return "everybody can write to its folder";
+  if ((status.st_mode & S_IWOTH) != 0) return "anyone can write to its folder";
   std::vector<std::string> names = {kLaunchFile, wire::saved_launch::kImage};
   for (const Block& block : launch_.blocks) {
     if (block.contents) names.push_back(block.contents->file);
@@ -144,7 +144,7 @@ std::optional<base::Error> complete_folder(const fs::path& path, const Surroundi
 }
 
 std::optional<base::Error> copy_folder(const LaunchFolder& from, SavedLaunch launch, const fs::path& to) {
-  const base::Error failure = {"the launch could not be written to " + to.string(), "name a new folder with --write"};
+  const base::Error failure = {"cannot write the launch to " + to.string(), "choose a new folder with --write"};
   if (::mkdir(to.c_str(), 0700) != 0) return failure;
   const base::FileDescriptor folder = open_folder(to);
   if (!folder.valid()) return failure;

@@ -1,7 +1,7 @@
-// The folder of a saved launch: launch.json, the image and the memory files. For people, it also has a README, and the
-// source of a program that makes the launch with only the driver API.
+// The folder of a saved launch: launch.json, the image and the memory files. For the user, it also contains a README
+// and the source of a program that repeats the launch with only the driver API.
 //
-// A folder may come from anybody. Its files are opened relative to it, without following links, and only if they are
+// A folder may come from anyone. Its files are opened relative to it, without following links, and only if they are
 // plain files of the size given in launch.json.
 #pragma once
 
@@ -27,9 +27,9 @@ class LaunchFolder {
 
   const std::filesystem::path& path() const { return path_; }
   const SavedLaunch& launch() const { return launch_; }
-  // A clause on why the launch may be somebody else's; empty if this user saved it on this host.
+  // Returns a clause that says why the launch may come from someone else; empty if this user saved it on this host.
   std::string why_foreign() const;
-  // Returns an invalid descriptor if it is no longer a plain file of this size.
+  // Returns an invalid descriptor if the file is no longer a plain file of this size.
   base::FileDescriptor open_file(const std::string& name, std::uint64_t bytes) const;
 
  private:
@@ -41,21 +41,21 @@ class LaunchFolder {
   SavedLaunch launch_;
 };
 
-// Facts that the launcher has and the recorder does not.
+// Facts that the launcher knows and the recorder does not.
 struct Surroundings {
   std::string demangled;                                    // name of the kernel
-  SavedFailure failure;                                     // its code comes from the recorder
+  SavedFailure failure;                                     // its code is ignored; the recorder's is used
   std::function<std::string(std::uint32_t device)> bus_of;  // PCI bus id of a GPU of the program; empty if unknown
 };
 
 // Whether the recorder left a failed launch in this folder.
 bool holds_launch(const std::filesystem::path& folder);
-// Completes a folder that the recorder left: turns its description into launch.json, and adds the texts.
+// Completes a folder that the recorder left: converts the description to launch.json, and adds the README and source.
 std::optional<base::Error> complete_folder(const std::filesystem::path& folder, const Surroundings& surroundings);
-// Copies a launch with part of its memory to a new folder.
+// Writes `launch`, which has only part of the memory of `from`, to a new folder.
 std::optional<base::Error> copy_folder(const LaunchFolder& from, SavedLaunch launch, const std::filesystem::path& to);
 
-// The mark of this machine that launch.json contains.
+// The hash of this host's name, for `made_on` in launch.json; empty if the host has no name.
 std::string host_mark();
 
 }  // namespace cudadiag::replay

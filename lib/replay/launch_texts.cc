@@ -36,7 +36,8 @@ std::string hex(const std::byte* bytes, std::size_t count) {
 
 bool is_of_host(const Block& block) { return block.kind == MemoryKind::pinned || block.kind == MemoryKind::registered; }
 
-// A table of at least one row, because C++ does not allow an empty array; `count` is the true number.
+// A table of at least one row, because C++ does not allow empty arrays. The constant called `count` holds the true
+// number of rows.
 std::string table(const char* type, const char* name, const char* count, const std::vector<std::string>& rows) {
   std::string text = fmt::format("static {} {}[] = {{\n", type, name);
   for (const std::string& row : rows) text += "    {" + row + "},\n";
@@ -88,7 +89,7 @@ std::string in_words(Missing what, std::uint64_t count) {
     case Missing::attribute:
       return fmt::format("launch attribute {}, which refers to an object of the process", count);
     case Missing::allocations:
-      return fmt::format("{} allocations that the recorder did not keep", count);
+      return fmt::format("{} allocations that the recorder had no room to record", count);
     case Missing::parameters:
       return "the parameters, because the driver did not report their sizes (CUDA 12.4 and later do)";
     case Missing::globals:
@@ -100,7 +101,7 @@ std::string in_words(Missing what, std::uint64_t count) {
 }
 
 std::string line_of(const SourcePlace& place) {
-  return place.line == 0 ? "not known" : fmt::format("{}:{}", base::printable(place.file), place.line);
+  return place.line == 0 ? "unknown" : fmt::format("{}:{}", base::printable(place.file), place.line);
 }
 
 }  // namespace
@@ -122,7 +123,7 @@ std::string readme_of(const SavedLaunch& launch) {
       "| kernel | `{}` |\n| issued at | {} |\n| grid, block | {} x {} x {}, {} x {} x {} |\n"
       "| saved on | {}, compute capability {}.{}, CUDA {}.{} |\n| memory | {} bytes saved, {} bytes missing |\n\n"
       "## Run it\n```\ncudadiag replay .\ncudadiag replay --times 20 .\ncudadiag replay --sanitize .\n```\n"
-      "cudadiag-replay(1) has all options. A folder from another machine needs `--foreign`.\n\n"
+      "cudadiag-replay(1) describes all options. A folder from another machine needs `--foreign`.\n\n"
       "Without cudadiag:\n```\ng++ -std=c++17 -I/usr/local/cuda/include replay.cc -o replay -lcuda\n./replay\n```\n",
       base::printable(launch.made_by), failure.code, base::printable(failure.name),
       base::printable(launch.demangled.empty() ? launch.kernel : launch.demangled), line_of(failure.line),

@@ -8,7 +8,7 @@
 namespace cudadiag::replay {
 
 std::string readme_of(const SavedLaunch& launch);
-// C++ that makes the launch with only the driver API, from the image and the memory files in the same folder.
+// C++ code that repeats the launch with only the driver API, from the image and memory files in the same folder.
 std::string source_of(const SavedLaunch& launch);
 
 }  // namespace cudadiag::replay

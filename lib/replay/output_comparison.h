@@ -1,4 +1,4 @@
-// Compares the memory that several replays of one launch left, byte by byte.
+// Compares, byte by byte, the memory after two replays of one launch.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Comparison {
   std::optional<FirstDifference> first;
 };
 
-// Compares folders that a player has filled (PlayOrder::outputs). Returns nullopt if a file is missing.
+// Compares the folders that two replays filled (PlayOrder::outputs). Returns nullopt if a file is missing or too short.
 std::optional<Comparison> compare_outputs(const SavedLaunch& launch, const std::filesystem::path& here,
                                           const std::filesystem::path& there);
 

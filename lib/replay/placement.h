@@ -1,5 +1,5 @@
-// Decides where the blocks of a saved launch go in the process that replays it: which granules of device memory to map,
-// and how to rewrite pointers if a block moves. This needs no driver.
+// Decides where the blocks of a saved launch go in the process that replays it. This includes which granules of device
+// memory to map, and how to rewrite pointers if a block moves. Never calls the driver.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class Placement {
   void put(std::size_t block, std::uint64_t address) { now_[block] = address; }
   void leave_out(std::size_t block) { now_[block].reset(); }
   std::optional<std::uint64_t> of(std::size_t block) const { return now_[block]; }
-  // Whether some block has a new address.
+  // Whether any block has a new address.
   bool moves() const;
   // The new value of a word that may point into a block, or to its end.
   std::uint64_t rewritten(std::uint64_t word) const;

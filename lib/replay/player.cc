@@ -98,14 +98,14 @@ bool Player::choose_gpu() {
   if (gpu.bus.empty()) {
     if (!done(driver_.device_get(&device_, gpu.device), "cuDeviceGet")) return false;
   } else if (driver_.device_get_by_bus(&device_, gpu.bus.c_str()) != CUDA_SUCCESS) {
-    return stop("GPU " + gpu.bus + ", on which it was saved, is not visible here; choose another with --device");
+    return stop("GPU " + gpu.bus + ", where the launch was saved, is not visible here; choose another with --device");
   }
   char bus[kLongestBus] = "";
   if (driver_.device_get_bus(bus, sizeof bus, device_) == CUDA_SUCCESS) say(fmt::format("gpu {}", bus));
   return true;
 }
 
-// Asks for a small core dump: only the failing instruction is needed.
+// Requests a small core dump, because only the failing instruction is needed.
 void Player::arm_dump() {
   const auto set = driver_.coredump_set_attribute_global;
   if (set == nullptr) return;
@@ -122,8 +122,8 @@ void Player::arm_dump() {
 
 // ---- memory
 
-// Chooses all blocks that lived at the launch, because a block's neighbours decide how an access past its end fails. If
-// the GPU has no room for all, chooses only those that something points to.
+// Chooses all blocks that were allocated at the launch, because a block's neighbours decide how an access past its end
+// fails. If the GPU has no room for them all, chooses only the blocks that something points to.
 void Player::choose_blocks(std::uint64_t granule) {
   std::size_t free = 0, total = 0;
   driver_.mem_get_info(&free, &total);
@@ -145,7 +145,7 @@ bool Player::place() {
   }
   choose_blocks(granule);
   std::vector<bool> mapped(present_.size());
-  // Map before anything else is allocated in this process.
+  // Must happen before anything else is allocated in this process.
   if (maps) {
     for (const Range& range : granules(launch_.blocks, present_, granule)) {
       if (!map(range)) continue;
@@ -166,7 +166,7 @@ bool Player::place() {
   return true;
 }
 
-// The address is only a hint to the driver. Returns false if the driver gives another one.
+// The driver treats the address as a hint. Returns false if the driver chooses a different one.
 bool Player::map(const Range& range) {
   const std::size_t size = range.end - range.begin;
   CUdeviceptr reserved = 0;
@@ -185,7 +185,7 @@ bool Player::map(const Range& range) {
 
 bool Player::place_alone(std::size_t index) {
   const Block& block = launch_.blocks[index];
-  // The kernel has no pointer to this block.
+  // The kernel has no pointer to this block, so the replay does not need it.
   if (block.reach == Reach::nothing) {
     present_[index] = false;
     placement_.leave_out(index);
@@ -208,7 +208,7 @@ bool Player::place_on_host(std::size_t index) {
   constexpr int kProtection = PROT_READ | PROT_WRITE, kFlags = MAP_PRIVATE | MAP_ANONYMOUS;
   void* got = ::mmap(reinterpret_cast<void*>(begin), size, kProtection, kFlags, -1, 0);
   if (got == MAP_FAILED)
-    return stop(fmt::format("{} bytes of host memory could not be mapped: {}", size, std::strerror(errno)));
+    return stop(fmt::format("mapping {} bytes of host memory failed: {}", size, std::strerror(errno)));
   if (!done(driver_.mem_host_register(got, size, CU_MEMHOSTREGISTER_DEVICEMAP), "cuMemHostRegister")) return false;
   const std::uint64_t address = reinterpret_cast<std::uint64_t>(got) + (block.address - begin);
   placement_.put(index, address);
@@ -220,8 +220,8 @@ bool Player::place_on_host(std::size_t index) {
 
 bool Player::load() {
   const base::FileDescriptor file = folder_.open_file(wire::saved_launch::kImage, launch_.image_bytes);
-  if (!file.valid() || launch_.image_bytes == 0) return stop("the image of the kernel's code was not saved");
-  image_.resize(launch_.image_bytes + 1);  // PTX text needs a final zero
+  if (!file.valid() || launch_.image_bytes == 0) return stop("the image with the kernel's code was not saved");
+  image_.resize(launch_.image_bytes + 1);  // PTX text must end with a NUL
   for (std::size_t at = 0; at < launch_.image_bytes;) {
     const ssize_t got = ::read(file.get(), image_.data() + at, launch_.image_bytes - at);
     if (got <= 0) return stop("the image cannot be read");
@@ -243,7 +243,7 @@ bool Player::load() {
     std::size_t bytes = 0;
     const CUresult result = driver_.module_get_global(&address, &bytes, module, block.variable.c_str());
     present_[i] = result == CUDA_SUCCESS && bytes == block.bytes;
-    if (!present_[i]) return stop("the image does not have this variable: " + block.variable);
+    if (!present_[i]) return stop("the image does not contain this variable: " + block.variable);
     placement_.put(i, address);
   }
   return true;
@@ -264,7 +264,7 @@ bool Player::copy_in(const Block& block, std::uint64_t address, std::span<std::b
   return true;
 }
 
-// Holes are zero, and so is the memory of blocks in `order_.without`.
+// Leaves zeros where the file has holes, and in the whole block if it is one of `order_.without`.
 bool Player::fill(std::size_t index) {
   const Block& block = launch_.blocks[index];
   const Contents& contents = *block.contents;
@@ -278,7 +278,7 @@ bool Player::fill(std::size_t index) {
   for (std::uint64_t at = 0; at < contents.bytes;) {
     const off_t data = ::lseek(file.get(), static_cast<off_t>(at), SEEK_DATA);
     if (data < 0 && errno == ENXIO) break;
-    // Pieces begin at whole words, because pointers do.
+    // Pieces begin on word boundaries, because pointers do.
     if (data > 0) at = std::max(at, static_cast<std::uint64_t>(data) & ~std::uint64_t{7});
     const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(piece.size(), contents.bytes - at));
     const ssize_t got = ::pread(file.get(), piece.data(), size, static_cast<off_t>(at));
@@ -331,7 +331,7 @@ CUresult Player::launch() {
   return driver_.launch_kernel_ex(&config, function_, nullptr, given);
 }
 
-// Writes the blocks whose contents were saved, as "memory-INDEX" with their index in launch.json.
+// Writes each block whose contents were saved to the file "memory-INDEX", where INDEX is its index in launch.json.
 bool Player::keep_outputs() const {
   std::vector<char> piece(kPiece);
   for (std::size_t i = 0; i < launch_.blocks.size(); ++i) {

@@ -1,5 +1,5 @@
 // A kernel launch that was saved before it was issued, as its folder describes it. This is plain data that the reader
-// has checked: sizes are within bounds, names of files are plain names, and ranges do not wrap.
+// has checked: sizes are within bounds, file names contain no folders, and ranges do not wrap.
 #pragma once
 
 #include <array>
@@ -38,7 +38,7 @@ struct Contents {
   std::uint64_t bytes = 0;  // size of the file
 };
 
-// A piece of memory of the process, or a variable of the kernel's module.
+// An allocation of the process, or a variable of the kernel's module.
 struct Block {
   std::uint64_t address = 0, bytes = 0;
   MemoryKind kind = MemoryKind::none;  // none for a variable
@@ -61,7 +61,7 @@ struct Attribute {
 };
 
 struct Gpu {
-  std::uint32_t driver = 0;  // 13000
+  std::uint32_t driver = 0;  // 13000 for CUDA 13.0
   std::uint32_t major = 0, minor = 0;
   std::string name{};
   std::string bus{};  // PCI bus id, "0000:04:00.0"; empty if unknown
@@ -89,7 +89,7 @@ struct SavedFailure {
 struct SavedLaunch {
   std::string kernel{}, demangled{};
   ImageForm image_form = ImageForm::text;
-  std::uint64_t image_bytes = 0;  // 0 if the image was not saved; then nothing can be replayed
+  std::uint64_t image_bytes = 0;  // 0 if the image was not saved; the launch then cannot be replayed
   Dim3 grid{}, block{}, cluster{};
   std::uint32_t shared_bytes = 0, device = 0;
   bool cooperative = false;
@@ -102,7 +102,7 @@ struct SavedLaunch {
   Gpu gpu{};
   std::optional<SavedFailure> failure{};
   std::string made_by{};  // "cudadiag 1.0.0"
-  std::string made_on{};  // a hash of the host's name, 16 hex digits
+  std::string made_on{};  // a hash of the host name, 16 hex digits
 };
 
 }  // namespace cudadiag::replay

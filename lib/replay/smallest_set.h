@@ -1,4 +1,4 @@
-// Finds a smallest set of memory blocks whose contents a saved launch needs to fail as it did.
+// Finds a minimal set of memory blocks whose contents a saved launch needs to fail as it did.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ struct Smallest {
   bool whole = true;  // no further single block can be left out; false if the search was cut short
 };
 
-// `fails(without)` says whether the launch fails as it did if the contents of these blocks are zero. `most` limits the
-// number of replays.
+// `fails(without)` says whether the launch still fails as it did when the blocks in `without` contain only zeros.
+// `most` limits the number of replays.
 Smallest smallest_set(const std::vector<std::uint32_t>& blocks,
                       const std::function<bool(const std::vector<std::uint32_t>& without)>& fails, unsigned most);
 

@@ -2,7 +2,7 @@
 
 namespace cudadiag::replay {
 
-// The source of a program that makes a saved launch; its tables replace the line `kTablesPlace`.
+// The source of a program that repeats a saved launch. The tables of that launch replace the line `kTablesPlace`.
 extern const char* const kStandaloneProgram;
 inline constexpr const char* kTablesPlace = "// @tables@\n";
 

@@ -14,18 +14,18 @@ namespace cudadiag::replay {
 
 enum class Outcome {
   as_it_did,  // the same error and, if both are known, the same instruction
-  otherwise,  // another error, or another instruction
+  otherwise,  // a different error, or a different instruction
   did_not_fail,
-  hung,        // until cudadiag ended it
-  crashed,     // the process ended during the launch, without an error
-  impossible,  // the launch could not be made; Run::why gives the reason
+  hung,        // cudadiag ended it at its time limit
+  crashed,     // the process ended during the launch without reporting an error
+  impossible,  // the launch was never issued; Run::why gives the reason
 };
 std::string_view word(Outcome outcome);
 
 // The failure that a GPU core dump of a replay shows.
 struct Dumped {
   Instruction instruction{};
-  std::uint32_t exception = 0;  // of the hardware; 0 for a trap instruction
+  std::uint32_t exception = 0;  // the hardware's exception number; 0 for a trap instruction
 };
 
 // One replay.
@@ -41,11 +41,11 @@ struct Run {
 // such a dump, the driver ends the process without an answer.
 Run judge(const SavedLaunch& launch, const Answer& answer, bool cut_short, std::optional<Dumped> dumped = {});
 
-// Judges a run that had to leave a dump, because `first` left one and failed as the launch did: it fails in the same way
-// only if it left a dump with the same exception at the same instruction.
+// Judges a run by `first`, the dump of an earlier run that failed as the launch did. The run fails in the same way only
+// if it left a dump with the same exception at the same instruction.
 Run judged_by(const Dumped& first, Run run);
 
-// A tally without replays, which knows what was not saved.
+// A tally of no replays yet. It says how much memory was not saved.
 session::ReplayTally tally_for(const SavedLaunch& launch);
 void add(session::ReplayTally& tally, const Run& run);
 

@@ -45,7 +45,7 @@ std::vector<std::string> access_lines(const diagnose::Finding& finding, bool ver
   if (!access.address) {
     text += access.parameter ? fmt::format(" through parameter {}", *access.parameter) : "";
     if (access.allocation) text += fmt::format(" ({})", size_text(access.allocation->bytes));
-    text += "; its address is not known";
+    text += "; its address is unknown";
   }
   if (access.block && access.thread) {
     text += fmt::format(" by block {} thread {}", diagnose::dimensions(*access.block),
@@ -54,7 +54,7 @@ std::vector<std::string> access_lines(const diagnose::Finding& finding, bool ver
   std::vector<std::string> lines = {text + threads_of(access)};
   if (!verbose) return lines;
   if (access.others != 0) {
-    lines.push_back(fmt::format("{} other thread{} of the same warps: address inside, or unknown",
+    lines.push_back(fmt::format("{} other thread{} of the same warps: address inside the memory, or unknown",
                                 diagnose::thousands(access.others), access.others == 1 ? "" : "s"));
   }
   if (access.allocation) {

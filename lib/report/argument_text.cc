@@ -38,7 +38,7 @@ std::string memory_text(const diagnose::PointedMemory& allocation, const std::st
     text = fmt::format("{} bytes past {} bytes", diagnose::thousands(allocation.offset - allocation.bytes),
                        diagnose::thousands(allocation.bytes));
   }
-  if (allocation.out_of_reach && allocation.device) text += fmt::format(" of device {}", *allocation.device);
+  if (allocation.out_of_reach && allocation.device) text += fmt::format(" on device {}", *allocation.device);
   if (!allocation.is_freed) return text;
   return text + (allocation.freed ? " freed at " + diagnose::place(*allocation.freed, directory) : " that were freed");
 }

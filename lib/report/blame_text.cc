@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t kBlamedSource = 40;
 
-// The calls after the one that broke a capture notice it; a call that asks for the last error notices an earlier failed
-// call.
+// The calls after the one that broke a capture notice the broken capture; a call that asks for the last error notices
+// an earlier failed call.
 bool noticed_elsewhere(const diagnose::Finding& finding) {
   if (!finding.reported_at) return false;
   const auto key = [](const diagnose::Location& at) {
@@ -37,7 +37,7 @@ std::string call_text(const diagnose::Location& at, bool users, const std::strin
   if (at.file.empty() && at.module.empty() && at.function.empty()) {
     return fmt::format("{}, at an unknown place (no stack was recorded)", api);
   }
-  if (at.line == 0 && !users) return fmt::format("library code, no line of yours ({})", api);
+  if (at.line == 0 && !users) return fmt::format("library code, none of your lines ({})", api);
   const bool quoted = !at.source.empty() && base::width(at.source) <= kBlamedSource && !at.file.empty();
   const std::string where =
       quoted ? fmt::format("{}:{} {}", diagnose::relative_path(at.file, directory), at.line, base::printable(at.source))
@@ -62,12 +62,12 @@ std::string blamed_text(const diagnose::Finding& finding, const std::string& dir
   if (finding.found_at_exit) {
     return "none (no recorded call returned it; cudadiag found it when the program or its context ended)";
   }
-  if (!finding.reported_at) return "not known: the record of the reporting call was lost";
+  if (!finding.reported_at) return "unknown: the record of the reporting call was lost";
   if (finding.location.line > 0 && diagnose::same_line(*finding.reported_at, finding.location))
     return fmt::format("the same line ({})", api);
   const std::string call = call_text(*finding.reported_at, is_users(*finding.reported_at, finding), api, directory);
   const bool known = finding.launch || !analyse::is_asynchronous(finding.kind);
-  return call + (known ? ": innocent" : ": it returned the error; the operation that raised the error is not known");
+  return call + (known ? ": innocent" : ": it returned the error; the operation that raised the error is unknown");
 }
 
 }  // namespace cudadiag::report

@@ -23,14 +23,14 @@ std::string file_of(const std::string& file, const std::string& directory, bool 
 
 std::string place_of(const diagnose::Device& device, const std::string& directory, bool verbose) {
   if (device.line > 0) return fmt::format("{}:{}", file_of(device.file, directory, verbose), device.line);
-  if (device.function.empty()) return "line: not known (the code is not in the core dump)";
+  if (device.function.empty()) return "line: unknown (the code is not in the core dump)";
   const std::size_t columns = verbose ? device.function.size() : kFunctionColumns;
   return fmt::format("{}+{:#x} (no line information)",
                      base::printable(diagnose::short_kernel_name(device.function, columns)), device.offset);
 }
 
 std::string threads_of(const diagnose::Device& device, bool verbose) {
-  if (!device.block || !device.thread) return "block, thread: not known (the warp had exited)";
+  if (!device.block || !device.thread) return "block, thread: unknown (the warp had exited)";
   std::string text =
       fmt::format("block {} thread {}", diagnose::dimensions(*device.block), diagnose::dimensions(*device.thread));
   if (device.threads_by_sanitizer && !device.line_by_sanitizer) text += " (compute-sanitizer)";
@@ -49,7 +49,7 @@ std::string threads_of(const diagnose::Device& device, bool verbose) {
 std::vector<std::string> device_lines(const diagnose::Finding& finding, const std::string& directory, bool verbose) {
   if (!finding.device) {
     const std::string why = finding.device_unknown.empty() ? "no rerun" : base::printable(finding.device_unknown);
-    return {"line, block, thread: not known (" + why + ")"};
+    return {"line, block, thread: unknown (" + why + ")"};
   }
   const diagnose::Device& device = *finding.device;
   std::string place = place_of(device, directory, verbose);

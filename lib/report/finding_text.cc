@@ -86,7 +86,7 @@ class FindingText {
                               verbose_ ? Wide::stays : Wide::wraps, false, topic});
   }
 
-  // Adds a section of sentences. Nobody searches for these, so they wrap at spaces even with -v.
+  // Adds a section of sentences. Users do not search for these, so they wrap at spaces even with -v.
   void tell(std::string label, std::vector<std::string> sentences, std::size_t at_least, int sacrifice,
             Topic topic = Topic::fact) {
     page_.sections.push_back(
@@ -95,7 +95,7 @@ class FindingText {
 
   std::string place(const diagnose::Location& location) const { return diagnose::place(location, directory_); }
 
-  // Error and line are never cut. If the title is too long, the function's name is shortened, or left out if only a few
+  // Error and line are never cut. If the title is too long, the function's name is shortened, or omitted if only a few
   // characters would remain.
   void title() {
     constexpr std::size_t kLeast = 8;
@@ -198,11 +198,11 @@ class FindingText {
     }
   }
 
-  // The line that made the node of a backward kernel, and the line that called backward().
+  // The line that created the node of a backward kernel, and the line that called backward().
   void backward() {
     if (!finding_.backward) return;
     const std::string node = base::printable(finding_.backward->node);
-    std::string run = node.empty() ? "" : "made " + node;
+    std::string run = node.empty() ? "" : "created " + node;
     std::vector<std::string> lines;
     for (const diagnose::Related& related : finding_.related) {
       if (related.role == diagnose::Role::forward)
@@ -213,7 +213,7 @@ class FindingText {
       }
     }
     if (lines.empty() && !node.empty()) {
-      lines = {fmt::format("not known for {}: {}", node, base::printable(finding_.backward->because))};
+      lines = {fmt::format("unknown for {}: {}", node, base::printable(finding_.backward->because))};
     }
     if (!run.empty()) lines.push_back(std::move(run));
     add("Forward", std::move(lines), 2, 0);
@@ -254,7 +254,7 @@ class FindingText {
     if (!finding_.launch || (!finding_.launch->replay && !finding_.launch->graph_node)) return;
     const std::string replay = finding_.launch->replay
                                    ? fmt::format("replay {}", diagnose::thousands(*finding_.launch->replay))
-                                   : "replay not known";
+                                   : "unknown replay";
     std::vector<std::string> lines;
     for (const diagnose::Related& related : finding_.related) {
       if (related.role == diagnose::Role::capture)
@@ -335,10 +335,10 @@ class FindingText {
     if (text.empty() && !finding_.reported_api.empty()) add("Call", {base::printable(finding_.reported_api)}, 1, 0);
     if (text.empty()) return;
     add("Blamed", {text}, 2, 0, Topic::blame);
-    // The program then shows only the library's status, such as CUBLAS_STATUS_ALLOC_FAILED.
+    // In that case, the program shows only the library's status, such as CUBLAS_STATUS_ALLOC_FAILED.
     if (async() && !finding_.reported_library.empty()) {
       page_.sections.back().lines.push_back(
-          fmt::format("{} made that call; its own error hides this one", base::printable(finding_.reported_library)));
+          fmt::format("{} issued that call; its own error hides this one", base::printable(finding_.reported_library)));
     }
   }
 
@@ -402,7 +402,7 @@ class FindingText {
     const std::size_t columns = std::max<std::size_t>(room > base::width(facts) ? room - base::width(facts) : 0, 16);
     const std::string kernel =
         base::printable(verbose_ ? launch.kernel : diagnose::short_kernel_name(launch.kernel, columns));
-    add("Kernel", {(kernel.empty() ? "name not known" : kernel) + facts}, 1, 0);
+    add("Kernel", {(kernel.empty() ? "name unknown" : kernel) + facts}, 1, 0);
   }
 
   void access() {
@@ -411,7 +411,7 @@ class FindingText {
   }
 
   void device() {
-    if (rerun_follows_ && !finding_.device) return add("Device", {"line, block, thread: not known yet"}, 1, 5);
+    if (rerun_follows_ && !finding_.device) return add("Device", {"line, block, thread: not yet known"}, 1, 5);
     add("Device", device_lines(finding_, directory_, verbose_), 1, 5);
   }
 

@@ -1,4 +1,4 @@
-// Writes the report as JSON, by the contract "cudadiag.report/1" (report.schema.json next to this file).
+// Writes the report as JSON, according to the contract "cudadiag.report/1" (report.schema.json next to this file).
 #pragma once
 
 #include <string>

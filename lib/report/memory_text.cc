@@ -18,15 +18,15 @@ std::string whose(const std::string& owner) { return owner.empty() ? "" : fmt::f
 
 std::string made_in(const diagnose::PointedMemory& allocation, const std::string& directory) {
   if (!allocation.allocated) return "";
-  return " allocated in " + diagnose::place(*allocation.allocated, directory) + whose(allocation.owner);
+  return " allocated at " + diagnose::place(*allocation.allocated, directory) + whose(allocation.owner);
 }
 
-// "parameter 1 points into 4.0 KiB that had been freed in a.cc:14, main, allocated in a.cc:9, main"
+// "parameter 1 points into 4.0 KiB that had been freed at a.cc:14, main, allocated at a.cc:9, main"
 std::string what_is_wrong(const diagnose::Argument& argument, const std::string& directory) {
   const diagnose::PointedMemory& allocation = *argument.allocation;
   const std::string made = made_in(allocation, directory);
   if (allocation.is_freed) {
-    const std::string freed = allocation.freed ? " in " + diagnose::place(*allocation.freed, directory) : "";
+    const std::string freed = allocation.freed ? " at " + diagnose::place(*allocation.freed, directory) : "";
     return fmt::format("{} points into {} that had been freed{}{}", argument.name, size_text(allocation.bytes), freed,
                        made.empty() ? "" : "," + made);
   }
@@ -52,7 +52,7 @@ std::vector<std::string> wrong_pointer_lines(const diagnose::Finding& finding, c
   }
   if (wrong > kPointersNamed && !verbose) lines.push_back(fmt::format("{} more: see -v", wrong - kPointersNamed));
   // A wrong argument of a kernel is a strong hint, not a proof. A copy accesses exactly the bytes that it names.
-  if (wrong > 0 && !exact) lines.push_back("it is not known whether that address is the one that failed");
+  if (wrong > 0 && !exact) lines.push_back("it is unknown whether that address is the one that failed");
   return lines;
 }
 
@@ -63,20 +63,20 @@ std::vector<std::string> tensor_lines(const diagnose::MemoryUse& memory, const s
   add_line(lines,
            fmt::format("PyTorch had reserved {} and allocated {} of it; the largest free block was {}{}",
                        size_text(tensors.reserved), size_text(tensors.allocated), size_text(tensors.largest_free),
-                       tensors.times > 1 ? fmt::format("; it ran out {} times", tensors.times) : ""));
+                       tensors.times > 1 ? fmt::format("; memory ran out {} times", tensors.times) : ""));
   const std::uint64_t unused = tensors.reserved - std::min(tensors.reserved, tensors.allocated);
   if (memory.asked > 0 && unused >= memory.asked && tensors.largest_free < memory.asked) {
     add_line(lines, "that much was free, but only in smaller blocks: the memory is fragmented");
   }
   for (std::size_t i = 0; i < tensors.holders.size() && (verbose || i < kHoldersNamed); ++i) {
     const diagnose::MemoryHolder& holder = tensors.holders[i];
-    add_line(lines,
-             fmt::format("{} in {} tensor{} from {}", size_text(holder.bytes), diagnose::thousands(holder.count),
-                         holder.count == 1 ? "" : "s",
-                         holder.location.line == 0 ? "no line of yours" : diagnose::place(holder.location, directory)));
+    add_line(lines, fmt::format("{} in {} tensor{} from {}", size_text(holder.bytes), diagnose::thousands(holder.count),
+                                holder.count == 1 ? "" : "s",
+                                holder.location.line == 0 ? "none of your lines"
+                                                          : diagnose::place(holder.location, directory)));
   }
   for (const diagnose::TensorMemory::Exception& exception : tensors.exceptions) {
-    add_line(lines, fmt::format("{} kept alive by the {} raised at {}: leave its except block before trying again",
+    add_line(lines, fmt::format("{} kept alive by the {} raised at {}: leave its except block before retrying",
                                 size_text(exception.bytes), base::printable(exception.type),
                                 diagnose::place(exception.location, directory)));
   }

@@ -1,4 +1,4 @@
-// Writes the lines of a report about memory.
+// Writes a report's lines about memory.
 #pragma once
 
 #include <string>

@@ -17,9 +17,9 @@ using Role = session::DeliveredOrigin::Role;
 std::string how(Role role, bool is_seen) {
   switch (role) {
     case Role::made:
-      return "was made at";
+      return "was produced at";
     case Role::passed:
-      return "is a number that was passed at";
+      return "was passed as a number at";
     case Role::loaded:
       return "was loaded at";
     case Role::copied:
@@ -33,7 +33,7 @@ std::string value_of(const OriginStep& step) {
   return std::visit([](auto number) { return fmt::format("{}", number); }, *step.value);
 }
 
-// Names the operator only if it made the value; otherwise the line says enough.
+// Names the operator only if it produced the value; otherwise the line says enough.
 std::string first_line(const diagnose::Origin& origin, const std::string& directory) {
   const OriginStep& first = origin.steps.front();
   const bool is_seen = origin.grade == analyse::Grade::proven;

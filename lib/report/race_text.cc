@@ -40,7 +40,7 @@ std::string what(const diagnose::ResolvedAccess& access, bool verbose) {
   return text;
 }
 
-// A write by code on the CPU is seen only through the changed memory, so its line may be unknown.
+// cudadiag sees a write by code on the CPU only through the changed memory, so its line may be unknown.
 bool has_line(const diagnose::ResolvedAccess& access) { return !access.on_host || access.location.known(); }
 
 std::vector<std::string> lines_of(const diagnose::ResolvedAccess& access, const std::string& directory, bool verbose) {
@@ -155,7 +155,7 @@ void add_race(Page& page, const diagnose::Finding& finding, const std::string& d
     const std::uint64_t range = overlap.end - overlap.begin;
     std::string text =
         fmt::format("both use {} B at {:#x}..{:#x}", diagnose::thousands(overlap.bytes), overlap.begin, overlap.end);
-    if (range > overlap.bytes) text += fmt::format(", of {} B there", diagnose::thousands(range));
+    if (range > overlap.bytes) text += fmt::format(", out of {} B there", diagnose::thousands(range));
     add("Bytes", {text}, 1, 5);
   }
   const Wide stack = verbose ? Wide::stays : Wide::wraps;

@@ -109,7 +109,7 @@ Section withheld(const diagnose::Diagnosis& report) {
 Section next_commands(const diagnose::Diagnosis& report, bool suggest_rerun) {
   Section section{"Next", {}, 2, 0, Ink::plain, Wide::stays};
   if (report.session.empty() || report.findings.empty() || report.passes.empty()) return section;
-  // A rerun would run the session's command, which somebody else has chosen.
+  // A rerun would run the session's command, which another user has chosen.
   suggest_rerun = suggest_rerun && report.foreign.empty();
   const bool first_rerun = suggest_rerun && !was_rerun(report);
   const auto bisect = [&](const char* options = "") {
@@ -141,7 +141,8 @@ Section next_commands(const diagnose::Diagnosis& report, bool suggest_rerun) {
                       (launch->operation == session::Work::kernel || launch->operation == session::Work::graph) &&
                       !analyse::is_collective(launch->kernel);
     if (runs && first_rerun && !report.findings.front().stall) {
-      section.lines.push_back(base::printable(bisect() + "  # a rerun for the line of the kernel's threads" + kWrites));
+      section.lines.push_back(
+          base::printable(bisect() + "  # a rerun to find the line of the kernel's threads" + kWrites));
     }
     section.lines.push_back(base::printable(
         fmt::format("cudadiag status {}  # shows all unfinished work", diagnose::shell_word(report.session))));

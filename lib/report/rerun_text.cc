@@ -118,7 +118,7 @@ void RerunText::print_open_questions(const Gain& gain, const Diagnosis& after) {
       any_pass(after, [](const PassLine& pass) { return pass.dump == diagnose::DumpState::unfinished; });
   if (!answer.device && unfinished) {
     const std::string sanitize = diagnose::bisect_command(session_, after.input_read, "--sanitize");
-    say("on the GPU: line, block and thread are not known, because " + answer.device_unknown +
+    say("on the GPU: line, block and thread are unknown, because " + answer.device_unknown +
         (diagnose::memcheck_may_help(answer) ? "; " + sanitize + " may show them (needs compute-sanitizer)" : ""));
   }
   if (any_pass(after, [](const PassLine& pass) {
@@ -175,7 +175,7 @@ void RerunText::print_races(const Diagnosis& after) {
       return note.code == analyse::NoteCode::races_unjudged;
     });
     return say(rerun + (open == after.notes.end()
-                            ? " found no race: according to the schemas of the operators, all of them only read"
+                            ? " found no race: according to the operators' schemas, all of them only read"
                             : " cannot tell: " + open->text));
   }
   if (told == 0) say(rerun + " could not name the tensors that race");

@@ -20,7 +20,8 @@ struct RerunMessage {
 
 class RerunText {
  public:
-  // `before` is the diagnosis without the reruns. `session` is its name for bisect; empty for the latest session.
+  // `before` is the diagnosis without the reruns. `session` is the session's name for bisect; empty for the latest
+  // session.
   RerunText(diagnose::Diagnosis before, std::string session, TextOptions options);
 
   // Call this between two reruns. Returns the message on the proven line, but only once; empty if no line is proven.

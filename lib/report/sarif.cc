@@ -114,7 +114,7 @@ class Writer {
     for (const auto& rank : ranks) {
       const std::string who = rank.rank ? fmt::format("rank {}", *rank.rank) : fmt::format("process {}", rank.pid);
       locations.push_back(
-          located(rank.location, who + (rank.has_come ? " is here" : " has not reached it; it was here")));
+          located(rank.location, who + (rank.has_come ? " is here" : " has not reached the collective; it was here")));
     }
   }
 
@@ -133,7 +133,7 @@ class Writer {
     if (finding.race && !finding.race->accesses.empty()) {
       const diagnose::ResolvedAccess& first = finding.race->accesses.front();
       locations.push_back(
-          located(first.location, fmt::format("the {} before it, which nothing orders with this one: {} access",
+          located(first.location, fmt::format("the earlier {}, which nothing orders with this one: {} access",
                                               word(first.operation), word(first.mode))));
     }
     if (&finding == &report_.findings.front()) {

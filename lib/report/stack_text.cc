@@ -20,7 +20,7 @@ struct Step {
 
 std::string line_text(int line) { return line > 0 ? fmt::format(":{}", line) : ""; }
 
-// Whether this is a frame of the user's with a known file or function.
+// Whether this is a frame of user code with a known file or function.
 bool is_step(const symbolize::NativeFrame& frame) {
   return frame.user && (!frame.file.empty() || !frame.function.empty());
 }
@@ -68,7 +68,7 @@ std::vector<std::string> python_stack_lines(const std::vector<symbolize::PythonF
 std::vector<std::string> native_stack_lines(const symbolize::SourceStack& stack, const std::string& directory) {
   std::vector<std::string> lines;
   for (const symbolize::NativeFrame& frame : stack.native) {
-    const std::string function = frame.function.empty() ? "function not known" : base::printable(frame.function);
+    const std::string function = frame.function.empty() ? "function unknown" : base::printable(frame.function);
     const std::string where = frame.file.empty()
                                   ? base::printable(frame.module)
                                   : diagnose::relative_path(frame.file, directory) + line_text(frame.line);

@@ -16,7 +16,7 @@ struct TextOptions {
   bool colour = false;
   int columns = 100;
   bool say_clean = false;     // print one sentence if nothing was found, for `cudadiag report`
-  std::size_t lines = 22;     // at most, unless verbose; narrower terminals than 80 columns get more
+  std::size_t lines = 22;     // at most, unless verbose; terminals narrower than 80 columns get more
   bool suggest_rerun = true;  // suggest a first rerun; false if one is about to start
   bool show_run = false;      // add a line with the time and command of the run, unless quiet
 };

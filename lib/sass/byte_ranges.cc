@@ -34,7 +34,7 @@ MayAccesses may_accesses(const std::map<std::uint32_t, std::set<CodeAccess>>& no
   return out;
 }
 
-// The threads that are the first or the last ones of each coordinate, alone.
+// Returns the corner threads, one per box: each of their coordinates is the lowest or the highest one.
 std::vector<Box> corners_of(const Box& all) {
   std::vector<Box> corners{all};
   for (std::size_t i = 0; i < kCoordinates; ++i) {
@@ -108,7 +108,8 @@ class ByteRanges::Implementation {
     return all;
   }
 
-  // The words that addresses in the code are made of; empty if they are too many to follow a launch for each.
+  // Returns the parameter words from which addresses in the code are computed. Returns none if there are too many,
+  // because a launch is followed for each of them.
   std::set<std::uint32_t> addressed_words() const {
     constexpr std::size_t kMost = 16;
     std::set<std::uint32_t> words;
@@ -116,7 +117,8 @@ class ByteRanges::Implementation {
     return words.size() <= kMost ? words : std::set<std::uint32_t>();
   }
 
-  // A launch in which one more word is an address may go other ways: only the accesses that it has in common count.
+  // Makes positions relative to a parameter word where possible. For this, follows a launch in which that word is an
+  // address too. That launch may take different paths, so only accesses that both launches have are changed.
   void count_from_words(CertainAccesses& all, const LaunchValues& launch) const {
     std::map<std::size_t, std::vector<CertainAccess>> counted;  // by index in `all`
     for (const std::uint32_t word : addressed_words()) {

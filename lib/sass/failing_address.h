@@ -1,8 +1,9 @@
 // The address that a failing instruction used, recomputed from what is left of the failed thread's state.
 //
-// A value is used only if it is certain. A register still holds its value if nothing on any path since can have written
-// it. Otherwise the value is recomputed, if only one instruction can have made it and its inputs are known. Values are
-// unknown if they come from memory, from other threads or from an instruction that is not modelled.
+// A value is used only if it is certain. A register still holds its value if nothing on any path since may have written
+// it. Otherwise the value is recomputed, if only one instruction can have produced it and the inputs of that
+// instruction are known. Values are unknown if they come from memory, from other threads or from an instruction that is
+// not modelled.
 #pragma once
 
 #include <array>
@@ -19,7 +20,7 @@ namespace cudadiag::sass {
 
 // One thread's state after its failure. Empty members are unknown.
 struct LaneState {
-  std::uint32_t stands = 0;  // the address in the code of the next instruction
+  std::uint32_t stands = 0;  // code address of the next instruction
   std::vector<std::uint32_t> registers, uniform_registers;
   std::optional<std::uint32_t> predicates, uniform_predicates;  // one bit per predicate, set if it is true
   std::uint32_t lane = 0;
@@ -33,8 +34,8 @@ struct LaunchState {
   bool clusters = false;  // the launch groups blocks into clusters
 };
 
-// The terms of an address, from the code alone. `words` are the byte offsets of the parameter words that are added to
-// it unchanged.
+// The terms that an address is the sum of, from the code alone. `words` are the byte offsets of the parameter words
+// that are added unchanged.
 struct Base {
   bool known = false;                  // false: it depends on the path, or on something that is not followed
   std::vector<std::uint32_t> words{};  // sorted
@@ -58,7 +59,7 @@ class FailingAddress {
   std::optional<std::uint64_t> of(const LaneState& lane);
   // Returns the base for the given thread, or for any thread if `lane` is null.
   Base base(const LaneState* lane = nullptr);
-  // Number of instructions that contributed values but are not modelled.
+  // Number of distinct opcodes that contributed values but are not modelled.
   std::uint64_t unknown_opcodes() const;
 
  private:

@@ -10,7 +10,7 @@
 namespace cudadiag::sass {
 
 // The source of an address in a kernel's code: the offset of a parameter word, or of an indexed array of words.
-// `chosen`: all threads may use the same index, so that only one element may be used. `shifted`: every thread adds
+// `chosen`: all threads may use the same index, so perhaps only one element is used. `shifted`: every thread adds
 // something to the word that is likely not 0.
 struct Origin {
   std::uint32_t offset = 0;
@@ -21,18 +21,18 @@ struct Origin {
 // One way in which the code touches global memory.
 struct CodeAccess {
   Mode mode = Mode::read;
-  std::vector<Origin> origins;  // sources that its address is made of
+  std::vector<Origin> origins;  // sources that contribute to the address
   bool anywhere = false;        // the address may come from any parameter
   auto operator<=>(const CodeAccess&) const = default;
 };
 
-// A word of one launch that may be an address of memory. Words that are not listed cannot be.
+// A parameter word of one launch that may be a memory address. Words that are not listed are not addresses.
 struct LiveWord {
   std::uint32_t offset = 0;
   std::uint32_t same = 0;  // offset of the first word with the same address
   auto operator<=>(const LiveWord&) const = default;
 };
-using LiveWords = std::vector<LiveWord>;  // sorted by offset; empty if nothing is known of the launch
+using LiveWords = std::vector<LiveWord>;  // sorted by offset; empty if nothing is known about the launch
 
 // A bit for each of the first 32 words (4 bytes each) of a launch's parameters. It is set if the word is 0, even as
 // part of an 8-byte number.
@@ -51,8 +51,8 @@ struct KernelAccesses {
   bool writes_elsewhere = false;          // through an address that is in no parameter, such as one read from memory
 
   // Returns how the code uses the memory that the word at `parameter` points to. The mode is unknown if code may write
-  // through an address that may also come from another word, or from another element of an array. Of several words with
-  // the same address only one counts; words that are not addresses do not count.
+  // through an address that may also come from another word, or from another element of an array. If several words have
+  // the same address, only one counts. Words that are not addresses do not count.
   Mode mode(std::uint32_t parameter, const LiveWords& live = {}) const;
 };
 

@@ -11,7 +11,7 @@ enum class Mode : std::uint8_t {
   read,
   write,   // may also read
   atomic,  // atomic operations do not race with each other
-  // The kernel adds its own number to the address before the access: it reads, or may write, another place nearby.
+  // The kernel adds something to the address before the access, so it reads, or may write, a different place nearby.
   near_read,
   near_write,
 };

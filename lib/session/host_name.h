@@ -1,11 +1,11 @@
-// The name of this machine; process ids mean nothing on another one.
+// The name of this machine. Process ids mean nothing on a different machine.
 #pragma once
 
 #include <string>
 
 namespace cudadiag::session {
 
-// Returns "" if the system does not tell it.
+// Returns "" if the name is unknown.
 std::string host_name();
 
 }  // namespace cudadiag::session

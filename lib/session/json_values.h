@@ -1,5 +1,5 @@
-// Values of JSON documents that others may have written. A value that is absent, of another type or out of range counts
-// as missing.
+// Reads values from JSON documents that may come from anyone. A value that is absent, has the wrong type or is out of
+// range counts as missing.
 #pragma once
 
 #include <cstdint>

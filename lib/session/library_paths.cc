@@ -79,7 +79,7 @@ constexpr std::string_view kLibrarySourceFolders[] = {"/usr/include/", "/usr/loc
 constexpr std::string_view kCudaHeaders[] = {"cuda_runtime.h", "cuda_runtime_api.h", "host_runtime.h",
                                              "device_launch_parameters.h"};
 
-// A compiler wrote these at run time: the user's line is the Python line that called it.
+// A compiler writes these files at run time. The user's line is the Python line that called their code.
 constexpr std::string_view kGeneratedParts[] = {"/torchinductor_", "/torch_compile_debug/", "/.triton/cache/",
                                                 "/.triton/dump/"};
 constexpr std::string_view kUserPseudoFiles[] = {
@@ -141,7 +141,7 @@ bool is_below_standard_library(std::string_view path) {
   return false;
 }
 
-// Inductor names its files by their hash, in a folder named by the hash's first letters: `ab/cabq….py`.
+// Inductor names its files after their hash, in a folder named after two letters of the hash: `ab/cabq….py`.
 bool has_inductor_name(std::string_view path) {
   constexpr std::size_t kHash = 52;
   const auto name = base_name(path);

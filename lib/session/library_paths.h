@@ -1,5 +1,5 @@
-// Facts from paths: which files and modules belong to the system, CUDA, frameworks and Python. The analysis uses them
-// to compare runs. The line that a report shows first follows from rules for whole stacks in symbolize/user_code.h,
+// Tells from paths which files and modules belong to the system, CUDA, frameworks and Python. The analysis uses this to
+// compare runs. The line that a report shows first is chosen by the rules for whole stacks in symbolize/user_code.h,
 // which include the user's own rules.
 #pragma once
 
@@ -7,25 +7,25 @@
 
 namespace cudadiag::session {
 
-// Returns whether a file or module without a rule from the user is the user's, by its place and name.
+// Returns whether a file or module is the user's, judging by its path. The user's own rules do not count here.
 bool is_python_file_of_users(std::string_view file);
 bool is_module_of_users(std::string_view path);
 
-// Returns whether it names code that a library makes at run time: from a string, or a file that the program wrote
-// itself. The code of `python -c` looks the same.
+// Returns whether `file` stands for code that a library generates at run time, from a string or in a file that the
+// program wrote itself. The code of `python -c` looks the same.
 bool is_made_at_run_time(std::string_view file);
 
-// Written by a compiler at run time: Inductor's modules, in any folder, and Triton's cached files.
+// Returns whether a compiler wrote the file at run time: Inductor's modules, in any folder, and Triton's cached files.
 bool is_generated(std::string_view path);
 
-// Returns whether this is the interpreter itself. Native frames outside of it add nothing to Python's frames.
+// Returns whether the module is the Python interpreter. Native frames further out add nothing to the Python frames.
 bool is_interpreter(std::string_view module);
 
-// Anywhere in Python's own library folder or an installed package: `lib/python3.12/`, `site-packages/`, or a zipped
-// one.
+// Returns whether the path is in Python's own library folder or an installed package: `lib/python3.12/`,
+// `site-packages/`, or a zipped one.
 bool is_python_library(std::string_view path);
 
-// Driver, runtime, CUPTI, cuBLAS and so on by their sonames, wherever they are; and the recorder.
+// The driver, the runtime, CUPTI, cuBLAS and so on, recognised by their sonames in any folder; also the recorder.
 bool is_cuda_module(std::string_view path);
 
 // A library that calls exported functions by name for a script: libffi, and modules that it may be linked into.

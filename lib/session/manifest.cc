@@ -79,7 +79,8 @@ std::set<std::uint32_t> pids_of(const Json& object, const char* key) {
   return pids;
 }
 
-// Bytes that a rerun needs exactly but that are not UTF-8, so JSON cannot contain them, are written in hexadecimal too.
+// A rerun needs these values byte for byte. JSON cannot contain bytes that are not UTF-8, so such values are written in
+// hexadecimal too.
 constexpr const char *kCommandHex = "command_hex", *kDirectoryHex = "working_directory_hex";
 
 void add_hex(const Manifest& manifest, Json& document) {
@@ -155,7 +156,7 @@ Json witness_to_json(const std::optional<Witness>& witness) {
   return json;
 }
 
-// A session may come from elsewhere, so a name that leads out of its folder is refused.
+// A session may come from anyone, so a name that leads out of its folder is rejected.
 std::string name_of(const Json& object, const char* key) {
   const std::string name = text_of(object, key);
   const bool inside = name != "." && name != ".." && name.find_first_of(std::string_view("/\0", 2)) == name.npos;
@@ -277,7 +278,7 @@ base::Result<Manifest> parse_manifest(std::string_view text) {
   const std::string schema = text_of(document, "schema");
   if (schema != kSchema) {
     return base::Error{"it is in format \"" + schema + "\"; this cudadiag reads \"" + kSchema + "\"",
-                       "open it with the cudadiag that wrote it"};
+                       "open it with the version of cudadiag that wrote it"};
   }
   Manifest manifest;
   manifest.command = texts_of(document, "command");

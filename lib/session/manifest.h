@@ -1,4 +1,4 @@
-// manifest.json, next to the areas: what the launcher knows of a session. Format "cudadiag.session/1".
+// manifest.json, next to the areas: what the launcher knows about a session. Format "cudadiag.session/1".
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,20 @@
 
 namespace cudadiag::session {
 
-// The remedy for an unusable manifest.
+// The hint for an unusable manifest.
 inline constexpr const char* kMoveManifestAway = "move it away to read the session without its reruns";
 
 inline constexpr std::uint64_t kMostManifestBytes = 64u << 20;
 
-// Returns whether the text is a manifest of any version of ours; parse_manifest may still refuse it.
+// Returns whether the text is a cudadiag manifest of any version; parse_manifest may still reject it.
 bool is_manifest(std::string_view text);
 
-// The word for it in manifests and reports: "write".
+// The word for the action in manifests and reports, such as "write".
 std::string_view word(Deed deed);
 
 std::string write_manifest(const Manifest& manifest);
 
-// Missing members, and those of another type, keep their default. Fails only if the text is not a manifest at all.
+// Members that are missing or have the wrong type keep their default. Fails only if the text is not a manifest at all.
 base::Result<Manifest> parse_manifest(std::string_view text);
 
 }  // namespace cudadiag::session

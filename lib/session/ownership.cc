@@ -13,7 +13,7 @@
 namespace cudadiag::session {
 namespace {
 
-// The host that the launcher names, otherwise those that the processes name.
+// The host that the launcher recorded or, without one, those that the processes recorded.
 std::set<std::string> hosts_of(const Session& session) {
   if (!session.manifest.host.empty()) return {session.manifest.host};
   std::set<std::string> hosts;
@@ -37,7 +37,7 @@ std::string why_foreign(const Session& session) {
   // Without a command and without processes, there is nothing to show and nothing to run.
   if (hosts.empty() && session.manifest.command.empty()) return "";
   const std::string here = host_name();
-  if (hosts.empty() || hosts.contains("")) return "it is not known on which host it was recorded";
+  if (hosts.empty() || hosts.contains("")) return "the host that it was recorded on is unknown";
   if (hosts.size() == 1 && hosts.contains(here)) return "";
   const std::string& other = *hosts.begin() == here ? *hosts.rbegin() : *hosts.begin();
   return "it was recorded on another host (" + other + ")";

@@ -1,8 +1,8 @@
-// Whether a session is the reader's own. Its sources and scripts are read as the reader's files, and its command runs
-// with the reader's rights. A session of somebody else could name any of them.
+// Whether a session is the reader's own. cudadiag reads the sources and scripts that a session names, and runs its
+// command, with the reader's rights. A session of another user could name any file and any command.
 //
-// A session is the reader's own if its folder belongs to the effective user, and it was recorded on this host. Both can
-// be wrong: the session itself states the host's name, and a container gets a new name at each start.
+// A session is the reader's own if its folder belongs to the effective user, and it was recorded on this host. The
+// check of the host can be wrong: the session itself states the name, and a container gets a new name at each start.
 #pragma once
 
 #include <string>

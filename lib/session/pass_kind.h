@@ -30,7 +30,7 @@ enum class CutShort {
   time_limit,
   first_race,
   issued_nothing,  // for longer than the first run ever did
-  asked_terminal,  // for input that nobody provides
+  asked_terminal,  // for input that no one provides
   other,           // from a manifest, unknown to this program
 };
 

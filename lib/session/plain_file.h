@@ -10,13 +10,14 @@
 
 namespace cudadiag::session {
 
-// Returns the contents of a plain file of at most `most` bytes. Returns nullopt for a larger one, a link, or a pipe or
-// device, which could block the reader or never end.
+// Returns the contents of a plain file of at most `most` bytes. Returns nullopt for a larger file, a link, and a pipe
+// or device, which could block the reader or never end.
 std::optional<std::string> read_plain_file(const std::filesystem::path& file, std::uint64_t most);
 
-// Opens one of the reader's files that a session names: a source or a script. Follows links, because sources are often
-// reached through some, but not those of procfs, which lead to the reader's own open files. Invalid if it is not a
-// plain file, is empty, or is in procfs or sysfs, where reading has effects and may never end.
+// Opens one of the reader's files that a session names: a source or a script. Follows links, because paths to sources
+// often contain some, but not those of procfs, which lead to the reader's own open files. The result is invalid if the
+// file is not plain or is empty. It is also invalid in procfs and sysfs, where reading has side effects and may never
+// end.
 base::FileDescriptor open_named_file(const std::filesystem::path& file);
 std::optional<std::string> read_named_file(const std::filesystem::path& file, std::uint64_t most);
 

@@ -1,4 +1,4 @@
-// Whether a recorded process still lives, if no launcher can be asked.
+// Whether a recorded process is still alive, for sessions without a launcher that knows.
 #pragma once
 
 #include <filesystem>
@@ -8,8 +8,8 @@
 
 namespace cudadiag::session {
 
-// Returns nullopt if that cannot be seen from here. `session` is the folder that contains the process's area. The
-// process maps the area for as long as it records; another process with the same number does not.
+// Returns nullopt if we cannot tell. `session` is the folder that contains the process's area. The process maps the
+// area for as long as it records; a different process with the same number does not.
 std::optional<bool> lives(const std::filesystem::path& session, const ProcessRecord& record);
 
 }  // namespace cudadiag::session

@@ -56,10 +56,10 @@ struct RawStack {
 };
 
 struct Site {
-  std::uint32_t python = 0, native = 0, function = 0;  // ids of a stack, a stack and a function; 0 if none
+  std::uint32_t python = 0, native = 0, function = 0;  // ids of two stacks and a function; 0 if none
   wire::operation::Kind kind = wire::operation::Kind::none;
   std::uint16_t thread = 0;
-  std::uint64_t operations = 0;  // number issued here in the whole run
+  std::uint64_t operations = 0;  // number of operations issued here in the whole run
 };
 
 struct GraphNode {
@@ -82,15 +82,15 @@ struct GraphEdge {
 // An executable graph. The nodes of a child graph follow the node that contains it.
 struct Graph {
   std::uint32_t site = 0;  // where it was instantiated or updated
-  bool whole = false;      // nothing of it is missing
+  bool whole = false;      // no part of it is missing
   std::vector<GraphNode> nodes;
   std::vector<GraphEdge> edges;
-  // The id of the original graph, which has the nodes and edges, if nodes received new parameters. 0 for an original.
+  // If nodes received new parameters: the id of the original graph, which has the nodes and edges. 0 for an original.
   std::uint32_t changed_from = 0;
   std::vector<GraphChange> changes;  // sorted by node, at most one each
 };
 
-// Memory that the driver handed out (wire/allocation.h).
+// Memory that the driver allocated (wire/allocation.h).
 struct Allocation {
   std::uint64_t serial = 0, address = 0, bytes = 0;
   std::uint64_t made = 0, freed = 0;  // ticks; freed is 0 while it lives
@@ -107,7 +107,8 @@ struct Parameter {
   std::string bytes;
 };
 
-// The parameters of one kernel launch: each thread's latest ones, and those of one that failed while it was waited for.
+// The parameters of one kernel launch. The area has those of each thread's latest launches, and those of a launch that
+// failed while a rerun waited for it.
 struct Arguments {
   std::uint64_t serial = 0;  // of the operation in its thread
   std::uint32_t thread = 0;
@@ -126,9 +127,9 @@ struct StalePointer {
 
 // The state of PyTorch's autograd at a launch (wire/operation.h).
 struct Origin {
-  std::uint32_t number = 0;       // number of nodes that the launching thread had made
-  std::uint16_t thread = 0;       // PyTorch's number for it; 0 without PyTorch
-  std::uint16_t node_thread = 0;  // the thread that made the node being run backwards; 0 if none is
+  std::uint32_t number = 0;       // number of nodes that the launching thread had created
+  std::uint16_t thread = 0;       // PyTorch's number for that thread; 0 without PyTorch
+  std::uint16_t node_thread = 0;  // the thread that created the node being run backwards; 0 if none is
   std::uint32_t node = 0;         // that node's number
   std::uint16_t graph_task = 0;   // the backward() call that runs it
   std::uint16_t node_type = 0;    // id in ProcessRecord::node_types
@@ -145,28 +146,28 @@ struct Operation {
   std::uint32_t result = 0;
   std::uint32_t site_ordinal = 0;
   std::uint64_t ticks = 0;
-  std::uint64_t argument = 0;     // not for kernels; for copies, memsets and prefetches the number of bytes
+  std::uint64_t argument = 0;     // unused for kernels; for copies, memsets and prefetches: the number of bytes
   std::uint64_t value = 0;        // for memory operations
   std::uint64_t began = 0;        // for event syncs: ticks before the call; 0 if unknown
   std::uint64_t returned_at = 0;  // for event records and waits: ticks after the call; 0 if unknown
   wire::operation::MemoryOperation memory_operation = wire::operation::MemoryOperation::unknown;
-  std::uint64_t destination = 0, source = 0;  // addresses of copies, memsets and prefetches; 0 if not named
-  std::uint32_t graph = 0;                    // for graph launches: id of the graph as described
-  std::uint32_t graph_changed = 0;            // and of its state at that launch; 0 if unchanged
-  std::uint32_t replay = 0;                   // and the number of this launch of it; 0 if unknown
+  std::uint64_t destination = 0, source = 0;  // addresses of copies, memsets and prefetches; 0 if unknown
+  std::uint32_t graph = 0;                    // for graph launches: id of the graph as first described
+  std::uint32_t graph_changed = 0;            // for graph launches: id of its state at that launch; 0 if unchanged
+  std::uint32_t replay = 0;                   // for graph launches: number among the graph's launches; 0 if unknown
   std::uint32_t graph_flags = 0;
-  std::uint32_t graph_words = 0;  // 1 + index in ProcessRecord::graph_words of its first node's word; 0 if none
+  std::uint32_t graph_words = 0;  // 1 + index in ProcessRecord::graph_words of the word of its first node; 0 if none
   Dim3 grid{}, block{}, cluster{};
   std::uint32_t shared_bytes = 0;
   Origin origin;
   // Set from a full log (session/log/logged_history.h); 0 or false if unknown or without a log.
   bool logged = false;         // it comes from the log, so its neighbours may be missing here
-  std::uint32_t recorded = 0;  // for event waits and syncs: 1 + index in ProcessRecord::operations of its record
+  std::uint32_t recorded = 0;  // for event waits and syncs: 1 + index in `operations` of the event's record
   std::uint64_t issued = 0;    // number of operations that the process had issued up to this one
   std::uint64_t kernels = 0;   // for kernels: number of kernels up to this one, if no graph had been launched
 };
 
-// The known facts about a process's full log.
+// Facts about a process's full log.
 struct FullLog {
   std::uint64_t operations = 0;  // number in the log
   std::uint64_t lost = 0;        // overwritten before they could be read
@@ -179,7 +180,7 @@ struct Thread {
   std::uint32_t tid = 0;
   std::string name;
   std::uint64_t published = 0;
-  std::uint64_t operations = 0;  // those of kinds with an ordinal, in the whole run
+  std::uint64_t operations = 0;  // number of operations with an ordinal, in the whole run
   wire::error::Domain call_domain = wire::error::Domain::none;
   std::uint32_t call_id = 0;
   std::uint64_t call_ticks = 0;
@@ -253,7 +254,7 @@ struct FailedCall {
   Dim3 grid{}, block{};
   std::uint32_t shared_bytes = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t device_free = 0, device_total = 0;  // when memory was lacking; both 0 if not queried
+  std::uint64_t device_free = 0, device_total = 0;  // when memory ran out; both 0 if not queried
   std::uint64_t operation = 0;
   std::uint64_t started = 0;  // ticks; 0 if unknown
   Capture capture;
@@ -263,9 +264,9 @@ struct FailedCall {
 
 // One of NCCL's communicators (wire/collective.h).
 struct Communicator {
-  std::uint64_t hash = 0;  // the same in all its ranks
+  std::uint64_t hash = 0;  // the same in all ranks
   std::string name;        // given by the program; empty if it gave none
-  std::int32_t rank = 0;   // of this process in it
+  std::int32_t rank = 0;   // rank of this process in the communicator
   std::int32_t ranks = 0;  // 0 if unknown
   std::int32_t version = 0;
   std::uint64_t made = 0;                       // ticks
@@ -307,7 +308,7 @@ struct ProcessRecord {
   std::optional<FullLog> log;
   std::vector<FailedCall> errors;  // sorted by serial
 
-  std::uint32_t frozen_error = 0;  // 1 + index in `errors`; 0 if nothing froze, or its record is lost
+  std::uint32_t frozen_error = 0;  // 1 + index in `errors`; 0 if there was no freeze, or its record is lost
   std::uint32_t frozen_code = 0;
   std::uint64_t frozen_ticks = 0;
 
@@ -335,8 +336,8 @@ struct ProcessRecord {
   std::uint64_t collectives_called = 0, dropped_communicators = 0, dropped_peers = 0;
   std::uint64_t dropped_held = 0, failed_markers = 0, error_count = 0;
   std::uint64_t waits = 0;         // number of operations that a rerun waited for
-  std::optional<int> exit_status;  // passed to exit(); nullopt if it never called that
-  std::uint64_t damaged = 0;       // number of invalid pieces of the area that were left out
+  std::optional<int> exit_status;  // passed to exit(); nullopt if the process never called exit()
+  std::uint64_t damaged = 0;       // number of invalid pieces of the area that were ignored
 
   std::uint64_t events_unseen = 0;  // wire::area::kEventsUnseen
   bool sees_events_at(std::uint64_t ticks) const { return events_unseen == 0 || ticks < events_unseen; }
@@ -346,7 +347,7 @@ struct ProcessRecord {
   // Seconds since the epoch, comparable between processes of one host.
   double unix_seconds(std::uint64_t ticks) const { return static_cast<double>(start_realtime) * 1e-9 + seconds(ticks); }
   std::uint64_t clock_start = 0;
-  std::uint64_t clock_last = 0;  // ticks of the last sign of life, or of the reading if it lived; 0 if unknown
+  std::uint64_t clock_last = 0;  // ticks of the last sign of life, or of the read if it was alive; 0 if unknown
   double seconds_per_tick = 0;
 };
 
@@ -356,7 +357,8 @@ const T* by_id(const std::vector<T>& table, std::uint32_t id) {
   return id == 0 || id > table.size() ? nullptr : &table[id - 1];
 }
 
-// Returns the call that set the node's parameters for this launch; 0 if it is unknown or the call that made the node.
+// Returns the site of the call that changed the node's parameters before this launch; 0 if there was none or it is
+// unknown.
 inline std::uint32_t changed_at(const ProcessRecord& record, const Operation& launch, std::uint32_t node) {
   const Graph* changed = by_id(record.graphs, launch.graph_changed);
   if (changed == nullptr) return 0;
@@ -366,7 +368,8 @@ inline std::uint32_t changed_at(const ProcessRecord& record, const Operation& la
   return at != changed->changes.end() && at->node == node ? at->site : 0;
 }
 
-// Returns the site of the call that set the node's parameters in this launch of its graph; 0 if unknown.
+// Returns the site of the call that set the node's parameters for this launch: the latest change, or else the creation.
+// Returns 0 if it is unknown.
 inline std::uint32_t site_at(const ProcessRecord& record, const Operation& launch, const Graph& graph,
                              std::uint32_t node) {
   const std::uint32_t changed = changed_at(record, launch, node);

@@ -1,4 +1,4 @@
-// Finds a session's processes by their numbers, and reruns by their processes.
+// Finds a session's processes by process id, and reruns by process.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace cudadiag::session {
 
-// Returns the first process with this number, or null. A process that replaced itself by exec is there twice.
+// Returns the first process with this id, or null. A process that replaced itself by exec is there twice.
 inline const Process* process_of(const std::vector<Process>& processes, std::uint32_t pid) {
   const auto found =
       std::find_if(processes.begin(), processes.end(), [&](const Process& each) { return each.pid == pid; });

@@ -9,13 +9,13 @@
 namespace cudadiag::session {
 
 enum class Property : std::uint8_t {
-  argv,  // arguments, each ended by a zero byte
+  argv,  // arguments, each terminated by a NUL
   cuda,  // version of the driver's API
   cupti,
   cupti_path,
   cwd,
   exe,
-  flight_recorder,  // where PyTorch's Flight Recorder writes its dumps, without the rank
+  flight_recorder,  // path of the dumps of PyTorch's Flight Recorder, without the rank number
   forked_at,        // id of the site that forked last
   forked_from,      // "4711 12": the parent and its site
   host,
@@ -34,7 +34,7 @@ bool has(const ProcessRecord& record, Property property);
 // Returns "" if the process has not recorded it.
 const std::string& value_of(const ProcessRecord& record, Property property);
 
-// PCI bus id and name of a device, by the process's own number; empty if not recorded.
+// PCI bus id and name of a device, by the process's own device number; empty if not recorded.
 const std::string& pci_bus_id(const ProcessRecord& record, std::size_t device);
 const std::string& device_name(const ProcessRecord& record, std::size_t device);
 

@@ -24,10 +24,10 @@ namespace fs = std::filesystem;
 using std::chrono::hours;
 
 constexpr std::chrono::seconds kUnusedFor = hours(24);
-// For a process on another machine, only its files can be seen.
+// The process runs on a different machine, so cudadiag sees only its files. They count as abandoned after this time.
 constexpr std::chrono::seconds kUnseenFor = hours(24);
 
-// Returns the space that the folder takes on disk. Areas are sparse, so their sizes say nothing.
+// Returns the space that the folder takes on disk. Areas are sparse, so their sizes do not show it.
 std::uintmax_t bytes_on_disk(const fs::path& folder) {
   std::uintmax_t bytes = 0;
   std::error_code error;
@@ -74,7 +74,7 @@ bool is_kept(const fs::path& session) {
 }
 
 std::vector<std::string> retain(const fs::path& root, const fs::path& newest, const Retention& keep) {
-  // The newest session counts towards the number, but its bytes do not, however large it is.
+  // The newest session counts towards the number of sessions, but its bytes do not count, however many they are.
   std::size_t sessions = 1;
   std::vector<std::string> removed;
   std::uintmax_t bytes = 0;

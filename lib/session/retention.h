@@ -1,4 +1,4 @@
-// Which old sessions are removed when a new one is finished.
+// Decides which old sessions are removed when a new one is finished.
 #pragma once
 
 #include <cstddef>
@@ -18,14 +18,14 @@ struct Retention {
 bool keep(const std::filesystem::path& session);
 bool is_kept(const std::filesystem::path& session);
 
-// Removes the oldest sessions of this user until the limits of `keep` are met, and returns the removed names. Keeps
-// sessions that somebody else owns, that are being written, or that keep() has marked, and `newest`. In a removed
-// session, files that cudadiag did not write stay.
+// Removes the oldest sessions of this user until the limits of `keep` are met, and returns the removed names. Spares
+// `newest`, and sessions that another user owns, that are being written, or that keep() has marked. Files that cudadiag
+// did not write stay, even in a removed session.
 std::vector<std::string> retain(const std::filesystem::path& root, const std::filesystem::path& newest,
                                 const Retention& keep);
 
-// Removes what `cudadiag env` prepared more than a day ago and no program has used. A program that starts later makes
-// the folder again.
+// Removes session folders that `cudadiag env` prepared more than a day ago and no program has used. If a program starts
+// later, its recorder creates the folder again.
 void remove_unused(const std::filesystem::path& root);
 
 }  // namespace cudadiag::session

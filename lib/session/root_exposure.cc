@@ -13,11 +13,11 @@ std::string exposure_of(int root, const std::filesystem::path& folder) {
   const bool open = (status.st_mode & S_IWOTH) != 0 && (status.st_mode & S_ISVTX) == 0;
   if (foreign) {
     return folder.string() + " belongs to another user (uid " + std::to_string(status.st_uid) +
-           "), who can replace a session while it is written; " + kAnother;
+           "), who can replace a session while it is being written; " + kAnother;
   }
   if (!open) return "";
   const std::string remedy = status.st_uid == ::geteuid() ? "chmod o-w prevents that, or " : "";
-  return "all users can write to " + folder.string() + " and replace a session while it is written; " + remedy +
+  return "all users can write to " + folder.string() + " and replace a session while it is being written; " + remedy +
          kAnother;
 }
 

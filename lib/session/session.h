@@ -4,18 +4,18 @@
 //     manifest.json                    command, host, passes, processes' ends
 //     races.json                       races between streams, if they were looked for
 //     arena, running.json              while the run is in progress (session/area/live_place.h)
-//     record/PID.area                  one area per process (wire/area.h), zero pages left out as holes
+//     record/PID.area                  one area per process (wire/area.h), with holes for zero pages
 //     record/kernel-code.json          machine code of kernels that may have failed
-//     record/PID.log                   every operation of it, if requested (session/log/log_codec.h)
-//     confirm/PID.area                 the same for a rerun; confirm-2, … for further ones
-//     confirm/PID.values               the Python hook's output there (wire/rerun/delivery.h)
+//     record/PID.log                   every operation of the process, if requested (session/log/log_codec.h)
+//     confirm/PID.area                 the same for a rerun; confirm-2, … for further reruns
+//     confirm/PID.values               the Python hook's output in the rerun (wire/rerun/delivery.h)
 //     confirm/PID.inputs/              the failing call with its tensors, and replay.py, which repeats it
 //     confirm/output.txt               what the rerun wrote to stdout and stderr
 //     device/PID.gpucore               of a rerun without the recorder: the GPU core dump, and output.txt
 //     eager/PID.area                   of a rerun without torch.compile
 //     races/PID.area, races.json       of a rerun that looked for the same races, with PID.values
 //     sanitize/compute-sanitizer.txt   of a rerun under compute-sanitizer: its log, and output.txt
-//     device/cuda-gdb.txt              what NVIDIA's debugger printed about it, if requested
+//     device/cuda-gdb.txt              what NVIDIA's debugger printed about the dump, if requested
 //
 // All modes are 0700 or 0600. Errors are returned as base::Error: what happened, to what, and what to do.
 #pragma once
@@ -50,11 +50,11 @@ struct Process {
   std::optional<int> rank;
   std::optional<ProcessEnd> end;  // known for the process that the launcher started, and those it reaped
   ProcessRecord record;
-  std::vector<Delivery> deliveries;  // of a rerun, from inside Python
+  std::vector<Delivery> deliveries;  // for a rerun: the output of its Python hook
   std::filesystem::path log;         // its full log; empty if there is none
 };
 
-// A foreign program that examined the files of a pass.
+// An external program that examined the files of a pass.
 struct Witness {
   ProcessEnd end;
   std::string cut_short;  // why cudadiag ended it early
@@ -97,11 +97,11 @@ struct Pass {
   std::optional<Witness> debugger{};   // for a device pass: cuda-gdb on its dump
   std::vector<std::string> kernels{};  // for a sanitize pass: the mangled names of the checked kernels
   std::optional<Witness> replay{};     // for a confirm pass: the script that repeats the failing call
-  // Files of the recorded code, named as in the records, that were edited between the first run and this rerun.
+  // Source files that were edited between the first run and this rerun, with the paths that the records contain.
   std::vector<std::string> rewritten{};
-  bool values = false;    // for a rerun: it was meant to take values inside Python
-  bool isolated = false;  // for a rerun: it could not change anything
-  // Changes that an isolated rerun was kept from making: each once, in the order of the attempts.
+  bool values = false;    // for a rerun: it was meant to read values in Python
+  bool isolated = false;  // for a rerun: it could change nothing outside its own folders
+  // The actions that an isolated rerun was kept from, each once, in the order of the attempts.
   std::vector<KeptFrom> kept_from{};
 };
 
@@ -135,17 +135,17 @@ struct Manifest {
        native_stacks = true;                 // requested; for reruns too, because stacks identify sites
   std::string watch_by;                      // "cupti" or "hooks", as the user chose, for reruns too; empty: either
   std::map<std::uint32_t, ProcessEnd> ends;  // by pid: the started process, and orphans that were reaped
-  std::vector<CodeRule> code_rules;          // of equally specific rules the later one applies
+  std::vector<CodeRule> code_rules;          // among equally specific rules, the last one applies
   std::vector<GpuProcess> gpu_processes;
   std::optional<double> hang;                 // seconds without progress after which it was ended
   std::vector<Stall> stalls;                  // found while it ran, in this order
-  bool asked_to_end = false;                  // somebody asked the launcher to end it, for example at the terminal
+  bool asked_to_end = false;                  // a signal asked the launcher to end it, for example from the terminal
   std::set<std::uint32_t> ended_before_hang;  // pids of processes that had ended by then
-  std::vector<HostStack> host_stacks;         // read when it hung, of threads that had given the GPU work
+  std::vector<HostStack> host_stacks;         // of threads that had issued GPU work, read when the run hung
   std::set<std::uint32_t> outlived_by;        // pids of processes that outlived the command and are no longer watched
   std::string unrecorded;                     // why the command was run without recording; empty if it was recorded
   bool input_read = false;                    // the command read from its standard input, a file or a pipe
-  bool whole = true;                          // false: processes were left out for lack of room
+  bool whole = true;                          // false: processes were not recorded for lack of room
   std::vector<std::string> notes;             // the launcher's: replaced injections, folders that could not be written
 };
 

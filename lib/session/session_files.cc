@@ -32,7 +32,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kDraft = ".new";
 
-// The kind of a folder determines what cudadiag writes there.
+// The kind of folder determines which files cudadiag writes there.
 enum class Level { session, pass, inputs, launch, modules, python };
 
 template <std::size_t N>
@@ -74,7 +74,7 @@ bool is_of_process(std::string_view name) {
   return is_one_of(name, kSuffixes);
 }
 
-// "00c0ffee00c0ffee.cubin", or with a thread's number while it is being written.
+// "00c0ffee00c0ffee.cubin". While the file is being written, its name also contains a thread's number.
 bool is_module(std::string_view name) {
   constexpr std::size_t kHash = 16;
   const auto is_hex = [](unsigned char c) { return std::isxdigit(c) != 0; };
@@ -126,7 +126,7 @@ bool is_own_file(Level level, std::string_view name) {
   return false;
 }
 
-// Returns false if cudadiag makes no folder of this name.
+// Returns false if cudadiag creates no folder with this name here.
 bool is_own_folder(Level level, std::string_view name, Level& inner) {
   if (level == Level::session && is_pass(name)) return inner = Level::pass, true;
   if (level == Level::python && name == "__pycache__") return inner = Level::python, true;
@@ -147,7 +147,7 @@ bool is_folder(int parent, const char* name) {
   return ::fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(status.st_mode);
 }
 
-// The recursion is at most as deep as the folders that cudadiag makes.
+// The recursion is at most as deep as the folders that cudadiag creates.
 void remove_own(const base::FileDescriptor& folder, Level level) {
   for (const std::string& name : names_in(folder)) {
     Level inner{};
@@ -155,7 +155,7 @@ void remove_own(const base::FileDescriptor& folder, Level level) {
       if (is_own_file(level, name)) ::unlinkat(folder.get(), name.c_str(), 0);
     } else if (is_own_folder(level, name, inner)) {
       remove_own(open_plain_folder(folder.get(), name.c_str()), inner);
-      ::unlinkat(folder.get(), name.c_str(), AT_REMOVEDIR);  // refused where something is left in it
+      ::unlinkat(folder.get(), name.c_str(), AT_REMOVEDIR);  // fails if something is left in it
     }
   }
 }

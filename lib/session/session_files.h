@@ -1,5 +1,5 @@
-// Which files of a session's folder are cudadiag's own, and their removal. A folder of the user's may have the name of
-// a session. Files to remove are therefore recognised by content and by their names.
+// Recognises and removes cudadiag's own files in a session's folder. A folder of the user may have a name like a
+// session's, so the files to remove are recognised by their contents and their names.
 #pragma once
 
 #include <filesystem>
@@ -7,7 +7,7 @@
 
 namespace cudadiag::session {
 
-// The code of a run of `cudadiag nans`, in the folder of its pass.
+// The Python code of a run of `cudadiag nans`, in its pass folder.
 inline constexpr const char* kPythonFolder = "python";
 
 // The areas of processes, by name only; no file is opened. Empty if `folder` is a link.

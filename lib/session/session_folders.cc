@@ -63,7 +63,7 @@ std::vector<Root> roots(const std::optional<fs::path>& output) {
     const fs::path folder = temporary / ("cudadiag-" + std::to_string(::geteuid()));
     found.push_back({folder, false,
                      "sessions go to " + folder.string() +
-                         ", which may vanish with the machine or container; name a lasting folder with -o FOLDER or "
+                         ", which may vanish with the machine or container; choose a lasting folder with -o FOLDER or "
                          "CUDADIAG_DIR"});
   }
   return found;
@@ -93,7 +93,7 @@ bool is_session(const fs::path& folder) {
   const std::string name = folder.filename().string();
   if (!is_session_name(name) || ::lstat(folder.c_str(), &status) != 0) return false;
   if (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid()) return false;
-  // A session in progress may contain nothing else yet.
+  // A session in progress may contain only this folder so far.
   const bool begun =
       name.ends_with(kIncomplete) && open_plain_folder(AT_FDCWD, (folder / kRecordFolder).c_str()).valid();
   return begun || has_own_content(folder);
@@ -115,7 +115,7 @@ std::pair<std::string, fs::file_time_type> age_of(const fs::path& session) {
 }
 
 std::vector<fs::path> sessions_in(const std::vector<Root>& roots) {
-  // A session that is being written changes its time meanwhile, so ages are read only once.
+  // The time of a session that is being written may change during the sort, so ages are read only once.
   std::vector<std::pair<std::pair<std::string, fs::file_time_type>, fs::path>> aged;
   std::error_code error;
   for (const Root& root : roots) {
@@ -148,7 +148,7 @@ std::vector<fs::path> recordings_in(const fs::path& folder) {
 }
 
 std::optional<base::Error> obstacle_in(const Root& root) {
-  const std::string another = "name another folder with CUDADIAG_DIR or -o FOLDER";
+  const std::string another = "choose a different folder with CUDADIAG_DIR or -o FOLDER";
   std::error_code error;
   const fs::path folder = fs::absolute(root.folder, error);
   // The folder itself, or its nearest existing parent.
@@ -161,12 +161,12 @@ std::optional<base::Error> obstacle_in(const Root& root) {
   if (!fs::is_directory(place, error)) return base::Error{place.string() + " is not a folder", another};
   const bool shared = place == folder && !root.warning.empty();
   if (shared && (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid())) {
-    return base::Error{place.string() + " belongs to somebody else", another};
+    return base::Error{place.string() + " belongs to another user", another};
   }
   if (::access(place.c_str(), W_OK | X_OK) == 0) return std::nullopt;
   const std::string what = place == folder
-                               ? place.string() + " cannot be written"
-                               : folder.string() + " cannot be made: " + place.string() + " cannot be written";
+                               ? place.string() + " is not writable"
+                               : folder.string() + " cannot be created: " + place.string() + " is not writable";
   return base::Error{what, (status.st_uid == ::geteuid() ? "make it writable, or " : "") + another};
 }
 

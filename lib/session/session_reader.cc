@@ -38,7 +38,7 @@ std::vector<std::string> split_at_zeros(const std::string& text) {
   return parts;
 }
 
-// The number of places in a launcher. Each area costs memory and time, and anybody may put more there.
+// As many areas as a launcher has room for. Each area costs memory and time, and a forged session may contain more.
 constexpr std::size_t kMostAreas = wire::arena::kAreaCount + wire::arena::kFilesBeside;
 
 std::vector<fs::path> area_files(const std::vector<fs::path>& folders) {
@@ -55,12 +55,12 @@ void leave_surplus_out(std::vector<fs::path>& files, Session& session) {
   if (files.size() <= kMostAreas) return;
   const std::size_t surplus = files.size() - kMostAreas;
   session.manifest.notes.push_back(std::to_string(surplus) + (surplus == 1 ? " recording was" : " recordings were") +
-                                   " left out: cudadiag reads at most " + std::to_string(kMostAreas) + " of one run");
+                                   " ignored: cudadiag reads at most " + std::to_string(kMostAreas) + " of one run");
   session.whole = false;
   files.resize(kMostAreas);
 }
 
-// If somebody has replaced a folder by a link, the link's target is not part of the session.
+// If a folder was replaced by a link, the link's target is not part of the session.
 bool is_link(const fs::path& path) {
   std::error_code error;
   return fs::is_symlink(path, error);
@@ -75,7 +75,7 @@ void leave_links_out(Session& session) {
     pass.folder.clear();
   }
   for (const std::string& link : links) {
-    session.manifest.notes.push_back(link + " was left out: it is a link to another folder");
+    session.manifest.notes.push_back(link + " was ignored: it is a link to another folder");
     session.whole = false;
   }
 }
@@ -103,22 +103,22 @@ std::vector<KernelCode> read_kernel_code(const fs::path& file) {
   return codes ? std::move(*codes) : std::vector<KernelCode>();
 }
 
-// Includes sessions whose launcher was killed, or that have none, but not those that never began.
+// Includes sessions without a launcher and those whose launcher was killed, but not sessions that never began.
 std::optional<fs::path> newest_begun(const fs::path& root) {
   std::error_code error;
   for (const fs::path& session : sessions_in(root)) {
     const fs::path record = session / kRecordFolder;
     const bool begun = !area_files({record, session}).empty() || unrecorded_in(record).processes > 0;
     if (!begun && !fs::exists(session / kManifest, error)) continue;
-    // Names differ by the second. Among sessions of one second, the link names the one that finished last.
+    // Names differ only by the second. Among sessions of one second, the link points to the one that finished last.
     const fs::path latest = fs::canonical(root / kLatest, error);
     return !error && age_of(latest).first == age_of(session).first && is_session(latest) ? latest : session;
   }
   return std::nullopt;
 }
 
-// "3" is the third session that `cudadiag list` shows. Longer numbers are the beginning of a name. Returns nullopt for
-// text that is not a number, and an error for a number that is too large.
+// "3" is the third session that `cudadiag list` shows. Longer numbers count as the beginning of a name. Returns nullopt
+// for text that is not a number, and an error for a number that is too large.
 std::optional<base::Result<fs::path>> by_number(const std::vector<Root>& roots, std::string_view wanted) {
   constexpr std::size_t kMostDigits = 3;
   std::size_t number = 0;
@@ -141,12 +141,12 @@ std::optional<base::Result<fs::path>> by_prefix(const std::vector<Root>& roots, 
   }
   if (meant.empty()) return std::nullopt;
   if (meant.size() == 1) return meant.front();
-  return base::Error{std::to_string(meant.size()) + " sessions begin with " + wanted + ", the newest is " +
+  return base::Error{std::to_string(meant.size()) + " sessions begin with " + wanted + "; the newest is " +
                          meant.front().filename().string(),
-                     "name one by its number in cudadiag list"};
+                     "choose one by its number in cudadiag list"};
 }
 
-// A folder given by name: a session, or a folder of sessions as `-o` names it; then the newest of these.
+// The session at this path: the folder itself or, if it is a folder for sessions (-o), the newest session in it.
 fs::path session_at(const fs::path& folder) {
   if (holds_recording(folder)) return folder;
   const auto sessions = sessions_in(folder);
@@ -166,7 +166,7 @@ std::optional<base::Error> unreadable(const fs::path& path) {
     return base::Error{path.string() + " cannot be read: its owner has no read permission",
                        is_folder ? "chmod u+rx gives it" : "chmod u+r gives it"};
   }
-  return base::Error{path.string() + " cannot be read: it belongs to somebody else",
+  return base::Error{path.string() + " cannot be read: it belongs to another user",
                      "read it as the user who ran the program"};
 }
 
@@ -187,8 +187,8 @@ std::optional<base::Error> obstacle_to_reading(const std::vector<Root>& roots) {
   for (const Root& root : roots) {
     if (auto failure = unreadable(root.folder)) return failure;
     const std::string name = (root.by_variable ? "CUDADIAG_DIR names " : "") + root.folder.string();
-    const std::string remedy = root.by_variable ? "correct it, or name the sessions' folder with -o FOLDER"
-                                                : "name the sessions' folder with -o FOLDER or CUDADIAG_DIR";
+    const std::string remedy = root.by_variable ? "correct it, or give the folder of the sessions with -o FOLDER"
+                                                : "give the folder of the sessions with -o FOLDER or CUDADIAG_DIR";
     struct stat status {};
     if (::stat(root.folder.c_str(), &status) == 0) {
       if (!S_ISDIR(status.st_mode))
@@ -204,7 +204,7 @@ std::optional<base::Error> obstacle_to_reading(const std::vector<Root>& roots) {
     if (!meant || !sessions_in(root.folder).empty()) continue;
     if (const auto others = recordings_in(root.folder); !others.empty()) {
       return base::Error{why_not_listed(root.folder, others.back()),
-                         "name one of them, such as " + others.back().string()};
+                         "give the path of one, such as " + others.back().string()};
     }
   }
   return std::nullopt;
@@ -219,7 +219,7 @@ std::optional<base::Error> misnamed(const std::vector<Root>& roots) {
 
 base::Result<fs::path> find_session(const std::vector<Root>& roots, const std::string& given) {
   std::error_code error;
-  // A shell's completion of a folder's name ends with a slash.
+  // A shell completes a folder's name with a slash at the end.
   const std::string wanted = given.substr(0, std::max<std::size_t>(given.find_last_not_of('/') + 1, 1));
   if (!wanted.empty() && wanted != kLatest) {
     // A number that `cudadiag list` shows means that session, even if a file here has the same name.
@@ -232,7 +232,7 @@ base::Result<fs::path> find_session(const std::vector<Root>& roots, const std::s
     for (const fs::path& place : places) {
       if (auto failure = unreadable(place)) return *failure;
       if (fs::is_directory(place, error)) return session_at(place);
-      // A report that was made during the run named it.
+      // A report that was printed during the run gave the path without the suffix.
       const fs::path incomplete = place.string() + kIncomplete;
       if (fs::is_directory(incomplete, error)) return incomplete;
     }
@@ -295,7 +295,7 @@ void describe_without_manifest(Session& session, bool has_areas) {
     notes.push_back(why_unused(folder));
   } else if (!run_goes_on(folder)) {
     notes.emplace_back(
-        "it was recorded without cudadiag run, or cudadiag run was killed, so it is not known how its programs ended");
+        "it was recorded without cudadiag run, or cudadiag run was killed, so it is unknown how its programs ended");
   }
   session.whole = has_areas && left.processes == 0;
 }
@@ -336,9 +336,9 @@ base::Result<Session> open_session(const fs::path& folder, std::optional<wire::C
   leave_links_out(session);
   leave_surplus_out(files, session);
   read_areas(files, session, session.processes, now);
-  // A run that failed had a recording.
+  // The run failed, so it had a recording.
   if (files.empty() && !session.manifest.passes.empty() && session.manifest.passes.front().failed_after) {
-    session.manifest.notes.push_back("the recording of its processes is gone");
+    session.manifest.notes.push_back("the recording of its processes is missing");
     session.whole = false;
   }
   attach_logs(folder / kRecordFolder, session.processes);
@@ -372,7 +372,7 @@ void read_areas(const std::vector<fs::path>& files, Session& session, std::vecto
     }
     AreaContents contents = read_area(std::get<AreaImage>(image).bytes(), now);
     if (!contents.error.empty()) {
-      session.manifest.notes.push_back(file.string() + " was left out: " + contents.error);
+      session.manifest.notes.push_back(file.string() + " was ignored: " + contents.error);
       session.whole = false;
       continue;
     }

@@ -12,18 +12,19 @@
 
 namespace cudadiag::session {
 
-// Returns why a folder that exists, or one inside such a folder, cannot be read; nullopt if it can or does not exist.
+// Returns why an existing folder, or a path inside one, cannot be read; nullopt if it can be read or does not exist.
 std::optional<base::Error> unreadable(const std::filesystem::path& folder);
 
-// Returns why some sessions may not be found: the first folder that cannot be read, or is known only from a variable.
-// An empty default folder is not an obstacle.
+// Returns why some sessions may not be found. A root may be unreadable, be missing although the user chose it, or
+// contain only sessions of other users. An empty default folder is not an obstacle.
 std::optional<base::Error> obstacle_to_reading(const std::vector<Root>& roots);
-// Returns an error if $CUDADIAG_DIR names a folder that does not exist but that a run could have made: a typing error.
-// Otherwise the other roots contain the sessions that could not be stored there.
+// Returns an error if $CUDADIAG_DIR names a folder that does not exist although a run could have created it: probably a
+// typing error. If no run could have created it, the other roots contain the sessions.
 std::optional<base::Error> misnamed(const std::vector<Root>& roots);
 
-// Returns the folder that the user means. `wanted` is "" or "latest" for the newest of all roots; the name of a session
-// in them, or how it begins; its number in the list of sessions_in(), from 1; or a path. A number comes before a path.
+// Returns the folder that the user means. `wanted` is a path, the name of a session or its beginning, or the number of
+// a session in the list of sessions_in(), from 1. "" and "latest" stand for the newest session in all roots. A number
+// takes precedence over a path.
 base::Result<std::filesystem::path> find_session(const std::vector<Root>& roots, const std::string& wanted);
 
 // Returns whether `cudadiag env` prepared the session and no program has recorded to it yet.
@@ -33,9 +34,9 @@ bool is_unused(const std::filesystem::path& folder);
 // manifest's notes say what is missing or damaged. `now`: the clock, for processes that are still running.
 base::Result<Session> open_session(const std::filesystem::path& folder, std::optional<wire::ClockReading> now = {});
 
-// Reads only the manifest; it is empty if there is none that can be read.
+// Reads only the manifest. Returns an empty one if it is missing or cannot be read.
 Manifest open_manifest(const std::filesystem::path& folder);
-// The same for a run in progress (session/area/live_place.h).
+// Like open_manifest(), for a run in progress (session/area/live_place.h).
 Manifest open_running_manifest(const std::filesystem::path& folder);
 
 // Adds the processes of these areas to `processes`, and a note to `session` for each area that cannot be used.

@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 
 base::Error failed(const std::string& doing, const fs::path& what, int error) {
   return {"cannot " + doing + " " + what.string() + ": " + std::strerror(error),
-          is_for_lack_of_room(error) ? "free some space, or name another folder with -o FOLDER"
+          is_for_lack_of_room(error) ? "free some space, or choose a different folder with -o FOLDER"
                                      : "use -o FOLDER to name a folder that you can write to"};
 }
 
@@ -42,8 +42,8 @@ std::string session_name(std::uint32_t pid, std::int64_t unix_seconds) {
   return std::string(stamp) + "-" + std::to_string(pid);
 }
 
-// Opens the folder for sessions, and makes it if it is missing. In a shared temporary folder, a folder that somebody
-// else owns is refused, because it may be a trap.
+// Opens the folder for sessions, and creates it if it is missing. In a shared temporary folder, a folder that another
+// user owns is rejected, because it may be a trap.
 base::Result<base::FileDescriptor> open_root(const Root& root) {
   std::error_code error;
   fs::create_directories(root.folder.parent_path(), error);
@@ -52,8 +52,8 @@ base::Result<base::FileDescriptor> open_root(const Root& root) {
     return failed("create the session folder", root.folder, errno);
   }
   const bool shared = !root.warning.empty();
-  const base::Error foreign{root.folder.string() + " belongs to somebody else",
-                            "name a folder of your own with -o FOLDER"};
+  const base::Error foreign{root.folder.string() + " belongs to another user",
+                            "choose a folder of your own with -o FOLDER"};
   base::FileDescriptor folder(
       ::open(root.folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC | (shared ? O_NOFOLLOW : 0)));
   struct stat status {};
@@ -77,7 +77,7 @@ void add_warning(Root& root, const std::string& more) {
   if (!more.empty()) root.warning = more + (root.warning.empty() ? "" : "; " + root.warning);
 }
 
-// The path for pasted commands. After a link, ".." does not lead where it seems to.
+// The path to show in commands for the user to paste. After a link, ".." does not lead where it seems to.
 fs::path without_dots(const fs::path& folder) {
   const bool ascends = std::find(folder.begin(), folder.end(), "..") != folder.end();
   std::error_code error;
@@ -90,8 +90,8 @@ base::FileDescriptor create_in(const base::FileDescriptor& folder, const std::st
       ::openat(folder.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
 }
 
-// Writes a draft next to `name` in `folder` and renames it, so that a reader sees the old file or the new one. `path`
-// is only for messages.
+// Writes a draft next to `name` in `folder` and renames it, so that a reader sees either the old file or the new one.
+// `path` is used only in messages.
 std::optional<base::Error> replace_file(const base::FileDescriptor& folder, const std::string& name,
                                         const fs::path& path, const std::function<bool(int)>& write, bool& lacks_room) {
   const std::string draft = name + ".new";
@@ -135,7 +135,7 @@ bool is_same(const base::FileDescriptor& folder, const base::FileDescriptor& par
 
 base::Result<SessionWriter> SessionWriter::create(const std::vector<Root>& roots, std::uint32_t pid,
                                                   std::int64_t unix_seconds) {
-  base::Error first{"no folder for the session was found", "name one with -o FOLDER"};
+  base::Error first{"no folder for the session was found", "choose one with -o FOLDER"};
   bool failed_before = false;
   for (Root root : roots) {
     const auto remember = [&](base::Error failure) {
@@ -166,7 +166,7 @@ base::Result<SessionWriter> SessionWriter::create(const std::vector<Root>& roots
   return first;
 }
 
-// Containers that share a folder can have the same second and pid.
+// Tries several names: containers that share the folder may start in the same second with the same pid.
 base::Result<SessionWriter> SessionWriter::create_in_root(const Root& root, base::FileDescriptor root_fd,
                                                           const std::string& base) {
   struct stat status {};
@@ -291,7 +291,7 @@ bool SessionWriter::holds(const char* name) const {
 
 std::optional<base::Error> SessionWriter::finish(const Retention& retention) {
   if (!holds(kManifest)) {
-    // The part that was written at the beginning, or could be stored, is still useful.
+    // Keeps the session if it has a recording, or what was stored at the start of the run: both are still useful.
     if (is_blank(folder_) && !holds(kRunningFile)) discard();
     return base::Error{"the session " + folder_.string() + " could not be finished: it has no " + kManifest, ""};
   }
@@ -315,7 +315,7 @@ std::optional<base::Error> SessionWriter::finish(const Retention& retention) {
 void SessionWriter::discard() {
   const std::string name = folder_.filename().string();
   if (is_same(lock_, root_fd_, name)) remove_session(root_fd_.get(), name.c_str());
-  // It may have been finished before.
+  // The session may have been finished earlier.
   mend_latest(root_.folder, root_fd_);
 }
 

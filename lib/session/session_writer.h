@@ -1,9 +1,10 @@
-// Writes one session's folder. It is "….incomplete" until finish(); its lock tells others that it is being written.
+// Writes one session's folder. Its name ends in ".incomplete" until finish(). Its lock shows other processes that it is
+// being written.
 //
-// The writer has open descriptors of the root, the session's folder and the pass's folder. It makes and replaces every
-// file relative to them and follows no link. Renaming a folder, or replacing it by a link, does not redirect it.
-// Programs that receive the folder by name have no such protection: the recorder if it finds no memory, the driver for
-// a GPU core dump, and compute-sanitizer. root_exposure.h says when that matters.
+// The writer has open descriptors of the root, the session's folder and the pass folder. It creates and replaces every
+// file relative to them and follows no link. Renaming a folder, or replacing it by a link, does not redirect the
+// writer. Programs that receive the folder by name have no such protection. These are the recorder if it finds no
+// memory, the driver for a GPU core dump, and compute-sanitizer. root_exposure.h says when that matters.
 #pragma once
 
 #include <cstddef>
@@ -23,22 +24,23 @@
 
 namespace cudadiag::session {
 
-// Returns whether a file could not be written because the disk, a quota or a limit is full. `error`: an errno.
+// Returns whether a file could not be written because the disk is full, or a quota or limit was reached. `error`: an
+// errno.
 bool is_for_lack_of_room(int error);
 
 class SessionWriter {
  public:
-  // Creates the folder in the first usable root. `pid` and the time name it.
+  // Creates the folder in the first usable root. The folder's name consists of the time and `pid`.
   static base::Result<SessionWriter> create(const std::vector<Root>& roots, std::uint32_t pid,
                                             std::int64_t unix_seconds);
 
-  // Opens a finished session to add reruns. Fails while another process writes it.
+  // Opens a finished session to add reruns. Fails while another process is writing the session.
   static base::Result<SessionWriter> reopen(const std::filesystem::path& folder);
 
   const std::filesystem::path& folder() const { return folder_; }
-  // The name of the folder once it is finished.
+  // The path of the folder once the session is finished.
   std::filesystem::path final_folder() const;
-  // The folder of the pass that is being written: the record pass until another one begins.
+  // The folder of the pass that is being written: the record pass until begin_pass() is called.
   std::filesystem::path pass_folder() const { return folder_ / pass_; }
   const Root& root() const { return root_; }
 
@@ -46,12 +48,12 @@ class SessionWriter {
   // process that replaced itself by exec has two). Storing an index again replaces what was stored.
   std::optional<base::Error> store_area(std::size_t index, std::uint32_t pid, int file, std::uint64_t begin,
                                         std::uint64_t end);
-  // Areas in the folder that others wrote: processes that could not reach the launcher's memory.
+  // The areas in the folder that processes wrote themselves, because they could not reach the launcher's memory.
   std::vector<std::filesystem::path> foreign_areas() const;
-  // Makes this file of the session, or replaces it by a new one; an existing file or link is not written through.
+  // Creates this file of the session, or replaces it by a new one. Never writes to an existing file or through a link.
   // `file` must be below folder().
   std::optional<base::Error> store_text(const std::filesystem::path& file, std::string_view text);
-  // Makes a new file in the folder of the pass; invalid, with errno set, if it exists already.
+  // Creates a new file in the pass folder; invalid, with errno set, if the file exists already.
   base::FileDescriptor create_file(const std::string& name) const;
   std::optional<base::Error> store_manifest(const Manifest& manifest);
   std::optional<base::Error> store_races(const Races& races);
@@ -59,13 +61,13 @@ class SessionWriter {
   std::optional<base::Error> store_live_place(const LivePlace& place, const Manifest& manifest);
   void drop_live_place();
 
-  // Returns whether the latest failure to store something was for lack of room.
+  // Returns whether the latest failure to store something was due to lack of room.
   bool lacks_room() const { return lacks_room_; }
 
-  // Makes a folder for a rerun, "NAME", "NAME-2" and so on, that receives areas from now on. Returns its name.
+  // Creates a folder for a rerun ("NAME", "NAME-2" and so on). Later areas are stored there. Returns the folder's name.
   base::Result<std::string> begin_pass(const std::string& name);
 
-  // Removes the suffix from the name, points `latest` here and removes old sessions.
+  // Removes the suffix from the folder's name, points `latest` to this session and removes old sessions.
   std::optional<base::Error> finish(const Retention& retention = {});
   // Names of old sessions that finish() has removed.
   const std::vector<std::string>& removed() const { return removed_; }
@@ -96,7 +98,8 @@ class SessionWriter {
   std::vector<std::string> removed_;
 };
 
-// Call it after a session was removed: points `latest` to the newest finished one, or removes the link.
+// Points `latest` to the newest finished session, or removes the link if there is none. Call this after removing a
+// session.
 void mend_latest(const std::filesystem::path& root);
 
 }  // namespace cudadiag::session

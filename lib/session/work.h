@@ -1,4 +1,4 @@
-// The kinds of work that a call gives to a stream, as reports and files name them.
+// The kinds of work that a call queues on a stream, and their names in reports and files.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 namespace cudadiag::session {
 
 enum class Work : std::uint8_t {
-  call,  // a call that issues none of the others
+  call,  // a call that issues no work of the other kinds
   kernel,
   graph,
   copy,

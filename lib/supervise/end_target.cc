@@ -7,7 +7,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A process that is stuck inside the GPU's driver dies only when the driver lets it, so the wait for it is limited.
+// A process that is stuck in the GPU driver does not die until the driver returns, so the wait for it is limited.
 constexpr auto kUnkillable = std::chrono::seconds(10);
 
 }  // namespace

@@ -7,7 +7,8 @@
 
 namespace cudadiag::supervise {
 
-// Asks, waits for `grace`, then kills. Returns false if the target is left because it is stuck in the GPU's driver.
+// Asks these processes to end, waits for `grace`, then kills them. Returns false if the target is stuck in the GPU
+// driver and left running.
 bool end_target(launch::Target& target, launch::SignalRelay& relay, std::chrono::milliseconds grace);
 
 }  // namespace cudadiag::supervise

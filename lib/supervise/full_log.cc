@@ -11,7 +11,7 @@
 namespace cudadiag::supervise {
 namespace {
 
-// At the fastest rate, a ring of 4,096 records is full after some milliseconds. More frequent reads would take cache
+// At the fastest rate, a ring of 4,096 records fills up in a few milliseconds. More frequent reads would take cache
 // lines away from the target.
 constexpr std::chrono::microseconds kPause{300};
 // If the launcher is killed, the log lacks at most the operations of this period.
@@ -82,7 +82,7 @@ void FullLog::look() {
 
 void FullLog::catch_up() {
   const std::lock_guard lock(mutex_);
-  // The second call passes on the records that the first one fetched.
+  // The second call writes the records that the first call fetched.
   look();
   look();
   for (const auto& process : processes_) {

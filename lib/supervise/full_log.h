@@ -1,5 +1,5 @@
-// Stores every operation of a run (session/log/log_codec.h). It reads the rings while the target fills them, on a
-// separate thread, and writes a log for each process next to its area.
+// Stores every operation of a run (session/log/log_codec.h). A separate thread reads the rings while the target fills
+// them, and writes a log for each process next to its area.
 #pragma once
 
 #include <atomic>
@@ -22,11 +22,11 @@ class FullLog {
   FullLog(const FullLog&) = delete;
   FullLog& operator=(const FullLog&) = delete;
 
-  // Afterwards, the files contain everything that the target has issued and seen return so far.
+  // Brings the files up to date: they then contain every call of the target that has returned so far.
   void catch_up();
   // Removes the files to make room for the rest of the session. Returns the message for the user, only once.
   std::vector<base::Error> give_up();
-  // Writes the rest after the target has ended. Call it once. Returns what went wrong.
+  // Writes the remaining operations after the target has ended. Call this once. Returns what went wrong.
   std::vector<base::Error> finish();
   // Valid after finish(): the number of operations that were overwritten before they could be read.
   std::uint64_t lost() const;

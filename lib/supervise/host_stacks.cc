@@ -79,7 +79,7 @@ class PythonReader {
     return frame ? std::optional(std::move(found)) : std::nullopt;
   }
 
-  // Returns nullopt if it is not a code object like the others.
+  // Returns nullopt if the frame's code is not of the same type as the code of earlier frames.
   std::optional<session::DeliveredFrame> resolve(const RemoteFrame& frame) {
     const auto type = memory_.pointer(frame.code + wire::python::kObjectType);
     if (!type || (code_type_ != 0 && *type != code_type_)) return std::nullopt;
@@ -118,7 +118,7 @@ class PythonReader {
     return found;
   }
 
-  // Reads a compact string with one byte per character, the form of paths and function names. Replaces others by "?".
+  // Reads a compact ASCII string, which paths and function names usually are. Returns "?" for other compact strings.
   std::optional<std::string> string_at(std::uint64_t address) {
     const auto string = memory_.pointer(address);
     const auto type = string ? memory_.pointer(*string + wire::python::kObjectType) : std::nullopt;
@@ -136,10 +136,10 @@ class PythonReader {
 
   const RemoteMemory& memory_;
   const PythonLayout& layout_;
-  std::uint64_t code_type_ = 0, string_type_ = 0;  // the types of the first ones that were read
+  std::uint64_t code_type_ = 0, string_type_ = 0;  // the types of the first code object and string read
 };
 
-// Returns null if the process does not run a Python with a known layout of frames.
+// Returns null if the process does not run a Python version whose frame layout is known.
 const PythonLayout* layout_of(const session::ProcessRecord& record) {
   const std::string& version = value_of(record, session::Property::python);
   int minor = 0;

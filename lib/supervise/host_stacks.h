@@ -1,8 +1,8 @@
-// Finds where the Python threads of a stalled process are, from its memory. A rank that issues no GPU work makes no
-// call that the recorder sees.
+// Reads the memory of a stalled process to find out where its Python threads are. The recorder cannot tell: it sees no
+// call of a rank that issues no GPU work.
 //
-// The process is not stopped. The launcher can open /proc/PID/mem of its descendants unless the kernel forbids it. A
-// frame that changes during a read appears as an object of another type, or the stack differs when it is read again.
+// The process is not stopped. The launcher can open /proc/PID/mem of its descendants unless the kernel forbids it. If a
+// frame changes during a read, it appears as an object of a different type, or the stack differs when it is read again.
 // The stack is then dropped.
 #pragma once
 

@@ -18,7 +18,8 @@ namespace fs = std::filesystem;
 
 bool is_incomplete(const fs::path& folder) { return folder.filename().string().ends_with(session::kIncomplete); }
 
-// If no launcher recorded the end, the records of the processes show it. Returns nullopt if it is unknown.
+// Whether any process is still alive, according to the processes' own records: the launcher may not have recorded the
+// end. Returns nullopt if this is unknown.
 std::optional<bool> any_lives(const session::Session& session) {
   bool known = !session.processes.empty();
   for (const session::Process& process : session.processes) {

@@ -1,4 +1,4 @@
-// A run as seen by another process: from the launcher's memory while the run is in progress, and from its session
+// A run as another process sees it: from the launcher's memory while the run is in progress, and from its session
 // afterwards.
 #pragma once
 
@@ -13,8 +13,8 @@
 
 namespace cudadiag::supervise {
 
-// The run in this folder did not finish, because its launcher was killed. The recording, which the launcher held, is
-// lost. The program may still run.
+// The run in this folder did not finish, because its launcher was killed. The launcher held the recording, so the
+// recording is lost. The program may still be running.
 struct KilledRun {
   std::filesystem::path folder;
   session::LivePlace place;
@@ -22,14 +22,15 @@ struct KilledRun {
 
 class LiveRun {
  public:
-  // `folder` is the folder of a run or of a session.
+  // `folder` is a session's folder. If it is incomplete and has a launcher, the run is read from the launcher's memory.
   static std::variant<LiveRun, KilledRun, base::Error> open(const std::filesystem::path& folder);
 
   // Reads the current state.
   base::Result<session::Session> read();
   // Adds the current Python lines of the threads of live processes to the result of read().
   void add_host_stacks(session::Session& session) const;
-  // Whether the launcher still exists, or, without one, any process. Updated by read(); nullopt if unknown.
+  // Whether the launcher still exists or, if the run had no launcher, any of its processes. Updated by read(); nullopt
+  // if unknown.
   std::optional<bool> goes_on() const { return goes_on_; }
   const std::filesystem::path& folder() const { return folder_; }
 

@@ -27,9 +27,10 @@ std::string text_of(const NansOptions& options) {
 std::optional<base::Error> write_package(const std::filesystem::path& folder, session::SessionWriter& writer) {
   std::error_code error;
   std::filesystem::create_directory(folder, error);
-  if (error) return base::Error{"cannot make " + folder.string() + ": " + error.message(), "free some space"};
+  if (error) return base::Error{"cannot create " + folder.string() + ": " + error.message(), "free some space"};
   for (const python::HookModule& module : python::hook_modules()) {
-    // The files do not have module names, because interpreters without our sitecustomize have the folder in their path.
+    // The files do not end in .py, because an interpreter that does not run our sitecustomize must not import them. It
+    // has this folder in its path too.
     const auto file = folder / (std::string(module.name) + ".txt");
     if (auto failure = writer.store_text(file, module.text)) return failure;
   }

@@ -15,18 +15,18 @@
 namespace cudadiag::supervise {
 namespace {
 
-// At the fastest rate, a ring of 4,096 records is full after some milliseconds.
+// At the fastest rate, a ring of 4,096 records fills up in a few milliseconds.
 constexpr std::chrono::microseconds kIdle{300};
-// The interval after which pairs with unknown kernels are judged again.
+// The interval at which pairs with unknown kernels are judged again.
 constexpr std::chrono::milliseconds kSettling{50};
-// The time for kernels whose code is still unread when the target has ended.
+// How long to wait, after the target has ended, for kernels whose code has not been read yet.
 constexpr std::chrono::seconds kPatience{60};
 
 std::filesystem::path modules_in(const std::filesystem::path& pass_folder) {
   return pass_folder.empty() ? "" : pass_folder / session::kModulesFolder;
 }
 
-// The names and graphs of a process, from its intern heap. It is read again when a newer entry is requested.
+// The names and graphs of a process, from its intern heap. The heap is read again when a newer entry is requested.
 class Names {
  public:
   explicit Names(std::span<const std::byte> area) : area_(area) {}
@@ -172,13 +172,13 @@ session::Races RaceWatch::finish() {
     if (process->ready()) process->follower.finish(*process->backlog);
   }
   hand_on_the_rest();
-  // The answer about a kernel may require another one about its launches with zeros.
+  // Once a kernel is known, its launches with zeros among their parameters may need a second answer.
   for (int round = 0; round < 2; ++round) {
     settle(false);
     modes_.wait(kPatience);
   }
   settle(true);
-  // The folder can be large, up to 1 GiB per process.
+  // The modules can take up to 1 GiB per process.
   std::error_code ignored;
   if (!modules_.empty()) std::filesystem::remove_all(modules_, ignored);
   session::Races all;

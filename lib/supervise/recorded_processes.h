@@ -12,15 +12,15 @@
 
 namespace cudadiag::supervise {
 
-// Includes processes that found no area there and wrote a file into the pass's folder, if there is a writer. Adds notes
-// to `session` about everything that could not be read.
+// Returns the processes that have an area. If there is a writer, also returns those that found no free area and wrote a
+// file into the pass folder instead. Adds notes to `session` about everything that could not be read.
 std::vector<session::Process> read_processes(const launch::Arena* arena, const session::SessionWriter* writer,
                                              session::Session& session);
 
-// A note on processes that found neither an area nor a file. Returns nullopt if there are none.
+// A note on processes that recorded neither to an area nor to a file. Returns nullopt if there are none.
 std::optional<std::string> note_on_unrecorded(const launch::Arena& arena, const session::SessionWriter* writer);
 
-// A sentence about processes that could not be recorded for another reason, with a remedy. Returns nullopt if no such
+// A sentence about processes that could not be recorded for a different reason, and a hint. Returns nullopt if no such
 // process left a trace.
 std::optional<std::string> left_unrecorded(const launch::Arena* arena, const session::SessionWriter* writer);
 

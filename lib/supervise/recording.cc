@@ -26,7 +26,7 @@
 namespace cudadiag::supervise {
 namespace {
 
-constexpr std::uint32_t kOutOfMemory = 2;  // the code of the driver and of the runtime
+constexpr std::uint32_t kOutOfMemory = 2;  // the error code of both the driver and the runtime
 
 std::string iso_time(std::time_t time) {
   std::tm utc{};
@@ -42,7 +42,7 @@ bool found_no_memory(const session::Process& process) {
                      [](const session::FailedCall& error) { return error.code == kOutOfMemory; });
 }
 
-// Adds other processes on the devices on which a call ran out of memory. Returns false if none is known.
+// If a process ran out of device memory, adds the processes that use its devices. Returns false if none were found.
 bool add_gpu_processes(const session::Session& session, std::vector<session::GpuProcess>& found) {
   std::set<std::string> devices;
   for (const session::Process& process : session.processes) {
@@ -90,7 +90,7 @@ void Recording::open_places(std::time_t now) {
   open_folder(now);
   if (refusal_) return;
   open_memory();
-  // Without this file, other processes cannot inspect the run; they print a message.
+  // If this file cannot be stored, other processes cannot inspect the run, and say so.
   if (arena_ && writer_) writer_->store_live_place(arena_->place(), manifest_);
 }
 
@@ -115,7 +115,7 @@ void Recording::open_memory() {
   } else if (writer_) {
     manifest_.notes.push_back(failure->what + "; " + failure->hint);
   } else {
-    manifest_.unrecorded = failure->what + ", and no folder to record to was found; name one with -o FOLDER";
+    manifest_.unrecorded = failure->what + ", and no folder to record to was found; choose one with -o FOLDER";
   }
 }
 
@@ -142,9 +142,10 @@ void Recording::choose_variables() {
   dropped_injection_ = launch::dropped_injection(path, options_.record);
   if (!dropped_injection_.empty()) manifest_.notes.push_back(dropped_injection_);
   wire::RecordOptions record_options = options_.record;
-  // Races are detected while the target runs, and the launcher does not read files then that the target writes itself.
+  // Races are detected while the target runs. Until the target ends, the launcher reads no files that the target
+  // writes.
   if (!arena_) record_options.races = false;
-  // A core dump of the run itself says more.
+  // A core dump of the run itself shows more than this code would.
   if (arena_ && writer_ && !record_options.once) disassembler_ = find_disassembler(options_.command);
   record_options.code = !disassembler_.empty();
   variables_ = launch::recording_variables(path,

@@ -24,9 +24,9 @@ namespace cudadiag::supervise {
 struct RecordingOptions {
   std::vector<std::string> command;
   std::vector<session::CodeRule> code_rules;
-  std::optional<std::string> output;  // the folder of sessions; by default the user's own
+  std::optional<std::string> output;  // the folder for sessions; by default, the user's own
   wire::RecordOptions record;
-  std::vector<std::string> watch;   // Python lines whose latest values are kept, FILE:LINE
+  std::vector<std::string> watch;   // Python lines (FILE:LINE) whose latest values are kept
   std::string window;               // what this run waits for (wire/rerun/window.h); empty for nothing
   bool full_log = false;            // every operation is kept
   std::optional<NansOptions> nans;  // PyTorch's operators are checked for NaN, and nothing else is recorded
@@ -40,12 +40,12 @@ struct RunEnd {
   session::ProcessEnd end;
   std::map<std::uint32_t, session::ProcessEnd> ends;  // by pid, for all processes that were reaped
   std::vector<std::uint32_t> outliving;               // pids of processes that still run
-  bool interrupted = false;                           // somebody has asked the run to end
+  bool interrupted = false;                           // a signal has asked the run to end
 };
 
 // The result of storing the session.
 struct Stored {
-  std::vector<base::Error> given_up;  // logs that were removed to make room for the recording
+  std::vector<base::Error> given_up;  // a message for each log that was removed to make room
   std::optional<base::Error> loss;    // why the session is incomplete; reported once
 };
 
@@ -66,9 +66,9 @@ class Recording {
   const session::Manifest& manifest() const { return manifest_; }
   session::Session& session() { return session_; }
   const session::Session& session() const { return session_; }
-  // The diagnosis of the session as it was last read, and of reruns that were added to it since.
+  // The diagnosis of the session as it was last read, including the reruns that were added since.
   diagnose::SessionState& state();
-  // Null if nothing was found or nothing could be written.
+  // Null if there is no session folder.
   session::SessionWriter* writer() { return writer_ ? &*writer_ : nullptr; }
   const session::SessionWriter* writer() const { return writer_ ? &*writer_ : nullptr; }
   // nullopt if the run did not look for races.
@@ -76,44 +76,44 @@ class Recording {
   bool hung() const { return manifest_.hang.has_value(); }
   // Whether the session's folder exists, complete or not.
   bool keeps_session() const;
-  // Whether everything recorded is in the session's folder, as far as is known.
+  // Whether everything recorded is in the session's folder, as far as the launcher can tell.
   bool is_whole() const { return whole_; }
-  // Failures of recordings other than the areas.
+  // Errors of recordings other than the areas.
   const std::vector<base::Error>& failures() const { return failures_; }
   // A sentence about processes that could not be recorded; empty if there are none. Valid after note_end().
   const std::string& unrecorded() const { return unrecorded_; }
 
-  // Sets the log to keep with the areas, from the target's run until close(). It is given up if there is no room for
-  // both.
+  // Sets the log to keep with the areas, from the target's run until close(). If there is no room for both, the log is
+  // removed.
   void use_full_log(FullLog* log) { full_log_ = log; }
 
-  // Reads what has been recorded by now into the session.
+  // Reads what has been recorded so far into the session.
   void read();
-  // The same for a hang: there has been no progress for that many seconds, and the target is about to be ended. Later
+  // Like read(), for a hang: there has been no progress for `seconds`, and the target is about to be ended. Later
   // actions of the target are not read.
   void read_hang(double seconds);
   // Reads where the ranks are on the host, before the target reacts to a request to end.
   void read_host_stacks();
 
-  // Notes operations that do not end, and those that have ended after all. Reads what has been recorded by now.
+  // Notes operations that do not end, and those that have ended after all. Reads what has been recorded so far.
   void read_stalls(const StallNews& news);
-  // The same after the target has ended. Call it before note_end().
+  // Like read_stalls(), but after the target has ended. Call this before note_end().
   void note_stalls(const StallNews& news);
 
-  // Call it before note_end().
+  // Call this before note_end().
   void note_failures(std::vector<base::Error> failures);
   void note_input(bool read) { manifest_.input_read = read; }
   void add_races(session::Races races) { races_ = std::move(races); }
-  // Notes that the launcher ended the target, and for which reason.
+  // Notes that the launcher ended the target, and why.
   void note_early_end(session::CutShort at) { manifest_.passes.front().cut_short = at; }
-  // Takes the GPU core dump of the target, if it was asked to write one. Call it before note_end().
+  // Adds the GPU core dump of the target to the session, if the options requested one. Call this before note_end().
   void take_own_dump(launch::SignalRelay& relay);
   // Notes that the target has ended, and reads everything that it recorded.
   void note_end(const RunEnd& end);
 
-  // Stores areas and manifest in their present state. There must be a writer.
+  // Stores the areas and the manifest in their current state. Requires a writer.
   Stored store();
-  // Stores what is known now, and completes the session's folder. Call it after note_end().
+  // Stores what is known now, and completes the session's folder. Call this after note_end().
   Stored store_last();
   // Returns the failure, if the session was complete until then.
   std::optional<base::Error> close();
@@ -132,7 +132,7 @@ class Recording {
   // Reads the code of kernels that may have failed from the images that the recorder kept.
   void add_kernel_code();
   std::optional<base::Error> store_recording();
-  // Notes what could not be stored before.
+  // Notes in the manifest what could not be stored earlier.
   std::optional<base::Error> store_manifest();
 
   const RecordingOptions& options_;
@@ -140,14 +140,14 @@ class Recording {
   std::chrono::system_clock::time_point started_at_;
   session::Manifest manifest_;  // what the launcher itself knows; `session_` adds what was read
   session::Session session_;
-  std::optional<diagnose::SessionState> state_;  // of session_; nullopt until requested after a read
+  std::optional<diagnose::SessionState> state_;  // of session_; nullopt after a read, until state() is called
   std::vector<launch::Variable> variables_;
   std::optional<launch::Arena> arena_;
   std::optional<session::SessionWriter> writer_;
   std::optional<session::Races> races_;
-  std::string disassembler_;  // for kernels that may have failed; empty if none is read
+  std::string disassembler_;  // for the code of kernels that may have failed; empty if none is read
   std::vector<std::string> read_kernels_;
-  std::vector<session::KernelCode> kernel_code_;  // of these
+  std::vector<session::KernelCode> kernel_code_;  // of those kernels
   FullLog* full_log_ = nullptr;
   std::optional<base::Error> refusal_, no_session_;
   std::optional<base::Error> not_stored_;  // why the recording could not be stored at the last attempt

@@ -12,11 +12,11 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// The target's time for its own messages before the report interrupts them.
+// The time that the target has to print its own messages before the report interrupts them.
 constexpr auto kCourtesy = std::chrono::seconds(1);
 // The time that remaining processes have to end after the target, before they are reported as still running.
 constexpr auto kAftermath = milliseconds(500);
-// The time that a hanging program has to end after it is asked to.
+// The time that a hanging program has to end after TERM.
 constexpr auto kGrace = std::chrono::seconds(2);
 constexpr milliseconds kLook{1000};
 

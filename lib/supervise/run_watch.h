@@ -1,4 +1,4 @@
-// Waits for the end of the first run, with everything that observes the run. It relays signals to the target.
+// Waits for the end of the first run, drives everything that observes the run, and relays signals to the target.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@
 
 namespace cudadiag::supervise {
 
-// Events while the target runs. All calls come on the thread that waits.
+// Events while the target runs. All calls are on the thread that waits.
 class RunListener {
  public:
   RunListener() = default;
@@ -27,13 +27,13 @@ class RunListener {
 
   // A process froze, and has had a second for its own messages. Return true to end the target.
   virtual bool froze() = 0;
-  // The GPU has made no progress for that many seconds, and the target is about to be ended.
+  // The GPU has made no progress for `seconds`, and the target is about to be ended.
   virtual void hangs(double seconds) = 0;
   // Some operations do not end, or have ended after all. The target continues.
   virtual void stalls(const StallNews& news) = 0;
-  // Somebody has asked the target to end by a signal, which will now be relayed to it.
+  // A signal asks the target to end. It will now be relayed to the target.
   virtual void interrupts() = 0;
-  // Not even SIGKILL ends the target, because it is stuck inside the GPU's driver. It is left running.
+  // Not even SIGKILL ends the target, because it is stuck in the GPU driver. It is left running.
   virtual void cannot_end() = 0;
   // Two operations race, and the target is about to be ended.
   virtual void races() = 0;
@@ -41,7 +41,7 @@ class RunListener {
   virtual std::optional<std::chrono::milliseconds> turns() = 0;
 };
 
-// The observers of a run. Each may be missing.
+// The observers of a run. Each is optional.
 struct Onlookers {
   std::optional<double> hang_after;  // seconds
   FullLog* full_log = nullptr;
@@ -57,12 +57,12 @@ class RunWatch {
 
   // Waits until the target has ended.
   void wait(const Onlookers& onlookers, RunListener& listener);
-  // The same without observers, after an exception in wait().
+  // Waits without observers, after an exception in wait().
   void wait_alone();
-  // The processes that outlive the target, after a moment in which they may end too.
+  // Gives the target's remaining processes a moment to end, and returns those that do not.
   std::vector<std::uint32_t> wait_for_rest();
 
-  // The signals that were sent to the target from here.
+  // The signals that this object or the terminal sent to the target.
   const std::set<int>& sent() const { return sent_; }
 
  private:
@@ -71,7 +71,7 @@ class RunWatch {
   // `listener` may be null.
   void hand_on_signals(RunListener* listener);
   enum class Freeze {
-    none,  // none, or it is too early; `patience` is then at most the time left
+    none,  // no freeze, or too early to report it; `patience` is then at most the time left
     reported,
     ended,  // reported, and the target was ended
   };

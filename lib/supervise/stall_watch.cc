@@ -16,7 +16,7 @@
 namespace cudadiag::supervise {
 namespace {
 
-// The interval is short enough for accurate times, and long enough to cost nothing.
+// The interval is short enough for accurate times, and long enough to cost almost nothing.
 std::chrono::milliseconds interval_for(double seconds) {
   return std::chrono::milliseconds(std::clamp(static_cast<int>(seconds * 50), 10, 250));
 }
@@ -33,17 +33,17 @@ struct StallWatch::Watched {
 
   launch::LiveArea area;
   analyse::StallRule rule;
-  // Counts operations of its streams that were issued or completed.
+  // Notes whether operations on the process's streams were issued or completed since the last call.
   void note_progress(const std::vector<session::StreamProgress>& streams, Clock::time_point now) {
     std::uint64_t total = 0;
     for (const session::StreamProgress& stream : streams) total += std::uint64_t{stream.issued} + stream.completed;
     if (std::exchange(progress, total) != total) worked = now;
   }
 
-  double clock = 0;  // seconds for which the process was seen to run
+  double clock = 0;  // how many seconds the process was observed running
   std::uint64_t progress = 0;
-  std::optional<Clock::time_point> worked;  // when it was last seen to issue or complete an operation
-  std::vector<std::size_t> numbers;         // the indices of its stalls among all
+  std::optional<Clock::time_point> worked;  // when an operation was last observed to start or complete
+  std::vector<std::size_t> numbers;         // the indices of its stalls among all stalls found
 };
 
 StallWatch::StallWatch(const launch::Arena& arena, double seconds)

@@ -1,6 +1,6 @@
 // Finds operations that do not end while the program runs (`--hang-report`). Reads only the program's area in shared
-// memory: a few words of each stream at every check, and the records when an operation has been unfinished for long. If
-// in doubt, it reports nothing. Used on the launcher's main thread.
+// memory. At every check, it reads a few words of each stream. When an operation has been unfinished for a long time,
+// it also reads the records. If in doubt, it reports nothing. Used on the launcher's main thread.
 #pragma once
 
 #include <chrono>
@@ -16,8 +16,8 @@ namespace cudadiag::supervise {
 struct StallNews {
   std::vector<session::Stall> found;
   struct Ended {
-    std::size_t stall = 0;  // its index among all that were found
-    double seconds = 0;     // after which it ended
+    std::size_t stall = 0;  // its index among all stalls found
+    double seconds = 0;     // how long it lasted
   };
   std::vector<Ended> ended;
   bool empty() const { return found.empty() && ended.empty(); }
@@ -34,7 +34,7 @@ class StallWatch {
   StallNews look();
   // How long to wait between two checks.
   std::chrono::milliseconds interval() const { return interval_; }
-  // Returns what has ended with the program or since the last check. Call it after the program has ended.
+  // Returns the stalls that have ended with the program or since the last check. Call this after the program has ended.
   StallNews finish();
 
  private:

@@ -16,20 +16,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kWatchSeconds = 60;  // the most that reading watched lines may take in one process
+constexpr double kWatchSeconds = 60;  // limit for reading watched lines in one process
 constexpr std::size_t kMostSource = 8u << 20;
 
 struct Line {
   std::string file, number;
 };
 
-// The path that the program uses is unknown: a relative path may begin anywhere.
+// Normalises the path, but keeps it relative: the program may run the file from any folder.
 Line parse(const std::string& text) {
   const std::size_t colon = text.rfind(':');
   return {fs::path(text.substr(0, colon)).lexically_normal().string(), text.substr(colon + 1)};
 }
 
-// The file as named, or in the folder of one of the files that the command names.
+// The file at this path, or at this path relative to the folder of one of the command's files.
 std::optional<fs::path> file_here(const std::string& file, const std::vector<std::string>& command) {
   std::error_code error;
   if (fs::exists(file, error)) return file;
@@ -74,7 +74,7 @@ std::string why_unreached(const session::Session& session, const std::string& fi
   const bool hooked = std::any_of(session.processes.begin(), session.processes.end(), [](const auto& process) {
     return session::has(process.record, session::Property::python_hook);
   });
-  if (!hooked) return "no Python code was seen to run after CUDA was initialised, and lines are watched only then";
+  if (!hooked) return "no Python code seems to have run after CUDA was initialised, and lines are watched only then";
   return "lines are watched after CUDA is initialised, if they contain code, in files whose path ends in " + file;
 }
 
@@ -118,11 +118,11 @@ std::vector<std::string> silent_lines(const std::vector<std::string>& lines, con
   std::vector<std::string> sentences;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (!was_reached(i, session)) {
-      sentences.push_back(fmt::format("--watch {}: no process was seen to reach the line; {}", lines[i],
+      sentences.push_back(fmt::format("--watch {}: no process seems to have reached the line; {}", lines[i],
                                       why_unreached(session, parse(lines[i]).file)));
     } else if (!has_values(lines[i], session)) {
       sentences.push_back(fmt::format(
-          "--watch {}: the line was reached, but it uses no variable whose value cudadiag shows", lines[i]));
+          "--watch {}: the line was reached, but it uses no variable whose value cudadiag can show", lines[i]));
     }
   }
   return sentences;

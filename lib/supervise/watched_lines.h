@@ -1,5 +1,5 @@
-// The Python lines that the user watches in the first run, as FILE:LINE without tabs and newlines: the request to the
-// hook, and warnings about lines that may be mistakes.
+// The Python lines that the user watches in the first run, as FILE:LINE without tabs and newlines. Contains the request
+// to the hook, and warnings about lines that may be mistakes.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace cudadiag::supervise {
 // Returns the text of wire/rerun/values.h; empty if there are no lines.
 std::string watched_lines(const std::vector<std::string>& lines);
 
-// A sentence for each line that existing files cannot reach. The program may still create such files.
+// A sentence for each line that does not exist in any file now. The program may still create such a file.
 std::vector<std::string> doubtful_lines(const std::vector<std::string>& lines, const std::vector<std::string>& command);
 
 // A sentence for each line that no process of the run reached, or that had no values.

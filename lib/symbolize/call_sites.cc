@@ -28,7 +28,7 @@ bool flag_attribute(Dwarf_Die& die, unsigned name) {
   return dwarf_formflag(dwarf_attr(&die, name, &attribute), &flag) == 0 && flag;
 }
 
-// Visits the entry itself and those that it is an instance or the definition of.
+// Visits the entry itself, and the entries of which it is an instance or the definition.
 template <typename Visit>
 void for_each_description(Dwarf_Die die, Visit visit) {
   for (int step = 0; step < kDeepestScope; ++step) {
@@ -109,7 +109,8 @@ void CallSites::Reader::read_scope(Dwarf_Die& scope, Function caller, int depth)
   } while (dwarf_siblingof(&child, &child) == 0);
 }
 
-// A function begins where its first range does; the cold part follows. Code that the linker dropped begins at 0.
+// A function begins where its first range does; the cold part follows. Code that the linker dropped begins at address
+// 0.
 void CallSites::Reader::read_function(Dwarf_Die& die, int depth) {
   Function function = kNotKnown;
   Dwarf_Addr base = 0, begin = 0, end = 0;

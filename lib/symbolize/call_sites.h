@@ -19,8 +19,8 @@ class CallSites {
   using Function = std::uint32_t;  // number in this module
   static constexpr Function kNotKnown = ~Function{0};
 
-  // Reads all of the module's DWARF, or none if that would keep the reader of a report waiting. Null means a module
-  // without DWARF. All addresses are relative to the load bias.
+  // Reads all of the module's DWARF or, if that would take too long, none of it. Null means a module without DWARF. All
+  // addresses are relative to the load bias.
   explicit CallSites(Dwfl_Module* module);
 
   // Return functions that the module defines or names in a call; kNotKnown for all others.
@@ -34,7 +34,7 @@ class CallSites {
   std::optional<Function> called_at(std::uint64_t return_address) const;
 
   // Returns the tail calls that led from `from` to `to`, innermost first, each as an address inside its jump. These are
-  // the ones that all possible chains share. Empty if there are none, or if tail calls lead from `from` to code whose
+  // the calls that all possible chains share. Empty if there are none, or if tail calls lead from `from` to code whose
   // calls are not described here. If `from` is unknown, it may be any function whose entry `may_begin` accepts.
   using MayBegin = std::function<bool(std::uint64_t entry)>;
   std::vector<std::uint64_t> tail_calls(Function from, Function to, const MayBegin& may_begin) const;

@@ -13,7 +13,7 @@
 namespace cudadiag::symbolize {
 namespace {
 
-// A manifest may come from elsewhere, so only names inside its folder are followed.
+// A manifest is not trusted, so only names inside its folder are followed.
 bool is_plain_name(const std::string& name) {
   return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
 }
@@ -40,7 +40,7 @@ DeviceFailure plain(const evidence::DumpedFailure& from) {
   return failure;
 }
 
-// Describes the instruction at which most of its threads are.
+// Describes the instruction at which most threads of the kernel are.
 DeviceFailure plain(const evidence::RunningKernel& from) {
   DeviceFailure running;
   running.kernel = base::demangle(from.kernel);
@@ -81,7 +81,7 @@ void read_sanitizer(const session::Session& session, const session::Pass& pass, 
   SanitizerTestimony& sanitizer = testimony.sanitizer.emplace();
   sanitizer.kernels = pass.kernels;
   sanitizer.log = evidence::sanitizer_log(evidence::read_log(folder_of(session, pass) / session::kSanitizerFile));
-  // It ends as the program does, which fails. Its end therefore matters only if it has counted nothing.
+  // compute-sanitizer fails if the program does. Its end therefore matters only if its log has no error count.
   if (sanitizer.log.errors) return;
   sanitizer.failed = session::how_it_failed(pass.end, std::string(word(pass.cut_short)));
   if (sanitizer.failed.empty()) sanitizer.failed = "it did not finish its log";
@@ -122,7 +122,7 @@ void read_dump(const session::Session& session, const session::Pass& pass, Devic
   }
 }
 
-// Each process that the driver ended after a dump has its own dump. The first one with a failure is read completely.
+// Each process that the driver ended after a dump has its own dump. The first dump with a failure is read completely.
 void read_own_dumps(const session::Session& session, DeviceTestimony& testimony) {
   constexpr std::size_t kMostRead = 64;
   session::Pass pass;
@@ -166,7 +166,7 @@ DeviceTestimony device_testimony(const session::Session& session) {
   }
   if (!testimony.device_pass) read_own_dumps(session, testimony);
   for (const session::Pass* pass : reruns) {
-    // Without torch.compile, other kernels run.
+    // Without torch.compile, different kernels run.
     if (!is_plain_name(pass->folder) || pass->kind == session::PassKind::eager) continue;
     auto assertions = evidence::read_assertions(folder_of(session, *pass) / session::kOutputFile);
     if (!assertions.empty()) testimony.printed.push_back({pass->folder, std::move(assertions)});

@@ -42,16 +42,16 @@ struct DeviceFailure {
   std::optional<std::uint64_t> grid_id;  // opaque; on tested drivers the launch's number in its process
 };
 
-// A foreign program's statements, as sentences.
+// The statements of another tool about the failure, as sentences.
 struct WitnessWords {
-  std::string outcome;                 // a few words
+  std::string outcome;                 // in a few words
   std::vector<std::string> sentences;  // differences first
   bool in_doubt = false;               // it differs, or failed
 };
 
 // A rerun under compute-sanitizer.
 struct SanitizerTestimony {
-  std::vector<std::string> kernels;  // mangled names of those it checked
+  std::vector<std::string> kernels;  // mangled names of the kernels that it checked
   evidence::SanitizerLog log;
   std::string failed;  // how it ended, if it failed and found nothing: "signal 11"
 };
@@ -64,11 +64,11 @@ struct Printed {
 
 struct DeviceTestimony {
   bool device_pass = false;  // a device pass exists
-  // Dumps by processes of the first run itself, whose recording the session contains. The dump that is read completely
-  // is among them.
+  // Dumps by processes of the first run itself, whose recording the session contains. The completely read dump is among
+  // them.
   std::map<std::uint32_t, DeviceFailure> of_first_run;
   std::string dump;         // the core dump that was read; empty if none was written
-  bool unfinished = false;  // the driver reported that it began to write one, but not that it finished
+  bool unfinished = false;  // the driver reported that it began a dump, but not that it finished
   std::string unreadable;   // a sentence that says why the dump shows nothing
   std::string cut_short;    // why the pass was ended early
   std::optional<DeviceFailure> failure;
@@ -80,7 +80,7 @@ struct DeviceTestimony {
 
 inline constexpr std::size_t kDebuggerTextKept = std::size_t{1} << 20;
 
-// Reads the last device pass of `session`, or otherwise the first run's own dump, and its other reruns.
+// Reads the last device pass of `session` or, if there is none, the first run's own dump. Also reads its other reruns.
 DeviceTestimony device_testimony(const session::Session& session);
 
 }  // namespace cudadiag::symbolize

@@ -101,7 +101,7 @@ std::vector<evidence::Bytes> sections_of(Dwarf* dwarf, std::string_view wanted) 
   return found;
 }
 
-// libdw reads names in line tables up to their zero byte, wherever that is (elfutils 0.188, read_srclines).
+// libdw reads names in line tables up to a NUL, even beyond the end of the section (elfutils 0.188, read_srclines).
 bool strings_end(Dwarf* dwarf) {
   for (const char* name : {".debug_line_str", ".debug_str"}) {
     const auto sections = sections_of(dwarf, name);
@@ -145,8 +145,8 @@ Position position_of_address(Dwarf* dwarf, Dwarf_Die& unit, std::uint64_t addres
   return {absolute_path(dwarf_linesrc(entry, nullptr, nullptr), unit), line};
 }
 
-// Returns where `inlined` was called: a line of the enclosing function. A unit in a .dwo keeps its file names there,
-// and its folder in the skeleton, `unit`.
+// Returns where `inlined` was called: a line of the enclosing function. For a unit in a .dwo file, the file names are
+// in the .dwo, and the folder is in the skeleton, `unit`.
 Position position_of_call(Dwarf_Die& inlined, Dwarf_Die& unit) {
   const int line = number_attribute(inlined, DW_AT_call_line);
   const int file = number_attribute(inlined, DW_AT_call_file);
@@ -173,7 +173,7 @@ Dwarf_Die declaration_of(Dwarf_Die die) {
   return die;
 }
 
-// Names functions without a linkage name: those of C, and file-local ones, whose names get the enclosing scopes.
+// Names a function without a linkage name: a C function or a file-local one, whose name is qualified by its scopes.
 std::string qualified_name(Dwarf_Die& function) {
   const char* own = text_attribute(function, DW_AT_name);
   if (!own) return {};
@@ -309,8 +309,8 @@ std::optional<std::uint64_t> DwarfLines::unit_at(std::uint64_t address) {
   return std::prev(after)->unit;
 }
 
-// Clang writes no .debug_aranges, and dropped functions can be in the way there. Takes the ranges from the units
-// themselves.
+// Takes the ranges from the units themselves. Clang writes no .debug_aranges, and in that section, functions that the
+// linker dropped can hide others.
 void DwarfLines::index_units() {
   units_.emplace();
   Dwarf_CU* cu = nullptr;

@@ -46,7 +46,7 @@ class DwarfLines {
   Dwarf* dwarf_ = nullptr;
   std::string missing_file_;
   std::uint64_t bias_ = 0;                       // offset of the debug file's addresses (prelink)
-  std::optional<std::vector<UnitRange>> units_;  // sorted by address; made if .debug_aranges does not help
+  std::optional<std::vector<UnitRange>> units_;  // sorted by address; created if .debug_aranges does not help
 };
 
 }  // namespace cudadiag::symbolize

@@ -30,7 +30,7 @@ class ElfModule {
   const std::string& path() const { return path_; }
   Condition condition();
   bool has_lines();
-  // A file of split line information that was needed so far and not found; empty if none.
+  // A .dwo file that was needed and not found so far; empty if there is none.
   std::string missing_file();
 
   // Returns the function at `address` (relative to the load bias), preceded by those inlined there, innermost first.

@@ -43,7 +43,7 @@ std::string absolute_file(const std::string& file, const session::ProcessRecord&
 }
 
 std::vector<std::string> rewritten_files(const session::Session& session) {
-  // A command that builds the programs it runs writes them between its processes; the last process with a file counts.
+  // A command may build programs and then run them, so only the last process that had a file counts.
   std::map<std::string, std::pair<double, std::string>> last_had;
   for (const session::Process& process : session.processes) {
     const session::ProcessRecord& record = process.record;

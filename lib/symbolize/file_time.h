@@ -21,7 +21,7 @@ bool written_since_end(const std::string& file, const session::ProcessRecord& re
 std::string absolute_file(const std::string& file, const session::ProcessRecord& record);
 
 // Returns files of recorded code (Python's and modules) that changed after the run. They were written after the last
-// process that used them had failed, or was last heard of. Their names are as in the records.
+// process that used them had failed or had last been heard of. Their names are as in the records.
 std::vector<std::string> rewritten_files(const session::Session& session);
 
 }  // namespace cudadiag::symbolize

@@ -17,7 +17,7 @@ struct LineRow {
 
 // Returns the rows for `address` in the line program at the beginning of `lines` (DWARF 2 to 5), ignoring sequences
 // that begin at 0. There is one row for each sequence that covers the address; there are several if the linker folded
-// functions of identical code. Empty if the program cannot be right.
+// functions of identical code. Empty if the program is invalid.
 std::vector<LineRow> rows_at(evidence::Bytes lines, std::uint64_t address);
 
 }  // namespace cudadiag::symbolize

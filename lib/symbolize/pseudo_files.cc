@@ -32,7 +32,7 @@ std::string cell_name(std::string_view file) {
 
 std::string why_no_source(std::string_view file) {
   if (!cell_name(file).empty()) return "a notebook cell, whose text is not on disk";
-  if (is_cell_of_magic(file)) return "a notebook cell without its first line, a magic command; its text is not on disk";
+  if (is_cell_of_magic(file)) return "a notebook cell that begins with a magic command; its text is not on disk";
   if (file == "<string>" || file == "<timeit-src>") return "code from a string or from python -c";
   for (const std::string_view typed : {"<stdin>", "<console>", "<input>", "<python-input-"}) {
     if (file.starts_with(typed)) return "code that was read from standard input";

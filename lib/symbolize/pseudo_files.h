@@ -1,4 +1,4 @@
-// Names that replace a file's name, for code that was typed, made from a string, or packed into an archive.
+// Names that replace a file's name, for code that was typed, compiled from a string, or packed into an archive.
 #pragma once
 
 #include <string>

@@ -16,7 +16,7 @@ struct SourceLine {
 std::vector<SourceLine> source_excerpt(const std::string& file, int line, int neighbours);
 
 // While one exists with `withhold`, this thread reads no source: source_excerpt() returns nothing for every file. Used
-// for sessions of somebody else, who could otherwise have any file of the reader's quoted.
+// for another user's session, which could otherwise make us quote any file that the reader of the report can read.
 class WithheldSources {
  public:
   explicit WithheldSources(bool withhold);

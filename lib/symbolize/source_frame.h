@@ -1,5 +1,4 @@
-// Stacks in readable form. Names contain the stage: session::Raw…Frame is what was recorded, SourceFrame is the result
-// after symbols and line tables.
+// Stacks in readable form, after symbols and line tables. session::Raw…Frame contains what was recorded.
 #pragma once
 
 #include <cstdint>
@@ -50,9 +49,9 @@ struct Location {
   bool known() const { return nearest().line > 0; }
 };
 
-// The true line of an operation: the innermost user frame. A frame without a line is still the true one, together with
-// the line that it was called from, which is not the launch's line. If the innermost user frame is native, `caller` is the
-// Python line that called into it.
+// The true line of an operation: the innermost user frame. That frame may have no line. Location::called_from then has
+// the line from which it was called, which is not the launch's line. If the innermost user frame is native, `caller` is
+// the Python line that called into it.
 struct TrueLine {
   Location location;
   Location caller;

@@ -25,7 +25,7 @@ SymbolTable::SymbolTable(Elf* elf, Elf* debug_file) {
             [](const Symbol& a, const Symbol& b) { return a.begin != b.begin ? a.begin < b.begin : a.rank < b.rank; });
 }
 
-// Returns whether such a section exists.
+// Adds the functions in the sections of this type. Returns whether there is one.
 bool SymbolTable::add(Elf* elf, std::uint32_t section_type) {
   bool found = false;
   for (Elf_Scn* section = elf_nextscn(elf, nullptr); section; section = elf_nextscn(elf, section)) {

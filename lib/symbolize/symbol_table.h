@@ -16,7 +16,8 @@ class SymbolTable {
   SymbolTable(Elf* elf, Elf* debug_file);
 
   // Returns the linkage names of the function that contains `address`, without suffixes from optimisers, the best one
-  // first. Empty if none covers it. Of several names that demangle alike, such as those of constructors, returns one.
+  // first. Empty if none covers it. Returns only one of several names that demangle alike, such as those of
+  // constructors.
   std::vector<std::string> names_at(std::uint64_t address) const;
 
  private:

@@ -178,7 +178,7 @@ std::string Symbolizer::State::missing_file(const std::string& module) {
 }
 
 void Symbolizer::State::note_unknown(const std::string& module) {
-  note(module + " " + why_unknown(module) + ": its functions and lines are not known");
+  note(module + " " + why_unknown(module) + ": its functions and lines are unknown");
 }
 
 // Considers only the user's innermost module, because rebuilding another one would not help.
@@ -189,7 +189,7 @@ void Symbolizer::State::note_missing_lines(const SourceStack& stack) {
     if (key.first != frame->module) continue;
     if (const std::string missing = elf.missing_file(); !missing.empty()) {
       note(missing + " was not found: it describes the functions inlined into code of " + frame->module +
-           ", which are therefore unknown");
+           ", so these functions are unknown");
     }
     if (frame->line > 0) continue;
     if (elf.condition() == ElfModule::Condition::missing) note_unknown(frame->module);
@@ -205,7 +205,7 @@ void Symbolizer::State::note_foreign_thread(const session::ProcessRecord& record
     return frame.module.find("/jaxlib/") != std::string::npos ||
            frame.module.find("/jax_plugins/") != std::string::npos;
   });
-  if (by_jax) note("one of JAX's own threads launched it: the Python line that dispatched it is not known");
+  if (by_jax) note("one of JAX's own threads launched it: the Python line that dispatched it is unknown");
 }
 
 Symbolizer::Symbolizer(const session::Session& session) : state_(std::make_unique<State>(session)) {}
@@ -246,7 +246,7 @@ std::string Symbolizer::why_no_line(const Location& location) const {
     return (state_->has_lines(location.module) ? "that part of " : "") + name + " has no line information";
   }
   if (const std::string why = why_unknown(location.module); !why.empty()) {
-    return name + " " + why + ": its functions and lines are not known";
+    return name + " " + why + ": its functions and lines are unknown";
   }
   if (!location.file.empty()) return "the compiler recorded no line for this call";
   if (const std::string missing = state_->missing_file(location.module); !missing.empty()) {

@@ -1,6 +1,6 @@
 // Turns recorded stacks into source frames: ELF symbols and DWARF for native frames, CPython's line tables for Python
 // frames, demangling, and the rule of which code is the user's. Reads each module from disk once. A module whose
-// build-id differs from the recorded one gives no lines and a note. Not thread-safe.
+// build-id differs from the recorded one yields a note instead of lines. Not thread-safe.
 #pragma once
 
 #include <memory>
@@ -27,7 +27,7 @@ class Symbolizer {
   // `process` must be one of the session's, and `site` one of that process's.
   SourceStack stack(const session::Process& process, const session::Site& site);
 
-  // Returns the stack of frames that PyTorch kept when it made a node of its graph.
+  // Returns the stack of frames that PyTorch stored when it created an autograd node.
   SourceStack stack(const session::Process& process, const std::vector<session::DeliveredFrame>& frames) const;
 
   // `kernel` is the mangled name of the launched kernel ("" if none). nvcc's host stub of a kernel has the same name
@@ -39,7 +39,7 @@ class Symbolizer {
   std::string why_unknown(const std::string& module) const;
 
   // Returns why a native location has no line, as text for users: "libfoo.so is no longer there: its functions and
-  // lines are not known". Empty if it has one.
+  // lines are unknown". Empty if it has one.
   std::string why_no_line(const Location& location) const;
 
   // Returns whether the module, or this part of it, was built without line information.

@@ -9,7 +9,8 @@
 namespace cudadiag::symbolize {
 namespace {
 
-// The module in which to look for chains of tail calls, and the first function; kNotKnown if a pointer was called.
+// The module in which to look for chains of tail calls, and the function where they start; kNotKnown if the call was
+// indirect.
 struct Start {
   ElfModule* module = nullptr;
   CallSites::Function function = CallSites::kNotKnown;
@@ -34,9 +35,9 @@ Start definition_of(const std::string& name, const std::vector<ElfModule*>& firs
   return only;
 }
 
-// Returns whether a call to an unknown function must have gone to one of the user's functions. The address of a stub is
-// never handed out. Any code may know the address of cudaFree, except code that finds exported functions by name: the
-// functions of a static runtime are not exported.
+// Returns whether a call to an unknown function must have gone to one of the user's functions, not to `inner`. No
+// pointer leads to a stub. A pointer may lead to cudaFree, but not in code that finds exported functions by name,
+// because a static runtime exports none.
 bool calls_users_function(const PhysicalFrame& inner, const PhysicalFrame& outer, bool described,
                           std::string_view kernel) {
   if (outer.module == inner.module && !described) return false;  // it may be a plain call to `inner`

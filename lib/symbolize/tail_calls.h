@@ -22,9 +22,9 @@ struct PhysicalFrame {
 // Opens the modules only when called.
 using Modules = std::function<std::vector<ElfModule*>()>;
 
-// Returns the frames that tail calls removed from between two frames, innermost first. Empty if none is missing, it is
-// not certain, or compilers left no record of it. `inner` is the outermost frame of CUDA or of nvcc's host side of
-// `kernel`. `outer` seems to have called it. `others` are searched for functions that both lack.
+// Returns the frames that tail calls removed from between two frames, innermost first. Empty if no frame is missing, if
+// this is uncertain, or if compilers left no record of it. `inner` is the outermost frame of CUDA or of nvcc's host
+// side of `kernel`. `outer` seems to have called it. `others` are searched for functions that neither module has.
 std::vector<PhysicalFrame> lost_to_tail_calls(const PhysicalFrame& inner, const PhysicalFrame& outer,
                                               std::string_view kernel, const Modules& others);
 

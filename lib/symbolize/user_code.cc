@@ -38,8 +38,8 @@ std::string_view kernel_of_stub(const NativeFrame& frame) {
   return name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : std::string_view{};
 }
 
-// Checks whether the runtime made the launch: only then can nvcc's host side of the kernel be around it. A program that
-// calls the driver may have its own function with the kernel's name.
+// Returns `kernel` if the runtime launched it. Only then can nvcc's host side of the kernel be on the stack. A program
+// that calls the driver may have its own function with the kernel's name.
 std::string_view name_of_host_side(const std::vector<NativeFrame>& native, std::string_view kernel) {
   const bool by_runtime = std::any_of(native.begin(), native.end(), [](const NativeFrame& frame) {
     return is_device_stub(frame) || contains_any(unqualified(frame.function), {"cudaLaunch"}) ||
@@ -163,8 +163,8 @@ auto first_where(const Frames& frames, Condition condition) {
   return found == frames.end() ? nullptr : &*found;
 }
 
-// If no frame is the user's: returns the innermost known one outside CUDA and outside libraries that only forward calls
-// to it.
+// For a stack without a frame of the user's: returns the innermost known frame outside CUDA and outside libraries that
+// only forward calls to it.
 Location innermost_known(const SourceStack& stack, std::string_view kernel) {
   const auto* native = first_where(stack.native, [&](const NativeFrame& frame) {
     return frame.line > 0 && !is_cuda_module(frame.module) && !is_foreign_function_interface(frame.module) &&
@@ -258,7 +258,7 @@ void mark_user_frames(SourceStack& stack, std::string_view kernel, const UserCod
   for (PythonFrame& frame : stack.python) {
     frame.user = code.python(frame) || (in_cell_magic && is_cell_of_magic(frame.file));
   }
-  // Code made at run time, whether by a library or given to `python -c`, is the user's only if no other frame is.
+  // Code generated at run time, by a library or for `python -c`, is the user's only if no other frame is.
   const bool others = std::any_of(stack.python.begin(), stack.python.end(), [&](const PythonFrame& frame) {
     return frame.user && !code.made_at_run_time(frame);
   });
@@ -273,7 +273,7 @@ TrueLine find_true_line(const SourceStack& stack, std::string_view launched) {
   const auto* python = first_where(stack.python, [](const PythonFrame& frame) { return frame.user; });
   const auto has_line = [&](const NativeFrame& frame) { return is_users(frame) && frame.line > 0; };
   const auto* outer = first_where(stack.native, has_line);
-  // Python's line did issue it, through a library without known lines.
+  // The Python line did issue the operation, through a library whose lines are unknown.
   const bool by_library = native && native->file.empty() && !outer && python;
   if (native && !by_library) {
     TrueLine line{location_of(*native), python ? location_of(*python) : Location{}, true, native->tail_call};

@@ -1,4 +1,4 @@
-// Decides which code is the user's own, and so which line of a stack is the true one.
+// Decides which code is the user's own, and therefore which line of a stack is the true one.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,9 @@
 
 namespace cudadiag::symbolize {
 
-// The rule, with the user's options for certain files and folders. The most specific path that contains the file
-// decides, and the last one of equally specific ones. Without one, the file's place and name decide.
+// The rule for this decision, including the user's options for certain files and folders. The option with the most
+// specific path that contains the file decides; of equally specific ones, the last. Without such an option, the file's
+// folder and name decide.
 class UserCode {
  public:
   UserCode() = default;
@@ -23,14 +24,14 @@ class UserCode {
   // notebook cells are the user's.
   bool python(std::string_view file) const;
   bool python(const PythonFrame& frame) const;
-  // Returns true if it may also be a library's code, and no option of the user's names it.
+  // Returns whether the code was generated at run time, perhaps by a library, and no option of the user's names it.
   bool made_at_run_time(const PythonFrame& frame) const;
 
   // Returns false for system, CUDA and framework libraries, the interpreter and the recorder. No option changes that
   // for the interpreter, CUDA and the recorder.
   bool module(std::string_view path) const;
-  // Returns whether the module is below /usr/local/lib, or in the library folder next to an interpreter's own, as for
-  // conda. No option may name it. Without line information, the user does not work on it.
+  // Returns whether the module is below /usr/local/lib, or in the library folder next to an interpreter's own, as with
+  // conda, and no option names it. The user does not work on such a module if it has no line information.
   bool is_installed(std::string_view module) const;
   // Decides by the source file of the code, or otherwise by its module.
   bool native(const NativeFrame& frame) const;
@@ -46,8 +47,8 @@ class UserCode {
 // Host code that nvcc generates for the launch of `kernel`: its stub, and the function with the kernel's own name.
 bool is_launch_code(const NativeFrame& frame, std::string_view kernel);
 
-// The number of innermost frames that belong to the recorder, CUDA and nvcc for a launch. `kernel` is the one that
-// nvcc's frames name; otherwise it is `launched`, or empty if the driver was called directly, without nvcc's code.
+// The number of innermost frames that belong to the recorder, CUDA and nvcc for a launch. `kernel` is the kernel that
+// nvcc's frames name, or otherwise `launched`. It is empty if the driver was called directly, without nvcc's code.
 struct LaunchFrames {
   std::size_t count = 0;
   std::string kernel;
@@ -59,7 +60,7 @@ LaunchFrames launch_frames(const std::vector<NativeFrame>& native, std::string_v
 // that launches a kernel has that kernel's name and the line of its definition, not of the launch.
 void mark_user_frames(SourceStack& stack, std::string_view kernel, const UserCode& code = {});
 
-// The marks decide, but a frame that is the host side of `kernel` is never the true line.
+// The `user` marks decide, but a frame that is the host side of `kernel` is never the true line.
 TrueLine find_true_line(const SourceStack& stack, std::string_view kernel);
 
 }  // namespace cudadiag::symbolize

@@ -10,8 +10,8 @@
 //    | context | stream | freed stream  |
 //    +---------+--------+---------------+
 //
-// The writer clears the serial, fills the record, then stores the serial (release). It stores what ended the allocation
-// later, with the ticks of that last (release).
+// The writer clears the serial, fills the record, then stores the serial (release). When the allocation ends, it stores
+// the fields about the end, kFreed last (release).
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ constexpr bool takes_device_memory(Kind kind) {
 
 enum Flag : std::uint8_t {
   kWithContext = 1,  // it ended when its context ended
-  kReplaced = 2,     // its address was returned again before its end was seen: the call that ended it is unknown
+  kReplaced = 2,     // the driver returned its address again, but the recorder saw no call that freed it
 };
 
 inline constexpr std::uint32_t kNone = 0xffffffff;

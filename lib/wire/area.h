@@ -1,11 +1,11 @@
-// One process's area: what `libcudadiag_record.so` writes and `lib/session` reads. The header of each region defines
-// its records. This file defines the area's header and the places of the regions.
+// One process's area: what `libcudadiag_record.so` writes and `lib/session` reads. The header file of each region
+// defines its records. This file defines the area's own header and where the regions begin.
 //
-//   header   8 KiB      identity, clock, counters, the frozen picture's summary
+//   header   8 KiB      identity, clock, counters, the error that ended the recording
 //   threads  kThreads   x 128 B    thread.h
 //   contexts kContexts  x 64 B     stream.h
 //   streams  kStreams   x 128 B    stream.h
-//   markers  kStreams   x 32 B     stream.h; 128 a page, registered with the driver, written by the GPU
+//   markers  kStreams   x 32 B     stream.h; 128 per page, registered with the driver, written by the GPU
 //   frozen   kStreams   x  8 B     each stream's marker and host-known completion at the freeze
 //   errors   kErrors    x 152 B    error.h
 //   sites    kSites     x  8 B     number of operations issued at each site in the whole run; see site_place()
@@ -18,9 +18,8 @@
 //   communicators kCommunicators x 128 B, peers kPeers x 16 B, collectives kCollectives x 64 B    collective.h
 //   intern   the rest              intern.h
 //
-// Times are ticks of the clock that kClockTicks/kClockNanoseconds pairs calibrate (TSC on x86-64,
-// the virtual counter on 64-bit Arm).
-// Readers take offsets and sizes from the region table, never from the constants below.
+// Times are ticks of the clock that kClockTicks/kClockNanoseconds pairs calibrate (TSC on x86-64, the virtual counter
+// on 64-bit Arm). Readers take offsets and sizes from the region table, never from the constants below.
 #pragma once
 
 #include <array>
@@ -37,7 +36,7 @@ inline constexpr std::uint64_t kMagicValue = 0x3141455241474443;  // "CDGAREA1"
 inline constexpr std::uint32_t kFormatVersion = 6;
 
 inline constexpr std::size_t kHeaderSize = 8192;
-// The largest page size of this processor's kernels. Mapped and registered ranges begin and end on such a page.
+// The largest page size of a Linux kernel on this architecture. Mapped and registered ranges are aligned to it.
 #if defined(__x86_64__)
 inline constexpr std::size_t kPage = 4096;
 #else
@@ -68,7 +67,7 @@ inline constexpr std::size_t kGraphWordSize = 4;
 inline constexpr std::size_t kAllocations = 32768;  // live ones first; freed ones use the remaining entries
 inline constexpr std::size_t kAllocationSize = 64;
 
-// The place of a stream's marker in `markers`, whose pages have `page` bytes.
+// The offset of a stream's marker in `markers`, if a page of markers has `page` bytes.
 constexpr std::size_t marker_place(std::size_t stream, std::size_t page) {
   return stream / kMarkersPerPage * page + stream % kMarkersPerPage * kMarkerSize;
 }
@@ -77,8 +76,8 @@ inline constexpr std::size_t kCommunicators = 256;
 inline constexpr std::size_t kPeers = 4096;
 inline constexpr std::size_t kCollectives = 8192;
 
-// The place of a site's count in `sites`, which has `places` of them. Threads that start together get consecutive
-// sites. Their counts lie two cache lines apart, since processors fetch lines in pairs.
+// The index of a site's count in `sites`, which holds `places` counts. Threads that start together get consecutive
+// sites, so the counts of consecutive sites lie two cache lines apart: processors fetch lines in pairs.
 constexpr std::size_t site_place(std::size_t site, std::size_t places) {
   constexpr std::size_t kApart = 16;
   const std::size_t rows = places / kApart;
@@ -100,14 +99,14 @@ enum class Region : std::uint32_t {
   layouts,
   parameters,
   intern,
-  // Recordings made before these regions existed lack them.
+  // Older recordings lack the following regions.
   communicators,
   peers,
   collectives
 };
 inline constexpr std::size_t kRegions = 17;
 
-// The size of the whole area, intern heap included: the recorder's limit on memory for one process.
+// The size of the whole area, including the intern heap. The recorder uses no more memory than this for one process.
 inline constexpr std::size_t kAreaSize = 64u << 20;
 
 struct RegionRange {
@@ -115,7 +114,7 @@ struct RegionRange {
   std::uint64_t size;
 };
 
-// The places of the regions in this version of the recorder.
+// The offsets and sizes of the regions in this version of the recorder.
 constexpr std::array<RegionRange, kRegions> layout() {
   constexpr auto kIntern = static_cast<std::size_t>(Region::intern);
   const std::array<std::uint64_t, kRegions> sizes = {
@@ -150,7 +149,7 @@ constexpr std::array<RegionRange, kRegions> layout() {
 enum class State : std::uint32_t {
   empty = 0,  // claimed, not written yet
   recording = 1,
-  frozen = 2,    // a sticky error occurred: the picture is complete, and nothing is recorded any more
+  frozen = 2,    // a sticky error occurred, so recording has ended
   finished = 3,  // the process reached its exit handlers without a sticky error
   disabled = 4,  // the recorder stopped recording; a note gives the reason
 };
@@ -168,15 +167,15 @@ inline constexpr Field<std::uint64_t, 40> kClockNanoseconds;
 inline constexpr Field<std::uint64_t, 48> kClockTicksLast;
 inline constexpr Field<std::uint64_t, 56> kClockNanosecondsLast;
 
-// Counters of what is missing. Any thread may add to each.
+// Counters of data that is missing. Any thread may increment any of them.
 inline constexpr Field<std::uint64_t, 64> kDroppedOperations;  // no ring for the thread
 inline constexpr Field<std::uint64_t, 72> kDroppedSites;       // the site table is full
 inline constexpr Field<std::uint64_t, 80> kDroppedInterns;     // the intern heap is full
 inline constexpr Field<std::uint64_t, 88> kDroppedStreams;     // no slot for a stream: its operations have no ordinal
-inline constexpr Field<std::uint64_t, 96> kDroppedHeld;        // unfinished operations for which `held` had no place
-inline constexpr Field<std::uint64_t, 104> kFailedMarkers;     // marker writes that the driver refused
+inline constexpr Field<std::uint64_t, 96> kDroppedHeld;        // unfinished operations for which `held` had no room
+inline constexpr Field<std::uint64_t, 104> kFailedMarkers;     // marker writes that the driver rejected
 inline constexpr Field<std::uint64_t, 112> kErrorCount;        // failed calls seen; the area keeps kErrors of them
-inline constexpr Field<std::uint64_t, 152> kDroppedGraphs;     // graphs and nodes for which there was no place
+inline constexpr Field<std::uint64_t, 152> kDroppedGraphs;     // graphs and nodes for which there was no room
 
 inline constexpr Field<std::uint64_t, 160> kDroppedAllocations;    // live ones for which there was no entry
 inline constexpr Field<std::uint64_t, 168> kForgottenAllocations;  // freed ones whose entries were reused
@@ -185,26 +184,26 @@ inline constexpr Field<std::uint64_t, 176> kAllocationsUsed;  // entries of `all
 
 inline constexpr Field<std::uint64_t, 120> kInternUsed;  // bytes of the intern heap that hold whole entries; release
 
-// The freeze (State::frozen). kFrozenError is 1 + the index of the call in `errors` that reported it.
+// The freeze (State::frozen). kFrozenError: 1 + the index in `errors` of the call that reported the sticky error.
 inline constexpr Field<std::uint32_t, 128> kFrozenError;
 inline constexpr Field<std::uint32_t, 132> kFrozenCode;  // CUresult value of the sticky error
 inline constexpr Field<std::uint64_t, 136> kFrozenTicks;
 
-inline constexpr Field<std::uint64_t, 144> kWaits;  // operations that a rerun waited for
+inline constexpr Field<std::uint64_t, 144> kWaits;  // number of operations that a rerun waited for
 
-// 1 + the status that the process passed to exit(). 0 if it has not called exit(), or if the status's low byte is not
-// known yet. The process's exit handlers may still change its exit status afterwards.
+// 1 + the status that the process passed to exit(). 0 if it has not called exit(), or as long as the low byte of the
+// status is unknown. The process's exit handlers may still change its exit status afterwards.
 inline constexpr Field<std::uint32_t, 184> kExitStatus;
 
-// Ticks from which events may refer to work that no record shows; 0 if never. Other processes may record such events,
-// or a thread without a ring may destroy them.
+// From these ticks on, events may refer to work that is not recorded; 0 if never. Another process may record such
+// events, or a thread without a ring may destroy them.
 inline constexpr Field<std::uint64_t, 192> kEventsUnseen;
 
-// The size of a page of markers. 0 means 4096: recordings made before this field existed have it.
+// The size of a page of markers. 0 means 4096, since older recordings lack this field.
 inline constexpr Field<std::uint32_t, 200> kMarkerPage;
 inline constexpr std::size_t kSmallestMarkerPage = kMarkersPerPage * kMarkerSize;
 
-inline constexpr Field<std::uint64_t, 208> kCollectivesCalled;     // numbers given to calls so far
+inline constexpr Field<std::uint64_t, 208> kCollectivesCalled;     // the latest number given to a call
 inline constexpr Field<std::uint64_t, 216> kDroppedCommunicators;  // communicators for which there was no entry
 inline constexpr Field<std::uint64_t, 224> kDroppedPeers;          // sends and receives that could not be counted
 

@@ -5,11 +5,10 @@
 //   | arena  | area 0  | area 1  |   ...   |   area_count areas of area_size bytes each
 //   +--------+---------+---------+---------+
 //
-// The file is sparse: it uses memory only for what a process touched. A process claims the
-// next area by adding one to kClaimed. It never returns the area. A session folder stores
-// each claimed area as a file (`PID.area`). A process without a launcher writes such a
-// file directly. The first kFilesBeside processes that find no area left also write one;
-// each such file takes its full size on disk. Later processes are not recorded.
+// The file is sparse: it uses memory only for the pages that a process has touched. A process claims the next area by
+// adding one to kClaimed, and never gives it back. A session folder stores each claimed area as a file (`PID.area`). A
+// process without a launcher writes such a file directly. If no area is left, the first kFilesBeside processes do so
+// too, and each of their files takes its full size on disk. Later processes are not recorded.
 #pragma once
 
 #include <cstddef>
@@ -35,8 +34,8 @@ inline constexpr Field<std::uint64_t, 16> kAreaBytes;  // launcher
 inline constexpr Field<std::uint32_t, 24> kClaimed;    // recorders, fetch_add; can exceed kAreas (then no area is left)
 // A futex word. Recorders add one to it and wake it whenever an area freezes, so the launcher need not poll.
 inline constexpr Field<std::uint32_t, 28> kEvents;
-// Recorders count the processes that initialised CUDA but cannot be recorded, for reasons other than a missing area.
-// The reason of the latest one (names/unrecorded.h) is stored first.
+// How many processes initialised CUDA but could not be recorded, not counting those that found no area left. A recorder
+// stores its reason in kUnrecordedWhy (names/unrecorded.h) before it adds one.
 inline constexpr Field<std::uint32_t, 32> kUnrecorded;  // fetch_add
 inline constexpr Field<std::uint32_t, 36> kUnrecordedWhy;
 

@@ -1,7 +1,7 @@
 // Fields at explicit byte offsets: the only way in which code reads or writes wire memory.
 //
-// Every number is little-endian and naturally aligned inside its record, so that the recorder can publish one with a
-// single store while another process reads. Nothing here checks bounds: the caller's pointer refers to at least
+// Every number is little-endian and naturally aligned inside its record, so that the recorder can publish it with a
+// single store while another process reads. Nothing here checks bounds: the caller's pointer must refer to at least
 // `Field::end` bytes (the session reader checks that once per record).
 #pragma once
 

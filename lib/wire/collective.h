@@ -1,9 +1,9 @@
 // The NCCL communicators of a process, and the calls on them, as NCCL reports them to its profiler plugin.
 //
-// communicators: an entry for each communicator that the process made, in the order in which they were made.
-// peers: the number of sends and receives of a communicator with each peer.
-// collectives: the latest calls of all communicators, in a ring; call n has place (n - 1) % kCollectives. If that place
-// holds another number, call n is being written, or was overwritten.
+// communicators: an entry for each communicator that the process created, in order of creation.
+// peers: how many times a communicator sent to each peer, and received from it.
+// collectives: the latest calls of all communicators, in a ring; call n has entry (n - 1) % kCollectives. If that entry
+// has a different number, call n is being written, or was overwritten.
 #pragma once
 
 #include <array>
@@ -22,12 +22,12 @@ enum class State : std::uint32_t { free = 0, live = 1, finalized = 2 };
 
 inline constexpr Field<std::uint32_t, 0> kState;  // stored last (release)
 inline constexpr Field<std::int32_t, 4> kRank;
-inline constexpr Field<std::uint64_t, 8> kHash;          // the same in all its ranks
-inline constexpr Field<std::int32_t, 16> kRanks;         // 0 if the interface does not give it (versions 2 and 3)
-inline constexpr Field<std::int32_t, 20> kVersion;       // of the interface through which NCCL reported it
+inline constexpr Field<std::uint64_t, 8> kHash;          // the same on all ranks
+inline constexpr Field<std::int32_t, 16> kRanks;         // 0 if NCCL does not report it (interface versions 2 and 3)
+inline constexpr Field<std::int32_t, 20> kVersion;       // version of the interface through which NCCL reported it
 inline constexpr Field<std::uint64_t, 24> kMade;         // ticks
-inline constexpr Field<std::uint64_t, 32> kCollectives;  // called in the whole run, except captured ones
-inline constexpr Field<std::uint64_t, 40> kCaptured;     // collectives that became nodes of a graph
+inline constexpr Field<std::uint64_t, 32> kCollectives;  // how many were called in the whole run, except captured ones
+inline constexpr Field<std::uint64_t, 40> kCaptured;     // how many became nodes of a graph
 inline constexpr std::size_t kName = 48;                 // the program's name for it; zeros if it has none
 
 }  // namespace cudadiag::wire::communicator
@@ -36,9 +36,9 @@ namespace cudadiag::wire::peer {
 
 inline constexpr std::size_t kSize = 16;
 
-// kUsed | direction | communicator | peer; 0 if the place is free. A key never changes once it is stored.
+// kUsed | direction | communicator | peer; 0 if the entry is free. A key never changes once it is stored.
 inline constexpr Field<std::uint64_t, 0> kKey;
-inline constexpr Field<std::uint64_t, 8> kCalls;  // in the whole run
+inline constexpr Field<std::uint64_t, 8> kCalls;  // number of calls in the whole run
 
 inline constexpr std::uint64_t kUsed = std::uint64_t{1} << 63;
 inline constexpr std::uint64_t kReceives = std::uint64_t{1} << 62;
@@ -54,7 +54,7 @@ namespace cudadiag::wire::collective {
 
 inline constexpr std::size_t kSize = 64;
 
-// Named as NCCL names them. `other` is a function that this list does not contain yet.
+// The names are NCCL's own. `other` is any function that this list does not contain yet.
 enum class Function : std::uint8_t {
   other,
   all_reduce,
@@ -75,7 +75,7 @@ constexpr bool is_point_to_point(Function function) {
   return function == Function::send || function == Function::receive;
 }
 
-// The element type, named as NCCL names it.
+// The element type. The names are NCCL's own.
 enum class Type : std::uint8_t { other, i8, u8, i32, u32, i64, u64, f16, f32, f64, bf16, f8e4m3, f8e5m2 };
 inline constexpr std::array<std::string_view, 13> kTypeNames = {"",
                                                                 "ncclInt8",

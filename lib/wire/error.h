@@ -10,8 +10,8 @@
 
 namespace cudadiag::wire::error {
 
-// Whether the context is lost after this code, so that every later call in it fails too. cuda.h documents that for all
-// codes except the first two, after which memory is lost.
+// Whether the context is lost after this code, so that every later call in it fails too. cuda.h documents this for all
+// codes below except the first two, after which the contents of memory are lost.
 constexpr bool is_sticky(std::uint32_t code) {
   switch (code) {
     case 214:  // ECC
@@ -35,22 +35,22 @@ constexpr bool is_sticky(std::uint32_t code) {
   }
 }
 
-// An error of a stream under capture, or of a call that the capture of another stream forbids.
+// An error of a stream under capture, or of a call that is not allowed while another stream is under capture.
 constexpr bool is_of_capture(std::uint32_t code) { return code >= 900 && code <= 908; }
 
-// The call names recorded if a memory pool of a Python library refused a request and no CUDA call failed.
+// The call names that are recorded if a Python library's memory pool rejected a request although no CUDA call failed.
 inline constexpr const char* kCachingAllocator = "CUDACachingAllocator::malloc";
 inline constexpr const char* kCuPyPool = "cupy.cuda.MemoryPool.malloc";
 inline constexpr const char* kJaxPool = "BFCAllocator::AllocateRaw";
 
 struct Pool {
   std::string_view call, owner;
-  bool may_raise_later;  // than at the line that needed the memory
+  bool may_raise_later;  // the exception may be raised after the line that needed the memory
 };
 inline constexpr Pool kPools[] = {
     {kCachingAllocator, "PyTorch", false}, {kCuPyPool, "CuPy", false}, {kJaxPool, "JAX", true}};
 
-// Returns null for a call of CUDA.
+// Returns null for CUDA's own calls.
 constexpr const Pool* pool_of(std::string_view call) {
   for (const Pool& pool : kPools) {
     if (pool.call == call) return &pool;
@@ -63,7 +63,7 @@ enum class Domain : std::uint8_t { none = 0, driver = 1, runtime = 2 };
 enum Flag : std::uint8_t {
   kLookedAt = 1,       // this thread called cudaGetLastError or cudaPeekAtLastError afterwards
   kSticky = 2,         // the context is lost
-  kAtExit = 4,         // the recorder found it, just before process or context end; no call of the program reported it
+  kAtExit = 4,         // no call of the program reported it: the recorder found it just before process or context end
   kInCapture = 8,      // the process had a capture under way
   kLaunch = 16,        // the failed call is a launch: dimensions below
   kOwnWait = 64,       // the recorder found it while it waited for an operation, in a rerun
@@ -95,11 +95,11 @@ inline constexpr Field<std::uint64_t, 80> kBytes;      // requested size of an a
 inline constexpr Field<std::uint64_t, 88> kOperation;  // serial of the thread's newest operation record
 inline constexpr Field<std::uint32_t, 96> kThread;     // index in `threads`; 0xffffffff if none
 
-// The capture that a capture error concerns, if known: that of the stream that the call names, else the thread's own,
-// else one of another thread. Its begin time and its thread identify it.
+// The capture that a capture error concerns, if known: that of the stream passed to the call, else one that the thread
+// began, else one that another thread began. A capture is identified by its begin time and its thread.
 inline constexpr Field<std::uint32_t, 100> kCaptureSite;   // intern id: where it was begun; 0 if no capture is known
-inline constexpr Field<std::uint64_t, 104> kCaptureBegan;  // ticks before the call that began it; 0 if unknown
-inline constexpr Field<std::uint32_t, 112> kCaptureTid;    // of the thread that began it
+inline constexpr Field<std::uint64_t, 104> kCaptureBegan;  // ticks at ENTER of the call that began it; 0 if unknown
+inline constexpr Field<std::uint32_t, 112> kCaptureTid;    // thread that began the capture
 inline constexpr Field<std::uint32_t, 116> kCaptureMode;   // CUstreamCaptureMode
 
 inline constexpr Field<std::uint64_t, 120> kStarted;      // ticks at ENTER of a failed driver call; 0 if unknown

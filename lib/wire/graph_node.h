@@ -1,4 +1,4 @@
-// Types of graph nodes, numbered as in CUgraphNodeType, and what they mean for finding the node that failed.
+// Types of graph nodes, numbered as in CUgraphNodeType, and which of them can help to find a failed node.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@ inline constexpr std::uint8_t kAllocation = 10, kFree = 11, kConditional = 13;
 
 // Whether the node can raise a device exception. Only such nodes get markers.
 constexpr bool is_marked(std::uint8_t type) { return type == kKernel || type == kCopy || type == kMemset; }
-// Whether a graph with such a node accepts no further nodes, or the node's body is out of reach.
+// Whether markers cannot be added: either no node can be added to a graph with such a node, or the node has a body that
+// the recorder cannot change.
 constexpr bool forbids_markers(std::uint8_t type) {
   return type == kAllocation || type == kFree || type == kConditional;
 }

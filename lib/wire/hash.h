@@ -1,6 +1,6 @@
-// 64-bit mixing for the recorder's tables and for the keys that compare runs: one
-// multiplication per word. Stacks and names with equal hashes count as equal. A
-// table has at most 65,536 entries, so the odds of a collision are 1 in 10^10.
+// 64-bit mixing for the recorder's tables and for keys that are compared between runs: one multiplication per word.
+// Stacks and names with equal hashes count as equal. A table has at most 65,536 entries, so the odds of a collision are
+// 1 in 10^10.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ inline constexpr std::uint64_t kSumFactor = 0x9fb21c651e98df25;
 
 template <typename... Words>
 std::uint64_t sum_of(Words... words) {
-  // Odd numbers small enough for an immediate operand, without a simple relation that the words could share.
+  // Odd factors that fit an immediate operand, with no simple ratio that the words might have too.
   std::uint32_t factor = 0x7f4a7c15;
   std::uint64_t sum = 0;
   ((sum += words * factor, factor = (factor * 0x5e82ef95u + 0x3779b97au) & 0x7fffffff), ...);

@@ -33,10 +33,10 @@
 //    arguments count: parameters         payload: u64 serial of a kernel's launch, u32 its thread's index,
 //                                                 u32 ArgumentFlag, per parameter: u32 offset among the kernel's
 //                                                 parameters, u32 bytes; then the bytes of all of them, each
-//                                                 parameter's filled up to a multiple of 8
+//                                                 parameter padded to a multiple of 8
 //    stale_pointer count: 0              payload: u64 serial of a graph launch, u32 its thread's index,
 //                                                 u32 index of the node, u64 address it points to, u64 serial of
-//                                                 the allocation there, freed before, u32 offset of the pointer
+//                                                 the freed allocation there, u32 offset of the pointer
 //                                                 among a kernel's parameters (copies and memsets: 0 the destination, 8
 //                                                 the source), u32 PointerFlag
 //    node_type count: 0                  payload: u32 string id of the mangled C++ type of a node of PyTorch's autograd
@@ -44,7 +44,7 @@
 //
 // The nodes and edges of a graph follow it, in as many entries as necessary. After a changed graph, only its changes
 // follow: one for each node whose parameters differ from those in the earlier graph. Child graphs are flattened: their
-// nodes follow the node that contains them, and name it as parent. A node takes 32 bytes:
+// nodes follow the node that contains them, which is their parent. A node takes 32 bytes:
 //
 //    0      4          8        12     14     16        18   20   22     23     24             28       32
 //    +------+----------+--------+------+------+---------+----+----+------+------+--------------+--------+
@@ -64,7 +64,7 @@
 
 namespace cudadiag::wire::intern {
 
-inline constexpr std::size_t kLongestLineTable = 0x7fff;  // of a code; longer ones are cut to this length
+inline constexpr std::size_t kLongestLineTable = 0x7fff;  // of a code object; longer tables are truncated
 
 enum class Tag : std::uint16_t {
   string = 1,
@@ -92,7 +92,7 @@ inline constexpr std::uint16_t kTruncated = 0x8000;
 
 enum ArgumentFlag : std::uint32_t {
   kCut = 1,     // there are more parameters, or bytes, than the entry contains
-  kBuffer = 2,  // the driver did not give the layout: one piece contains all parameters
+  kBuffer = 2,  // the driver did not report the layout: all parameters are in one piece
 };
 
 enum PointerFlag : std::uint32_t {

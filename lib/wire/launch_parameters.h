@@ -6,10 +6,10 @@
 //    | serial | bytes | flags | layout | zero | the first parameters |
 //    +--------+-------+-------+--------+------+----------------------+
 //
-// bytes: how many bytes of the parameters are kept. layout: where the kernel's parameters are, an index into `layouts`.
-// The writer clears the serial, fills the slot, then stores the serial (release).
+// bytes: how many bytes of the parameters are kept. layout: the index of the kernel's entry in `layouts`. The writer
+// clears the serial, fills the slot, then stores the serial (release).
 //
-// `layouts` is an array of u16. A kernel's entry has its number of parameters, then the offset and size of each.
+// `layouts` is an array of u16. A kernel's entry has the number of its parameters, then the offset and size of each.
 #pragma once
 
 #include <cstddef>

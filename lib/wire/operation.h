@@ -1,4 +1,4 @@
-// An operation record: 64 bytes, one cache line, in a thread's ring or in one of a stream's `held` places.
+// An operation record: 64 bytes, one cache line, in a thread's ring or in one of a stream's slots in `held`.
 //
 //    0        4     5      6       7         8       16        20             24     26       28       30          32
 //    +--------+-----+------+-------+---------+-------+---------+--------------+------+--------+--------+-----------+
@@ -18,9 +18,8 @@
 //    | number | node | graph task | thread | node thread |    from PyTorch's autograd; zero without it
 //    +--------+------+------------+--------+-------------+
 //
-// The ring's only writer clears the serial, fills the record, then stores
-// the serial (release). It does so at ENTER of the call, and patches kResult
-// and kFlags at EXIT. A record thus shows if its call never returned.
+// The ring's only writer clears the serial, fills the record, then stores the serial (release). It does so at ENTER of
+// the call, and patches kResult and kFlags at EXIT. A record thus shows whether its call returned.
 #pragma once
 
 #include <cstdint>
@@ -55,8 +54,8 @@ enum class Kind : std::uint8_t {
   graph_node = 21,
   graph_edges = 22,
   stream_made = 23,
-  // Not an operation of a stream. From here on, nobody knows where the CUevent in kArgument was recorded: the event was
-  // destroyed, or a whole context recorded it.
+  // Not an operation of a stream. From here on, it is unknown where the CUevent in kArgument was recorded: the event
+  // was destroyed, or was recorded for a whole context.
   event_forgotten = 24,
   source_watched = 25,  // like 12 to 23
   source_changed = 26,
@@ -90,27 +89,27 @@ constexpr bool can_fault(Kind kind) {
          kind == Kind::prefetch;
 }
 
-// Whether the GPU may block in the operation for ever. Such operations have a site.
+// Whether the GPU may block in the operation forever. These operations have a site.
 constexpr bool can_stand(Kind kind) {
   return can_fault(kind) || kind == Kind::event_wait || kind == Kind::memory_operation || kind == Kind::host_function;
 }
 
 enum Flag : std::uint8_t {
   kReturned = 1,       // EXIT was seen; kResult is valid
-  kCaptured = 2,       // issued into a capture: it became a graph node and has no ordinal. A wait that brought its
-                       // stream into the capture has one, but the stream's queue does not contain it
-  kContended = 4,      // another thread was inside a call on the same stream: its ordinal may be off by the overlap
+  kCaptured = 2,       // issued into a capture: it became a graph node and has no ordinal. An event wait that brought
+                       // its stream into the capture has an ordinal, but never entered the stream's queue
+  kContended = 4,      // another thread was in a call on the same stream, so the queue may have a different order
   kBlocking = 8,       // the call returned only after the operation had finished
-  kSaturated = 16,     // a dimension or size did not fit its field: `errors` has it in full if the call failed
+  kSaturated = 16,     // a dimension or size did not fit its field; `errors` has the full number if the call failed
   kMarked = 32,        // a marker was queued directly after it
   kMarkedBefore = 64,  // a marker was queued directly before it: it covers all earlier operations of the stream
-  kAlone = 128,        // in a rerun, the recorder waited for it; nothing else ran or could be issued meanwhile
+  kAlone = 128,        // in a rerun, the recorder waited for this operation, and nothing else could run or be issued
 };
 
 inline constexpr std::uint32_t kNoStream = 0xffffffff;  // truncated to the width of narrower fields
 
-// 1-based count of the thread's records, low half. The thread's entry has the newest in full. 0 means that the record
-// is being written, so the count skips numbers whose low half is 0.
+// The low half of the record's 1-based number in its thread; the thread's entry has the newest number in full. 0 means
+// that the record is being written, so numbers whose low half is 0 are skipped.
 inline constexpr Field<std::uint32_t, 0> kSerial;
 inline constexpr Field<std::uint8_t, 4> kKind;           // Kind
 inline constexpr Field<std::uint8_t, 5> kFlags;          // Flag
@@ -142,7 +141,7 @@ struct Dimensions {
     return value < most ? value : most;
   }
 };
-using Block = Dimensions<std::uint32_t, 12, 12, 8>;  // the driver takes at most 1024, 1024, 64
+using Block = Dimensions<std::uint32_t, 12, 12, 8>;  // the driver accepts at most 1024, 1024, 64
 using Cluster = Dimensions<std::uint16_t, 5, 5, 5>;  // and 16 blocks in a cluster
 
 // Kernels: dimensions as launched.
@@ -153,7 +152,7 @@ inline constexpr Field<std::uint32_t, 40> kBlock;        // Block
 inline constexpr Field<std::uint32_t, 44> kSharedBytes;  // dynamic shared memory
 inline constexpr Field<std::uint16_t, 48> kCluster;      // Cluster; 0 if none
 
-// Copies, memsets and prefetches: the addresses that the call names, or 0 if it names none (an array, a batch).
+// Copies, memsets and prefetches: the addresses passed to the call, or 0 if there are none (an array, a batch).
 inline constexpr Field<std::uint64_t, 32> kDestination;
 inline constexpr Field<std::uint64_t, 40> kSource;
 inline constexpr Field<std::uint32_t, 48> kBytes;
@@ -188,21 +187,21 @@ inline constexpr Field<std::uint8_t, 7> kGraphFlags;  // GraphFlag
 inline constexpr Field<std::uint32_t, 48> kGraphWords;
 
 enum GraphFlag : std::uint8_t {
-  kGraphAltered = 1,    // nodes were given other kernels or dimensions, or switched off, after the graph was described
-  kGraphRepointed = 2,  // nodes were given other parameters: earlier descriptions of their pointers may be out of date
-  kGraphUntold = 4,     // for some of them, the changing call is unknown
+  kGraphAltered = 1,    // after the graph was described, nodes were disabled, or got different kernels or dimensions
+  kGraphRepointed = 2,  // nodes got different parameters: earlier descriptions of their pointers may be out of date
+  kGraphUntold = 4,     // for some of these nodes, it is unknown which call changed them
 };
 
-// PyTorch's autograd numbers the nodes of a thread's graph as it makes them. It makes an operator's node just before
-// the operator launches anything. The operator's launches therefore have kNumber = the node's number + 1, as have all
-// launches until the next node. Numbers are truncated to 32 bits and wrap after 2^32 nodes of one thread.
-inline constexpr Field<std::uint32_t, 52> kNumber;        // the launching thread's count of nodes
-inline constexpr Field<std::uint32_t, 56> kNode;          // number of the node that runs backwards
-inline constexpr Field<std::uint16_t, 60> kGraphTask;     // which call of backward() runs it, truncated to 16 bits
-inline constexpr Field<std::uint8_t, 62> kOwnThread;      // PyTorch's number of the launching thread; 0 without PyTorch
-inline constexpr Field<std::uint8_t, 63> kNodeThread;     // of the thread that made the node; 0 if no node runs
-inline constexpr Field<std::uint16_t, 30> kNodeType;      // intern id of a node type; 0 if unknown
-inline constexpr std::uint8_t kManyThreads = 0xff;        // a thread number that does not fit: it matches no thread
+// PyTorch's autograd numbers the nodes of a thread's graph as it creates them. It creates an operator's node just
+// before the operator launches anything. The operator's launches therefore have kNumber = the node's number + 1, like
+// all launches until the next node. Numbers are truncated to 32 bits and wrap after 2^32 nodes of one thread.
+inline constexpr Field<std::uint32_t, 52> kNumber;     // the launching thread's count of nodes
+inline constexpr Field<std::uint32_t, 56> kNode;       // number of the node whose backward function runs
+inline constexpr Field<std::uint16_t, 60> kGraphTask;  // number of the backward() call that runs the node, truncated
+inline constexpr Field<std::uint8_t, 62> kOwnThread;   // PyTorch's number of the launching thread; 0 without PyTorch
+inline constexpr Field<std::uint8_t, 63> kNodeThread;  // number of the thread that created the node; 0 if no node runs
+inline constexpr Field<std::uint16_t, 30> kNodeType;   // intern id of a node type; 0 if unknown
+inline constexpr std::uint8_t kManyThreads = 0xff;     // a thread number that does not fit: it matches no thread
 inline constexpr std::uint32_t kUnnumbered = 0xffffffff;  // kNode of the node that accumulates a leaf's gradient
 
 }  // namespace cudadiag::wire::operation

@@ -2,9 +2,10 @@
 // and freed, and the addresses passed to kernels. Their layout is as in operation.h, with kinds of their own. They use
 // serial, kind, thread and ticks, and these fields:
 //
-//    parameters       site: the kernel's function id; offsets, words: 4 words that may be addresses, among the
-//                     parameters of the kernel whose record follows in the same ring; 0: fewer; zeros: a bit for each
-//                     of the first 32 4-byte units that is 0; the lower half of 8 aligned bytes only with the upper
+//    parameters       site: the kernel's function id; words: up to 4 parameter words that may be addresses, of the
+//                     kernel whose record follows in the same ring; 0 if unused; offsets: where these words lie;
+//                     zeros: a bit for each of the first 32 4-byte units that is 0. The lower half of an aligned
+//                     8-byte unit counts only if the upper half is 0 too
 //    rows             width, rows, pitches of the copy or memset whose record follows; argument, addresses: as there
 //    host_saw_stream  stream: everything issued to it before has finished, by word 0 (Seen): a copy from word 1 to
 //                     word 2, or a memset of both, has returned
@@ -15,12 +16,11 @@
 //    memory_made      word 0: address, word 1: bytes, word 2: wire::allocation::Kind, word 3: index of its context;
 //                     stream: for stream-ordered memory
 //    memory_freed     word 0: address, word 2: 1 if the call waits for all work of its context, whose index is word 1;
-//                     stream: for stream-ordered memory
-//                     both have a site
+//                     stream: for stream-ordered memory. Like memory_made, it has a site
 //    stranger_met     a call that the recorder does not follow may make all later work wait for all earlier work
 //    graph_made       word 0: CUgraphExec, word 1: number of nodes that follow, with their edges, in the same ring; 0:
-//                     its effect on memory is unknown; word 2: GraphOrder, 0 for a changed graph: as before;
-//                     kGone alone: the executable graph no longer exists
+//                     its effect on memory is unknown; word 2: GraphOrder; 0 for a changed graph, whose GraphOrder
+//                     stays the same; kGone alone: the executable graph no longer exists
 //    graph_node       node, type: its index and CUgraphNodeType; site: its own; word 0: CUgraphExec; copies and
 //                     memsets: word 1 destination, word 2 source, word 3 bytes; event nodes: word 1 CUevent.
 //                     Its parameters or rows come before it. With word 0 = 0: a copy of the batch of copies whose record
@@ -65,7 +65,8 @@ inline constexpr Field<std::uint32_t, kOffsets> kNode;
 inline constexpr Field<std::uint32_t, kOffsets + 4> kNodeType;
 inline constexpr std::uint32_t kInChild = 0x80000000;  // in kNodeType: the node lies in a child graph
 
-// How the host knows that the work has finished. It depends on where both addresses lie.
+// The condition under which the call's return proves that the work has finished. It depends on where both addresses
+// lie.
 enum Seen : std::uint64_t {
   kAnyway,
   kUnlessOnDevices,
@@ -73,14 +74,14 @@ enum Seen : std::uint64_t {
 };
 
 enum SourceChange : std::uint16_t {
-  kWhileHeld = 1,  // after all work ordered before the copy had finished
+  kWhileHeld = 1,  // the source changed after all work ordered before the copy had finished
   kSampled = 2,    // not all bytes of the source were compared
 };
 
 // Further ordering effects of a graph's nodes.
 enum GraphOrder : std::uint64_t {
-  kTells = 1,  // release others: events, host functions, words in memory, external semaphores
-  kWaits = 2,  // wait for others
+  kTells = 1,  // some nodes release other work: events, host functions, words in memory, external semaphores
+  kWaits = 2,  // some nodes wait for other work
   kGone = 4,
 };
 

@@ -19,8 +19,8 @@ inline constexpr Field<std::uint32_t, 4> kUid;      // CUPTI's contextUid: never
 inline constexpr Field<std::uint64_t, 8> kHandle;   // CUcontext: reused after cudaDeviceReset
 inline constexpr Field<std::uint32_t, 16> kDevice;  // ordinal as the process counts them
 inline constexpr Field<std::uint32_t, 20> kMarkers;
-// Bit d: the context can access what other contexts allocated on device d, for the first kPeerDevices. Without
-// kPeersKnown, nothing is known.
+// Bit d: the context can access what other contexts allocated on device d, for the first kPeerDevices devices. If
+// kPeersKnown is not set, the other bits mean nothing.
 inline constexpr Field<std::uint64_t, 24> kPeers;
 inline constexpr std::uint32_t kPeerDevices = 63;
 inline constexpr std::uint64_t kPeersKnown = std::uint64_t{1} << kPeerDevices;
@@ -33,7 +33,7 @@ enum class State : std::uint32_t { free = 0, live = 1, destroyed = 2 };
 enum Flag : std::uint32_t {
   kLegacy = 1,       // the default stream that waits for all blocking streams
   kPerThread = 2,    // a per-thread default stream: kThreadTid says whose
-  kNonBlocking = 4,  // made not to wait for the legacy stream; unknown if first met during a capture
+  kNonBlocking = 4,  // does not wait for the legacy stream; unknown if the recorder first saw it during a capture
 };
 
 inline constexpr Field<std::uint32_t, 0> kState;
@@ -44,8 +44,8 @@ inline constexpr Field<std::uint32_t, 24> kFlags;
 inline constexpr Field<std::uint32_t, 28> kThreadTid;
 inline constexpr Field<std::uint32_t, 32> kIssued;          // ordinal of the newest operation
 inline constexpr Field<std::uint32_t, 36> kInFlight;        // threads inside a call on this stream now
-inline constexpr Field<std::uint64_t, 32> kIssuedInFlight;  // both, for code that changes both at once
-inline constexpr Field<std::uint32_t, 40> kHostCompleted;   // the host waited: everything up to here has finished
+inline constexpr Field<std::uint64_t, 32> kIssuedInFlight;  // both, for code that changes them together
+inline constexpr Field<std::uint32_t, 40> kHostCompleted;   // the host waited until everything up to here had finished
 inline constexpr Field<std::uint32_t, 44> kMarkerIssued;    // ordinal in the newest marker queued
 inline constexpr Field<std::uint64_t, 48> kCreated;         // ticks: earlier operations belong to an earlier lifetime
 

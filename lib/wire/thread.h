@@ -21,11 +21,11 @@ inline constexpr std::size_t kNameOffset = 32;  // 16 bytes, as in /proc/PID/tas
 inline constexpr std::size_t kNameSize = 16;
 inline constexpr Field<std::uint64_t, 48> kOperations;  // records published so far whose kinds have an ordinal
 
-// The object that a call waits for, so that another process can examine a stuck one. All fields except kCallSite are
-// valid only if kCallSite is not 0. If the call issues an operation, the operation's record has the stacks too.
+// The object that a call waits for, so that another process can examine a stuck process. All fields except kCallSite
+// are valid only if kCallSite is not 0. If the call issues an operation, the operation's record has the stacks too.
 enum class Wait : std::uint32_t {
   none = 0,     // it may block, for an unknown reason
-  stream = 1,   // returns when kCallStream has finished all work issued before
+  stream = 1,   // returns when kCallStream has finished all work issued before the call
   event = 2,    // returns when the CUevent in kCallEvent has completed
   context = 3,  // returns when all streams of kCallContext have finished
 };

@@ -1,6 +1,6 @@
-// How large a full log of ten million launches from ten thousand sites is, how long it takes to write, and with what
-// time and memory it is analysed: bench_full_log [MILLIONS [FILE]], with a row for bench.json in the file. The target
-// is two seconds and 300 MB.
+// Measures a full log of ten million launches from ten thousand sites: its size, the time to write it, and the time and
+// memory to analyse it. Usage: bench_full_log [MILLIONS [FILE]]; a row for bench.json is added to FILE. The target is
+// two seconds and 300 MB.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,8 +29,9 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// A training loop: a step comes to all sites in turn, its kernels on one stream, another one copies and waits for it;
-// backward kernels run the nodes that the forward ones were launched under. The last 500 launches have not finished.
+// A training loop: each step launches from all sites in turn. The kernels run on one stream; another stream waits for
+// them and copies. Backward kernels belong to the autograd nodes of the forward ones. The last 500 launches have not
+// finished.
 class Program {
  public:
   Program() : area_({.threads = kThreads, .streams = kStreams, .ring = 4096, .intern_bytes = 1u << 20}) {
@@ -94,7 +95,7 @@ class Program {
   std::uint32_t ordinals_[kStreams] = {};
 };
 
-// In a process of its own, whose peak is the analysis's.
+// Runs in a separate process, so that the peak memory is that of the analysis.
 int analyse_log(Program& program, const std::filesystem::path& folder) {
   const auto start = std::chrono::steady_clock::now();
   const std::clock_t processor = std::clock();

@@ -1,5 +1,5 @@
-// How long it takes to look for races in ten million records, as a training loop on two streams writes them, and with a
-// thousand streams: bench_races [MILLIONS]. The target is ten seconds for ten.
+// Measures how long the search for races takes in ten million records: once as a training loop on two streams writes
+// them, once with a thousand streams. Usage: bench_races [MILLIONS]. The target is ten seconds for ten million.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -31,7 +31,7 @@ class Program {
     feed_.record(record);
   }
 
-  // Kernels with three buffers each, an event every 16, a wait of the host every 100,000 records.
+  // Kernels with three buffers each, an event every 16 kernels, and a wait of the host every 100,000 records.
   double run(std::uint64_t records) {
     const std::clock_t started = std::clock();
     std::uint64_t seed = 1;
@@ -41,7 +41,7 @@ class Program {
       wire::store(record, operation::kSite, static_cast<decltype(operation::kSite)::type>(1 + done % 500));
       const auto address = [&] {
         seed = seed * 6364136223846793005u + 1442695040888963407u;
-        // Each stream has its own half of them most of the time.
+        // Each stream uses its own share of the buffers.
         const std::size_t own = (seed >> 33) % (buffers_ / streams_) + stream * (buffers_ / streams_);
         return kBase + own * 4096;
       };

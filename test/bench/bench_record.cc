@@ -1,6 +1,6 @@
-// Nanoseconds that the recorder's own work adds to a launch, on the simulated driver. Each way of launching is a
-// process of its own, this program or launches.py, and the ways take turns; a part is what one way costs over another.
-// Time is the launching thread's own, so the simulated GPU's threads do not count.
+// Nanoseconds that the recorder's own work adds to a launch, on the simulated driver. Each way of launching runs in a
+// separate process, which is this program or launches.py, and the ways take turns. A part is the difference in cost
+// between two ways. Only the launching thread's CPU time counts, so the simulated GPU's threads do not.
 #include <benchmark/benchmark.h>
 #include <cuda.h>
 #include <cupti.h>
@@ -21,7 +21,7 @@
 namespace {
 
 constexpr int kFrames = 16;
-constexpr int kLaunches = 256;  // between two synchronisations; fewer than the simulated stream's queue takes
+constexpr int kLaunches = 256;  // between two synchronisations; fewer than the simulated stream's queue holds
 constexpr int kRounds = 5;
 
 void check(int code, const char* what) {

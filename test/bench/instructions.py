@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Instructions that the recorder spends on a launch, its own calls into the (simulated) driver included, and with --lines
-the lines of data that it touches, counted by callgrind: what two runs of different length differ in. Steady where times
-are not."""
+"""Counts with callgrind the instructions that the recorder spends on a launch, including its own calls into the
+(simulated) driver. With --lines, it counts the cache lines that the recorder touches. The result is the difference
+between two runs of different length. It is stable where times are not."""
 
 import argparse
 import os
@@ -16,12 +16,12 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import rows as bench_rows  # noqa: E402
 
-SHORT, LONG = 5120, 9216  # launches: a line's first ones are recorded more closely, and PyTorch is looked for again
+SHORT, LONG = 5120, 9216  # launches: the first ones of a line cost more, and PyTorch is looked for again
 CALLBACK = "cudadiag::record::(anonymous namespace)::callback*"
 
 
 def profile(build, count, program, options, events=None):
-    """Function -> instructions inside the recorder's callback, or the events that are named."""
+    """Function -> instructions inside the recorder's callback, or the given events."""
     with tempfile.TemporaryDirectory(prefix="cudadiag-bench-") as folder:
         out = Path(folder) / "out"
         subprocess.run(
@@ -53,11 +53,11 @@ def total(counts):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=Path, default=HERE.parents[1] / "build")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="put the row there")
-    parser.add_argument("--lines", action="store_true", help="count lines of the first-level cache, found cold")
-    parser.add_argument("--functions", action="store_true", help="by function")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the row to this file")
+    parser.add_argument("--lines", action="store_true", help="count the cache lines that miss a cold first-level cache")
+    parser.add_argument("--functions", action="store_true", help="print the result by function")
     parser.add_argument("what", nargs="?", default="runtime", choices=["driver", "runtime"])
-    parser.add_argument("options", nargs="*", help="of cudadiag run, after --")
+    parser.add_argument("options", nargs="*", help="options of cudadiag run, after --")
     options = parser.parse_args()
     build = options.build.resolve()
     unit, cold, events = ("lines", ["cold"], "D1mr,D1mw") if options.lines else ("instructions", [], None)

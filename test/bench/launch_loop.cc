@@ -1,5 +1,5 @@
-// launch_loop COUNT driver|runtime [cold]: launches from one line, for what counts instructions and cache lines from
-// outside. cold: between two launches the first-level cache is filled with other things.
+// launch_loop COUNT driver|runtime [cold]: launches from one line, for tools that count instructions and cache lines
+// from the outside. cold: between two launches, other data fills the first-level cache.
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
@@ -15,7 +15,7 @@ void CUDARTAPI __cudaRegisterFunction(void** handle, const char* stub, char* nam
 
 namespace {
 
-constexpr int kBatch = 256;  // between two synchronisations; fewer than the simulated stream's queue takes
+constexpr int kBatch = 256;  // between two synchronisations; fewer than the simulated stream's queue holds
 char stub;
 
 void fill_cache() {

@@ -1,10 +1,10 @@
-"""Launches from 16 Python frames; prints the thread's own nanoseconds per launch, the median of many rounds."""
+"""Launches from 16 Python frames. Prints the thread's own nanoseconds per launch: the median of many rounds."""
 import ctypes
 import statistics
 import time
 
 FRAMES = 16
-LAUNCHES = 256  # a round; fewer than the simulated stream's queue takes
+LAUNCHES = 256  # per round; fewer than the simulated stream's queue holds
 ROUNDS = 200
 
 cuda = ctypes.CDLL("libcuda.so.1")

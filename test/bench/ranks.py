@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""How long `cudadiag ranks` takes for a large job, and how much memory.
+"""Measures how long `cudadiag ranks` takes for a large job, and how much memory it uses.
 
 Usage: ranks.py [--build BUILD] [--sessions N] [--json FILE]
 
-One rank is recorded on the simulated driver: 16,400 launches, 400 collectives of its own and 5 of the whole job. Each
-other session is a copy with a rank of its own. One rank has not called the job's last collective.
+One rank is recorded on the simulated driver: 16,400 launches, 400 collectives in its own group and 5 of the whole job.
+Each other session is a copy with a different rank number. One rank has not called the job's last collective.
 """
 
 import argparse
@@ -22,10 +22,10 @@ from harness import Machine  # noqa: E402
 
 import rows  # noqa: E402
 
-RANK = b"7777"  # as the recorded process has it: four digits, which the copies replace
+RANK = b"7777"  # the rank of the recorded process: four digits, which the copies replace
 PID = 16  # offset in an area's header
-REGIONS, COMMUNICATORS = 1024, 14  # offset of the table of regions, and the place of one in it
-GROUP_RANK, GROUP_CALLS = 4, 32  # offsets in an entry of it
+REGIONS, COMMUNICATORS = 1024, 14  # offset of the table of regions, and the index of one of them
+GROUP_RANK, GROUP_CALLS = 4, 32  # offsets in an entry of that region
 CALLED = 208  # offset in an area's header: how many collectives were called
 OWN = 400  # collectives of the rank's own group
 
@@ -54,7 +54,7 @@ cuda.driver.cuStreamSynchronize(stream)
 
 
 def record(machine, ranks):
-    """The session of one rank that waits for the others."""
+    """Records the session of one rank that waits for the others."""
     program = machine.folder / "rank.py"
     program.write_text(PROGRAM)
     machine.environment |= {"RANK": RANK.decode(), "SIM_NCCL_FILE": str(machine.gpu / "job"),
@@ -64,7 +64,7 @@ def record(machine, ranks):
 
 
 def pieces(data):
-    """(offset, bytes) of what is not zero, in whole pages."""
+    """(offset, bytes) of everything that is not zero, in whole pages."""
     found, start = [], None
     for at in range(0, len(data) + 4096, 4096):
         if any(data[at:at + 4096]):
@@ -98,7 +98,7 @@ def copy(one, folder, ranks):
 
 
 def measure(machine, job):
-    """Seconds, MB and the first line of the answer."""
+    """Seconds, MB, and the first line of the output."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -118,7 +118,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, default=ROOT / "build")
     parser.add_argument("--sessions", type=int, default=1024)
-    parser.add_argument("--json", type=Path, help="rows of these numbers go into it")
+    parser.add_argument("--json", type=Path, help="write rows with these numbers to it")
     options = parser.parse_args()
     machine = Machine(options.build.resolve())
     try:

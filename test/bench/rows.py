@@ -1,5 +1,5 @@
 """bench.json: {"machine": …, "rows": [{"case", "what", "median", "min", "max", "unit", "ratio_to_plain"}]}, one row for
-each pair of case and what. rows.py INTO FROM: puts the rows of one such file into another; its machine stays, if it has
+each pair of case and what. "rows.py INTO FROM" merges the rows of FROM into INTO, which keeps its machine if it has
 one."""
 
 import json
@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 
 
-TIMES = "times plain"  # unit of what is measured as a ratio
+TIMES = "times plain"  # the unit of rows that are ratios
 
 
 def row(case, what, values, unit, plain=None):
-    """`plain`: what the ratio is to, of the same rounds if they are as many; None: nothing."""
+    """`plain`: the values that the ratio refers to, from the same rounds if there are as many; None: no ratio."""
     ratio = statistics.median(values) if unit == TIMES else None
     if plain and len(plain) == len(values):
         ratio = statistics.median(value / other for value, other in zip(values, plain))
@@ -23,7 +23,7 @@ def row(case, what, values, unit, plain=None):
 
 
 def merge(file, rows, machine=None):
-    """Puts rows in the place of those that the file has of the same case and what; other rows stay."""
+    """Replaces the file's rows with the same case and what; other rows stay."""
     result = json.loads(file.read_text()) if file.exists() else {"machine": {}, "rows": []}
     new = {(each["case"], each["what"]) for each in rows}
     kept = [each for each in result["rows"] if (each["case"], each["what"]) not in new]
@@ -44,7 +44,7 @@ def amount(each):
 
 
 def man_table(result):
-    """Lines of a manual page: first the cases as a table, then every other row."""
+    """The lines of a manual page: first the cases as a table, then every other row."""
     def cell(each, ratio):
         text = amount(each)
         shown = ratio and each["ratio_to_plain"] and each["unit"] != TIMES
@@ -74,12 +74,12 @@ def man_table(result):
 
 
 def write_man_table(page, result):
-    """Between the page's `begin` and `end`."""
+    """Writes the table between the page's `begin` and `end`."""
     text = page.read_text()
     head, _, rest = text.partition('.\\" begin\n')
     _, _, tail = rest.partition('.\\" end\n')
     if not tail:
-        raise SystemExit(f"{page}: no place for the table: it wants the comments begin and end")
+        raise SystemExit(f"{page}: no place for the table: the page needs the comments begin and end")
     table = "".join(text.replace("-", "\\-") + "\n" for text in man_table(result))
     page.write_text(f'{head}.\\" begin\n{table}.\\" end\n{tail}')
 

@@ -1,5 +1,5 @@
-// A CUDA program with a bug: ten rows are smoothed in turn, but nobody allocated the third. The launch that
-// uses it succeeds, as launches do; the copy at the end is told about it. `./dev demo` runs it under cudadiag.
+// A CUDA program with a bug: ten rows are smoothed in turn, but the third one was never allocated. The launch that uses
+// it succeeds, as launches do; the copy at the end returns the error. `./dev demo` runs it under cudadiag.
 #include <cuda.h>
 #include <dlfcn.h>
 
@@ -40,7 +40,7 @@ constexpr const char* kSmooth = R"(
 }
 )";
 
-// The driver is opened, not linked: the program builds on a machine that has none.
+// The driver is opened, not linked, so that the program can be built on a machine without a driver.
 template <typename Function>
 Function* driver(const char* name) {
   static void* library = dlopen("libcuda.so.1", RTLD_NOW);

@@ -1,4 +1,4 @@
-"""A token that the embedding has no row for; PyTorch reports it at the next call that waits for the GPU."""
+"""A token for which the embedding has no row; PyTorch reports it at the next call that waits for the GPU."""
 import torch
 
 

@@ -74,8 +74,8 @@ class Machine:
         return self.cudadiag("run", *options, "--", *command, **others)
 
     def on_terminal(self, *command, typed=b"", columns=0, after=b"ready", until=None):
-        """Returns what the terminal shows, and the wait status. Types `typed` once the terminal has shown `after`. With
-        `until`, types it again and again until the terminal has shown that."""
+        """Returns what the terminal shows, and the wait status. Types `typed` once the terminal has shown `after`. If
+        `until` is given, types it again and again until the terminal has shown `until`."""
         pid, terminal = pty.fork()
         if pid == 0:
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("4H", 24 if columns else 0, columns, 0, 0))
@@ -107,7 +107,7 @@ class Machine:
 
 
 def skip(why):
-    """Skips aloud: .ci/run ends with the reasons given here."""
+    """Skips the test with a reason, which .ci/run prints at its end."""
     print(f"skipped: {why}")
     raise SystemExit(77)
 
@@ -115,7 +115,7 @@ def skip(why):
 def in_namespace(machine, options, script, *command):
     """Runs as root of new namespaces, after a script that exits with 77 if this machine does not allow them."""
     if subprocess.run(["unshare", *options, "true"], capture_output=True).returncode:
-        skip(f"unshare {' '.join(options)} is refused here")
+        skip(f"unshare {' '.join(options)} is not allowed here")
     ended = machine.plain("unshare", *options, "sh", "-c", script + '\nexec "$@"', "sh", *command)
     if ended.returncode == 77:
         skip(ended.stderr.strip() or script)
@@ -128,7 +128,7 @@ def faulty(machine):
 
 
 def expect_answer(machine, recorded, plain):
-    """Expects the result of faulty(), which behaves as without cudadiag."""
+    """Expects the result of faulty(), which must be the same as without cudadiag."""
     expect((recorded.returncode, recorded.stdout), (plain.returncode, plain.stdout), "status and stdout")
     finding = machine.report()["findings"][0]
     location = finding["location"]
@@ -157,7 +157,7 @@ def expect_in(part, text, what):
 
 
 def expect_success(result):
-    expect(result.returncode, 0, f"status of {result.args}, which says {result.stderr}")
+    expect(result.returncode, 0, f"status of {result.args}, with stderr {result.stderr}")
     return result
 
 

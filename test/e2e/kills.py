@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""kills.py BUILD NUMBER [SEED]: makes this many reruns, and kills the launcher, supervisor or program at random, next
-to processes of others. Prints which processes were left, and which others received signals."""
+"""kills.py BUILD NUMBER [SEED]: starts this many reruns, and kills the launcher, supervisor or program at random, while
+unrelated processes run. Prints which processes were left, and which unrelated ones received signals."""
 
 import os
 import pathlib
@@ -60,12 +60,13 @@ def of_rerun(mark):
 
 
 def sleepers(since):
-    """The processes of TREE, one of which has no environment."""
+    """The processes of TREE, one of which has an empty environment."""
     return [pid for pid in processes() if words(pid, "cmdline")[:2] == ["sleep", "1000"] and pid not in since]
 
 
 def one(machine, who, after, number):
-    """Kills `who` this many seconds after a rerun has begun. Returns (who, what is left, whether strangers live)."""
+    """Kills `who` this many seconds after a rerun has begun. Returns (who, what is left, whether unrelated processes
+    live)."""
     before = set(sleepers(()))
     entry_file = machine.folder / "entry"
     command = machine.command("run", "--rerun=auto", "--no-device-pass", "--", "sh", "-c",
@@ -95,7 +96,7 @@ def one(machine, who, after, number):
         time.sleep(0.02)
     launcher.wait(timeout=60)
     alive = os.path.exists(f"/proc/{bystander}")
-    # Each process lives for seven seconds if nobody ends it.
+    # Each process lives for seven seconds if nothing ends it.
     marked = [pid for pid in processes() if f"MARK={number}" in words(pid, "environ")]
     strangers = alive and len(marked) > 0
     kill(bystander)

@@ -1,4 +1,4 @@
-"""Helpers that make reruns and check the passes of a session."""
+"""Helpers that run reruns and check the passes of a session."""
 
 from harness import expect, expect_true_line
 
@@ -6,7 +6,7 @@ AGAIN = "fault kernel=smooth nth=3 code=700"
 KEPT = ["-o", "kept"]
 
 
-# Leaves out the device pass, which needs a GPU core dump.
+# Omits the device pass, which needs a GPU core dump.
 def rerun(machine, *command, options=(), **others):
     machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
     mode = [] if "--rerun=always" in options else ["--rerun=auto"]

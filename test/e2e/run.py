@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """run.py BUILD CASE [SECONDS]: runs one end-to-end case, a function of one of the rooms below, or target:NAME. The
-simulated driver stands in for a GPU. After this many seconds, it prints what it waits for, and ends."""
+simulated driver takes the place of a GPU. After this many seconds, it prints what it waits for, and ends."""
 
 import contextlib
 import os
@@ -69,7 +69,7 @@ def check_target(machine, name):
         failed = [silence] if plain.returncode else []
         if plain.returncode < 0:
             failed.append(f"the command was ended by signal {-plain.returncode} ({signal.Signals(-plain.returncode).name})")
-        expect([line.removeprefix("cudadiag: ").partition(";")[0] for line in ours], failed, "what we say")
+        expect([line.removeprefix("cudadiag: ").partition(";")[0] for line in ours], failed, "what cudadiag says")
         expect(machine.sessions(), [], "sessions")
     else:
         check_finding(machine.report(), name, targets.FAILING[name])
@@ -86,7 +86,7 @@ def check_rerun(machine, name, recorded):
     # One of many threads may make the driver reach the fault before another thread has begun to wait for it.
     if name == "many_threads" and passes.count("confirm") == 2:
         passes.remove("confirm")
-    expect(passes, ["record", "confirm", "device"] if wanted else ["record"], "passes, where it says " + rerun.stderr)
+    expect(passes, ["record", "confirm", "device"] if wanted else ["record"], "passes, with stderr " + rerun.stderr)
     if name == "graph_replay":
         expect_in("cudadiag: a rerun narrows the first answer: ", rerun.stderr, "what the rerun does")
     if wanted:
@@ -98,7 +98,7 @@ def check_rerun(machine, name, recorded):
 
 
 def check_memory_lines(finding, name):
-    """The lines that allocated and freed memory that the operation should not have been given."""
+    """Checks the lines that allocated and freed memory that the operation should not have got."""
     for role, mark in (("allocated", "ALLOCATED LINE"), ("freed", "FREED LINE")):
         wanted = targets.marked_line(name, mark)
         if wanted is not None:
@@ -124,14 +124,14 @@ def check_finding(report, name, wanted):
     expect((finding["cause"] or {"id": ""})["id"], wanted.cause, "cause")
     replay = targets.marked_line(name, "REPLAY LINE")
     if replay is not None:
-        made = targets.marked_line(name, "MADE LINE")  # where the node got other parameters at the true line
+        made = targets.marked_line(name, "MADE LINE")  # where the node was created that the true line changed
         related = {line["role"]: place(line) for line in finding["related"]}
         expect((related["capture"], related["replay"]), (made or true_line, replay), "captured and replayed")
         expect(related.get("update"), true_line if made else None, "changed")
     captured = targets.marked_line(name, "CAPTURE LINE")
     if captured is not None:
         begun = [place(related) for related in finding["related"] if related["role"] == "capture"]
-        expect(begun, [captured], "where the capture was begun")
+        expect(begun, [captured], "where the capture began")
     reported = targets.marked_line(name, "REPORTED LINE")
     if reported is not None:
         expect(place(finding["reported_at"]), reported, "reported line")
@@ -142,12 +142,12 @@ class OutOfTime(BaseException):
 
 
 def started_here():
-    """The state of this process and of all that it has started, as the kernel sees them."""
+    """The state of this process and of all that it has started, according to the kernel."""
     parents = {}
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
         try:
             fields = (folder / "stat").read_text().rpartition(")")[2].split()
-        except OSError:  # gone
+        except OSError:  # the process has ended
             continue
         parents[int(folder.name)] = int(fields[1])
     found = [os.getpid()]

@@ -1,5 +1,5 @@
-"""The expectation for each program in test/targets, whose source has the lines and the plan. NAME:ARGUMENT is a program
-with an argument. Its lines have marks that end in the argument."""
+"""The expectation for each program in test/targets. The program's source has the marked lines and the plan.
+NAME:ARGUMENT is a program with an argument; the marks of its lines end in the argument."""
 
 import pathlib
 import sys
@@ -18,7 +18,7 @@ class Failing(typing.NamedTuple):
     source: str = ""  # the file of the true line, if it is not the program's own source
     candidates: bool = False  # several lines are listed
     leads: bool = True  # the true line is the first of them
-    confirmed: str = "proven"  # the grade after a rerun; empty if none is made
+    confirmed: str = "proven"  # the grade after a rerun; empty if there is none
     confirmed_line: str = "TRUE LINE"  # the mark of the headline's line after the reruns
     cause: str = ""  # the cause that a rule names; empty if no rule matches
 
@@ -115,7 +115,7 @@ FAILING = {
     "unrecorded_thread:stream": Failing(),
     "cancelled_thread": Failing(),
     "stream_given_up": Failing(),
-    "stream_finds_room_late": Failing("inferred", confirmed="inferred"),  # one operation before it is on no stream
+    "stream_finds_room_late": Failing("inferred", confirmed="inferred"),  # an earlier operation is on no stream
     "closes_descriptors": Failing(),
     "ends_abruptly": Failing(),
     "million_launches": Failing("inferred", by_chance="bracketed"),  # one line, but several launches since a marker

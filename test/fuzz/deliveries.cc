@@ -1,5 +1,5 @@
-// Feeds what Python code of ours told of a run. The first byte says what: values and forward lines of a rerun, watched
-// lines of the first run, or a call that was saved, also as a bundle takes it.
+// Feeds what cudadiag's Python code writes about a run. The first byte selects the input: values and forward lines of a
+// rerun, watched lines of the first run, or a saved call, which is also redacted as for a bundle.
 #include "session/notes/deliveries.h"
 
 #include "fuzz/reported.h"

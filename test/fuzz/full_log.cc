@@ -1,5 +1,5 @@
-// Feeds what reads a full log and joins it with its process's area: an input is what follows a log's header. Then the
-// analysis of both.
+// Feeds the reader of full logs, which joins a log with the area of its process, and then the analysis of both. The
+// input is everything after the log's header.
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -1,4 +1,5 @@
-// Feeds the reader of GPU core dumps with bytes that no driver wrote. Whatever they are, it answers or declines.
+// Feeds the reader of GPU core dumps with bytes that no driver wrote. Whatever they are, the reader answers or
+// declines.
 #include "evidence/testimony.h"
 
 using namespace cudadiag::evidence;

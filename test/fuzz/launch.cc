@@ -1,5 +1,5 @@
-// Feeds the readers of saved launches: launch.json, which may come from anybody, and what the recorder leaves. What is
-// accepted is written, and read again as the same.
+// Feeds the readers of saved launches: of launch.json, which may come from anyone, and of the files that the recorder
+// leaves. A launch that is accepted is written, and reading it again must give the same launch.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -40,7 +40,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto launch = parse_launch(text); std::holds_alternative<SavedLaunch>(launch)) {
     use(std::get<SavedLaunch>(launch));
   }
-  // Names that are not UTF-8 are written with a mark in their place, and so not read as they were.
+  // The result is not written and read again, because names that are not UTF-8 are written with a replacement
+  // character.
   read_description(std::as_bytes(std::span(data, size)));
   read_answer(text);
   session::parse_replay_tally(text);

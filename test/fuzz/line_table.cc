@@ -1,4 +1,5 @@
-// Feeds the decoder of CPython's line tables. The first byte says whose, the next three where in the bytecode.
+// Feeds the decoder of CPython's line tables. The first byte selects the CPython version, the second the first line,
+// and the next two the offset in the bytecode.
 #include "symbolize/python_line_table.h"
 
 using namespace cudadiag;

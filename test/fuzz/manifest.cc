@@ -1,5 +1,5 @@
-// Feeds the reader of manifests; what it accepts it must be able to write and read again, and a report must be able to
-// tell.
+// Feeds the reader of manifests. Every manifest that it accepts must survive writing and reading again, and must be
+// printable in a report.
 #include "session/manifest.h"
 
 #include "fuzz/reported.h"

@@ -1,5 +1,5 @@
-// Feeds what reads single lines and values of options. The first byte says which: where a run holds its recording, what
-// a rerun waits for, what the driver says of a failing call, or FILE:LINE.
+// Feeds the parsers of single lines and option values. The first byte selects one: where a run keeps its recording,
+// what a rerun waits for, what the driver logs about a failing call, or FILE:LINE.
 #include <algorithm>
 
 #include "record/calls/driver_log.h"
@@ -52,7 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     window.armed_from(1, 2);
   } else if (data[0] % 4 == 2) {
     listen_to_driver(text);
-  } else if (text.find_first_of("\t\n") == std::string::npos) {  // else the option is refused
+  } else if (text.find_first_of("\t\n") == std::string::npos) {  // otherwise the option is rejected
     const std::string lines = supervise::watched_lines({text, "train.py:41"});
     if (std::count(lines.begin(), lines.end(), '\n') != 2) __builtin_trap();
   }

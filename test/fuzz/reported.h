@@ -1,4 +1,4 @@
-// All outputs of a session: none may contain anything that a terminal would obey.
+// Writes a session in all output formats. None may contain anything that a terminal would obey.
 #pragma once
 
 #include <string>

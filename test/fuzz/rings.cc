@@ -1,5 +1,6 @@
-// Feeds what follows a recording while it is written, and concludes which operations race. An input is steps of a
-// process: what each lays over (exclusive or) its records, and how far it says that it has come.
+// Feeds the follower, which reads a recording while it is written and concludes which operations race. An input is a
+// sequence of steps of a process. Each step gives bytes that are XORed into its record, and the count of published
+// records that the process claims.
 #include <algorithm>
 
 #include "races/backlog.h"
@@ -39,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     ++serial;
     std::byte* record = area.kernel(0, serial, input[0] % 3, serial);
     for (std::size_t i = 0; i < kRecord; ++i) record[i] ^= std::byte{input[8 + i]};
-    // Anything may stand in the tables, too.
+    // The tables may contain anything, too.
     if (input[1] == 1) area.bytes()[(input[2] | input[3] << 8) % area.bytes().size()] ^= std::byte{input[4]};
     wire::store(area.thread(0), wire::thread::kPublished, input[5] == 255 ? ~std::uint64_t{0} : serial + input[5] % 4);
     if (input[6] % 2 == 0) follower.poll(backlog);

@@ -1,5 +1,5 @@
-// Feeds the reader of nvdisasm's text, and what computes a failing address from it. The first four bytes say where the
-// kernel's parameters lie, which of them are 0, and which instruction fails.
+// Feeds the reader of nvdisasm's text, and the code that computes a failing address from it. The first four bytes say
+// where the kernel's parameters are, which of them are 0, and which instruction fails.
 #include "sass/sass.h"
 
 #include <string>
@@ -12,7 +12,7 @@ using namespace cudadiag::sass;
 
 namespace {
 
-// The state of a thread that has stopped there. If its registers are not known, all has to be computed.
+// The state of a thread that has stopped there. If its registers are unknown, everything has to be computed.
 LaneState lane_at(std::uint32_t stands, bool known) {
   LaneState lane;
   lane.stands = stands;

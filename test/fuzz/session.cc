@@ -1,6 +1,7 @@
-// Feeds everything behind a recording: reader, analysis, symbols, text and JSON. An input holds one area or two, the
-// second a rerun's, and then those of two ranks that hang in collectives: two bytes of size in words, then what is laid
-// over (exclusive or) the header's fields, the table of regions and all behind the header of a sound area.
+// Feeds everything that reads a recording: reader, analysis, symbols, text and JSON. An input holds one or two areas,
+// the second being that of a rerun. Both are then reported again as two ranks that hang in collectives. Each area is
+// two bytes for its size in words, then bytes that are XORed into a sound area: its header's fields, the table of
+// regions, and everything after the header.
 #include <algorithm>
 
 #include "fuzz/reported.h"
@@ -18,7 +19,7 @@ constexpr std::size_t kFields = 192;  // of the header, from its start
 constexpr std::size_t kTable = 16 * area::kRegions;
 constexpr std::size_t kMost = 16384;
 
-// Takes one area off the input, laid over a sound one so that much of it stays so.
+// Takes one area from the input. XORing it into a sound area keeps most of it valid.
 session::ProcessRecord take_record(std::span<const std::uint8_t>& input) {
   const std::size_t wanted = (input[0] | input[1] << 8) * std::size_t{8};
   input = input.subspan(2);
@@ -36,7 +37,7 @@ session::ProcessRecord take_record(std::span<const std::uint8_t>& input) {
   return session::read_area(builder.bytes()).record;
 }
 
-// The two areas as ranks whose kernels are collectives.
+// The processes of both areas as ranks of one job, with kernels that are collectives.
 session::Session job_of(session::Session session) {
   session.processes.push_back(std::move(session.reruns.front().front()));
   session.reruns.clear();

@@ -1,4 +1,4 @@
-// Feeds what other programs print: the first byte says whether compute-sanitizer or cuda-gdb.
+// Feeds the parsers of other tools' output. The first byte selects compute-sanitizer or cuda-gdb.
 #include "evidence/tools/debugger_text.h"
 #include "evidence/tools/sanitizer_text.h"
 

@@ -1,19 +1,19 @@
-"""What each target must lead to. The lines themselves are marked in the sources:
+"""The expected result of each target. The lines themselves are marked in the sources:
 
     TRUE LINE   issued the failing operation (several: any of them will do)
-    BLAMED      where the program notices it at the latest: earlier lines after the true one will do
+    BLAMED      the latest line at which the program notices it; any line between the true one and this will do
     CANDIDATE   must be listed too
-    CALLER      the Python line behind a native one
-    FORWARD     the line of the forward pass that a backward kernel goes back to
-    BACKWARD    where the backward pass was begun
+    CALLER      the Python line that called a native one
+    FORWARD     the line of the forward pass to which a backward kernel belongs
+    BACKWARD    the line that began the backward pass
     EAGER       the line of a compiled function that fails without torch.compile
-    CAPTURE     where the capture was begun that was broken, or the node of a graph was made that was changed since
-    ALLOCATED   where the memory was allocated that an argument points to, and should not
-    FREED       where it was freed
-    HOLDER      allocated memory that was missing later
+    CAPTURE     the line that began the broken capture, or that created a graph node that was changed later
+    ALLOCATED   the line that allocated memory to which an argument must not point
+    FREED       the line that freed that memory
+    HOLDER      a line that allocated memory that was missing later
 
-A word after the mark restricts it to the case that gives it as `mark`. A line may have several, with commas between.
-Where a program ends with a traceback, that says where it noticed, not BLAMED.
+A word after the mark restricts it to the case with that `mark`. A line may have several marks, separated by commas. If
+a program ends with a traceback, the traceback shows where it noticed, and BLAMED is not used.
 """
 
 from dataclasses import dataclass
@@ -34,22 +34,22 @@ class Case:
     verdict: str = "no_cuda_failure"
     kinds: Tuple[str, ...] = ()
     codes: Tuple[int, ...] = ()  # empty: any
-    grade: str = "suspected"  # at least, of the first run
+    grade: str = "suspected"  # of the first run, at least
     first: bool = True  # the true line must lead; otherwise it may be any of the candidates
-    any_line: bool = False  # nothing is expected of the location
+    any_line: bool = False  # any location is right
     kernel: str = ""
-    hardware_decides: bool = False  # whether a run fails; of one that ends well nothing may be reported
-    endings: Tuple[int, ...] = ()  # exit statuses among which chance decides, plain and watched alike
+    hardware_decides: bool = False  # the hardware decides whether a run fails; if it succeeds, nothing may be reported
+    endings: Tuple[int, ...] = ()  # the possible exit statuses, if chance decides, plain and watched alike
     needs: Tuple[str, ...] = ()  # Python modules
     gpus: int = 1
     session_mib: Optional[int] = None
-    argument: Tuple[Tuple[str, object], ...] = ()  # members that one of the finding's arguments has, once it was rerun
-    replay: str = ""  # what becomes of the script that makes the failing call again
-    watched: Tuple[str, ...] = ()  # names that the latest visit of the watched line has
-    options: Tuple[str, ...] = ()  # of cudadiag run; "@x" is a file in the case's scratch folder
-    rerun: str = "proven"  # what becomes of the last rerun of an asynchronous failure; empty: there is none
-    cause: Tuple[str, ...] = ()  # any of these is right, "" where none may be told; empty: not judged
-    unseen: bool = False  # the rules in lib/diagnose/causes were not written with it: a cause that is missing only counts
+    argument: Tuple[Tuple[str, object], ...] = ()  # members of one of the finding's arguments after a rerun
+    replay: str = ""  # the result of the script that repeats the failing call
+    watched: Tuple[str, ...] = ()  # names that have values at the latest visit of the watched line
+    options: Tuple[str, ...] = ()  # options of cudadiag run; "@x" is a file in the case's scratch folder
+    rerun: str = "proven"  # the outcome of the last rerun of an asynchronous failure; empty: there is none
+    cause: Tuple[str, ...] = ()  # any of these is right, "" if none may be reported; empty: not judged
+    unseen: bool = False  # the rules in lib/diagnose/causes were written without it: a missing cause is only counted
 
     @property
     def is_framework_failure(self):
@@ -94,9 +94,9 @@ FAR_LOAD = fails(700, kernel="far_load")
 FAR_STORE = fails(700, kernel="far_store")
 OUT_OF_RANGE = fails(710, cause=("index-out-of-range",))
 UNSEEN_OUT_OF_RANGE = {**OUT_OF_RANGE, "unseen": True}
-# A kernel that computes a wrong address itself: the rules know no more than that it was wrong.
+# A kernel that computes a wrong address itself: all that the rules can tell is that it was wrong.
 NO_CAUSE = ("",)
-PAST_END = ("address-past-end", "")  # without one where the thread was gone by the time of the dump
+PAST_END = ("address-past-end", "")  # no cause if the thread had exited before the dump
 REFUSED = fails((1, 9), (SYNC,), "inferred")
 
 CASES = [
@@ -118,16 +118,16 @@ CASES = [
     native("refused_shared", "refused shared", mark="shared", **REFUSED),
     native("refused_device", "refused device", mark="device", **fails(101, (SYNC,), "inferred")),
     native("refused_and_thrown", "refused thrown", mark="thrown", **REFUSED),
-    # Their runtime is one of those whose launches are watched in the driver alone.
+    # They use one of the runtimes whose launches are watched only in the driver.
     native("refused_block_shared", "refused_shared block", source="refused.cu", mark="block", **REFUSED),
     native("unchecked_block_shared", "refused_shared unchecked_block", source="refused.cu", mark="unchecked_block",
            **fails((1, 9), (UNCHECKED,), "suspected")),
-    # On any GPU but Turing.
+    # Not on Turing GPUs.
     *[native(f"{program}_{kind}", f"{program} {kind}", source="no_image.cu", mark=kind,
              **fails(209, (kind_of_failure,), grade))
       for program in ("no_image", "no_image_shared")
       for kind, kind_of_failure, grade in (("checked", SYNC, "inferred"), ("unchecked", UNCHECKED, "suspected"))],
-    # Driver and hardware decide whether a freed address is refused at once, faults later or passes.
+    # The driver and the hardware decide whether the use of a freed address fails at once, faults later, or succeeds.
     native("bad_copy", "refused copy", mark="copy", hardware_decides=True,
            **fails((), (ASYNC, SYNC, UNCHECKED), "suspected")),
     native("bad_memset", "refused memset", mark="memset", hardware_decides=True,
@@ -171,12 +171,12 @@ CASES = [
     native("graph_copy", "graph_replay copy", mark="copy", hardware_decides=True,
            **fails((), (ASYNC, GRAPH, STALE, SYNC, UNCHECKED), "suspected")),
     native("graph_memory_stale", "graph_memory stale", mark="stale", **fails(700, (STALE,))),
-    # Whether the address comes back is the driver's decision.
+    # The driver decides whether it returns the same address.
     native("graph_memory_reused", "graph_memory reused", mark="reused", rerun="", **fails(0, (STALE,), "suspected")),
     *[native("graph_" + shape, "graphs " + shape, mark=shape, **fails(700, (ASYNC, GRAPH)))
       for shape in ("captured", "added", "thousand", "updated", "child", "conditional", "branches")],
     native("graph_changed", "graphs changed", mark="changed", **fails(700, (GRAPH,), kernel="fill")),
-    # Followed by one rerun that does not fail, by three of which the last one does, by one whose wait is given up.
+    # Followed by one rerun that does not fail; by three, the last of which fails; and by one that gives up waiting.
     native("race", "reruns race", mark="race", rerun="did not fail",
            **fails(700, grade="inferred", first=False)),
     native("sometimes", "reruns sometimes @runs", source="reruns.cu", mark="sometimes",
@@ -187,7 +187,7 @@ CASES = [
     broken_capture("default_stream", 906),
     broken_capture("allocated", 900),
     broken_capture("thread", 900),
-    # Whether asking breaks the capture is the driver's decision.
+    # The driver decides whether a query breaks the capture.
     broken_capture("event", 907, hardware_decides=True),
     broken_capture("unjoined", 904),
     native("million", session_mib=80, **fails(700, grade="inferred", first=False)),
@@ -234,7 +234,7 @@ CASES = [
     python("compiled_module", needs=("torch", "triton"),
            **fails((700, 710), cause=("index-out-of-range",), unseen=True)),
     python("triton_wrapper", needs=("torch", "triton"), **fails(700, kernel="shift", cause=PAST_END)),
-    # Plain, too, it ends with its exception at one time and with SIGABRT at another.
+    # Even without cudadiag, it sometimes ends with its exception and sometimes with SIGABRT.
     python("loader_bad_index", endings=(1, -6), **UNSEEN_OUT_OF_RANGE),
     python("decorated_partial", **UNSEEN_OUT_OF_RANGE),
     python("pipeline", **UNSEEN_OUT_OF_RANGE),
@@ -247,7 +247,7 @@ CASES = [
            **fails(900, (CAPTURE,), "proven", cause=("capture-reads-result",))),
     python("torch_capture_thread", "broken_capture thread", mark="thread",
            **fails(900, (CAPTURE,), "proven", cause=("capture-by-another-thread",))),
-    # Failures of frameworks as their users report them.
+    # Failures in frameworks, as users report them.
     *[one_of("losses", kind, cause=("label-out-of-range",)) for kind in ("from_one", "smoothed", "void", "margin")],
     one_of("losses", "mask", cause=("bce-target-outside-0-1",)),
     one_of("sampling", "overflow", cause=("bad-probabilities",)),
@@ -284,7 +284,7 @@ CASES = [
     python("scripted", **UNSEEN_OUT_OF_RANGE),
     python("adjacency", **fails(710, cause=("", "failed-assertion", "index-out-of-range"), unseen=True)),
     python("cupy_jit", needs=("cupy",), **fails(700, kernel="stray_store", cause=PAST_END, unseen=True)),
-    # The allocation may be made on a thread of the runtime's.
+    # One of the runtime's threads may issue the allocation.
     python("jax_memory", needs=("jax",), **fails(2, (MEMORY,), "suspected", cause=("out-of-memory",), unseen=True)),
     # JAX may raise the exception at a later line than the one that needed the memory.
     python("jax_pool", needs=("jax",), **fails(2, (MEMORY,), "inferred", cause=("allocator-limit",))),
@@ -317,7 +317,7 @@ CASES = [
           ("labels", dict(endings=(1, -6), **fails(710, cause=("label-out-of-range",), grade="inferred"))),
           ("raises", {}),
           ("well", {}))],
-    # The first run has only lines of libraries: a rerun knows which line started the thread.
+    # The first run has only library lines; a rerun finds the line that started the thread.
     python("hf_trainer_replicated", "hf_trainer replicated", ("torch", "transformers", "accelerate"), mark="replicated",
            gpus=2, **fails(710, cause=("index-out-of-range",), grade="inferred")),
     *[python("stages_" + way, "stages " + way, gpus=2, **fails(710, cause=("index-out-of-range",), grade="inferred"))

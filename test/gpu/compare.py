@@ -5,18 +5,18 @@ from collections import namedtuple
 from pathlib import Path
 
 GRADES = ["suspected", "inferred", "bracketed", "proven"]
-ROLES = ["caller", "capture", "allocated", "freed", "forward", "backward", "eager"]  # of related lines that have marks
+ROLES = ["caller", "capture", "allocated", "freed", "forward", "backward", "eager"]  # related lines with marks
 _ONE_MARK = rf"(TRUE LINE|BLAMED|CANDIDATE|HOLDER|{'|'.join(ROLES).upper()})(?: (\w+))?"
 MARKS = re.compile(rf"(?://|#) ({_ONE_MARK}(?:, {_ONE_MARK})*)$")
 TRACEBACK = "Traceback (most recent call last):"
 
 ASYNCHRONOUS = ("async_error", "graph_node", "graph_stale_pointer")
 ENOUGH_TO_JUDGE = 30
-LEAST_BRACKETED = 0.8  # of the first answers to asynchronous failures
+LEAST_BRACKETED = 0.8  # share of the first answers to asynchronous failures
 ILLEGAL_ADDRESS = 700
 WITHOUT_ALLOCATION = ("null", "never_allocated", "host")  # relations of an address that is in no allocation
-LEAST_EXPLAINED = 0.75  # of illegal addresses
-LEAST_RIGHT = {"line_first": 0.9, "line": 1.0, "cause": 0.8}  # a wrong cause is a difference of its case
+LEAST_EXPLAINED = 0.75  # share of illegal addresses
+LEAST_RIGHT = {"line_first": 0.9, "line": 1.0, "cause": 0.8}  # a wrong cause fails its case
 
 Line = namedtuple("Line", "file number")
 
@@ -34,8 +34,8 @@ def marked_lines(case, folder):
 
 
 def line_of_traceback(stderr, folder):
-    """The innermost line of `folder`'s scripts in the last traceback, None without one: the run's own word for where
-    it noticed. An asynchronous error may be returned by any later call, at another one each time."""
+    """The innermost line of `folder`'s scripts in the last traceback, or None without one: the run's own statement of
+    where it noticed. Any later call may return an asynchronous error, a different one each time."""
     if TRACEBACK not in stderr:
         return None
     frames = re.findall(r'^\s*File "([^"]+)", line (\d+)', stderr.rsplit(TRACEBACK, 1)[1], re.MULTILINE)
@@ -44,7 +44,7 @@ def line_of_traceback(stderr, folder):
 
 
 def may_notice_at(line, marks):
-    """Whether `line` is BLAMED or between a true line and a BLAMED one."""
+    """Whether `line` is a BLAMED line, or between a true line and a BLAMED one."""
     blamed = marks["BLAMED"]
     return line in blamed or any(
         line and true.file == last.file == line.file and true.number < line.number < last.number
@@ -52,13 +52,14 @@ def may_notice_at(line, marks):
 
 
 def line_of_headline(stderr):
-    """What the first report of a run blames: it is printed before any rerun."""
+    """The line that the first report of a run gives; it is printed before any rerun."""
     found = re.search(r"^cudadiag: .*? \(\d+\) in ([^\n]+?):(\d+)", stderr, re.MULTILINE)
     return Line(Path(found[1]).name, int(found[2])) if found else None
 
 
 def first_answer(stderr):
-    """Grade of the first report of a run, and how many operations may be the one by it; None: there is none."""
+    """The grade of the first report of a run, and how many operations may have failed according to it. None: there is
+    no report."""
     headline = re.search(r"^cudadiag: .*\[(\w+)\]$", stderr, re.MULTILINE)
     if not headline:
         return None
@@ -67,7 +68,7 @@ def first_answer(stderr):
 
 
 def line_of(location):
-    """The tree may have been built elsewhere, so files are compared by name."""
+    """Compares files by name, because the tree may have been built elsewhere."""
     if not location or not location.get("file"):
         return None
     return Line(Path(location["file"]).name, location["line"])
@@ -78,7 +79,8 @@ def name_of(line):
 
 
 def differences(case, report, marks, traceback=None):
-    """Sentences; an empty list when the report is what the case expects. `traceback`: the run's own innermost line."""
+    """Returns sentences; an empty list if the report is what the case expects. `traceback`: the run's own innermost
+    line."""
     if report.get("schema") != "cudadiag.report/1":
         return [f"schema {report.get('schema')!r}"]
     findings = report["findings"]
@@ -129,7 +131,7 @@ def cause_of(finding):
 
 
 def outcome_of_cause(case, finding):
-    """"right" | "none" | "wrong"; empty where the case says nothing of it."""
+    """"right" | "none" | "wrong"; empty if the case does not expect one."""
     if not case.cause:
         return ""
     found = cause_of(finding)
@@ -146,7 +148,7 @@ def _differences_of_cause(case, finding):
 
 
 def framework_summary(results):
-    """Of results of framework cases: how many lines and causes are right, in one line."""
+    """One line on the results of framework cases: how many lines and causes are right."""
     def count(**wanted):
         return sum(all(getattr(result, name) == value for name, value in wanted.items()) for result in results)
     silent = count(cause="right", cause_found="")
@@ -157,7 +159,7 @@ def framework_summary(results):
 
 
 def first_answers_summary(answers):
-    """Of first_answer() of asynchronous failures, in one line."""
+    """One line on first_answer() of asynchronous failures."""
     others = [operations for grade, operations in answers if grade not in ("bracketed", "proven")]
     within = sum(operations <= 16 for operations in others)
     return (f"first answers to asynchronous failures: {len(answers)}; bracketed {len(answers) - len(others)}; "
@@ -165,8 +167,8 @@ def first_answers_summary(answers):
 
 
 def is_explained(finding):
-    """Whether a finding says how an address relates to which memory, or has a more specific cause; None if its error is
-    not an illegal address."""
+    """Whether a finding relates an address to some memory, or has a more specific cause; None if its error is not an
+    illegal address."""
     if (finding.get("error") or {}).get("code") != ILLEGAL_ADDRESS:
         return None
     access = finding.get("access") or {}
@@ -176,7 +178,7 @@ def is_explained(finding):
 
 
 def explained_summary(explained):
-    """Of is_explained() of findings, in one line."""
+    """One line on is_explained() of findings."""
     return f"illegal addresses: {len(explained)}; with memory and relation, or a more specific cause: {sum(explained)}"
 
 
@@ -194,7 +196,7 @@ def first_answers_shortfalls(answers):
 
 
 def framework_shortfalls(results):
-    """Sentences, where the framework cases reach less than they must; of a handful nothing is said."""
+    """Returns sentences if the framework cases reach less than they must; nothing if there are only a few of them."""
     if len(results) < ENOUGH_TO_JUDGE:
         return []
     right = {name: sum(getattr(result, name) == "right" for result in results) for name in LEAST_RIGHT}
@@ -215,7 +217,7 @@ def _wrong_lines(case, finding, marks, traceback):
     noticed = line_of(finding["reported_at"])
     later = (*ASYNCHRONOUS, "capture_violation")
     if finding["kind"] in later and "BLAMED" in marks:
-        # The first call to return it may be one of a library's own thread, which has no Python.
+        # The first call to return the error may be on a library's own thread, which has no Python stack.
         if traceback and noticed is not None and noticed != traceback:
             wrong.append(f"noticed at {name_of(noticed)}, the traceback says {name_of(traceback)}")
         if not traceback and not may_notice_at(noticed, marks):
@@ -231,5 +233,5 @@ def _wrong_lines(case, finding, marks, traceback):
     holders = [line_of(each["location"]) for each in (finding.get("memory_use") or {}).get("holders", [])]
     for line in marks.get("HOLDER", []):
         if line not in holders:
-            wrong.append(f"does not list {name_of(line)} among those who hold memory")
+            wrong.append(f"does not list {name_of(line)} among the lines that hold memory")
     return wrong

@@ -1,4 +1,4 @@
-"""The comparison must see every kind of difference: it is what the GPU tests rest on."""
+"""The GPU tests rely on this comparison, so it must detect every kind of difference."""
 
 import copy
 import re
@@ -255,7 +255,7 @@ class Causes(unittest.TestCase):
         text = ("step 1\ncudadiag: device-side assert (710) in python/loss.py:41, forward    [inferred]\n"
                 "Blamed  loss.py:88\ncudadiag: a rerun blames another line: device-side assert (710) in loss.py:42\n")
         self.assertEqual(line_of_headline(text), Line("loss.py", 41))
-        self.assertEqual(line_of_headline("cudadiag: device-side assert (710) in kernel (line not known)\n"), None)
+        self.assertEqual(line_of_headline("cudadiag: device-side assert (710) in kernel (line unknown)\n"), None)
 
     def test_the_summary(self):
         case = CASE["vmapped"]
@@ -301,7 +301,7 @@ class FirstAnswers(unittest.TestCase):
         known = "Known   4,000 operations on 2 streams\n        may have been running, the likeliest first\n"
         again = headline.replace("inferred", "proven")
         self.assertEqual(first_answer("noise\n" + headline + known + again), ("inferred", 4000))
-        self.assertEqual(first_answer(headline + "Known   on stream 0x1 operation 2 had finished\n"), ("inferred", 1))
+        self.assertEqual(first_answer(headline + "Known   operation 2 on stream 0x1 had finished\n"), ("inferred", 1))
         self.assertIsNone(first_answer("cudadiag: no CUDA failure was recorded\n"))
 
     def test_what_they_reach(self):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Programs that end in every way that there is, on a GPU, plain and under cudadiag: how often each end comes out as what.
+"""Programs that end in every possible way, on a GPU, plain and under cudadiag; counts the outcomes of each way.
 
-Where threads end a program together, the driver and libc decide how it comes out, so each end is tried often. What
-comes out under cudadiag must come out plain, too. Needs a GPU; without one it says so and counts nothing (77).
+If threads end a program together, the driver and libc decide the outcome, so each way is tried many times. Every
+outcome under cudadiag must also occur without it. Needs a GPU; without one, it says so and counts nothing (77).
 """
 
 import argparse
@@ -24,7 +24,7 @@ import run
 from hangs import marked
 
 LIMIT_S = 30
-MORE_PLAIN_RUNS = 4  # times as many, to find an end that came out under cudadiag only
+MORE_PLAIN_RUNS = 4  # times as many, to find an outcome that occurred only under cudadiag
 ENDS = [
     *itertools.product(["together"], ["exit", "_exit", "quick_exit", "abort", "terminate", "signal", "pthread_exit"],
                        ["well", "fails", "fails_apart"]),
@@ -40,7 +40,8 @@ def name_of(end):
 
 
 def said_by_program(text):
-    """Without cudadiag's lines, and without those that depend on which thread is first in std::terminate()."""
+    """The output without cudadiag's lines, and without those that depend on which thread is first in
+    std::terminate()."""
     return "\n".join(line for line in text.splitlines() if not line.startswith(("cudadiag: ", "terminate called ")))[-400:]
 
 
@@ -55,7 +56,7 @@ class Ends:
         return [str(self.build / f"gpu/ends_{program}"), *words, *library]
 
     def outcome(self, command, env):
-        """How it ended: a status, a signal's name or "no end"; and what it said."""
+        """How the program ended (a status, a signal's name or "no end"), and its output."""
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env,
                               text=True, errors="replace", start_new_session=True) as process:
             try:
@@ -73,7 +74,7 @@ class Ends:
         return self.outcome(self.command(end), run.environment(self.scratch)), None
 
     def watched(self, end):
-        """And whether the report names the line, if the program fails."""
+        """The outcome under cudadiag, and whether the report gives the line, if the program fails."""
         folder = pathlib.Path(tempfile.mkdtemp(dir=self.scratch))
         report = folder / "report.json"
         words = [str(self.build / "bin/cudadiag"), "run", "-q", "--rerun=never", "--json", str(report), "--"]
@@ -104,7 +105,7 @@ def rows_of(outcomes):
 
 
 def try_end(ends, end, runs, pool):
-    """A row of the results."""
+    """Tries one way to end; returns a row of the results."""
     plain = collections.Counter(outcome for outcome, _ in pool.map(ends.plain, [end] * runs))
     tried = list(pool.map(ends.watched, [end] * runs))
     watched = collections.Counter(outcome for outcome, _ in tried)
@@ -127,10 +128,10 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=lambda text: pathlib.Path(text).resolve(), default=run.HERE.parents[1] / "build",
                         help="the built tree")
-    parser.add_argument("--runs", type=int, default=10, metavar="N", help="run each end so often, plain and watched")
-    parser.add_argument("--jobs", type=int, default=8, metavar="N", help="run so many programs at a time")
+    parser.add_argument("--runs", type=int, default=10, metavar="N", help="runs of each end, plain and watched")
+    parser.add_argument("--jobs", type=int, default=8, metavar="N", help="run this many programs at a time")
     parser.add_argument("--only", action="append", metavar="NAME", help="ends of this name or pattern; may be repeated")
-    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write the results there")
+    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write the results to this file")
     return parser.parse_args()
 
 

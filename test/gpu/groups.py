@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Jobs of groups under real NCCL: who has not come to which call of which group, and what the plugin costs.
+"""Jobs with several groups under real NCCL: which rank has not reached which call of which group, and what the plugin
+costs.
 
 Usage: groups.py BUILD [--gpus N] [--jobs N] [--json FILE]
 
-Needs two GPUs or four, and PyTorch; without them it says so and counts nothing (77). Each shape (one group, tensor by pipeline, experts) runs well, slow, with a missing rank, another size, and another order.
-Four GPUs run all shapes, two run the first. The last lines have the cost of an all-reduce loop without and with the
-plugin, best of five each, measured alternately.
+Needs two or four GPUs, and PyTorch; without them, it says so and counts nothing (77). Each shape (one group, tensor by
+pipeline, experts) runs well, with a slow rank, with a missing rank, with a different size, and in a different order.
+Four GPUs run all shapes, two run only the first. The last lines give the cost of an all-reduce loop without and with
+the plugin, the best of five each, measured alternately.
 """
 import argparse
 import json
@@ -46,7 +48,7 @@ def run(build, folder, shape, fault, ranks):
 
 
 def judge(shape, fault, ended, report):
-    """What is wrong; empty: nothing is."""
+    """What is wrong; empty if nothing is."""
     if fault in ("none", "slow"):
         found = (ended.returncode, report["groups"], report["findings"])
         return "" if found == (0, None, []) else f"{found}; {ended.stderr[-500:]}"
@@ -54,7 +56,7 @@ def judge(shape, fault, ended, report):
     if found is None:
         return f"no answer; {ended.stderr[-500:]}"
     absent = [rank["rank"] for rank in found["ranks"] if not rank["has_come"] and found["kind"] == "absence"]
-    # PyTorch gives NCCL the name only if its options have a place for it.
+    # PyTorch passes the name to NCCL only if its options have a field for it.
     answer = (found["kind"], found["group"] or EXPECTED[shape, fault][1], found["difference"], absent)
     away = [rank["location"]["line"] for rank in found["ranks"] if rank["rank"] in absent]
     if away != marked("python/groups.py", "AWAY")[:len(away)]:
@@ -83,8 +85,8 @@ def cost(build, folder, ranks):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build", type=pathlib.Path)
-    parser.add_argument("--gpus", type=int, help="of those that are here, if not all")
-    parser.add_argument("--jobs", type=int, default=1, help="cases at a time")
+    parser.add_argument("--gpus", type=int, help="number of GPUs to use; default: all")
+    parser.add_argument("--jobs", type=int, default=1, help="run this many cases at a time")
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args()
     reason = gpu_missing()

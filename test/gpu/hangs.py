@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Programs that stand still on a real GPU, and correct ones that look like it for a while, under --hang-after.
+"""Programs that hang on a real GPU, and correct ones that look like it for a while, under --hang-after.
 
-Usage: hangs.py BUILD. Needs a GPU; without one it says so and counts nothing (77). Each line of output is a program,
-what was expected of it and what was found; programs run at the same time, as most of it is waiting.
+Usage: hangs.py BUILD. Needs a GPU; without one, it says so and counts nothing (77). Each line of output gives a
+program, the expected result and the actual one. The programs run at the same time, because they mostly wait.
 """
 
 import argparse
@@ -18,14 +18,14 @@ import run
 
 HERE = pathlib.Path(__file__).resolve().parent
 LIMIT_S = 240
-STANDING = {  # program -> rule that must say why
+STANDING = {  # program -> the rule that must give the cause
     "kernel": "kernel-does-not-end",
     "value": "value-never-written",
     "other_stream": "kernel-does-not-end",
     "host_copy": "kernel-does-not-end",
 }
-# The ranks of a job -> how they part by their group, and in what; the number of the all-reduce; the marks of
-# their lines; the rule that must say why. NCCL 2.24 and later tells of groups.
+# The ranks of a job -> how and where they diverge in their group; the all-reduce's number; the marks of their
+# lines; the rule that must give the cause. Only NCCL 2.24 and later reports groups.
 PARTED = {
     "missing": ("absence", "none", 4, "AVERAGE", None, "rank-has-not-come"),
     "other": ("mismatch", "function", 1, "AVERAGE", "EVALUATE", "ranks-call-different-collectives"),
@@ -37,7 +37,7 @@ CORRECT = ("kernel_well", "value_well", "idle_well")
 
 
 def marked(source, mark):
-    """Lines of the source that end in the mark."""
+    """The lines of the source that end in the mark."""
     lines = (HERE / source).read_text().splitlines()
     return [number for number, line in enumerate(lines, 1) if re.search(rf"[/#] {mark}$", line)]
 
@@ -47,7 +47,7 @@ class Hangs:
         self.build, self.folder = build, pathlib.Path(folder)
 
     def run(self, name, options, command):
-        """The ended process, and its report."""
+        """The process after its end, and its report."""
         report = self.folder / f"{name}.json"
         words = [self.build / "bin/cudadiag", "run", *options, "--json", report, "-o", self.folder / name, "--", *command]
         result = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=LIMIT_S)
@@ -81,7 +81,7 @@ class Hangs:
         return "" if found == (0, "done\n", "", []) else str(found)[:300]
 
     def parted(self, what, options, patience):
-        """A job of two ranks; with a short patience its library gives up by itself."""
+        """A job of two ranks. With a short limit, its library gives up by itself."""
         script = HERE / "python/collectives.py"
         command = ["torchrun", "--standalone", "--nproc-per-node", 2, script, what, patience]
         result, report = self.run(f"{what}-{patience}", ["--nccl", "--rerun=never", *options], command)
@@ -102,7 +102,7 @@ class Hangs:
         return "; ".join(wrong)
 
     def cases(self):
-        """(name, what was wrong with it: to be called)"""
+        """(name, a function that returns what was wrong)"""
         native, source = str(self.build / "gpu/hangs"), "cuda/hangs.cu"
         for name, cause in STANDING.items():
             yield name, lambda name=name, cause=cause: self.standing(

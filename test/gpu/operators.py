@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Which of PyTorch's operators races are found of: each one's result is read too early, and in the twin it is not.
+"""For which of PyTorch's operators cudadiag finds races: each operator's result is read too early, and in the corrected
+twin it is not.
 
-Usage: operators.py BUILD [--json FILE] [-o FOLDER] [NAME...]. Needs a GPU and PyTorch; without, it says so and counts
-nothing (77). A race must be found of every operator and none in the twin; "possible" is a race of which the code of the
-kernel did not say that it writes. With -o the sessions stay.
+Usage: operators.py BUILD [--json FILE] [-o FOLDER] [NAME...]. Needs a GPU and PyTorch; without them, it says so and
+counts nothing (77). A race must be found for every operator, and none in the twin. A race is "possible" if the kernel's
+code did not show that it writes. With -o, the sessions are kept.
 """
 
 import argparse
@@ -21,7 +22,7 @@ LIMIT_S = 500
 
 
 def operators():
-    """Names by lines, and those of which nothing is to be found."""
+    """Operator names by line, and the names for which no race exists."""
     source = PROGRAM.read_text()
     names = {number: found[1] for number, text in enumerate(source.splitlines(), 1)
              if (found := re.match(r' {4}"(\w+)": lambda: ', text))}
@@ -30,7 +31,7 @@ def operators():
 
 
 def try_all(build, folder, words):
-    """The names that ran, why others did not, and the races."""
+    """The names that ran, the reasons why others did not, and the races."""
     report = pathlib.Path(folder, "report.json")
     report.unlink(missing_ok=True)
     ours = [str(build / "bin/cudadiag"), "races", "-q", "--json", str(report), "-o", str(pathlib.Path(folder, "sessions"))]
@@ -49,7 +50,7 @@ def operator_of(access, names):
 
 
 def by_operator(findings, names):
-    """Of each operator the best that was found, and by which kernels; None: of no operator's line."""
+    """For each operator, the best race that was found, and its kernels. None: races at no operator's line."""
     found = {}
     for finding in findings:
         at_operator = [(name, access) for access in finding["accesses"] if (name := operator_of(access, names))]

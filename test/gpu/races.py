@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Every racing program and its corrected twin, under cudadiag and, where it is PyTorch's, under CSAN: a table.
+"""Runs every racing program and its corrected twin under cudadiag and, if it uses PyTorch, under CSAN. Prints a table.
 
-Usage: races.py BUILD [--only PATTERN] [--jobs N] [--json FILE]. Needs a GPU; without one it says so and counts nothing (77).
-A race must be found in each program and none in its twin; the table says what CSAN says of the same.
+Usage: races.py BUILD [--only PATTERN] [--jobs N] [--json FILE]. Needs a GPU; without one, it says so and counts nothing
+(77). A race must be found in each program and none in its twin; the table also gives CSAN's results.
 """
 
 import argparse
@@ -35,7 +35,7 @@ def python_scenarios():
 
 
 def programs(build):
-    """(name, command, whether there is a race, whether it is PyTorch's)"""
+    """(name, command, whether there is a race, whether it uses PyTorch)"""
     native = str(build / "gpu/races")
     for name in NATIVE:
         yield name, [native, name], True, False

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Saves the failing launch of every failing kernel in cases.py, makes it again alone, and compares with the program.
+"""Saves the failing launch of every failing kernel in cases.py, replays it alone, and compares it with the program.
 
-Needs a machine with an NVIDIA GPU and the built tree; compute-sanitizer for --memcheck. Without a GPU it says so and
-counts nothing. Kernels are those of launches and of nodes of graphs. For each case: was the launch saved; does it reproduce alone, how often, with the same error and
-instruction; with --memcheck, does memcheck on the replay say of the first access what memcheck on the whole program says,
-and how long did both take. Cases that the hardware decides, and races, are counted apart.
+Needs a machine with an NVIDIA GPU and the built tree, and compute-sanitizer for --memcheck. Without a GPU, it says so
+and counts nothing. The kernels are those of launches and of graph nodes. For each case it reports whether the launch
+was saved, and how many times it reproduces alone with the same error and instruction. With --memcheck, it also reports
+whether memcheck says the same about the first access of the replay as about that of the whole program, and how long
+both took. Cases that the hardware decides, and races, are counted separately.
 """
 
 import argparse
@@ -29,7 +30,7 @@ SPACE = re.compile(r"(\d+) bytes (after|before) the nearest allocation at \S+ of
 
 
 def first_access(log):
-    """Kind, size, and how it lies to which allocation; None where memcheck says nothing."""
+    """The kind and size of the access, and its relation to which allocation; None if memcheck reports nothing."""
     access, space = FIRST.search(log), SPACE.search(log)
     return (access.groups(), space.groups() if space else None) if access else None
 
@@ -140,7 +141,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, default=suite.HERE.parents[1] / "build")
     parser.add_argument("--only", action="append", default=[])
-    parser.add_argument("--jobs", type=int, default=1, help="cases at a time")
+    parser.add_argument("--jobs", type=int, default=1, help="run this many cases at a time")
     parser.add_argument("--memcheck", action="store_true")
     parser.add_argument("--keep", type=pathlib.Path, help="copy the saved launches to this folder")
     parser.add_argument("--json", type=pathlib.Path)

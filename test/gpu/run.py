@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs real failing and correct CUDA programs, plain and under cudadiag, and compares with cases.py.
 
-Needs a machine with an NVIDIA GPU and the built tree, nothing else. Without a GPU it says so and counts nothing.
+Needs only a machine with an NVIDIA GPU and the built tree. Without a GPU, it says so and counts nothing.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from compare import (ASYNCHRONOUS, cause_of, differences, explained_shortfalls, 
 HERE = Path(__file__).resolve().parent
 LIMIT_S = 240
 REPORT_LINES = 22
-MORE_PLAIN_RUNS = 3  # to find one that ends as the watched run did, where the hardware decides
+MORE_PLAIN_RUNS = 3  # if the hardware decides, to find one that ends as the watched run did
 CANNOT_RUN_HERE = 77  # exit status of a script that lacks something
 NOT_STARTED = 127
 
@@ -56,16 +56,16 @@ class Result:
     unseen: bool = False
     found_first: str = ""  # the line of the report before the reruns
     line_first: str = ""  # "right" | "wrong"
-    line: str = ""  # of the leading finding after them, likewise
+    line: str = ""  # of the leading finding after the reruns: "right" | "wrong"
     cause: str = ""  # "right" | "none" | "wrong"
     cause_found: str = ""
-    first_answer: tuple = ()  # to an asynchronous failure: its grade, and among how many operations it leaves the question
+    first_answer: tuple = ()  # to an asynchronous failure: its grade, and how many operations may have failed
     is_explained: bool | None = None  # for an illegal address
-    report: str = ""  # of a case that failed, as a user reads it
+    report: str = ""  # for a case that failed: the report as a user reads it
 
 
 def gpu_missing():
-    """A reason, or None where CUDA works."""
+    """The reason why CUDA does not work here, or None."""
     if not glob.glob("/dev/nvidia[0-9]*"):
         return "no /dev/nvidia*"
     try:
@@ -76,21 +76,22 @@ def gpu_missing():
 
 
 def gpus_here():
-    """How many there are where CUDA works."""
+    """How many GPUs there are, if CUDA works."""
     count = ctypes.c_int()
     ctypes.CDLL("libcuda.so.1").cuDeviceGetCount(ctypes.byref(count))
     return count.value
 
 
 def environment(state):
-    """The user's own, without what would change a run or leave traces at home; $CUDADIAG_CUPTI chooses the CUPTI."""
+    """The user's environment, without anything that would change a run or leave traces in the home folder.
+    $CUDADIAG_CUPTI chooses the CUPTI."""
     ours = ("CUDADIAG_", "CUDA_LAUNCH_BLOCKING", "CUDA_INJECTION64_PATH", "CUDA_ENABLE_", "CUDA_COREDUMP_", "NVTX_")
     kept = {k: v for k, v in os.environ.items() if not k.startswith(ours) or k == "CUDADIAG_CUPTI"}
     return {**kept, "XDG_STATE_HOME": str(state), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def execute(command, env):
-    """Runs a command in a process group of its own, which ends with it at the latest after LIMIT_S."""
+    """Runs a command in a separate process group, all of which is ended after at most LIMIT_S."""
     start = time.monotonic()
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env,
                           text=True, errors="replace", start_new_session=True) as process:
@@ -136,8 +137,8 @@ class Suite:
         return None
 
     def examine(self, case, examined):
-        """The case's dictionary of results: what `examined(command, folder, env)` gives, with a folder that is removed
-        afterwards; or what went wrong. None: the case cannot run here."""
+        """The case's dictionary of results: what `examined(command, folder, env)` returns, with a folder that is
+        removed afterwards; or what went wrong. None: the case cannot run here."""
         command = self.command(case)
         if self.missing(case, command):
             return None
@@ -171,7 +172,7 @@ class Suite:
         session = folder / "session"
         for word in command:
             if word.startswith(str(self.scratch)):
-                Path(word).unlink(missing_ok=True)  # the plain run's
+                Path(word).unlink(missing_ok=True)  # left by the plain run
         watched = execute([self.cudadiag, "run", "-o", session, *case.options, "--", *command], env)
         if case.hardware_decides:
             for _ in range(MORE_PLAIN_RUNS):
@@ -202,7 +203,7 @@ class Suite:
         return result
 
     def paper(self, report, session, watched, env):
-        """What the reader of a failure sees: made during the run, short, opening with the line."""
+        """Checks the report that a user sees: printed during the run, short, with the line at the top."""
         wrong = []
         if not any(line.startswith("cudadiag:") for line in watched.err.splitlines()):
             wrong.append("the run itself reported nothing")
@@ -215,14 +216,15 @@ class Suite:
         return wrong
 
     def traces_of_a_clean_run(self, case, command, plain, watched, folder, env):
-        """Nothing on the terminal and, without -o, no session: an end that is not CUDA's doing may be named so."""
+        """Expects nothing on the terminal and, without -o, no session. A failure that CUDA did not cause may be
+        mentioned."""
         if plain.status != 0:
             return []
         is_native = not case.command[0].endswith(".py")
         before = set(plain.err.splitlines())
         added = [x for x in watched.err.splitlines() if x not in before and (is_native or "cudadiag" in x)]
         wrong = [f"stderr has {added[0]!r}"] if added else []
-        if is_native and not case.hardware_decides:  # else it may well fail the next time
+        if is_native and not case.hardware_decides:  # otherwise, it may fail the next time
             wrong += unchanged(plain, execute([self.cudadiag, "run", "--", *command], env))
             wrong += self.waited_for_throughout(case, plain, folder / "session", env)
             left = [str(p) for p in (folder / "state").rglob("*") if p.is_dir() and p.name != "cudadiag"]
@@ -230,7 +232,7 @@ class Suite:
         return wrong
 
     def waited_for_throughout(self, case, plain, session, env):
-        """Every single operation waited for: slower, but the program must not notice."""
+        """Runs the program with a wait for every single operation: that is slower, but the program must not notice."""
         bisected = execute([self.cudadiag, "bisect", session, "--window=all", "--time-limit=60"], env)
         manifest = json.loads((session / "latest" / "manifest.json").read_text())
         rerun = manifest["passes"][-1]
@@ -243,7 +245,7 @@ class Suite:
 
 
 def of_host(output):
-    """Without what kernels printed before they failed: how much of that comes out is different at each run."""
+    """The output without what kernels printed before they failed, because the amount of that differs in each run."""
     return [line for line in output.splitlines() if "ssertion failed: `" not in line and line.strip()]
 
 
@@ -308,10 +310,10 @@ def show(result):
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=Path, default=HERE.parents[1] / "build", help="the built tree")
-    parser.add_argument("--only", action="append", metavar="NAME", help="cases of this name or pattern; may be repeated")
-    parser.add_argument("--unseen", action="store_true", help="only cases that the causes were not written with")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="run so many cases at a time (default 1)")
+    parser.add_argument("--only", action="append", metavar="NAME", help="only cases of this name or pattern; may be repeated")
+    parser.add_argument("--unseen", action="store_true", help="only cases without which the causes were written")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results to this file")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="run this many cases at a time (default 1)")
     parser.add_argument("--list", action="store_true", help="print the names of the cases")
     return parser.parse_args()
 

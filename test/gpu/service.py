@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""A service that fails at one of thousands of requests: what its only run says under --once, by hooks and by CUPTI.
+"""A service that fails at one of thousands of requests: what its only run reports under --once, with hooks and with
+CUPTI.
 
-Usage: service.py BUILD. Needs a GPU and PyTorch; without, it says so and counts nothing (77). The line that captured the
-failing node must be named, and the program must end where it failed. With a GPU core dump the answer is proven. Without,
-a kernel that was launched just before the graph may have failed, too: the answer is inferred from the pointer of the
-node, and names the line that freed its memory.
+Usage: service.py BUILD. Needs a GPU and PyTorch; without them, it says so and counts nothing (77). The report must give
+the line that captured the failing node, and the program must end where it failed. With a GPU core dump, the answer is
+proven. Without a dump, a kernel that was launched just before the graph may have failed, too. Then the answer is
+inferred from the node's pointer, and includes the line that freed its memory.
 """
 
 import json
@@ -18,7 +19,7 @@ import run
 
 PROGRAM = run.HERE / "python/service.py"
 LIMIT_S = 120
-FAILS_AT, REQUESTS = 2000, 100_000  # far more than are answered before the report is written
+FAILS_AT, REQUESTS = 2000, 100_000  # far more than can be answered before the report is written
 WAYS = {"once": ["--once"], "hooks": ["--watch-by=hooks", "--rerun=never"], "cupti": ["--rerun=never"]}
 
 

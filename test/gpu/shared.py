@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Programs that share a GPU under MPS, where the fault of one ends all: whose it was.
+"""Programs that share a GPU under MPS, where a fault in one ends all of them: the report must say whose fault it was.
 
-Usage: shared.py BUILD. Starts an MPS daemon of its own, for its own programs alone. Needs a GPU and
-nvidia-cuda-mps-control; without them it says so and counts nothing (77).
+Usage: shared.py BUILD. Starts an MPS daemon for its own programs only. Needs a GPU and nvidia-cuda-mps-control; without
+them, it says so and counts nothing (77).
 """
 
 import argparse
@@ -39,7 +39,7 @@ class Shared:
         return finding
 
     def expect(self, name, grade, cause, text):
-        """What is wrong with the one finding; nothing if it is as it should be."""
+        """What is wrong with the only finding; empty if nothing is."""
         finding = self.finding(name)
         evidence, why = finding["evidence"], finding["cause"] or {"id": None, "text": ""}
         found = evidence["grade"], why["id"]
@@ -53,7 +53,7 @@ class Shared:
         return self.expect("own", "proven", None, "this operation's kernel") if [line] == lines else f"line {line}"
 
     def fault_of_another(self):
-        """Once: the reruns are left in peace."""
+        """Causes one fault in another program, and none during the reruns."""
         process = self.start("another", self.neighbour, "works", self.stop)
         process.stdout.readline()
         subprocess.run([self.neighbour, "fails"], timeout=LIMIT_S)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What is found of the labelled programs in test/gpu/operators on a real GPU: origins, races of tensors, NaNs, and
-nothing of correct ones.
+"""What cudadiag finds in the labelled programs of test/gpu/operators on a real GPU: origins, races between tensors,
+NaNs, and nothing in correct ones.
 
-Usage: values.py BUILD [--only TEXT] [--jobs N] [--json FILE] [--keep FOLDER]. Needs a GPU and PyTorch; without, it says so and counts nothing (77).
-A wrong answer fails; a silent one is counted.
+Usage: values.py BUILD [--only TEXT] [--jobs N] [--json FILE] [--keep FOLDER]. Needs a GPU and PyTorch; without them, it
+says so and counts nothing (77). A wrong answer fails; a missing one is only counted.
 """
 
 import argparse
@@ -91,9 +91,9 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build", type=lambda text: pathlib.Path(text).resolve())
     parser.add_argument("--only", default="")
-    parser.add_argument("--jobs", type=int, default=1, help="programs at a time")
+    parser.add_argument("--jobs", type=int, default=1, help="run this many programs at a time")
     parser.add_argument("--json")
-    parser.add_argument("--keep", type=pathlib.Path, help="the sessions of all but right answers go there")
+    parser.add_argument("--keep", type=pathlib.Path, help="keep the sessions of wrong answers here")
     options = parser.parse_args()
     if reason := run.gpu_missing():
         print(f"no GPU ({reason}): nothing was tried")

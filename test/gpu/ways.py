@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Runs the suite's cases by each way of watching, and compares: CUPTI, hooks, and one run with a GPU core dump (--once).
+"""Runs the suite's cases with each way of watching, and compares: CUPTI, hooks, and one run with a GPU core dump
+(--once).
 
-Needs a machine with an NVIDIA GPU and the built tree. Without a GPU it says so and counts nothing. A difference
-between CUPTI and hooks counts where the answer differs: its kind, code, line, grade, kernel or ordinals.
+Needs a machine with an NVIDIA GPU and the built tree. Without a GPU, it says so and counts nothing. A difference
+between CUPTI and hooks counts if the answer differs in kind, code, line, grade, kernel or ordinals.
 """
 
 import argparse

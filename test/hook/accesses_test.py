@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What the hook tells of the memory that operators of a racing line use, by CPU tensors; skips aloud (77) where PyTorch
-is missing."""
+"""What the hook reports about the memory that operators at a racing line use, with CPU tensors; skips with a message
+(77) if PyTorch is missing."""
 import unittest
 
 from hook import Hook, need_pytorch
@@ -92,7 +92,7 @@ class Accesses(unittest.TestCase):
              "device": "cpu", "shape": [6, 4], "strides": [4, 1], "pointer": x.data_ptr(), "bytes": 96},
             {"name": "other", "origin": "variable", "parameter": "other", "written": False, "dtype": "float32",
              "device": "cpu", "shape": [4], "strides": [1], "pointer": other.data_ptr(), "bytes": 16}])
-        self.assertEqual(results["arguments"], [])  # it is the argument
+        self.assertEqual(results["arguments"], [])  # the result is the argument
 
     def test_what_is_made_is_written(self):
         x = torch.zeros(6, 4)

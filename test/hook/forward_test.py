@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Where PyTorch made the nodes that it runs backwards, as the hook tells it; skips aloud (77) where PyTorch is
-missing."""
+"""Where PyTorch created the nodes that it runs backwards, as the hook reports it; skips with a message (77) if PyTorch
+is missing."""
 import sys
 import threading
 import unittest
@@ -44,7 +44,7 @@ def checkpointed(x, use_reentrant):
 
 
 class Behind(unittest.TestCase):
-    """A thread of autograd has no Python stack. The thread that waits for it has."""
+    """Imitates an autograd thread, which has no Python stack, and the thread that waits for it, which has one."""
 
     def test_the_waiting_stack_is_looked_for_once_in_a_backward_pass(self):
         names, found = {}, []
@@ -79,7 +79,8 @@ class Forward(unittest.TestCase):
         return hook
 
     def told(self, hook):
-        """Of each node that was run: its name and the line of this file where it was made, or that of its parent."""
+        """For each node that was run: its name, and the line of this file where the node, or else its parent, was
+        created."""
         found = []
         for message in hook.of_kind("forward"):
             lines = [line for stack in message["stacks"] for file, line, _ in stack if file == __file__]
@@ -113,7 +114,7 @@ class Forward(unittest.TestCase):
         told = self.told(hook)
         self.assertTrue(len(told) >= 2, told)
         self.assertEqual(set(told), {("MulBackward0", line_of("SQUARED"))})
-        # The frames of the call that ran the parent are none of the node's.
+        # The frames of the call that ran the parent do not belong to the node.
         second = [message for message in hook.of_kind("forward") if len(message["stacks"]) == 2]
         self.assertEqual([frame for message in second for frame in message["stacks"][0]], [])
 
@@ -144,7 +145,7 @@ class Forward(unittest.TestCase):
         inner(self.x).sum().backward()
         self.assertFalse(torch.is_anomaly_enabled())
         hook.is_near = True
-        inner(self.x).sum().backward()  # the nodes of this one were made before
+        inner(self.x).sum().backward()  # these nodes were created earlier
         self.assertEqual(hook.messages, [])
         self.assertTrue(torch.is_anomaly_enabled())
         inner(self.x).sum().backward()

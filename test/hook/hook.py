@@ -1,4 +1,4 @@
-"""Loads the hook's package as the recorder does, with what it calls kept here."""
+"""Loads the hook's package as the recorder does. The functions that the hook calls store their arguments here."""
 import importlib.util
 import inspect
 import json
@@ -10,14 +10,14 @@ ROOT = pathlib.Path(__file__).resolve().parents[2] / "lib/python"
 
 
 def need_pytorch():
-    """Goes on in the interpreter that CUDADIAG_TORCH_PYTHON names, if this one has no PyTorch; skips aloud (77) if neither
-    has it."""
+    """Continues in the interpreter that CUDADIAG_TORCH_PYTHON gives, if this one has no PyTorch; skips with a message
+    (77) if neither has it."""
     if importlib.util.find_spec("torch") is not None:
         return
     other = os.environ.pop("CUDADIAG_TORCH_PYTHON", "")
     if other:
         os.execv(other, [other, "-B", *sys.argv])
-    print("skipped: this Python has no PyTorch; CUDADIAG_TORCH_PYTHON may name one that has")
+    print("skipped: this Python has no PyTorch; set CUDADIAG_TORCH_PYTHON to one that has it")
     sys.exit(77)
 
 
@@ -30,7 +30,7 @@ def sources():
 
 
 class Hook:
-    """The package, watching `functions`' lines that are marked `# SUSPECT`."""
+    """The package. It watches the lines of `functions` that are marked `# SUSPECT`."""
 
     def __init__(self, *functions, near=True, seconds=10, mode="operators", nodes=(), save=0, folder="", threads=False):
         self.messages, self.notes, self.calls, self.is_near = [], [], [], near

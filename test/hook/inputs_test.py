@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The failing call saved and made again, by CPU tensors; skips aloud (77) where PyTorch is missing."""
+"""The failing call is saved and repeated, with CPU tensors; skips with a message (77) if PyTorch is missing."""
 import json
 import pathlib
 import shutil
@@ -63,7 +63,7 @@ class Inputs(unittest.TestCase):
         return json.loads((self.folder / "call.json").read_text())
 
     def replay(self, show=""):
-        """Status and output; `show`: what is printed of the call's result first."""
+        """The replay's status and output. `show`: what to print of the call's result first."""
         text = SCRIPT.read_text()
         if show:
             text = text.replace("    operator(*args", "    result = operator(*args")
@@ -80,7 +80,7 @@ class Inputs(unittest.TestCase):
         call = self.call()
         self.assertEqual((call["operator"], call["missing"]), ("aten::embedding", []))
         status, output = self.replay()
-        # No GPU: the operator refuses the index itself.
+        # On the CPU, the operator itself rejects the index.
         self.assertEqual(status, 2)
         self.assertIn("aten::embedding failed: IndexError", output)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The hook's package: loaded from memory as the recorder does, and imported as a linter or a debugger does."""
+"""The hook's package: loaded from memory, as the recorder does it, and imported, as a linter or a debugger does it."""
 import importlib
 import sys
 import types

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What is told of PyTorch's allocator, by a snapshot made by hand; exceptions that keep tensors, by CPU tensors."""
+"""What the hook reports about PyTorch's allocator, from a hand-made snapshot, and about exceptions that keep tensors
+alive, with CPU tensors."""
 import unittest
 
 from hook import Hook, need_pytorch

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The first operator that makes NaN, as the hook finds it among all operators, by CPU tensors; skips aloud (77) where
-PyTorch is missing."""
+"""The first operator that produces NaN, as the hook finds it among all operators, with CPU tensors; skips with a
+message (77) if PyTorch is missing."""
 import io
 import json
 import math
@@ -28,7 +28,7 @@ NAN = float("nan")
 
 
 def verdict(function):
-    """The finding's message, as session/notes/deliveries.cc takes it."""
+    """The finding's message, as session/notes/deliveries.cc reads it."""
     messages.clear()
     hook.notes.clear()
     watch, mode, error = package.uses.watch, None, None
@@ -68,7 +68,7 @@ def trained(loss_of, steps=3, rate=0.1):
         optimiser.step()
 
 
-# Each makes NaN at the line that is marked, and uses it.
+# Each produces NaN at the marked line, and uses it.
 
 
 def divides():
@@ -234,7 +234,7 @@ def kept_gradient():
 
 kept = []
 
-# Each has NaN, or what looks like it, and nothing to be found.
+# Each has NaN, or something that looks like it, but nothing must be found.
 
 
 def replaced():
@@ -365,7 +365,7 @@ class Interrupted(unittest.TestCase):
 
 
 class Event:
-    """Of a GPU that comes to it when it is asked for the third time."""
+    """An event that the GPU has reached when it is queried for the third time."""
 
     def record(self):
         self.asked = 0
@@ -379,7 +379,7 @@ class Event:
 
 
 class Later(unittest.TestCase):
-    """The checks of a GPU, of tensors on the host: what stands in for it is CUDA's part alone."""
+    """Runs the GPU checks on tensors of the host; only CUDA's part is replaced."""
 
     def setUp(self):
         devices = package.tensors.devices
@@ -445,7 +445,7 @@ class Later(unittest.TestCase):
             for _ in range(8 * package.finite_checks.PAGE):
                 x.mul_(1)
         verdict(long)
-        self.assertEqual([len(free) for free in slots.free.values()], [2])  # one is on its way, one is being filled
+        self.assertEqual([len(free) for free in slots.free.values()], [2])  # one is being copied, one is being filled
 
     def test_of_many_tensors_the_bad_one_is_found(self):
         page = package.finite_checks.PAGE

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Origins of the bad values in the labelled programs (test/gpu/operators), and none in correct ones, on the CPU; skips
-aloud (77) where PyTorch is missing. A wrong origin fails; for those that are not found there is a limit. --list prints
-each."""
+"""Finds the origins of the bad values in the labelled programs (test/gpu/operators), and none in correct ones, on the
+CPU; skips with a message (77) if PyTorch is missing. A wrong origin fails; a limited number may be missing. --list
+prints each."""
 import json
 import os
 import pathlib
@@ -18,7 +18,7 @@ LEAST_RIGHT = 0.85
 
 
 def run(program):
-    """In a process of its own: the messages of the hook."""
+    """Runs a program in a separate process; returns the hook's messages."""
     hook = Hook()
     package = hook.load()
     package.origins.start("1000")
@@ -29,7 +29,7 @@ def run(program):
     try:
         runpy.run_path(program, run_name="__main__")
     except Exception:
-        pass  # the failure that is explained
+        pass  # the failure that the hook explains
     return {"origins": hook.of_kind("origin"), "notes": hook.notes}
 
 
@@ -50,7 +50,7 @@ def run_in_fork(program):
 
 
 def judge(label, told):
-    """"right", "wrong" or "silent"; and what was told."""
+    """"right", "wrong" or "silent"; and what was reported."""
     program = str(CASES / label["program"])
     if label["set"] == "correct":
         return "wrong" if told["origins"] or told["notes"] else "right", told

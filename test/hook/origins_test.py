@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Where a bad element came from, by CPU tensors; skips aloud (77) where PyTorch is missing."""
+"""Where a bad element came from, with CPU tensors; skips with a message (77) if PyTorch is missing."""
 import inspect
 import io
 import threading
@@ -80,7 +80,7 @@ def ranked():
 
 
 def looked_up():
-    """The indices are larger than the entries that they choose."""
+    """The indices are larger than the entries that they select."""
     table = torch.arange(40) % 6
     table[31] = -2  # ORIGIN
     return table[torch.tensor([31, 30])], 6
@@ -138,7 +138,7 @@ def never_written():
 
 
 def beside_other_types():
-    """Of these PyTorch finds no extremes."""
+    """PyTorch finds no extremes for these types."""
     torch.tensor([1, 2], dtype=torch.uint32).clone()
     torch.tensor([1j]).clone()
     torch.zeros(2, dtype=torch.float8_e4m3fn).clone()

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Races between the tensors of the labelled programs (test/gpu/operators), and none in twins and correct ones, on the CPU,
-with streams and events that only tell their order; skips aloud (77) where PyTorch is missing. --list prints each."""
+"""Finds the races between tensors in the labelled programs (test/gpu/operators), and none in corrected and correct
+ones. Runs on the CPU, with streams and events that only report their order; skips with a message (77) if PyTorch is
+missing. --list prints each."""
 import contextlib
 import ctypes
 import json
@@ -18,17 +19,17 @@ import torch
 CASES = pathlib.Path(__file__).resolve().parents[1] / "gpu/operators"
 HOST = -1
 M_MMAP_THRESHOLD = -3  # of malloc.h
-# The memory of these is used again, as that of a GPU is.
+# In these programs, freed memory is reused, as on a GPU.
 REUSING = ("races/freed_for_others.py", "races/freed_for_others_ordered.py")
 
 
 class Streams:
-    """In the place of the programs' module of that name."""
+    """Takes the place of the programs' module `streams`."""
 
     def __init__(self, listener):
         self.listener, self.order = listener, listener.order
         self.current, self.made = 0, 0
-        self.pinned_memory = {}  # by address; kept, so that nothing else comes to lie there
+        self.pinned_memory = {}  # by address; kept, so that nothing else gets that address
         listener.several = True
         listener.stream_of = lambda tensor: HOST if self.is_pinned(tensor) else self.current
         listener.is_pinned = self.is_pinned
@@ -98,7 +99,7 @@ class Streams:
 
 
 def run(program):
-    """In a process of its own: the messages of the hook."""
+    """Runs a program in a separate process; returns the hook's messages."""
     hook = Hook()
     package = hook.load()
     package.budget.state.seconds = 1e9

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A saved call is data: the script that makes it again calls operators alone. PyTorch is a stand-in."""
+"""A saved call is only data: the script that repeats it calls nothing but operators. PyTorch is an imitation."""
 import json
 import pathlib
 import shutil

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Where threads were started and pools given their work, as the hook tells it, by the interpreter alone."""
+"""Where threads were started and pools got their work, as the hook reports it, with the interpreter alone."""
 import concurrent.futures.thread as pools
 import gc
 import sys
@@ -71,7 +71,7 @@ class Starts(unittest.TestCase):
         return hook
 
     def lines(self, message):
-        """Of this file, innermost first, stack by stack."""
+        """The lines of this file, innermost first, stack by stack."""
         return [[line for file, line, _ in stack if file == __file__] for stack in message["stacks"]]
 
     def test_a_thread_tells_where_it_was_started_before_its_values(self):

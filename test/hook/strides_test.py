@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Which bytes two strided tensors share, against counting them one by one."""
+"""Which bytes two strided tensors share, compared with counting them one by one."""
 import random
 import unittest
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How PyTorch's reports of events and waits become an order; skips aloud (77) where PyTorch is missing."""
+"""How PyTorch's reports of events and waits become an order; skips with a message (77) if PyTorch is missing."""
 import sys
 import unittest
 

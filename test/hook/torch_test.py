@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the hook takes at PyTorch's operators, by CPU tensors; skips aloud (77) where PyTorch is missing."""
+"""What the hook reads at PyTorch's operators, with CPU tensors; skips with a message (77) if PyTorch is missing."""
 import unittest
 
 from hook import Hook, need_pytorch
@@ -200,7 +200,7 @@ class Values(unittest.TestCase):
         scores = torch.randn(3, 4)
         self.check_outside(nll, scores, long(-7, 3, 4), op="nll_loss_forward", name="labels", bound=4, outside=1,
                            first=[2], value=4)
-        # The user's shape, though the operator has another one of the same memory.
+        # The user's shape, although the operator got a different one of the same memory.
         self.check_outside(cross_entropy, torch.randn(2, 3, 4), torch.tensor([[0, -100, 1], [2, 4, 3]]),
                            op="nll_loss_forward", name="labels", bound=4, outside=1, first=[1, 1], value=4)
         self.check_outside(nll_2d, torch.randn(1, 4, 2, 2), torch.tensor([[[0, 1], [9, 2]]]),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The hook's Python sources by the interpreter alone: which lines are seen, and what is read of variables."""
+"""The hook's Python sources with the interpreter alone: which lines are seen, and what is read of variables."""
 import ast
 import functools
 import signal
@@ -148,7 +148,7 @@ class Values(unittest.TestCase):
 
     def test_generators_and_recursion(self):
         self.assertEqual(len(self.watch(lambda: list(yields(1)), watched=[yields]).messages), 1)
-        # CPython 3.12.1 comes to the line again when the inner call returns.
+        # CPython 3.12.1 visits the line again when the inner call returns.
         self.assertGreaterEqual(len(self.watch(recursive, 3).messages), 4)
 
     def test_an_exception_ends_the_visit(self):
@@ -211,7 +211,7 @@ class Values(unittest.TestCase):
         names["plain"](1, 2)
         hook.end()
         self.assertEqual(hook.package.visits.visits.places, [])
-        self.assertEqual(hook.package.lines.watched.suspects[0].paths, [])  # it was visited, and has no source
+        self.assertEqual(hook.package.lines.watched.suspects[0].paths, [])  # the line was visited, but has no source
 
     def test_locals_that_the_target_holds_stay(self):
         kept = []

@@ -1,5 +1,5 @@
-"""Launches a kernel from every shape of Python code, under the name of the shape, and prints as JSON what the
-interpreter itself says of the stack there: {shape: [[file, line, function], …]}, innermost first.
+"""Launches a kernel from every shape of Python code, under the name of the shape. Prints as JSON what the interpreter
+itself says about the stack there: {shape: [[file, line, function], …]}, innermost first.
 
 The driver is called through ctypes; "# LINE shape" marks the line that launches.
 """
@@ -26,7 +26,7 @@ def check(code):
 
 
 def kernel(shape):
-    """Arguments of cuLaunchKernel; called on the line that launches, whose stack it keeps."""
+    """The arguments of cuLaunchKernel. It is called on the line that launches, and stores the stack of that line."""
     frames = reversed(traceback.extract_stack()[:-1])
     stacks[shape] = [(frame.filename, frame.lineno, frame.name) for frame in frames]
     function = ctypes.c_void_p()
@@ -84,7 +84,7 @@ def comprehension():
 
 
 def callback():
-    """qsort of libc compares by a Python function."""
+    """libc's qsort compares by a Python function."""
     kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
 
     def compare(*_):

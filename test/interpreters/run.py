@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """run.py BUILD MINOR: every shape of Python code under a real CPython 3.MINOR and the simulated driver.
 
-For each shape in turn the plan makes its kernel fail. The whole Python stack of the finding must be what that
-interpreter said of itself, and the true line the one that is marked. Without such an interpreter the test is skipped.
+For each shape in turn, the plan makes its kernel fail. The whole Python stack of the finding must be what the
+interpreter itself reported, and the true line must be the marked one. Without such an interpreter, the test is skipped.
 """
 
 import glob
@@ -23,11 +23,11 @@ STATEMENTS = HERE.parent / "e2e/programs/statements.py"
 POOLS = HERE.parent / "e2e/programs/pools.py"
 SKIPPED = 77
 KNOWN = range(9, 15)
-MOST_FRAMES = 128  # that the recorder keeps
+MOST_FRAMES = 128  # the number of frames that the recorder keeps
 
 
 def interpreters(build, minor):
-    """How to start such interpreters, each once: fetched ones, those of pyenv, those on the search path."""
+    """The commands of such interpreters, each once: fetched ones, those of pyenv, and those on the search path."""
     name = f"python3.{minor}"
     places = glob.glob(f"{build}/interpreters/*/{name}")
     places += glob.glob(f"{pathlib.Path.home()}/.pyenv/versions/3.{minor}.*/bin/{name}")
@@ -57,7 +57,7 @@ def check_shape(machine, interpreter, shape, marked):
     machine.plan(f"fault kernel={shape} code=700")
     told = machine.folder / "report.json"
     result = machine.run(interpreter, PROGRAM, options=["-q", "--json", told])
-    expect(result.returncode, 3, f"status with {shape}, where it says {result.stderr}")
+    expect(result.returncode, 3, f"status with {shape}, with stderr {result.stderr}")
     wanted = [tuple(frame) for frame in json.loads(result.stdout)[shape]]
     finding = json.loads(told.read_text())["findings"][0]
     stack = [(f["file"], f["line"], f["function"].rpartition(".")[2]) for f in finding["stack"]["python"]]
@@ -66,23 +66,23 @@ def check_shape(machine, interpreter, shape, marked):
 
 
 def check_statements(machine, interpreter):
-    """Code whose memory was that of other code before is not taken for that."""
+    """Code that got the memory of earlier code must not be mistaken for it."""
     machine.plan("fault kernel=smooth nth=7 code=700")
     told = machine.folder / "report.json"
     for kind, wanted in (("lines", ("/statements", 7, "<module>")), ("files", ("/statement/7", 1, "<module>")),
                          ("names", ("<string>", 2, "f_7"))):
         result = machine.run(interpreter, STATEMENTS, kind, options=["-q", "--json", told])
-        expect(result.returncode, 3, f"status with {kind}, where it says {result.stderr}")
+        expect(result.returncode, 3, f"status with {kind}, with stderr {result.stderr}")
         innermost = json.loads(told.read_text())["findings"][0]["stack"]["python"][0]
         expect((innermost["file"], innermost["line"], innermost["function"]), wanted, f"innermost frame with {kind}")
 
 
 def check_second_interpreter(machine, interpreter, minor):
-    """The frames of the interpreter that runs, or none."""
+    """The stack must be that of the interpreter that runs, or empty."""
     machine.plan("fault kernel=smooth code=700")
     told = machine.folder / "report.json"
     result = machine.run(interpreter, HERE / "second_interpreter.py", options=["-q", "--json", told])
-    expect_in("failed", result.stdout, f"what a second interpreter prints, where {result.stderr}")
+    expect_in("failed", result.stdout, f"what a second interpreter prints, with stderr {result.stderr}")
     report = json.loads(told.read_text())
     stack = [(f["file"], f["line"], f["function"]) for f in report["findings"][0]["stack"]["python"]]
     if minor >= 12:
@@ -94,20 +94,20 @@ def check_second_interpreter(machine, interpreter, minor):
 
 
 def check_refused_memory(machine, interpreter):
-    """The line in the traceback of an exception that ended the interpreter."""
+    """The true line must be the one in the traceback of an exception that ended the interpreter."""
     told = machine.folder / "report.json"
     machine.plan("")
     for library in ("cupy", "jax"):
         for how in ("first", "fails", "chained"):
             result = machine.run(interpreter, POOLS, library, how, options=["-q", "--json", told])
-            expect(result.returncode, 1, f"status of {library} {how}, where it says {result.stderr}")
+            expect(result.returncode, 1, f"status of {library} {how}, with stderr {result.stderr}")
             finding = json.loads(told.read_text())["findings"][0]
             expect((finding["kind"], finding["location"]["line"]),
                    ("out_of_memory", true_line("pools.py", f"{library.upper()} LINE")[1]), f"{library} {how}")
 
 
 def check_other_layout(machine, interpreter, minor):
-    """The interpreter says that it is another release: there are no Python stacks, and nothing else changes."""
+    """The interpreter claims to be a different release: there are no Python stacks, and nothing else changes."""
     unknown = ["3.8.0 (main)", "3.15.0 (main)", f"3.{minor}.0 experimental free-threading build (main)"]
     wrong = [f"3.{other}.0 (main)" for other in KNOWN if other != minor]
     machine.plan("fault kernel=plain code=700")
@@ -116,10 +116,10 @@ def check_other_layout(machine, interpreter, minor):
     for claim in unknown + wrong:
         machine.environment["CLAIMED_PYTHON"] = claim
         result = machine.run(interpreter, PROGRAM, options=["-q", "--json", told])
-        expect(result.returncode, 3, f"status where it claims {claim} and says {result.stderr}")
+        expect(result.returncode, 3, f"status where it claims {claim} and prints {result.stderr}")
         report = json.loads(told.read_text())
         if report["environment"]["python"] != claim.split()[0]:
-            return print("  other layouts not tried: an interpreter that is not a shared library cannot be made to lie")
+            return print("  other layouts not tried: the interpreter is not a shared library and cannot be replaced")
         finding = report["findings"][0]
         expect(finding["stack"]["python"], [], f"Python stack where it claims {claim}")
         expect(finding["launch"]["kernel"], "plain", "kernel")
@@ -130,7 +130,7 @@ def check_other_layout(machine, interpreter, minor):
 def main(build, minor):
     found = interpreters(pathlib.Path(build).resolve(), int(minor))
     if not found:
-        print(f"skipped: there is no CPython 3.{minor} here; ./dev interpreters fetches some")
+        print(f"skipped: no CPython 3.{minor} here; ./dev interpreters fetches some")
         sys.exit(SKIPPED)
     for interpreter in found:
         print(interpreter, flush=True)

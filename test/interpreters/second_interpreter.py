@@ -1,4 +1,5 @@
-"""A launch by an interpreter that this one has made; its innermost frame is inner()'s, at line 6 of a string."""
+"""A launch by a subinterpreter that this interpreter has created. The innermost frame is inner(), at line 6 of a
+string."""
 
 import pathlib
 import sys

@@ -1,4 +1,4 @@
-"""A headless Chromium, driven through a pipe: pages in, pictures and answers out."""
+"""A headless Chromium, driven through a pipe: it opens pages, and returns pictures and answers."""
 
 import base64
 import json
@@ -12,7 +12,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 
 
 def program():
-    """None: no browser is installed."""
+    """The browser's path; None if no browser is installed."""
     return next((found for name in NAMES if (found := shutil.which(name))), None)
 
 
@@ -25,7 +25,8 @@ class Browser:
         environment = dict(os.environ, HOME=self.folder.name)
 
         def take_places():
-            # The browser reads 3 and writes 4. Copies out of the way come first: the pipes may have these numbers.
+            # The browser reads 3 and writes 4. The pipes may have these numbers, so copies of them come first, out of
+            # the way.
             reading, writing = os.dup(to_browser), os.dup(from_browser)
             os.dup2(reading, 3)
             os.dup2(writing, 4)

@@ -1,4 +1,4 @@
-"""Small PNG files as rows of red, green and blue, by the standard library alone."""
+"""Small PNG files as rows of red, green and blue, with the standard library alone."""
 
 import struct
 import zlib

@@ -1,4 +1,4 @@
-// Writes the pages that the browser is shown, each to FOLDER/NAME.html: the same bytes each time.
+// Writes the pages that the browser test opens, each to FOLDER/NAME.html. The bytes are the same each time.
 #include <fstream>
 #include <iostream>
 #include <string>
@@ -77,7 +77,7 @@ Timeline timeline() {
 std::string failure() {
   Diagnosis report = explained_report();
   Finding& finding = report.findings[0];
-  finding.kind = analyse::Kind::out_of_memory;  // has every drawing
+  finding.kind = analyse::Kind::out_of_memory;  // this kind has every drawing
   finding.grade = analyse::Grade::proven;
   finding.arguments[1].allocation->allocated = finding.arguments[1].allocation->freed;
   Access& access = finding.access.emplace();

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""run.py PRINT_PAGES [--renew] [--show FOLDER]: the sample pages in a real browser, at three widths, light and dark.
+"""run.py PRINT_PAGES [--renew] [--show FOLDER]: shows the sample pages in a real browser, at three widths, light and
+dark.
 
-Each is compared with a small picture of it in `pictures`, so that a change of layout or colour is seen. `--renew` draws
-these anew: look at the whole pictures (`--show`) before you commit them. The pictures depend on the fonts."""
+Each page is compared with a small picture of it in `pictures`, so that a change of layout or colour is noticed.
+`--renew` draws these pictures again: check the full-size pictures (`--show`) before you commit them. The pictures
+depend on the fonts."""
 
 import pathlib
 import shutil
@@ -18,10 +20,10 @@ PAGES = ("failure", "ranks", "race", "clean")
 WIDTHS = (380, 900, 1600)
 SCALE = 1 / 16
 FONT = "DejaVu Sans"
-# Text is drawn a little differently by each version of a browser; a line more or less shifts all that follows.
+# Each version of a browser draws text a little differently; one line more or less shifts everything after it.
 SAME_LEVELS, MOST_DIFFERENT = 16, 0.005
 
-# The lowest ratio of luminances between a text and what it is drawn on, with the text, by WCAG 2.
+# The lowest contrast ratio (WCAG 2) between a text and its background, and that text.
 CONTRAST = """(() => {
   const parts = colour => (colour.match(/[\\d.]+/g) || [0, 0, 0, 0]).map(Number);
   const luminance = ([r, g, b]) => {

@@ -1,4 +1,4 @@
-"""Words of the command line that both kinds of programs by chance have: BUILD SEED... [--jobs N]; a seed is N or N-M."""
+"""The command line that both kinds of random programs share: BUILD SEED... [--jobs N]; a seed is N or N-M."""
 
 import argparse
 

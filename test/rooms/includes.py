@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who may include whom: checks every include under lib/, cmd/ and the links in their CMakeLists.txt.
+"""Which room may include which: checks every include under lib/ and cmd/, and the links in their CMakeLists.txt.
 
 Usage: includes.py SOURCE_FOLDER. Prints what is wrong, one line each, and exits 1 if anything is.
        includes.py --table. Prints the table of rooms for lib/README.md.
@@ -29,7 +29,7 @@ MAY_INCLUDE = {
     "report": {"diagnose", "analyse", "symbolize", "diagnose/facts", "diagnose/causes", "evidence", "sass", "session", "wire", "base"},
 }
 
-# In the order of the table in lib/README.md: the act, and a sentence each.
+# In the order of the table in lib/README.md: the act, and one sentence for each room.
 ROOMS = {
     "base": ("", "Small tools that several rooms need: descriptors, printable text, demangled names."),
     "wire": ("", "The layout of what the recorder writes. Recorder and readers include it."),
@@ -55,7 +55,7 @@ TABLE_BEGIN, TABLE_END = "<!-- printed by test/rooms/includes.py --table -->\n",
 THIRD_PARTY = re.compile(
     r"(CLI|nlohmann|boost|doctest|elfutils|fmt|libiberty|benchmark)/|(libelf|gelf|dwarf|unwind|libunwind|zlib|lzma|Python)\.h")
 CUDA = re.compile(r"(cuda|cupti|driver_types|generated_cuda).*\.h$")
-# A wrapper for the .cc files of its own room alone.
+# A wrapper that only the .cc files of its own room may include.
 WRAPPER = "json_values.h"
 STANDARD = re.compile(r"[a-z_0-9]+$")  # <vector>: no suffix, no folder
 LIBC = re.compile(
@@ -71,7 +71,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
 def room_of(path):
-    """Of a path below lib; a room may lie inside another."""
+    """The room of a path below lib; a room may be inside another one."""
     parts = path.split("/")
     inner = "/".join(parts[:2])
     return inner if inner in MAY_INCLUDE and len(parts) > 2 else parts[0]

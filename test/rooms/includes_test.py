@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plants each violation in a tree of its own and sees that includes.py names it."""
+"""Creates each violation in a separate tree, and checks that includes.py reports it."""
 import pathlib
 import tempfile
 import unittest

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What libcudadiag_record.so shows to the process it is loaded into, and asks of it.
+"""What libcudadiag_record.so exports to the process that loads it, and what it requires of that process.
 
 Usage: recorder.py READELF LIBRARY. Prints what is wrong, one line each, and exits 1 if anything is.
 """
@@ -9,7 +9,7 @@ import sys
 
 EXPORTS = {"InitializeInjection", "cudadiag_follow_driver", *(f"ncclProfiler_v{n}" for n in range(1, 7))}
 LIBRARIES = re.compile(r"lib(c|m|dl|pthread|rt)\.so\.\d+$|ld-linux.*\.so\.\d+$")
-NEWEST_GLIBC = (2, 34)  # what a build on Debian 12 or Ubuntu 22.04 asks for
+NEWEST_GLIBC = (2, 34)  # the version that a build on Debian 12 or Ubuntu 22.04 requires
 MOST_THREAD_DATA = 128  # bytes; the dynamic linker keeps 512 for all libraries that are loaded late
 
 

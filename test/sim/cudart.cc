@@ -1,5 +1,5 @@
-// The simulated libcudart: a thin layer over the driver, which it calls through the driver's exports. RUNTIME_VERSION:
-// 13000, or 12080, which refuses impossible launches itself.
+// The simulated libcudart: a thin layer over the driver, which it calls through the driver's exports. RUNTIME_VERSION
+// is 13000, or 12080, which rejects impossible launches itself.
 #include <cuda_runtime_api.h>
 //
 #include <generated_cuda_runtime_api_meta.h>
@@ -16,7 +16,7 @@
 
 namespace {
 
-std::atomic<std::uint32_t> resets{0};  // contexts made before the last reset no longer exist
+std::atomic<std::uint32_t> resets{0};  // contexts created before the last reset no longer exist
 thread_local cudaError_t last_error = cudaSuccess;
 thread_local int device = 0;
 thread_local int bound_device = -1;

@@ -33,7 +33,7 @@ CUptiResult refuse(const char* rival, const CUpti_SubscriberParams* params) {
   return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
 }
 
-// A member that CUpti_SubscriberParams has since 13.2.
+// A member that CUpti_SubscriberParams has had since 13.2.
 bool asks_to_share(const CUpti_SubscriberParams* params) {
   constexpr std::size_t kOlderSize = offsetof(CUpti_SubscriberParams, oldSubscriberSize) + sizeof(std::size_t);
   return params && params->structSize > kOlderSize && reinterpret_cast<const char*>(params)[kOlderSize] == 1;

@@ -1,4 +1,4 @@
-// Start-up, refusals at the call, and the data that the simulated CUPTI passes.
+// Start-up, failures at the call, and the data that the simulated CUPTI passes.
 #include <cuda_runtime_api.h>
 #include <cupti.h>
 #include <dlfcn.h>
@@ -10,7 +10,7 @@
 
 extern "C" void __cudaRegisterFunction(void**, const char*, char*, const char*, int, void*, void*, void*, void*, int*);
 
-TEST_CASE("an unreadable plan is refused by cuInit") {
+TEST_CASE("cuInit fails if the plan is invalid") {
   const auto start = [] { return cuInit(0); };
   CHECK(in_child<CUresult>("fault kernel", start) == CUDA_ERROR_INVALID_VALUE);
   CHECK(in_child<CUresult>("fault kernel=a nth=0", start) == CUDA_ERROR_INVALID_VALUE);
@@ -28,7 +28,7 @@ TEST_CASE("the injected library is called inside cuInit and can use the driver")
   CHECK(saw);
 }
 
-TEST_CASE("a forked child cannot go on with its parent's driver") {
+TEST_CASE("a forked child cannot use its parent's driver") {
   const auto result = in_child<CUresult>("", [] {
     cuInit(0);
     int ends[2];
@@ -44,7 +44,7 @@ TEST_CASE("a forked child cannot go on with its parent's driver") {
   CHECK(result == CUDA_ERROR_NOT_INITIALIZED);
 }
 
-TEST_CASE("impossible launches are refused at the call") {
+TEST_CASE("impossible launches fail at the call") {
   struct Found {
     CUresult block, grid, shared, fits;
     cudaError_t runtime, last, cleared;
@@ -72,7 +72,7 @@ TEST_CASE("impossible launches are refused at the call") {
   CHECK(found.cleared == cudaSuccess);
 }
 
-TEST_CASE("the plain name of the stream write is the deprecated version; the driver's own look-up gives the new one") {
+TEST_CASE("the plain name of the stream write is the deprecated version; cuGetProcAddress returns the new one") {
   struct Found {
     CUresult by_name;
     bool second_version, per_thread;
@@ -153,7 +153,7 @@ TEST_CASE("callbacks carry the real ids and parameters, only where enabled, and 
   CHECK(seen.correlated);
 }
 
-TEST_CASE("there is one subscriber, and a second learns the first's name") {
+TEST_CASE("there is one subscriber, and a second one gets the first one's name") {
   struct Found {
     CUptiResult first, second;
     char name[CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN];

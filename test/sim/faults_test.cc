@@ -5,7 +5,7 @@
 
 #include "in_child.h"
 
-TEST_CASE("the marker behind the last kernel before the fault is the last one written") {
+TEST_CASE("the marker after the last kernel before the fault is the last one written") {
   struct Found {
     unsigned int slot;
     CUresult reported, again, elsewhere, unchecked, alloc;
@@ -35,7 +35,7 @@ TEST_CASE("the marker behind the last kernel before the fault is the last one wr
   CHECK(found.unchecked == CUDA_SUCCESS);
 }
 
-TEST_CASE("a healthy stream is cut off with the bad one") {
+TEST_CASE("a healthy stream stops when the bad one fails") {
   struct Found {
     unsigned int bad, healthy;
     CUresult reported;
@@ -52,7 +52,7 @@ TEST_CASE("a healthy stream is cut off with the bad one") {
   CHECK(found.reported == CUDA_ERROR_ASSERT);
 }
 
-TEST_CASE("an operation is picked by its size, whatever it is, and the driver tells which one has failed") {
+TEST_CASE("a plan can choose an operation of any kind by its size, and the driver reports which one failed") {
   struct Found {
     unsigned int slot;
     CUresult reported;
@@ -86,7 +86,7 @@ TEST_CASE("an operation is picked by its size, whatever it is, and the driver te
   CHECK(std::string(found.told) == "kernel size=64 nth=3 stream=1");
 }
 
-TEST_CASE("a fault that nobody has asked about stops all streams, and calls succeed") {
+TEST_CASE("a fault that no call has asked about stops all streams, and calls succeed") {
   struct Found {
     unsigned int bad, late;
     CUresult launched, reported;
@@ -112,7 +112,7 @@ TEST_CASE("a fault that nobody has asked about stops all streams, and calls succ
   CHECK(found.late == 0);
 }
 
-TEST_CASE("an event of a blocking stream waits for the legacy stream, and one of that for them") {
+TEST_CASE("an event of a blocking stream waits for the legacy stream, and vice versa") {
   for (const bool legacy : {false, true}) {
     setenv("RECORDED_IN", legacy ? "legacy" : "blocking", 1);
     const auto asked = in_child<CUresult>("hold kernel=slow until=stream:1:1", [] {
@@ -133,7 +133,7 @@ TEST_CASE("an event of a blocking stream waits for the legacy stream, and one of
   }
 }
 
-TEST_CASE("streams that are shuffled keep their order, and all that can finish does") {
+TEST_CASE("shuffled streams each keep their order, and everything that can finish does") {
   struct Found {
     unsigned int bad, healthy, behind;
     CUresult reported;
@@ -156,7 +156,7 @@ TEST_CASE("streams that are shuffled keep their order, and all that can finish d
   CHECK(found.behind == 50);
 }
 
-TEST_CASE("what waits for an event behind the fault never runs") {
+TEST_CASE("work that waits for an event after the fault never runs") {
   const auto slot = in_child<unsigned int>("fault kernel=scale nth=1 code=700", [] {
     Rig rig;
     CUevent event = nullptr;
@@ -173,7 +173,7 @@ TEST_CASE("what waits for an event behind the fault never runs") {
   CHECK(slot == 1);
 }
 
-TEST_CASE("a fault nobody has asked about has not happened yet, unless the plan says now") {
+TEST_CASE("a fault that no call has asked about has not happened yet, unless the plan says now") {
   const auto later = [] {
     Rig rig;
     rig.launch("scale", 0);
@@ -192,7 +192,7 @@ TEST_CASE("a fault nobody has asked about has not happened yet, unless the plan 
   CHECK(now == CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
-TEST_CASE("a question asked while a fault was held back says nothing of when it happens") {
+TEST_CASE("a query made while a fault is held back does not make it happen later") {
   const auto after = in_child<CUresult>("hold kernel=scale until=stream:2:2; fault kernel=bad code=700", [] {
     Rig rig;
     rig.launch("scale", 0);
@@ -212,7 +212,7 @@ TEST_CASE("a question asked while a fault was held back says nothing of when it 
   CHECK(after == CUDA_SUCCESS);
 }
 
-TEST_CASE("a reset brings a context of the same address, and the old registrations are gone") {
+TEST_CASE("after a reset, the context has the same address, and the old registrations are gone") {
   struct Found {
     bool same_address;
     unsigned long long before, after;

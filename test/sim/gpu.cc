@@ -32,7 +32,7 @@ bool value_matches(const Op& op) {
   }
 }
 
-// Reports what really failed: adds a line to the file CUDADIAG_SIM_FAULTS.
+// Reports what really failed, by adding a line to the file CUDADIAG_SIM_FAULTS.
 void tell_of_fault(const CUstream_st& stream, const Op& op) {
   constexpr const char* kWork[] = {"nothing", "kernel", "copy", "memset", "prefetch"};
   const char* path = std::getenv("CUDADIAG_SIM_FAULTS");
@@ -124,7 +124,7 @@ CUresult Gpu::submit(Lock& lock, CUstream_st& stream, Op op) {
   return CUDA_SUCCESS;
 }
 
-// Recording counts as any other action of the stream: it waits for whatever the stream has to wait for.
+// Recording an event counts like any other action of the stream: it waits for whatever the stream has to wait for.
 Dependency Gpu::record(CUstream_st& stream) {
   put_barriers(stream);
   return {stream.shared_from_this(), stream.issued};
@@ -178,7 +178,8 @@ CUresult Gpu::wait(Lock& lock, CUctx_st& context, const std::vector<Dependency>&
   };
   reveal(context);
   if (const CUresult error = context.error; error != CUDA_SUCCESS) return error;
-  // With a plan, everything that can happen happens before the call returns. No luck decides who sees a fault.
+  // With a plan, everything that can happen happens before the call returns, so chance does not decide who sees a
+  // fault.
   const std::uint64_t quiet = plan.has_rules() ? pass_ + 1 : 0;
   if (quiet == 0 && met()) return CUDA_SUCCESS;
   if (quiet > wanted_quiet_) wanted_quiet_ = quiet;
@@ -188,7 +189,7 @@ CUresult Gpu::wait(Lock& lock, CUctx_st& context, const std::vector<Dependency>&
     reveal(context);
     return context.error != CUDA_SUCCESS || (last_quiet_ >= quiet && met());
   });
-  // Every operation that this query could make fault has faulted. Those released later wait for another.
+  // Every operation that this query could make fault has faulted. Operations released later wait for another query.
   if (--waiters_ == 0 && quiet != 0) context.asked = 0;
   return context.error;
 }
@@ -311,7 +312,7 @@ bool Gpu::step(CUstream_st& stream, Op& op) {
     case Verdict::fault:
       tell_of_fault(stream, op);
       if (core_dump.enabled && !plan.dump().empty()) {
-        // From now on, no waiting call returns.
+        // After this, no waiting call returns.
         std::error_code error;
         std::filesystem::copy_file(plan.dump(), core_dump.file, error);
         std::abort();
@@ -356,7 +357,8 @@ Gpu::Verdict Gpu::judge(CUstream_st& stream, const Op& op, CUresult& code) {
   return may_fault(asked) ? Verdict::fault : Verdict::stay;
 }
 
-// A fault waits until the program asks and no other stream can progress. Luck does not decide how far each has come.
+// A fault waits until the program asks and no other stream can progress. Chance does not decide how far each stream has
+// come.
 bool Gpu::may_fault(bool asked) {
   fault_due_ |= asked;
   return asked && std::exchange(faults_may_fire_, false);

@@ -32,7 +32,7 @@ class Gpu {
   std::atomic<int> capturing{0};                      // their number, readable without the mutex
   std::vector<std::shared_ptr<CUstream_st>> retired;  // of destroyed contexts: stale handles stay readable
 
-  // All of these require that the mutex is held.
+  // All of these functions require that the mutex is held.
   void start_context(CUctx_st& context, CUdevice device);
   void end_context(Lock& lock, CUctx_st& context);
   std::shared_ptr<CUstream_st> create_stream(CUctx_st& context, unsigned int flags, int priority);
@@ -40,7 +40,8 @@ class Gpu {
   CUresult submit(Lock& lock, CUstream_st& stream, Op op);
   // The stream's state that an event recorded now represents.
   Dependency record(CUstream_st& stream);
-  // Returns once all are met, or once the context has failed. Notifies planned faults that the program asks.
+  // Returns once all dependencies are met, or once the context has failed. Notifies planned faults that the program
+  // asks.
   CUresult wait(Lock& lock, CUctx_st& context, const std::vector<Dependency>& dependencies);
   // The same, without waiting: returns CUDA_ERROR_NOT_READY if the operations have not finished.
   CUresult query(Lock& lock, CUctx_st& context, const std::vector<Dependency>& dependencies);
@@ -70,7 +71,7 @@ class Gpu {
 
   std::condition_variable wake_;
   std::condition_variable done_;
-  std::deque<std::atomic<std::uint64_t>> operations_;  // finished ones of each stream, by index
+  std::deque<std::atomic<std::uint64_t>> operations_;  // number of finished operations of each stream, by index
   std::vector<std::shared_ptr<CUstream_st>> active_;   // with work left
   std::uint64_t sequence_ = 0;
   std::uint64_t next_stream_id_ = 1;

@@ -46,6 +46,7 @@ std::uint32_t sim_context_id(CUcontext context);
 std::uint32_t sim_context_device(CUcontext context);
 // Used by tests: releases everything that a `hold … until=notify` rule holds.
 void sim_notify();
-// The next kernel that this thread launches arrives at all of these. It ends once each has had its number of arrivals.
+// The next kernel that this thread launches arrives at all of these meetings. It ends once each has had its number of
+// arrivals.
 void sim_next_kernel_meets(const sim::Meeting* meetings, std::size_t count);
 }

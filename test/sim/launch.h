@@ -32,7 +32,8 @@ void load_of(CUfunction function);
 // one of 4. Each offset is a multiple of 8 or of the size.
 CUresult parameter_of(const CUfunc_st& function, std::size_t index, std::size_t* offset, std::size_t* size);
 
-// The variable that a line ".global .align 8 .b8 NAME[BYTES];" of the module's text defines, made at the first request.
+// The variable that a line ".global .align 8 .b8 NAME[BYTES];" of the module's text defines. It is created on first
+// request.
 CUresult variable_of(CUmodule module, const std::string& name, std::uint64_t& address, std::size_t& bytes);
 
 }  // namespace sim

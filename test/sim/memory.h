@@ -1,4 +1,4 @@
-// Device memory, which is host memory here: who allocated or registered which range, in which context.
+// Device memory, which is host memory here, and who allocated or registered which range, in which context.
 #pragma once
 
 #include <cstdint>

@@ -108,7 +108,7 @@ struct Comm {
   void* context = nullptr;
   std::map<std::string, std::uint64_t> sequence;  // by function
   std::uint64_t collectives = 0;
-  std::map<std::tuple<int, int, bool>, std::uint64_t> messages;  // from, to, counted by the sender
+  std::map<std::tuple<int, int, bool>, std::uint64_t> messages;  // by sender, receiver and whether the caller sends
 };
 
 struct Task {

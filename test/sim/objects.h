@@ -52,7 +52,7 @@ struct Op {
   void* data = nullptr;
   Rule* rule = nullptr;
   std::uint64_t sequence = 0;      // order of issue in the process
-  std::shared_ptr<char[]> staged;  // copied out of pageable memory at the call
+  std::shared_ptr<char[]> staged;  // copied from pageable memory during the call
   std::vector<Dependency> after;
   std::vector<Meeting> meetings;
   bool has_arrived = false;                   // at all meetings
@@ -86,7 +86,7 @@ struct CUctx_st {
   std::uint64_t last_blocking =
       0;  // sequence of the newest operation on a stream that synchronises with the legacy one
   std::shared_ptr<CUstream_st> legacy;
-  std::vector<std::shared_ptr<CUstream_st>> streams;  // with the legacy and the per-thread ones
+  std::vector<std::shared_ptr<CUstream_st>> streams;  // including the legacy and the per-thread streams
   std::unordered_map<std::thread::id, std::shared_ptr<CUstream_st>> per_thread;
   std::set<CUcontext> peers;  // whose memory it requested; it can access all memory anyway
 };
@@ -108,7 +108,7 @@ struct CUstream_st : std::enable_shared_from_this<CUstream_st> {
   std::uint64_t legacy_seen = 0;   // how much of the legacy stream this one already waits for
   std::uint64_t last_barrier = 0;  // in the legacy stream: the newest blocking operation that it already waits for
   std::atomic<std::uint64_t> finished{0};
-  std::atomic<std::uint64_t>* operations = nullptr;  // number of finished ones, as in plans
+  std::atomic<std::uint64_t>* operations = nullptr;  // number of finished operations, as in plans
 
   std::shared_ptr<sim::Capture> capture;
   std::vector<CUgraphNode> tail;  // the nodes that the next captured node depends on
@@ -156,7 +156,7 @@ struct CUgraph_st {
 
 struct CUgraphExec_st {
   struct Step {
-    CUgraphNode node;  // of the graph that it was made from; may no longer exist
+    CUgraphNode node;  // of the original graph; may no longer exist
     sim::Op op;
     std::weak_ptr<void> life{};  // of the node
     bool enabled = true;

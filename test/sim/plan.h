@@ -25,7 +25,7 @@ struct Rule {
   enum class Effect : std::uint8_t { fault, fail, hold, hang, missing };
   Effect effect = Effect::fault;
 
-  // The operations to which it applies: every given condition must be true.
+  // The operations to which the rule applies: every given condition must be true.
   std::optional<Work> work;
   std::optional<std::string> kernel;
   std::optional<std::uint32_t> stream;
@@ -40,7 +40,7 @@ struct Rule {
   bool unseen = false;            // fault: calls succeed until the program asks, though nothing runs any more
   bool beside = false;            // fail: not before another thread's call has ended
   bool fired = false;
-  std::uint64_t first_run = 1, last_run = UINT64_MAX;  // the runs to which it applies
+  std::uint64_t first_run = 1, last_run = UINT64_MAX;  // the runs to which the rule applies
 };
 
 class Plan {
@@ -63,9 +63,10 @@ class Plan {
   bool toss(unsigned of, unsigned in) { return (*shuffle_)() % in < of; }
   bool fails_calls() const { return fails_calls_; }
   int devices() const { return devices_; }
-  // Leaves only these devices, as CUDA_VISIBLE_DEVICES does: their numbers, up to one that does not exist.
+  // Leaves only these devices, as CUDA_VISIBLE_DEVICES does. `visible` lists their numbers, up to the first one that
+  // does not exist.
   void show_only(std::string_view visible);
-  // The number of a device among those of the plan.
+  // Converts a visible device's number to its number in the plan.
   int hardware_of(int device) const { return visible_.empty() ? device : visible_[static_cast<std::size_t>(device)]; }
   bool shared() const { return shared_; }  // whether the devices are shared under MPS
   // Bytes of device memory; 0 means the default.

@@ -1,7 +1,7 @@
-// A runtime's call fails, nobody asks for its error until a launch has worked, and that gets the blame. Argument
-// "copy"; "launch": a launch fails, three times; "two_sites": so often that the first are forgotten, at two call sites
-// of a line; "went_on": the program goes on then, and ends badly for another reason; "all_well": it ends well;
-// "peeked": it is told of twice.
+// A runtime call fails, but its error is read only after a launch that worked, so that launch gets the blame. Argument
+// "copy": a copy fails; "launch": a launch fails, three times; "two_sites": at two call sites of one line, so often
+// that the first failures are forgotten; "went_on": the program continues and fails for another reason; "all_well": it
+// exits with 0; "peeked": it sees the error twice.
 #include <cstring>
 
 #include "runtime.h"

@@ -1,4 +1,4 @@
-// Stands in for PyTorch's libc10.so: the function that its allocators call when they give up.
+// Takes the place of PyTorch's libc10.so: the function that its allocators call when they give up.
 #include <cstddef>
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// Stands in for PyTorch's libc10_cuda.so: an allocator with its own limit.
+// Takes the place of PyTorch's libc10_cuda.so: an allocator with its own limit.
 namespace c10 {
 
 struct Device {
@@ -8,7 +8,7 @@ void reportOutOfMemoryToProfiler(long bytes, unsigned long allocated, unsigned l
 
 }  // namespace c10
 
-// Whether the allocator refuses.
+// Returns whether the allocation fails.
 extern "C" [[gnu::visibility("default")]] int allocate(long bytes, long limit) {
   if (bytes <= limit) return 0;
   c10::reportOutOfMemoryToProfiler(bytes, 0, 0, {1, 0});

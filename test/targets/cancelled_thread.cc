@@ -1,4 +1,5 @@
-// A thread is to be cancelled while it works with a lock held, and is where it lets itself be; then a launch is bad.
+// A thread is cancelled while it works with a lock held; the cancellation takes effect at its next cancellation point.
+// Then a launch fails.
 // Plan: fault kernel=scale nth=1 code=700
 #include <pthread.h>
 

@@ -1,4 +1,4 @@
-// One thread captures in global mode, over and over, while others launch: correct, so nothing of ours may break it.
+// Correct: one thread captures in global mode, over and over, while others launch. cudadiag must not break a capture.
 #include <thread>
 #include <vector>
 

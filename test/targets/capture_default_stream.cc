@@ -1,4 +1,4 @@
-// A launch on the default stream while a stream that is ordered with it is captured.
+// A launch on the default stream during the capture of a stream that synchronises with it.
 #include "driver.h"
 
 int main() {

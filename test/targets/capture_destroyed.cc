@@ -1,4 +1,4 @@
-// A stream that is being captured is destroyed, or its context is; then of some launches one is bad.
+// A stream that is being captured is destroyed, or its context is. Then one of several launches fails.
 // Plan: fault kernel=scale nth=1 code=700
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Correct: asks while it captures, breaks the capture, sees that there is no graph, and works without one.
+// Correct: a query of the stream breaks a capture. The program sees that there is no graph, and works without one.
 #include "driver.h"
 
 int main() {

@@ -1,4 +1,5 @@
-// While one stream captures, captures are ended that were not begun; then a launch on another stream is bad.
+// While one stream captures, the program tries to end a capture on a stream that is not capturing. Then a launch on
+// that stream fails.
 // Plan: fault kernel=scale nth=1 code=700
 #include "driver.h"
 

@@ -1,4 +1,5 @@
-// Two threads capture at once, for themselves alone. One breaks its capture and copes, the other one does not.
+// Two threads capture at once, each in thread-local mode. One breaks its capture and handles that, the other one does
+// not.
 #include <thread>
 
 #include "driver.h"

@@ -1,5 +1,5 @@
-// Another thread allocates during a capture in global mode, and copes with the refusal; the capturing thread, which
-// works on, does not.
+// Another thread allocates during a capture in global mode, and handles the error; the capturing thread continues, and
+// does not handle it.
 #include <thread>
 
 #include "driver.h"

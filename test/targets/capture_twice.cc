@@ -10,7 +10,7 @@ int main() {
   if (cuMemAlloc(&memory, 4096) != CUDA_SUCCESS) std::puts("not in a capture, then");
   if (cuStreamEndCapture(stream, &graph) != CUDA_SUCCESS) std::puts("once more");
   CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));  // CAPTURE LINE
-  cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL);               // refused: the stream is being captured
+  cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL);               // fails: the stream is being captured
   cuStreamQuery(stream);                                                     // TRUE LINE
   CHECK(cuStreamEndCapture(stream, &graph));                                 // REPORTED LINE
   std::puts("done");

@@ -1,4 +1,5 @@
-// More captures go on together than there is room for, and all are ended; then of some launches one is bad.
+// More captures are in progress at once than the recorder has room for, and all are ended. Then one of several launches
+// fails.
 // Plan: fault kernel=scale nth=1 code=700
 #include <vector>
 

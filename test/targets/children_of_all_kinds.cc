@@ -1,4 +1,5 @@
-// Between its launches the program makes children by vfork, posix_spawn and a raw clone, which use no CUDA or try to.
+// Between its launches, the program creates children by vfork, posix_spawn and a raw clone. Some use no CUDA, others
+// try to.
 // Plan: fault kernel=scale nth=31 code=700
 #include <signal.h>
 #include <spawn.h>
@@ -29,7 +30,7 @@ static pid_t spawned(char* const* command) {
   return child;
 }
 
-// Past the C library: none of its fork handlers runs.
+// Bypasses the C library, so none of its fork handlers runs.
 static pid_t cloned(CUfunction kernel) {
   const auto child = static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
   if (child == 0) _exit(LAUNCH(kernel, nullptr) == CUDA_SUCCESS ? 1 : 0);

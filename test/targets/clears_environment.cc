@@ -1,4 +1,4 @@
-// Starts over with an empty environment, in which nothing asks for an injection any more.
+// Executes itself again with an empty environment, in which nothing requests an injection any more.
 #include <unistd.h>
 
 #include "driver.h"

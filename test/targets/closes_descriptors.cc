@@ -1,4 +1,4 @@
-// A daemon's habit: every descriptor is closed, before CUDA is initialised and after; then a launch is bad.
+// Closes every descriptor, as daemons do, before CUDA is initialised and afterwards. Then a launch fails.
 // Plan: fault kernel=scale nth=3 code=700
 #include <fcntl.h>
 #include <unistd.h>

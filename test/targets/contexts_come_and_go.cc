@@ -1,4 +1,4 @@
-// One thread makes and destroys contexts while another launches in the primary context. Then a launch fails.
+// One thread creates and destroys contexts while another launches in the primary context. Then a launch fails.
 // Plan: fault kernel=scale nth=3001 code=700
 #include <thread>
 

@@ -1,4 +1,5 @@
-// A coroutine's first frame returns to what is no address at all, as some libraries have it: it never returns.
+// The return address of a coroutine's first frame is not a valid address, as in some libraries: the frame never
+// returns.
 // Plan: fault kernel=scale nth=3 code=700
 #include <ucontext.h>
 

@@ -13,7 +13,7 @@
 
 static std::atomic<int> maps_read = 0;
 
-// Counts how often the process's memory map is opened.
+// Counts how many times the process's memory map is opened.
 extern "C" int open(const char* path, int flags, ...) {
   if (std::strcmp(path, "/proc/self/maps") == 0) ++maps_read;
   return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags, 0600));

@@ -1,4 +1,5 @@
-// A reset in between: the context comes back at the same address, and what was registered under the first is gone.
+// Resets the device in between: the new context has the same address, but everything registered in the first one is
+// gone.
 // Plan: fault kernel=scale nth=4 code=700
 #include "driver.h"
 

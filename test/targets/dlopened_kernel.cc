@@ -1,4 +1,4 @@
-// The failing launch is in a library opened with dlopen, which lies beside the program.
+// The failing launch is in a library opened with dlopen, in the program's folder.
 // Plan: fault kernel=scale nth=2 code=700
 #include <dlfcn.h>
 

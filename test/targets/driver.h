@@ -1,4 +1,4 @@
-// The common part of all driver-API targets. Launches are macros: the issuing line is the target's own.
+// The common part of all driver-API targets. Launches are macros, so that the issuing line is in the target itself.
 #pragma once
 
 #include <cuda.h>

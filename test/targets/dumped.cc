@@ -1,4 +1,4 @@
-// The third launch fails, of the kernel that test/data/gpucore/assert.nvcudmp is of; nothing asks about it before.
+// The third launch fails, with the kernel of test/data/gpucore/assert.nvcudmp. No call asks for errors before.
 // Plan: fault kernel=_Z15assert_positivePKi code=710; dump=…/assert.nvcudmp
 #include "driver.h"
 

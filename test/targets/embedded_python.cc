@@ -1,4 +1,5 @@
-// A Python interpreter is linked into the program, or as much of one as is looked for, and has no part in its launches.
+// A Python interpreter is linked into the program, reduced to the symbols that the recorder looks up. It has no part in
+// the launches.
 // Plan: fault kernel=scale nth=2 code=700
 #include "driver.h"
 

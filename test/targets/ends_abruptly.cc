@@ -1,4 +1,4 @@
-// After its failure the program ends in one of the ways that skip exit handlers.
+// After its failure, the program ends in one of the ways that skip exit handlers.
 // Plan: fault kernel=scale nth=3 code=700
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// Ends in one of many ways while other threads launch, or wait for a kernel that lasts.
+// Ends in one of many ways while other threads launch, or wait for a kernel that keeps running.
 // Plan: hang kernel=lasts
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "driver.h"
-static std::atomic<int> at_work;  // threads: one that comes later would find no context
+static std::atomic<int> at_work;  // number of threads; one that comes later would find no context
 
 static void work(const Driver& driver, const char* name) {
   CHECK(cuCtxSetCurrent(driver.context));

@@ -1,5 +1,5 @@
-// Main ends the program while a thread waits for a kernel, which ends only if somebody sleeps at exit to wait for it. The
-// runtime is linked in: a call into it after its destructor crashes.
+// Main ends the program while a thread waits for a kernel. The kernel ends only if something sleeps at exit to wait for
+// it. The runtime is linked in, and a call into it after its destructor crashes.
 // Plan: hold kernel=lasts until=notify
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -15,13 +15,13 @@
 extern "C" void sim_notify();
 
 static std::atomic<bool> kernel_ended;
-static std::atomic<pid_t> at_work;  // a thread
+static std::atomic<pid_t> at_work;  // the thread that waits
 
 struct Runtime {
   std::atomic<bool> gone = false;
   ~Runtime() {
     gone = true;
-    while (kernel_ended) pause();  // the thread that waited for it comes now
+    while (kernel_ended) pause();  // now the thread that waited for it runs
   }
   void query(CUstream stream) {
     if (gone) raise(SIGSEGV);

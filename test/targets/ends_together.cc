@@ -1,4 +1,5 @@
-// Several threads end the program at the same moment: "failed" once they have met the lost context, else unasked.
+// Several threads end the program at the same moment: with "failed", once all have got the context's error; otherwise
+// no call asks for it.
 // Plan: fault kernel=scale nth=1 code=700
 #include <pthread.h>
 

@@ -1,4 +1,4 @@
-// Code that runs at the end uses CUDA: a handler, a destructor, a host function that ends the program.
+// Code that runs at exit uses CUDA: a handler, a destructor, or a host function that ends the program.
 #include <dlfcn.h>
 
 #include <string>

@@ -1,5 +1,6 @@
-// An event that another stream has recorded is recorded anew in a capture, which a wait for it brings a third stream
-// into: later that one waits for nothing, and what it has may be the first failure.
+// An event that another stream has recorded is recorded again in a capture, and a wait for it brings a third stream
+// into the capture. After the capture, the third stream does not wait for the event's first recording, so its own
+// launch may be the first failure.
 // Plan: hold kernel=slow until=notify run=1; fault kernel=scale nth=9 code=700
 #include "driver.h"
 
@@ -22,7 +23,7 @@ int main() {
   CUfunction slow = driver.kernel("slow"), bad = driver.kernel("scale");
   CUevent ready = nullptr;
   CHECK(cuEventCreate(&ready, CU_EVENT_DISABLE_TIMING));
-  volatile int calls = 9;  // the first ones of a line have markers of their own
+  volatile int calls = 9;  // the first launches of a line have separate markers
   CUstream stream = captured;
   for (int i = 0; i < calls; ++i) {
     if (i == 8) {

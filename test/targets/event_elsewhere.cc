@@ -1,5 +1,5 @@
-// An event is recorded behind a kernel, and then stands for something else that no stream's own calls show: that the
-// host sees it complete says nothing of the kernel. ./event_elsewhere gone|context|graph
+// An event is recorded after a kernel, and then refers to something else that no call on a stream shows. Its completion
+// therefore says nothing about the kernel. ./event_elsewhere gone|context|graph
 // Plan: hold kernel=slow until=notify run=1; fault kernel=scale code=700
 #include <cstring>
 
@@ -7,7 +7,7 @@
 
 extern "C" void sim_notify();
 
-// Another event with the handle of one that is gone, which nobody has recorded: to wait for it is to wait for nothing.
+// A new event with the handle of a destroyed one, which was never recorded: a wait for it does not wait for anything.
 static CUevent made_anew(CUevent event) {
   CUevent again = nullptr;
   CHECK(cuEventDestroy(event));

@@ -1,5 +1,5 @@
-// An event is recorded again while another thread waits for its first recording: that this thread goes on then says
-// nothing of what stands before the second one.
+// An event is recorded again while another thread waits for its first recording. When that thread continues, this says
+// nothing about the work before the second recording.
 // Plan: hold kernel=slow until=notify run=1; fault kernel=scale code=700
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
-// The second stream waits for the first, which has the fault, so its own next operation cannot have failed first.
+// The second stream waits for the first, which has the fault, so the second stream's next operation cannot have failed
+// first.
 // Plan: fault kernel=scale nth=2 code=700
 #include "driver.h"
 

@@ -1,4 +1,4 @@
-// Looks whether there is a device, and is replaced by the program that its arguments name.
+// Checks whether there is a device, and then executes the program that its arguments give.
 #include <unistd.h>
 
 #include "driver.h"

@@ -1,4 +1,4 @@
-// Starts another program, named in the first argument, as its child, and exits with the child's status.
+// Starts the program in its first argument as a child, and exits with the child's status.
 #include <sys/wait.h>
 #include <unistd.h>
 

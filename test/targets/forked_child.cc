@@ -1,4 +1,4 @@
-// A child uses CUDA; with the argument "both", so does the parent, afterwards.
+// A forked child uses CUDA; with the argument "both", the parent uses it afterwards, too.
 // Plan: fault kernel=scale nth=1 code=700
 #include <sys/wait.h>
 #include <unistd.h>

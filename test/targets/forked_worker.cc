@@ -1,4 +1,5 @@
-// Uses CUDA, forks, and its child uses CUDA too ("uses"), asks for devices ("asks"), frees ("frees") or does without.
+// Uses CUDA, then forks. The child uses CUDA ("uses"), asks for devices ("asks"), frees memory ("frees"), or uses no
+// CUDA.
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// The parameters come as one buffer, and the pointer among them is freed.
+// The parameters are passed as one buffer, and the pointer in it has been freed.
 #include "driver.h"
 
 int main() {

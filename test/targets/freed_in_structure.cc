@@ -1,4 +1,4 @@
-// The freed pointer is a member of a structure that goes to the kernel by value.
+// The freed pointer is a member of a structure that is passed to the kernel by value.
 // Plan: fault kernel=scale__24_4 nth=2
 #include "driver.h"
 

@@ -1,4 +1,4 @@
-// Launches a CUkernel of a library, passed as the CUfunction that it is not.
+// Launches a CUkernel of a library, passed as if it were a CUfunction.
 #include "driver.h"
 
 int main() {

@@ -1,7 +1,7 @@
-// A graph is launched behind a kernel of its stream, and its node fails whose structure has a pointer. Arguments:
-// "freed": that memory was freed since the graph was launched first; "living": other memory was; "anew": the freed memory
-// was handed out again; "unlaunched": it was freed before the graph was launched at all; "parameter": likewise, and a
-// node has the pointer as a parameter; "both": the kernel has the pointer, too.
+// A graph is launched after a kernel of its stream. The node with a pointer in a structure fails. Arguments: "freed":
+// that memory was freed after the graph's first launch; "living": other memory was freed; "anew": the freed memory was
+// allocated again; "unlaunched": it was freed before the graph's first launch; "parameter": likewise, and a node has
+// the pointer as a parameter; "both": the kernel has the pointer, too.
 // Plan: fault kernel=scale__24_4 nth=2
 #include <string_view>
 

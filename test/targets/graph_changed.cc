@@ -1,5 +1,5 @@
-// The one node of a graph that does anything is given freed memory after the first replay. Argument: what it does;
-// "later": it is a kernel, and the memory is freed once it has been given it.
+// The only node of a graph with an effect gets freed memory after the first replay. The argument gives the node's kind;
+// "later": it is a kernel, and the memory is freed only after the node has got it.
 #include <cstring>
 
 #include "driver.h"

@@ -1,5 +1,5 @@
-// Two kernels of a graph, made at two lines, are given what they have at one; the second one then stores through memory
-// that was freed before.
+// Two kernels of a graph, created at two lines, both get their parameters changed at one line. The second kernel then
+// stores through memory that has been freed.
 #include "driver.h"
 
 struct Stored {

@@ -1,4 +1,5 @@
-// Graphs with a conditional node, in whose body a kernel fails; `cloned`: a copy, of whose body nobody told us.
+// A graph with a conditional node whose body has a kernel that fails. "cloned": a copy of it, whose body the recorder
+// never saw.
 // Plan: fault kernel=denoise nth=2 code=700
 #include <cstring>
 

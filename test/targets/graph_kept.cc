@@ -1,4 +1,4 @@
-// The memory of a graph may be freed once the graph has been given other memory, or will not be replayed any more.
+// A graph's memory may be freed once the graph has got other memory, or is not replayed any more.
 #include <initializer_list>
 
 #include "driver.h"
@@ -28,7 +28,7 @@ static Recorded storing(CUfunction store, CUdeviceptr memory) {
   return recorded;
 }
 
-// All of a child graph is given other memory.
+// All nodes of a child graph get other memory.
 static void change_child(const Driver& driver, CUstream stream, CUfunction store) {
   CUdeviceptr before = driver.allocate(4096), after = driver.allocate(4096);
   Recorded around;
@@ -41,7 +41,7 @@ static void change_child(const Driver& driver, CUstream stream, CUfunction store
   CHECK(cuStreamSynchronize(stream));
 }
 
-// A node is called as it was before the update of all.
+// After an update of the whole graph, a node still has its old handle.
 static void change_updated(const Driver& driver, CUstream stream, CUfunction store) {
   CUdeviceptr before = driver.allocate(4096), after = driver.allocate(4096);
   Recorded recorded = storing(store, before);
@@ -72,7 +72,7 @@ int main() {
     CHECK(cuGraphInstantiateWithFlags(&recorded->exec, recorded->graph, 0));
     CHECK(cuGraphLaunch(recorded->exec, stream));
   }
-  // The node is given other memory, twice.
+  // The node gets other memory, twice.
   const CUDA_KERNEL_NODE_PARAMS moved = launch(store, parameters);
   for (CUdeviceptr* memory : {&third, &second}) {
     parameters[0] = memory;
@@ -83,7 +83,7 @@ int main() {
   CHECK(cuMemFree(third));
   CHECK(cuGraphLaunch(one.exec, stream));
   CHECK(cuStreamSynchronize(stream));
-  // The graph is replaced, at the same handle or another.
+  // The graph is replaced by a new one, with the same handle or a different one.
   CHECK(cuGraphExecDestroy(other.exec));
   CHECK(cuGraphExecDestroy(one.exec));
   CUgraph graph = nullptr;

@@ -1,5 +1,5 @@
-// A graph stores through memory that is freed after its first replay. Argument "freed": the second one fails; "reused":
-// the memory is handed out again before, and the second one writes what is somebody else's.
+// A graph stores through memory that is freed after its first replay. Argument "freed": the second replay fails;
+// "reused": the memory has been allocated again, and the second replay overwrites it.
 #include <cstring>
 
 #include "driver.h"

@@ -1,4 +1,4 @@
-// One node of a graph of a thousand fails, in the second replay; all were captured at one line.
+// One node in a graph of a thousand fails, in the second replay. All nodes were captured at one line.
 // Plan: fault kernel=fill nth=1412 code=700
 #include "driver.h"
 

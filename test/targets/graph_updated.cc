@@ -1,4 +1,4 @@
-// An executable graph that is given new contents between its replays; the kernel that was captured last fails.
+// An executable graph gets new contents between its replays; the kernel that was captured last fails.
 // Plan: fault kernel=scale nth=2 code=700
 #include "driver.h"
 

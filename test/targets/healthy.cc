@@ -1,4 +1,4 @@
-// A correct program: the value comes back. The first argument is the exit status to end with.
+// A correct program, which gets back the value that it wrote. The first argument is the exit status.
 #include "driver.h"
 
 int main(int argc, char** argv) {

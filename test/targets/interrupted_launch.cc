@@ -1,4 +1,4 @@
-// Signals come inside a launch, and their handler asks the driver how much memory is left; then a launch is bad.
+// Signals arrive during a launch, and their handler asks the driver how much memory is left. Then a launch fails.
 // Plan: fault kernel=scale nth=1 code=700
 #include <signal.h>
 
@@ -11,7 +11,7 @@ static void ask(int) {
   if (cuMemGetInfo(&free, &total) == CUDA_SUCCESS) g_answers = g_answers + 1;
 }
 
-// The simulated driver comes here for its memory, inside the launch.
+// The simulated driver calls this during the launch.
 extern "C" void* __libc_malloc(std::size_t bytes);
 extern "C" void* malloc(std::size_t bytes) {
   if (g_calls > 0) {

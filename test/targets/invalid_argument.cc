@@ -1,4 +1,4 @@
-// The driver refuses a copy to memory outside all allocations.
+// The driver rejects a copy to memory outside all allocations.
 #include "driver.h"
 
 int main() {

@@ -1,5 +1,4 @@
-// Frames are left by exceptions and by longjmp, again and again, between and after calls that fail; then a launch is
-// bad.
+// Exceptions and longjmp unwind frames, again and again, between and after calls that fail. Then a launch fails.
 // Plan: fault kernel=scale nth=2001 code=700
 #include <csetjmp>
 #include <stdexcept>

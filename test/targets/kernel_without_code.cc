@@ -1,6 +1,7 @@
-// A program built for other GPUs, by nvcc 13: its kernel cannot be got, which nobody sees, and the runtime refuses the
-// launch by itself. Nobody looks.
-// kernel_without_code [asked]: it has been asked for by another call, whose failure was looked at.
+// A program built for other GPUs by nvcc 13. Its kernel cannot be loaded, which no API callback shows, so the runtime
+// itself rejects the launch. The program does not check the error.
+// kernel_without_code [asked]: another call has already requested the kernel, and the program checked that call's
+// error.
 // Plan: fail api=cuModuleLoadData nth=1 code=209
 #include "runtime.h"
 

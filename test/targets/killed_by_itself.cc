@@ -1,4 +1,4 @@
-// Kills itself after as many launches as its first argument says, so that no exit handler runs.
+// Kills itself after the number of launches in its first argument, so that no exit handler runs.
 #include <csignal>
 
 #include "driver.h"

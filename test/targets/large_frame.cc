@@ -1,4 +1,4 @@
-// A caller with a frame of more than half a mebibyte, as Fortran's and HPC code have, that launches for long.
+// A caller with a frame of more than half a mebibyte, as in Fortran and HPC code, that launches many times.
 // Plan: fault kernel=fill nth=6000 code=700
 #include "driver.h"
 

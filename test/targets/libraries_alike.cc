@@ -1,5 +1,5 @@
-// A library is closed, and one of the same code comes to its place in memory: the launch of that one is bad. `bare`:
-// they have no code for the device; `nameless`: nor build-ids.
+// A library is closed, and one with the same code is loaded at its address; the second one's launch fails. "bare":
+// neither has code for the device; "nameless": nor a build-id.
 // Plan: fault kernel=scale nth=4 code=700
 #include <dlfcn.h>
 

@@ -1,4 +1,4 @@
-// A library is loaded and unloaded all the time while other threads launch; then a launch is bad.
+// One thread keeps loading and unloading a library while others launch. Then a launch fails.
 // Plan: fault kernel=scale nth=8001 code=700
 #include <dlfcn.h>
 

@@ -1,6 +1,7 @@
-// A runtime linked into the program, as nvcc does it: says whether anybody hears of its launches, of which one is
-// refused, and nobody looks.
-// linked_runtime [direct|shared]: it is the driver's own call; a libcudart.so has begun before.
+// A runtime linked into the program, as nvcc links it. Prints whether any callback reports its launches. One launch is
+// rejected, and the program does not check the error.
+// linked_runtime [direct|shared]: direct: the rejected launch is a driver call; shared: a libcudart.so was initialised
+// before.
 #include <cupti_runtime_cbid.h>
 #include <dlfcn.h>
 
@@ -12,7 +13,7 @@
 KERNEL(scale);
 
 #ifdef OLDER_AS_WELL
-extern "C" void cudaThreadSynchronize() {}  // gone with 13
+extern "C" void cudaThreadSynchronize() {}  // removed in 13
 #endif
 
 int main(int count, char** arguments) {

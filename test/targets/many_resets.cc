@@ -1,5 +1,5 @@
-// Creates more contexts, one after another, than the recorder can track. A reset destroys each while it is current.
-// The kernel in the last context fails.
+// Creates more contexts, one after another, than the recorder can track. Each is destroyed by a reset while it is
+// current. The kernel in the last context fails.
 // Plan: fault kernel=scale nth=401 code=700
 #include "driver.h"
 

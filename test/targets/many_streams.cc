@@ -1,4 +1,4 @@
-// A thousand streams, alive together; with a plan, one of them is the bad one.
+// A thousand streams that exist at the same time; with a plan, an operation on one of them fails.
 // Plan: fault stream=700 nth=2 code=700
 #include <vector>
 

@@ -1,4 +1,4 @@
-// 64 threads with a stream each; with a plan, one launch of one of them is bad.
+// 64 threads with a stream each; with a plan, one launch of one of them fails.
 // Plan: fault kernel=worker_40 nth=50 code=700
 #include <string>
 #include <thread>

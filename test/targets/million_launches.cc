@@ -1,4 +1,4 @@
-// As many launches as the first argument says, a million by default; with the plan, the last is the bad one.
+// As many launches as the first argument says, a million by default; with the plan, the last one fails.
 // Plan: fault kernel=fill nth=1000000 code=700
 #include "driver.h"
 

@@ -1,4 +1,4 @@
-// Never touches CUDA. The first argument is the exit status to end with.
+// Never touches CUDA. The first argument is the exit status.
 #include <cstdio>
 #include <cstdlib>
 

@@ -1,5 +1,5 @@
-// For LD_PRELOAD: to the recorder, a kernel or sandbox that does not know MADV_WIPEONFORK. The simulated driver uses it
-// too.
+// For LD_PRELOAD: makes the recorder believe that the kernel or sandbox does not support MADV_WIPEONFORK. The simulated
+// driver uses that option, too.
 #include <dlfcn.h>
 #include <errno.h>
 #include <sys/mman.h>

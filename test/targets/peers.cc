@@ -1,4 +1,5 @@
-// Two devices: a kernel is given memory of the other one, first with access to it and then, unless "given", without.
+// Two devices: a kernel gets memory of the other device, first with access to it and then, unless the argument is
+// "given", without.
 // Plan: devices=2; fault kernel=sim_store_u32 nth=2 code=700
 #include <cstring>
 

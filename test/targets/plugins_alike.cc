@@ -1,4 +1,4 @@
-// Two libraries of the same code, from other lines each, that libraries_alike opens one after the other.
+// Two libraries with the same code, compiled from different lines, that libraries_alike opens one after the other.
 #include "driver.h"
 
 static CUmodule g_module;

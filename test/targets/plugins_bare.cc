@@ -1,4 +1,4 @@
-// As plugins_alike.cc, without code for the device: the kernel is the program's.
+// Like plugins_alike.cc, but without code for the device: the kernel belongs to the program.
 #include "driver.h"
 
 #ifdef FIRST

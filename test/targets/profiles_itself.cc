@@ -1,4 +1,4 @@
-// A program that starts a profiler of its own; "share": one that lets other tools hold CUPTI too.
+// A program that starts its own profiler; with "share", one that lets other tools use CUPTI too.
 #include <cupti.h>
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// The host changes pinned memory while a copy has still to read it, or does what looks like that: `race_host WHICH`.
+// The host changes pinned memory that a copy has yet to read, or does something that looks like it: `race_host WHICH`.
 // Plan: hold kernel=slow until=notify
 #include <atomic>
 #include <cstring>
@@ -12,7 +12,7 @@ constexpr std::size_t kRow = 1000, kPitch = 1024, kRows = 60, kBytes = kPitch * 
 
 static bool is(const char* which, const char* name) { return std::strcmp(which, name) == 0; }
 
-// Until the copy has arrived, as the simulated GPU's memory shows.
+// Writes until the copy has arrived, which the simulated GPU's memory shows.
 static void write_all_the_time(unsigned char* source, CUdeviceptr target) {
   volatile unsigned char* changing = source + kBytes - 1;
   auto* arrived = reinterpret_cast<const std::atomic<unsigned char>*>(target);

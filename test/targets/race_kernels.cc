@@ -1,5 +1,5 @@
-// Two kernels on two streams that are given one buffer, `race_kernels CUBIN FIRST SECOND`; FIRST may be `graph`, whose
-// two nodes are on branches of their own. Further CUBINs are loaded before, one after the other.
+// Two kernels on two streams get the same buffer, `race_kernels CUBIN FIRST SECOND`. FIRST may be `graph`, with the two
+// kernels on separate branches. Further CUBINs are loaded first, one after the other.
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -14,7 +14,7 @@ struct Program : Driver {
     for (; *loaded_before != nullptr; ++loaded_before) {
       load(*loaded_before);
       std::size_t place = 0, bytes = 0;
-      CHECK(cuFuncGetParamInfo(kernel("write__8"), 0, &place, &bytes));  // it is loaded when it is asked about
+      CHECK(cuFuncGetParamInfo(kernel("write__8"), 0, &place, &bytes));  // this query loads the kernel
       CHECK(cuModuleUnload(module));
     }
     load(cubin);
@@ -26,8 +26,8 @@ struct Program : Driver {
     code.assign(std::istreambuf_iterator<char>(file), {});
     CHECK(cuModuleLoadData(&module, code.data()));
   }
-  // `copy_from`, `copy_to`: reads or writes the buffer, and does the other to one of its own; `elsewhere`: writes that;
-  // `part__8_4:N`, `part__8_8:N`: writes from its Nth element on.
+  // `copy_from` reads the buffer and writes one of its own; `copy_to` does the reverse; `elsewhere` writes its own;
+  // `part__8_4:N` and `part__8_8:N` write from the Nth element on.
   void launch(const std::string& what, CUstream stream) {
     const bool copies = what.compare(0, 5, "copy_") == 0;
     CUdeviceptr other = others[launches++];

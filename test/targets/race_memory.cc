@@ -27,7 +27,7 @@ struct Program : Driver {
     CHECK(cuMemsetD8Async(buffer + (is("batch_of_halves") ? kHalf : kHalf - 1), 0, kHalf, b));
   }
 
-  void copied_on_host() {  // which the host waits for, and so for the memset
+  void copied_on_host() {  // the host waits for the copy, and so for the memset
     void *from = pinned(), *to = pinned();
     CHECK(cuMemsetD8Async(buffer, 0, kHalf, a));
     CHECK(cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(to), reinterpret_cast<CUdeviceptr>(from), kHalf, a));
@@ -94,7 +94,7 @@ int main(int, char** arguments) {
   } else if (is("pinned")) {
     CHECK(cuMemcpyDtoHAsync(program.pinned(), buffer, kHalf, a));
     CHECK(cuMemsetD8Async(buffer, 0, kHalf, b));
-  } else if (is("copied_on_device")) {  // which no host waits for
+  } else if (is("copied_on_device")) {  // the host does not wait for the copy
     CHECK(cuMemcpy(buffer, other, kHalf));
     CHECK(cuMemsetD8Async(buffer, 0, kHalf, b));
   } else if (is("copied_on_host")) {

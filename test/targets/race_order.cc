@@ -1,5 +1,5 @@
-// Two memsets of one buffer on streams that the second never waits for by itself, `race_order WHICH`: ways in which
-// they are ordered all the same.
+// Two memsets of one buffer on two streams, `race_order WHICH`. The second stream never waits for the first, but
+// something else orders the memsets.
 #include <atomic>
 #include <cstring>
 #include <thread>
@@ -20,7 +20,7 @@ CUevent event_of(unsigned flags) {
   return event;
 }
 
-// Captures the work between both, and launches it on the stream.
+// Captures the work of `issue`, and launches the graph on the stream.
 template <typename Issue>
 void launch_graph(const Driver& driver, CUstream stream, Issue issue) {
   CUstream captured = driver.stream();

@@ -1,4 +1,4 @@
-// Two operations on one buffer, `race_streams WHICH`: each kind of order between them, and without it.
+// Two operations on one buffer, `race_streams WHICH`: with each kind of order between them, and without any.
 #include <unistd.h>
 
 #include <cstring>

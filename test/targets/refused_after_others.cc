@@ -1,5 +1,5 @@
-// One thread goes on after a refused call; another one dies of its own, so many refused calls later that the record of
-// the first lies where that of the last is kept.
+// One thread carries on after a rejected call. Another thread dies of a later rejected call, whose record reuses the
+// slot of the first one.
 #include <future>
 #include <thread>
 

@@ -1,6 +1,6 @@
-// Copies and memsets that are refused for what they are given. Argument "freed": memory that was freed; "past": less
-// memory than the copy takes, which drivers refuse or not; "exchanged": destination and source; "unmade": what an
-// allocation did not give that nobody looked at.
+// Copies and memsets that fail because of their arguments. Argument "freed": memory that was freed; "past": less memory
+// than the copy takes, which not all drivers reject; "exchanged": source and destination swapped; "unmade": the null
+// pointer of a failed allocation whose error was not checked.
 // Plan: fail api=cuMemcpyDtoD_v2 code=1; memory=64
 #include <cstring>
 

@@ -1,4 +1,4 @@
-// The driver refuses a block that has too many threads, with the driver's own explanation.
+// The driver rejects a block with too many threads, and explains why in its own words.
 #include "driver.h"
 
 int main() {

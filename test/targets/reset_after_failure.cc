@@ -1,4 +1,4 @@
-// The program resets its device because the work on it has failed, as runtimes do that clean up at their end.
+// The program resets its device because the work on it has failed, as some runtimes do when they clean up at exit.
 // Plan: fault kernel=scale nth=2 code=700
 #include "driver.h"
 

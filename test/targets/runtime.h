@@ -1,4 +1,4 @@
-// The common part of all runtime-API targets: a host stub registered as nvcc's own code would.
+// The common part of all runtime-API targets: a host stub, registered as nvcc's own code would do it.
 #pragma once
 
 #include <cuda_runtime_api.h>

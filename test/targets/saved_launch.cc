@@ -1,5 +1,5 @@
-// A launch that fails by what lies in memory: the pointer in a table, in a variable of the module, or the one that it is
-// given. `good`: none is bad. `large`: beside a table of 4 MiB. `large_good`: none is bad in such a table.
+// A launch that fails because of the contents of memory: the pointer in a table, in a variable of the module, or in its
+// parameter. `good`: none is bad. `large`: with a table of 4 MiB. `large_good`: the large table, without a bad pointer.
 #include <cstdint>
 #include <cstring>
 

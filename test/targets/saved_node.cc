@@ -1,12 +1,12 @@
-// A graph whose fourth kernel fails by what its first one has done, at the third launch. Argument:
-//   captured   its graph is destroyed once it can be launched, as PyTorch does
-//   good       nothing is wrong: it checks that every kernel runs once
-//   host       it has a host function
+// A graph whose fourth kernel fails in the third launch, because of what its first kernel has done. Argument:
+//   captured   the graph is destroyed once it has been instantiated, as PyTorch does
+//   good       nothing is wrong: the program checks that every kernel runs once
+//   host       the graph has a host function
 //   root       the failing kernel depends on nothing, and there is a host function
-//   changed    the failing kernel is given another table before the third launch
-//   updated    it is updated with a graph that is captured anew before the third launch
-//   child      it is a child graph of another one
-//   off        as good, but the third kernel is switched off, and must stay so
+//   changed    the failing kernel gets a different table before the third launch
+//   updated    the graph is updated from one that is captured again before the third launch
+//   child      the graph is a child graph of another one
+//   off        like good, but the third kernel is disabled, and must stay so
 #include <cstdint>
 #include <cstring>
 
@@ -68,7 +68,7 @@ struct Program {
     return graph;
   }
 
-  // The words as they are before each launch. `wrong`: the first kernel makes a bad pointer of the table's.
+  // Sets the words before each launch. `wrong`: the first kernel turns the table's pointer into a bad one.
   void prepare(int launch, bool wrong) {
     const std::uint64_t good = data + 128;
     const unsigned words[] = {11u + static_cast<unsigned>(launch), 22, 33, 44};
@@ -79,7 +79,7 @@ struct Program {
     CHECK(cuMemcpyHtoD(table, &in_table, sizeof in_table));
   }
 
-  // Whether each kernel has run once.
+  // Returns whether each kernel has run once.
   bool is_right(int launch) const {
     unsigned words[4] = {};
     CHECK(cuMemcpyDtoH(words, data, sizeof words));

@@ -1,7 +1,7 @@
-// A library brings a runtime of its own, which refuses an impossible launch, and nobody looks.
-// second_runtime [alone|linked|asked]: it is an older one, which refuses it by itself; alone: the newer one, which has
-// begun otherwise, is not used; linked: it is as new, and linked into the library; asked: likewise, and the other is
-// asked for its last error, which is none.
+// A library brings its own CUDA runtime, which rejects an impossible launch, and the program does not check the error.
+// second_runtime [alone|linked|asked]: by default, the library's runtime is an older one, which rejects the launch by
+// itself. alone: the program's newer runtime is not used. linked: the library's runtime is as new, and linked into the
+// library. asked: likewise, and the program asks its own runtime for the last error, which is none.
 #include <dlfcn.h>
 
 #include <string>

@@ -1,4 +1,4 @@
-// A timer interrupts launching threads all the time, its handler on a stack of its own; then a launch is bad.
+// A timer keeps interrupting threads that launch, and its handler has a separate stack. Then a launch fails.
 // Plan: fault kernel=scale nth=20001 code=700
 #include <signal.h>
 #include <sys/time.h>

@@ -1,5 +1,5 @@
-// A coroutine's stack is at the place of one that is gone, and ends a page earlier; one after it ends where the first
-// did. All launch at the same depth.
+// A coroutine's stack is mapped where an earlier one was, but ends a page earlier; the stack of a third coroutine ends
+// where the first one did. All launch at the same depth.
 // Plan: fault kernel=scale nth=3 code=700
 #include <alloca.h>
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
-// Work that stands until its turn comes, while the program runs: the shape is the argument. Each line of the input lets
-// the next wait go on. Kernels are held by the plan.
+// Work that is stuck until its turn comes, while the program runs. The argument selects the shape. Each line of input
+// releases the next wait. The plan holds the kernels.
 #include <atomic>
 #include <cstring>
 #include <thread>

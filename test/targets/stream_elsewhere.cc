@@ -1,5 +1,5 @@
-// A stream of one device's context is used and waited for while another device's is current, as copies between devices
-// do: it is one stream, and gone once it is destroyed.
+// A stream of one device's context is used and waited for while another device's context is current, as in copies
+// between devices. It counts as one stream, which is gone once it is destroyed.
 // Plan: devices=2
 #include "driver.h"
 

@@ -1,5 +1,5 @@
-// All streams that there is room for live; one is destroyed at work, and the one that comes instead is used before and
-// after that work has finished; then of its launches one is bad.
+// As many streams exist as the recorder has room for. One is destroyed while it has work; a new stream is used before
+// and after that work has finished. Then one of the new stream's launches fails.
 // Plan: fault kernel=scale nth=1 code=700
 #include <semaphore>
 #include <vector>

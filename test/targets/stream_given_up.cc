@@ -1,5 +1,5 @@
-// Streams that live for a few launches each; the last one is destroyed with a bad launch on it, of which the program
-// hears thousands of operations later.
+// Streams that exist for a few launches each. The last one is destroyed with a bad launch on it, whose error the
+// program gets thousands of operations later.
 // Plan: fault kernel=scale nth=1 code=700
 #include "driver.h"
 

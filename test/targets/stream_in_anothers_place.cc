@@ -1,5 +1,5 @@
-// A stream leaves launches behind when it is destroyed; the one that gets its place in the recording has a bad launch,
-// of which the program hears thousands of launches later.
+// A stream is destroyed after some launches, and a new stream takes its entry in the recording. The new stream has a
+// bad launch, whose error the program gets thousands of launches later.
 // Plan: fault kernel=scale nth=1 code=700
 #include "driver.h"
 

@@ -1,4 +1,4 @@
-// More streams live together than there is room for, and each has three launches; then one is bad.
+// More streams exist at once than the recorder has room for, and each has three launches. Then one launch fails.
 // Plan: fault stream=100 nth=4 code=700
 #include <vector>
 

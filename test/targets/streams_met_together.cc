@@ -1,4 +1,5 @@
-// Streams that several threads use for the first time at the same moment, many times over; the last operation fails.
+// Several threads use the same new streams for the first time at the same moment, many times over. The last operation
+// fails.
 // Plan: fault kernel=scale nth=1 code=700
 #include <atomic>
 #include <thread>

@@ -1,4 +1,5 @@
-// Once CUDA is set up, a filter kills the process for every system call but those that it makes by itself.
+// Once CUDA is initialised, a seccomp filter kills the process at any system call except those that the program itself
+// makes.
 // Plan: fault kernel=scale nth=3 code=700
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -30,7 +31,7 @@ static void kill_for_others() {
   std::exit(77);
 }
 
-// Deeper than the kernel's stack is mapped when the program starts.
+// Uses more stack than the kernel has mapped when the program starts.
 [[gnu::noinline]] static void launch_deep_down(CUfunction kernel, CUstream stream) {
   char room[1 << 20];
   asm volatile("" : : "r"(room) : "memory");

@@ -1,10 +1,11 @@
-// Work that does not end, and who waits for it: the shape is the argument. The kernels hang by the plan.
+// Work that does not end, and something that waits for it. The argument selects the shape. The plan makes the kernels
+// hang.
 #include <csignal>
 #include <cstring>
 
 #include "driver.h"
 
-// Apart from the others: what two branches have in common is one piece of code to a compiler, without a line.
+// A separate function, because compilers merge what two branches have in common into code without a line.
 [[gnu::noinline]] static void wait_for_all() { CHECK(cuCtxSynchronize()); }
 
 int main(int, char** argv) {

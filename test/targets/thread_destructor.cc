@@ -1,5 +1,5 @@
-// A library that is started after CUDA keeps a stream for each thread, waits for it when the thread ends, and destroys
-// it; or a context with the stream, and it alone sees that a launch was bad.
+// A library that starts after CUDA keeps a stream for each thread. When the thread ends, the library waits for the
+// stream and destroys it. With an argument, it also has its own context, and only it sees that a launch failed.
 // Plan: fault kernel=scale nth=1 code=700
 #include <pthread.h>
 
@@ -21,7 +21,7 @@ static CUresult create_context(CUcontext& context) {
 #endif
 }
 
-// Whatever the driver had there is somebody else's now.
+// Reuses the memory that the driver had for this thread.
 static void use_memory() {
   for (int i = 0; i < 20; ++i) {
     for (std::size_t bytes = 16; bytes < 1024; bytes += 8) std::memset(std::malloc(bytes), 0, bytes);

@@ -1,4 +1,4 @@
-// The device is full, and three lines have filled it; what the fourth held is free again.
+// The device is full. Three lines have allocated most of its memory, and a fourth line's memory is free again.
 // Plan: memory=64
 #include "driver.h"
 

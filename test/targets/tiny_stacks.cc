@@ -1,4 +1,5 @@
-// Threads with the smallest stack that the system gives launch, more of them than are recorded; then a launch is bad.
+// More threads launch than the recorder has room for, each with the smallest stack that the system allows. Then a
+// launch fails.
 // Plan: fault kernel=scale nth=4001 code=700
 #include <limits.h>
 #include <pthread.h>

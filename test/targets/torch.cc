@@ -1,5 +1,5 @@
-// Stands in for PyTorch's libtorch_cpu.so: the exported names and the layout of a node that the recorder reads, one
-// operator that launches, and an engine whose thread has no Python frames.
+// Takes the place of PyTorch's libtorch_cpu.so: the exported names and the layout of a node that the recorder reads,
+// one operator that launches, and an engine whose thread has no Python frames.
 #include <cuda.h>
 
 #include <atomic>
@@ -78,7 +78,7 @@ __attribute__((noinline)) int gather(CUfunction kernel, bool grad) {
 
 }  // namespace torch::autograd
 
-// Called by its Python part. Nodes are numbers from 1 on; 0: none was made.
+// Called by the Python part of this imitation. Nodes are numbered from 1; 0 means that no node was created.
 extern "C" {
 EXPORTED int fake_gather(CUfunction kernel, bool grad) { return torch::autograd::VariableType::gather(kernel, grad); }
 EXPORTED int fake_view() { return torch::autograd::add<torch::autograd::generated::SliceBackward0>(); }
@@ -96,8 +96,8 @@ EXPORTED std::uint64_t fake_number(int node) {
   return torch::autograd::nodes.at(static_cast<std::size_t>(node - 1))->sequence_nr_;
 }
 
-// Runs nodes backwards on a thread of its own: `count` of them, each launching `kernel`, making a gather's node in its
-// turn where `create_graph` says so; the last one made is returned. `hook` is called around each node, if there is one.
+// Runs the backward pass of `count` nodes on a separate thread, each launching `kernel`. With `create_graph`, each also
+// creates a node of its own; the last one created is returned. `hook`, if given, is called before and after each node.
 EXPORTED int fake_run(const int* nodes, int count, CUfunction kernel, bool create_graph, void (*hook)(int node, bool)) {
   CUcontext context = nullptr;
   cuCtxGetCurrent(&context);

@@ -1,4 +1,4 @@
-// The bad stream stops before its third launch, the healthy one is cut off after its third.
+// The bad stream stops before its third launch, the healthy one after its third.
 // Plan: fault kernel=scale nth=3 code=700 after=stream:2:3 run=1; fault kernel=scale nth=3 code=700 run=2-
 #include "driver.h"
 

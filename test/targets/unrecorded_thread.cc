@@ -1,5 +1,5 @@
-// More threads live than there is room for, and the one that has none alters a graph, captures, frees memory for the
-// others, is refused that, or destroys a stream of theirs; then a launch is bad.
+// More threads exist than the recorder has room for. The thread without room changes a graph, runs a capture, frees
+// memory of the others, fails to free it, or destroys a stream of theirs. Then a launch fails.
 // Plan: fault kernel=scale nth=1 code=700
 #include <condition_variable>
 #include <cstring>

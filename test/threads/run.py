@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""run.py BUILD thread-sanitizer|helgrind: the recorder under a finder of data races, in programs that launch from many
-threads, and under the sanitizer the launcher with all of its threads, in end-to-end cases that need them. BUILD was
-compiled for that tool, as ./dev threads does; `run.py programs` names what it needs of test/targets."""
+"""run.py BUILD thread-sanitizer|helgrind: runs the recorder under a detector of data races, in programs that launch
+from many threads. Under the sanitizer, it also runs the launcher with all its threads, in end-to-end cases that need
+them. BUILD was compiled for that tool, as ./dev threads does; `run.py programs` lists what it needs of test/targets."""
 
 import itertools
 import os
@@ -31,7 +31,7 @@ PROGRAMS_OF_CASES = ("ends_abruptly", "race_kernels", "race_streams", "stuck")
 
 
 def all_at_once(machine):
-    """A program of many threads fails while everything looks on that can."""
+    """A program with many threads fails while everything that can watches it."""
     machine.plan(targets.plan("many_threads"))
     machine.run(machine.build / "targets/many_threads",
                 options=["--full-log", "--races", "--hang-after=60", "--rerun=always"])
@@ -64,7 +64,7 @@ CASES = (all_at_once, failure_is_reported_while_the_command_goes_on, hang_is_rep
 
 class ThreadSanitizer:
     def __init__(self, folder):
-        # A handler of a program's own may change errno.
+        # A program's own handler may change errno.
         self.environment = {"TSAN_OPTIONS": "report_signal_unsafe=0"}
         self.command = []
 
@@ -83,9 +83,10 @@ class Helgrind:
         errors = ElementTree.parse(self.log).getroot().iter("error")
         return [self.text(error) for error in errors if not self.excused(error)]
 
-    # It knows pthread's locks and no atomics. What is excused: an atomic on either side, whose place is a header of the
-    # standard library; the id that a table's key, an atomic stored behind it, publishes; the tables of the unwinder,
-    # which are the same whoever makes them; the simulator; a wait with a deadline, whose releasing it does not see.
+    # Helgrind knows pthread's locks but no atomics. These reports are ignored: an atomic on either side, which is in a
+    # header of the standard library; the id that a table's key publishes, which is an atomic stored after the id; the
+    # unwinder's tables, which are the same whichever thread creates them; the simulator; and a wait with a deadline,
+    # whose release of the lock Helgrind does not see.
     @staticmethod
     def excused(error):
         frames = [{part.tag: part.text for part in frame} for frame in error.iter("frame")]
@@ -108,7 +109,7 @@ TOOLS = {"thread-sanitizer": ThreadSanitizer, "helgrind": Helgrind}
 
 
 def run(build, name, tool, folder):
-    """The races that the tool tells of, and how many operations were recorded."""
+    """The races that the tool reports, and how many operations were recorded."""
     session = folder / "session"
     environment = {**os.environ, "LD_LIBRARY_PATH": str(build / "sim"), "CUDADIAG_SIM_PLAN": targets.plan(name),
                    "CUDA_INJECTION64_PATH": str(build / "lib/libcudadiag_record.so"),
@@ -122,7 +123,7 @@ def run(build, name, tool, folder):
 
 
 def run_case(build, case):
-    """All that the sanitizer tells of the launcher and what it starts, and why the case failed; nothing: it did not."""
+    """Everything that the sanitizer reports about the launcher and what it starts, and why the case failed, or None."""
     machine = harness.Machine(build)
     logs = machine.folder.with_suffix(".logs")
     logs.mkdir()

@@ -1,5 +1,5 @@
-// Functions of newer C libraries that the compiler's runtime and we call, for programs that also run on glibc 2.28.
-// Linked in only where they are missing; hidden, so that no library of the process finds them.
+// Symbols of newer C libraries that the compiler's runtime and our code need, so that our programs also run on glibc
+// 2.28. They are linked in only if the C library lacks them, and hidden, so that no library of the process finds them.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <link.h>
@@ -15,7 +15,7 @@
 
 #pragma GCC visibility push(hidden)
 
-// 2.32. Never true: reference counts are then always counted atomically.
+// 2.32. Always false, so reference counts are always updated atomically.
 char __libc_single_threaded = 0;
 
 // 2.30
@@ -30,7 +30,7 @@ uint32_t arc4random(void) {
   return value;
 }
 
-// 2.30. The condition may use any clock, so the time left is counted on the one that pthread_cond_timedwait knows.
+// 2.30. The condition may use any clock, so the time left is converted to the clock of pthread_cond_timedwait.
 int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
                            const struct timespec* until) {
   struct timespec now, deadline;
@@ -64,7 +64,7 @@ const char* sigabbrev_np(int signal) {
   return signal > 0 && signal < known && names[signal][0] != '\0' ? names[signal] : NULL;
 }
 
-// 2.35. The compiler's unwinder asks it for the object that holds an address.
+// 2.35. The compiler's unwinder calls this to find the object that contains an address.
 struct search {
   uintptr_t address;
   struct dl_find_object* found;

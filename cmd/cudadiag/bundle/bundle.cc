@@ -33,7 +33,7 @@ struct Script {
   std::string content;
 };
 
-// Returns nothing for a script that is a link out of its folder, because the link could lead to any file.
+// Returns nullopt for a link that leads out of the script's folder, because such a link could lead to any file.
 std::optional<Script> script_at(const std::filesystem::path& file) {
   std::error_code error;
   Script script{std::filesystem::canonical(file, error), ""};
@@ -79,7 +79,7 @@ void add_inputs(const diagnose::Diagnosis& report, const report::Redaction& reda
       return session::read_plain_file(folder / name, most).value_or("");
     };
     entries.push_back({"inputs/call.json", redaction.json(kept("call.json", kLargestScript))});
-    // The receiver may run this file, so it is always our script, whatever the session has under that name.
+    // The receiver may run this file, so it is always our script, whatever the session contains under that name.
     entries.push_back({"inputs/replay.py", supervise::kReplayScript});
     entries.push_back({"inputs/inputs.safetensors", kept("inputs.safetensors", kLargestInputs)});
     return;
@@ -106,7 +106,8 @@ std::vector<TarEntry> contents(const session::Session& session, diagnose::Diagno
                                    {"report.json", redaction.json(report::write_json(report))},
                                    {"versions.txt", redaction.text(versions_of(report))}};
   if (const auto script = report.foreign.empty() ? script_of(session.manifest) : std::nullopt) {
-    // Only the name is changed, which may contain a secret too. Other programs list it unchanged.
+    // The file name may contain a secret too. Programs that list the archive print the name as it is, so it must be
+    // printable.
     const std::string name = base::printable(redaction.text(script->file.filename().string()));
     entries.push_back({"script/" + name, redacted_script(*script, redaction), script->file.string()});
   }
@@ -127,7 +128,7 @@ int write_bundle(const session::Session& session, const diagnose::Diagnosis& rep
     return kOwnFailure;
   }
   std::vector<TarEntry> entries = contents(session, report, with_inputs);
-  say("this goes into " + file + "; home folders, user and host names, and what looks like a secret, are removed:");
+  say("packing into " + file + ", without home folders, user and host names, or anything that looks like a secret:");
   for (TarEntry& entry : entries) {
     say(fmt::format("  {} ({}{})", entry.name, report::size_text(entry.content.size()),
                     entry.source.empty() ? "" : ", from " + entry.source));

@@ -8,8 +8,8 @@
 
 namespace cudadiag::command {
 
-// If `file` is empty, it is named after the session, in the current folder. First lists the contents on standard error.
-// Returns the exit status.
+// If `file` is empty, writes to the current folder, to a file named after the session. First lists the contents on
+// standard error. Returns the exit status.
 int write_bundle(const session::Session& session, const diagnose::Diagnosis& report, std::string file,
                  bool with_inputs);
 

@@ -23,7 +23,7 @@ std::string header(const TarEntry& entry) {
       "0000000\0",
       24);
   block += fmt::format("{:011o}", entry.content.size()) + '\0' + std::string("00000000000\0", 12);
-  block += "        0";  // a checksum of blanks, and the type of a regular file
+  block += "        0";  // a checksum field of blanks, and the type of a regular file
   block.resize(257, '\0');
   block += std::string(
       "ustar\0"

@@ -1,4 +1,4 @@
-// A .tar.gz that depends only on its contents. It has no times and no owners.
+// A .tar.gz whose bytes depend only on its contents: it stores no times and no owners.
 #pragma once
 
 #include <string>

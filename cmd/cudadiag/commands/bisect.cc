@@ -49,10 +49,10 @@ struct BisectOptions {
   // Each of these options selects the operations that the rerun waits for.
   std::optional<std::uint64_t> launch;
   std::string kernel, site;
-  bool foreign = false;  // also run the command of a session that may belong to somebody else
+  bool foreign = false;  // also run the command of a session that may belong to another user
 };
 
-// The recursion of the library's search is as deep as the text is long.
+// std::regex_search recurses as deeply as the text is long.
 constexpr std::size_t kLongestName = 4096;
 constexpr std::size_t kKernelColumns = 60;
 
@@ -96,8 +96,8 @@ Result<RerunWindow> window_of_kernel(const session::Session& session, const std:
   return window;
 }
 
-// The user's own lines at which operations were issued, in the form that --site takes. Lines of that file come first,
-// the nearest one first.
+// The user's own lines at which operations were issued, in the form that --site takes. Lines of `file` come first,
+// sorted by their distance from `line`.
 std::vector<std::string> recorded_lines(const session::Session& session, symbolize::Symbolizer& symbolizer,
                                         const std::string& file, int line) {
   using Key = std::tuple<bool, int, std::string, int>;
@@ -144,7 +144,7 @@ Result<RerunWindow> window_of_line(const session::Session& session, const std::s
   return window;
 }
 
-// The most operations on streams that one process can have issued; nullopt if a record is damaged.
+// The largest number of stream operations that one process may have issued; nullopt if a record is damaged.
 std::optional<std::uint64_t> most_issued(const session::Session& session) {
   std::uint64_t most = 0;
   for (const session::Process& process : session.processes) {
@@ -167,12 +167,12 @@ Result<RerunWindow> window_of_launch(const session::Session& session, std::uint6
     }
   }
   if (const auto most = most_issued(session); most && wanted > *most) {
-    const char* who = session.processes.size() > 1 ? "no process of the run issued more than" : "the run issued";
+    const char* who = session.processes.size() > 1 ? "no process of the run issued more than" : "the run issued only";
     return Error{fmt::format("operation {} does not exist: {} {}", wanted, who, diagnose::thousands(*most)),
                  "cudadiag dump lists them"};
   }
   return Error{fmt::format("operation {} is no longer in the record, which keeps only the latest ones", wanted),
-               "name its line with --site, or its kernel with --kernel"};
+               "give its line with --site, or its kernel with --kernel"};
 }
 
 // Returns nullopt if the analysis decides what to wait for.
@@ -206,9 +206,9 @@ std::string command_line(const session::Manifest& manifest) {
   return directory.empty() ? line : line + "  (in " + diagnose::shell_word(directory) + ")";
 }
 
-// The command would run with the user's rights, but somebody else may have written it.
+// The command would run with the user's rights, but another user may have written it.
 Error refusal(const session::Session& session, const std::string& why) {
-  return {"not run, because the session may belong to somebody else: " + why +
+  return {"not run, because the session may belong to another user: " + why +
               ". It would run: " + command_line(session.manifest),
           "if you trust the session, run: cudadiag bisect --foreign " + diagnose::shell_word(session.folder.string())};
 }
@@ -220,7 +220,7 @@ std::string no_reruns_of(const session::Session& session) {
     const std::string loss = session.processes.empty() ? ", and what it had recorded is lost" : "";
     return "its cudadiag run was killed" + loss + ": " + run_again(begun.command, begun.working_directory);
   }
-  const std::string why = "no cudadiag run finished this session, so it is not known how its program was started: ";
+  const std::string why = "cudadiag run did not complete this session, so the command of its program is unknown: ";
   for (const session::Process& process : session.processes) {
     if (process.argv.empty()) continue;
     return why + run_again(process.argv, session::value_of(process.record, session::Property::cwd));
@@ -228,7 +228,7 @@ std::string no_reruns_of(const session::Session& session) {
   return why + "record it again with cudadiag run";
 }
 
-// The options for which a rerun could still find something.
+// The options with which a rerun could still add evidence.
 std::string more_to_ask_for(const analyse::Analysis& analysis, const session::Manifest& manifest) {
   constexpr std::pair<const char*, bool supervise::RerunOptions::*> kOptions[] = {
       {"--sanitize", &supervise::RerunOptions::sanitize},
@@ -273,7 +273,8 @@ int carry_out(const BisectOptions& options) {
   if (const auto* failure = std::get_if<Error>(&folder)) return say(*failure), kOwnFailure;
   if (const auto& found = std::get<std::filesystem::path>(folder); session::run_goes_on(found)) {
     const std::string name = diagnose::shell_word(session::finished_name(found).string());
-    return say("its run has not ended: cudadiag status " + name + "; once it has ended: cudadiag bisect " + name),
+    return say("the run of this session has not ended: cudadiag status " + name +
+               "; once it has ended: cudadiag bisect " + name),
            kOwnFailure;
   }
   auto opened = session::open_session(std::get<std::filesystem::path>(folder));
@@ -293,7 +294,7 @@ int carry_out(const BisectOptions& options) {
   if (const auto* failure = std::get_if<Error>(&window)) return say(*failure), kOwnFailure;
   supervise::RerunPlan plan{options.rerun};
   plan.window = std::get<std::optional<RerunWindow>>(window);
-  // A run without a failure can wait for everything too, to show whether waiting changes its behaviour.
+  // If nothing failed, a rerun can still wait for every operation, to show whether waiting changes the behaviour.
   const bool asked_for = plan.window || options.reach == analyse::Reach::everything;
   diagnose::SessionState state(session);
   if (!asked_for && !supervise::wants_races(session) &&
@@ -301,7 +302,7 @@ int carry_out(const BisectOptions& options) {
     say(nothing_to_narrow(session, state.analysis(), options.rerun.cross_check));
   } else {
     const launch::Input input;
-    // Without its input, a rerun would run a different program and show nothing about this one.
+    // Without the same input, the program could behave differently, and a rerun would prove nothing.
     if (session.manifest.input_read && !input.is_lasting()) {
       return say(Error{"the command read its standard input; its reruns need the same input from a file",
                        diagnose::bisect_command(session.folder.string(), true)}),
@@ -332,7 +333,7 @@ void add_windows(CLI::App* command, BisectOptions& bisect) {
       add_word(command, "--window", bisect.reach, reaches,
                "wait for the suspects' calls, all calls of their lines, or every operation"),
       add_number(command, "--launch", bisect.launch,
-                 NumberRange<std::uint64_t>{std::uint64_t{1}, UINT64_MAX, "number from 1 on"}, "N",
+                 NumberRange<std::uint64_t>{std::uint64_t{1}, UINT64_MAX, "number of at least 1"}, "N",
                  "the operation with this number in the first run"),
       add_text(command, "--kernel", bisect.kernel, "REGEX", "kernels whose name this regular expression matches"),
       add_text(command, "--site", bisect.site, "FILE:LINE", "operations issued from this line")->check(a_line())};

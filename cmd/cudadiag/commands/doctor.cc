@@ -48,7 +48,7 @@ class Checklist {
   void close(bool gpu_was_tried) const {
     std::string verdict = fmt::format("{} problem{} found", problems_, problems_ == 1 ? " was" : "s were");
     if (healthy())
-      verdict = gpu_was_tried ? "cudadiag works here" : "cudadiag should work here; to try it: cudadiag doctor --gpu";
+      verdict = gpu_was_tried ? "cudadiag works here" : "cudadiag should work here; to test it: cudadiag doctor --gpu";
     std::printf("\n%s\n", verdict.c_str());
   }
 
@@ -115,10 +115,10 @@ std::string why_taken(const std::filesystem::path& file, const std::vector<std::
     const char* value = std::getenv(variable);
     if (value != nullptr && lies_in(file, value)) return std::string(variable) + " leads to it";
   }
-  return lies_in(file, "/usr/local") ? "it is the toolkit's" : "it is the system's";
+  return lies_in(file, "/usr/local") ? "it is in the CUDA Toolkit" : "it is in a system folder";
 }
 
-// `lacking` names what the test needs and the machine lacks; empty if the test can be made.
+// `lacking` names what the test needs but this machine lacks; empty if the test is possible.
 void check_cupti(Checklist& checks, const std::string& lacking) {
   const std::string install = std::string(analyse::remedy_for(analyse::NoteCode::cupti_not_found)) +
                               "; a program that brings its own copy, such as PyTorch, does not need it";
@@ -128,7 +128,7 @@ void check_cupti(Checklist& checks, const std::string& lacking) {
   for (const std::string& missing : launch::missing_cupti()) checks.bad("CUPTI", missing, launch::kCorrectCupti);
   if (!lacking.empty()) {
     if (found.empty()) return checks.bad("CUPTI", "no libcupti found", install);
-    for (const auto& path : found) checks.known("CUPTI", path.string() + " (not tried, without " + lacking + ")");
+    for (const auto& path : found) checks.known("CUPTI", path.string() + " (not tried: there is no " + lacking + ")");
     return;
   }
   const CuptiReport taken = ask_recorder();
@@ -189,12 +189,13 @@ void check_reruns(Checklist& checks) {
 
 void check_sessions(Checklist& checks) {
   const auto roots = session::roots(std::nullopt);
-  if (roots.empty()) return checks.bad("sessions", "no folder for sessions was found", "set CUDADIAG_DIR");
+  if (roots.empty()) return checks.bad("sessions", "found no folder to keep sessions in", "set CUDADIAG_DIR");
   std::optional<base::Error> first;
   for (const session::Root& root : roots) {
     const auto obstacle = session::obstacle_in(root);
     if (!obstacle && !first) return checks.known("sessions", root.folder.string());
-    if (!obstacle) return checks.bad("sessions", first->what + ", so they go to " + root.folder.string(), first->hint);
+    if (!obstacle)
+      return checks.bad("sessions", first->what + ", so sessions go to " + root.folder.string(), first->hint);
     if (!first) first = obstacle;
   }
   checks.bad("sessions", first->what + ", so no session can be written", first->hint);
@@ -226,14 +227,14 @@ int carry_out(bool gpu) {
   Checklist checks;
   const bool recorder_works = check_recorder(checks);
   const bool driver_works = check_driver(checks);
-  const std::string lacking = !driver_works ? "a driver" : !recorder_works ? "a recorder" : "";
+  const std::string lacking = !driver_works ? "working driver" : !recorder_works ? "working recorder" : "";
   check_cupti(checks, lacking);
   check_tools(checks);
   check_memory(checks);
   check_reruns(checks);
   check_sessions(checks);
   check_environment(checks);
-  if (gpu && !lacking.empty()) checks.known("planted fault", "not tried, without " + lacking);
+  if (gpu && !lacking.empty()) checks.known("planted fault", "not tried: there is no " + lacking);
   if (gpu && lacking.empty()) {
     for (const Proof& proof : prove_with_planted_fault()) {
       if (proof.outcome == Proof::Outcome::works) checks.good(proof.what.c_str(), proof.found);

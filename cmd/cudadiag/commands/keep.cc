@@ -74,7 +74,7 @@ void add(CLI::App& app, int& status, const char* name, const char* what,
   auto* command = app.add_subcommand(name, what);
   command
       ->add_option("SESSION", selection->wanted,
-                   "sessions by number in cudadiag list, name, beginning of the name, or folder")
+                   "sessions: number in cudadiag list, name, beginning of the name, or folder")
       ->type_name("SESSION")
       ->required();
   add_text(command, "-o,--output", selection->output, "FOLDER", "folder that holds the sessions")

@@ -19,7 +19,7 @@ void add_races(CLI::App& app, int& status) {
   auto* stop = add_stop_on_race(command, races->stop_on_race);
   command
       ->add_flag("--tensors", races->recording.tensor_races,
-                 "compare the bytes of PyTorch's tensors, from its operators instead of CUDA calls")
+                 "compare the bytes that PyTorch's operators use, instead of those of CUDA calls")
       ->excludes(stop);
   command->add_flag_callback(
       "--no-host-writes", [races] { races->recording.record.host_writes = false; },

@@ -35,7 +35,7 @@ namespace {
 
 struct RanksOptions {
   std::vector<std::string> sessions;  // sessions, or folders with sessions; empty for all in `output`
-  bool foreign = false;               // also show source lines of sessions that may belong to somebody else
+  bool foreign = false;               // also show source lines of sessions that may belong to another user
   std::optional<std::string> output;
   report::Verbosity verbosity = report::Verbosity::normal;
   bool json = false;
@@ -44,7 +44,7 @@ struct RanksOptions {
 
 namespace fs = std::filesystem;
 
-// A session may be named, and also lie in a folder that was named.
+// The user may give a session, and also a folder that contains it.
 std::vector<fs::path> each_once(const std::vector<fs::path>& folders) {
   std::vector<fs::path> once;
   std::error_code error;
@@ -55,13 +55,13 @@ std::vector<fs::path> each_once(const std::vector<fs::path>& folders) {
   return once;
 }
 
-// The folders of the named sessions; the sessions in a folder are sorted by name.
+// The folders of the sessions that the user gave. The sessions in a folder are sorted by name.
 base::Result<std::vector<fs::path>> sessions_of(const RanksOptions& options) {
   std::vector<std::string> wanted = options.sessions;
   if (wanted.empty() && options.output) wanted.push_back(*options.output);
   if (wanted.empty()) {
-    return base::Error{"no sessions were named",
-                       "name the sessions of the job, or the folder that you gave to its launchers with -o"};
+    return base::Error{"no sessions were given",
+                       "give the sessions of the job, or the folder that you passed to its launchers with -o"};
   }
   std::vector<fs::path> found;
   for (const std::string& word : wanted) {
@@ -75,7 +75,7 @@ base::Result<std::vector<fs::path>> sessions_of(const RanksOptions& options) {
     }
     if (auto failure = session::unreadable(path)) return *failure;
     const std::vector<fs::path> all = session::recordings_in(path);
-    if (all.empty()) return base::Error{"no session was found in " + word, "give -o " + word + " to every launcher"};
+    if (all.empty()) return base::Error{"no session was found in " + word, "start every launcher with -o " + word};
     for (const fs::path& each : all) {
       const auto failure = session::unreadable(each);
       failure ? say(*failure) : found.push_back(each);
@@ -90,7 +90,7 @@ std::string name_of(const diagnose::Finding& finding) {
   return finding.host.empty() ? who : fmt::format("{}, host {}", who, base::printable(finding.host));
 }
 
-// Sessions with similar first failures, in order of time.
+// Sessions with the same first failure. `first` is the earliest.
 struct Alike {
   JobSession* first = nullptr;
   std::vector<diagnose::RankName> ranks;
@@ -118,7 +118,7 @@ std::vector<Alike> alike(JobSessions& job) {
   return groups;
 }
 
-// The first failures of the other sessions, with similar ones in one line.
+// The first failures of the other sessions. Sessions with the same failure share a line.
 base::Result<std::string> others(JobSessions& job, const std::vector<Alike>& groups) {
   constexpr std::size_t kNamed = 8;
   std::string text;
@@ -142,7 +142,7 @@ base::Result<std::string> others(JobSessions& job, const std::vector<Alike>& gro
   return text + (groups.size() > kNamed + 1 ? fmt::format("also: {} more\n", groups.size() - kNamed - 1) : "");
 }
 
-// The answer for the job: a sentence, then what each rank is doing.
+// The answer for the whole job: a sentence, then a line for each rank or group of ranks.
 std::string answer_text(const Parting& parting, const std::string& directory) {
   if (!parting.groups && !parting.ranks) return "";
   std::vector<std::string> lines;
@@ -167,7 +167,7 @@ std::string no_failure(const JobSessions& job, const Parting& parting, const std
   return parting.groups ? answer + none : none + answer;
 }
 
-// Returns the first reason found. The sessions of a job are read together.
+// Returns the first reason found. One such session is enough, because the report covers all sessions of the job.
 std::string why_foreign(const JobSessions& job) {
   for (const JobSession& part : job.all()) {
     if (!part.foreign.empty()) return part.folder.string() + ": " + part.foreign;
@@ -184,7 +184,7 @@ base::Result<std::string> first_report(JobSessions& job, const std::vector<Alike
   OpenSession& open = *std::get<OpenSession*>(opened);
   const std::string answer = parting.groups ? answer_text(parting, first.working_directory) : "";
   const std::string sentence = parting.groups ? diagnose::group_sentence(*parting.groups, first.working_directory) : "";
-  // The page need not repeat this answer.
+  // The report below need not repeat this answer.
   const bool says_it = parting.groups && !options.json;
   open.state.set_job(std::move(parting.ranks), std::move(parting.groups));
   diagnose::Diagnosis report = open.state.diagnosis();
@@ -239,7 +239,8 @@ void add_ranks(CLI::App& app, int& status) {
   auto* command = app.add_subcommand("ranks", "combine the sessions of a multi-rank job into one report");
   command->add_option("SESSION", options->sessions, "sessions of the job, or folders that hold them")
       ->type_name("SESSION");
-  add_text(command, "-o,--output", options->output, "FOLDER", "folder that holds them")->check(an_existing_folder());
+  add_text(command, "-o,--output", options->output, "FOLDER", "folder that holds the sessions")
+      ->check(an_existing_folder());
   add_verbosity(command, options->verbosity);
   command->add_flag("--json", options->json, "print JSON");
   add_text(command, "--flight-recorder", options->flight_recorder, "PATH",

@@ -45,9 +45,9 @@ using supervise::SanitizerTool;
 
 struct ReplayOptions {
   std::string folder;
-  std::optional<std::string> output;  // root of sessions
+  std::optional<std::string> output;  // the folder that holds the sessions
   unsigned times = 1;
-  std::optional<unsigned> device;  // without it, the GPU of the launch
+  std::optional<unsigned> device;  // nullopt for the GPU of the launch
   double time_limit = 60;
   std::string tool;  // a tool of compute-sanitizer; empty for none
   bool minimise = false;
@@ -104,11 +104,11 @@ std::optional<Error> announce(const replay::LaunchFolder& folder, const ReplayOp
   if (!why.empty() && !options.foreign) {
     return Error{
         fmt::format(
-            "not run, because the launch may belong to somebody else: {}. It would run device code ({}) on GPU {}", why,
+            "not run, because the launch may belong to another user: {}. It would run device code ({}) on GPU {}", why,
             name, gpu),
         "if you trust the launch, run: cudadiag replay --foreign " + path};
   }
-  say(fmt::format("this runs the device code in {} on GPU {}: {}{}", path, gpu, name, why.empty() ? "" : "; " + why));
+  say(fmt::format("running the device code in {} on GPU {}: {}{}", path, gpu, name, why.empty() ? "" : "; " + why));
   return std::nullopt;
 }
 
@@ -178,7 +178,8 @@ class Replaying {
   }
 
   std::optional<Error> minimise() {
-    if (result_.tally.as_it_did == 0) return Error{"cannot minimise the launch: it does not fail as it did", ""};
+    if (result_.tally.as_it_did == 0)
+      return Error{"cannot minimise the launch: it does not fail as it did when it was saved", ""};
     std::vector<std::uint32_t> blocks;
     for (std::size_t i = 0; i < folder_.launch().blocks.size(); ++i) {
       if (folder_.launch().blocks[i].contents) blocks.push_back(static_cast<std::uint32_t>(i));
@@ -196,12 +197,12 @@ class Replaying {
     return replay::copy_folder(folder_, std::move(smaller), options_.minimal);
   }
 
-  // Compares the first replay with all others.
+  // Compares every later replay with the first one.
   std::optional<Error> compare() {
     std::error_code error;
     std::string pattern = (fs::temp_directory_path(error) / "cudadiag-outputs-XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr)
-      return Error{"cannot make a temporary folder", "set TMPDIR to a writable folder"};
+      return Error{"cannot create a temporary folder", "set TMPDIR to a writable folder"};
     const fs::path scratch = pattern;
     const replay::GpuChoice here = chosen_gpu(folder_, options_);
     const replay::GpuChoice there =
@@ -221,8 +222,8 @@ class Replaying {
       if (!result_.first.answer.outputs || !done.answer.outputs) {
         compared.obstacle = done.outcome == result_.first.outcome
                                 ? "a launch that fails leaves no memory to compare"
-                                : fmt::format("it {} here, and it {} on GPU {}", replay::word(done.outcome),
-                                              replay::word(result_.first.outcome), words(here));
+                                : fmt::format("here it {}, but on GPU {} it {}", replay::word(done.outcome),
+                                              words(here), replay::word(result_.first.outcome));
       } else {
         compared.comparison = replay::compare_outputs(folder_.launch(), scratch / "0", scratch / std::to_string(i));
         if (!compared.comparison) compared.obstacle = "its memory could not be read";
@@ -247,7 +248,7 @@ int carry_out(const ReplayOptions& options) {
   }
   std::error_code error;
   if (!options.minimal.empty() && fs::exists(options.minimal, error)) {
-    say(Error{options.minimal + " exists already", "name a new folder with --write"});
+    say(Error{options.minimal + " already exists", "choose a new folder for --write"});
     return kOwnFailure;
   }
   auto opened = open_launch(options);
@@ -324,7 +325,7 @@ void add_child(CLI::App& app, int& status) {
   child->callback([options, &status] { status = play_in_this_process(*options); });
 }
 
-// The tool must follow "=", because the next word names the launch.
+// The tool must follow "=", because the next word is the launch.
 void add_sanitize(CLI::App* command, ReplayOptions& replay) {
   command
       ->add_flag(
@@ -340,15 +341,15 @@ void add_replay(CLI::App& app, int& status) {
   auto* command = app.add_subcommand("replay", "repeat a saved launch on its own");
   add_input(command, replay->folder, replay->output);
   add_number(command, "--times", replay->times, NumberRange<unsigned>{1u, 100'000u, "number from 1 to 100000"}, "N",
-             "how often to repeat the launch")
+             "how many times to repeat the launch")
       ->default_str("1");
   add_number(command, "--device", replay->device, NumberRange<unsigned>{0u, 1023u, "number from 0 to 1023"}, "N",
-             "the GPU to use; without it, the one of the launch");
+             "the GPU to use; default: the GPU of the launch");
   add_number(command, "--time-limit", replay->time_limit, NumberRange<double>{0.1, 1e7, "number from 0.1 to 10000000"},
              "SECONDS", "how long one replay may take")
       ->default_str("60");
   add_sanitize(command, *replay);
-  command->add_flag("--minimise", replay->minimise, "find the smallest set of memory blocks with which it fails");
+  command->add_flag("--minimise", replay->minimise, "find the smallest set of memory blocks that makes it fail");
   add_text(command, "--write", replay->minimal, "FOLDER", "write the launch with only that memory")
       ->needs("--minimise");
   auto* compare = command->add_flag("--compare", replay->compare, "compare the memory after each replay, byte by byte");

@@ -33,10 +33,10 @@ struct ReportOptions {
   std::optional<std::string> bundle;  // the file to pack the report into; empty for a name based on the session
   bool bundle_inputs = false;         // include the failing call with its tensors
   PageRequest page;                   // for Format::html
-  bool foreign = false;               // also show source lines of a session that may belong to somebody else
+  bool foreign = false;               // also show source lines of a session that may belong to another user
 };
 
-// The word after --bundle is a file, but users may give a session there, as for other commands.
+// The word after --bundle is a file, but users may give a session there, as after other commands.
 bool names_session(const std::filesystem::path& file) {
   const std::filesystem::path folder = file.has_filename() ? file : file.parent_path();
   const std::string name = folder.filename().string();
@@ -51,13 +51,13 @@ bool is_tarball(const std::string& file) { return file.ends_with(".tar.gz") || f
 std::optional<base::Error> wrong_bundle(const ReportOptions& options) {
   if (!options.bundle || options.bundle->empty()) return std::nullopt;
   const std::string& file = *options.bundle;
-  if (file == "-") return base::Error{"--bundle=-: a bundle must go to a file; name one", ""};
+  if (file == "-") return base::Error{"--bundle=-: a bundle must go to a file: use --bundle=FILE.tar.gz", ""};
   const std::string session = "cudadiag report " + diagnose::shell_word(file) + " --bundle";
   if (names_session(file)) {
     return base::Error{"--bundle " + file + ": this names a session, not an output file", "to pack it: " + session};
   }
   if (is_tarball(file)) return std::nullopt;
-  return base::Error{"--bundle " + file + ": the name of the file must end in .tar.gz. The session comes first: " +
+  return base::Error{"--bundle " + file + ": the file name must end in .tar.gz. A session goes before the option: " +
                          session + " FILE.tar.gz",
                      ""};
 }

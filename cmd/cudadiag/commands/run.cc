@@ -13,7 +13,7 @@
 namespace cudadiag::command {
 namespace {
 
-// Names options of `run` that contradict each other; empty if there are none.
+// The message about options of `run` that contradict each other; empty if there are none.
 std::string contradiction(const CLI::App& run, const RunOptions& options) {
   constexpr std::pair<const char*, bool> kOptions[] = {{"--sanitize", false},
                                                        {"--save-launch", false},
@@ -41,7 +41,7 @@ void add_watches(CLI::App* command, const std::shared_ptr<RunOptions>& run) {
   add_texts(command, "--watch", "FILE:LINE", "keep the latest indices and small numbers that this Python line uses")
       ->check(a_line())
       ->each([run](const std::string& line) { run->recording.watch.push_back(line); });
-  add_text(command, "--arm", run->arm, "SESSION", "wait for the operations that this session suspects");
+  add_text(command, "--arm", run->arm, "SESSION", "wait for the operations that are suspects in this session");
   add_error_exit_status(command, run->error_exit_status);
   add_text(command, "--on-failure", run->sinks.command, "COMMAND", "run this shell command when a failure is found");
   add_text(command, "--termination-log", run->sinks.termination_log, "FILE", "write the report to this file too");
@@ -87,7 +87,7 @@ void add_run(CLI::App& app, int& status) {
   add_verbosity(command, run->verbosity);
   add_recording(command, run->recording.record);
   auto* once = command->add_flag("--once", run->recording.record.once,
-                                 "take a GPU core dump in this run, which ends the program at a GPU exception");
+                                 "take a GPU core dump in this run; ends the program at a GPU exception");
   once->excludes(command->get_option("--watch-by"));
   command->add_flag("--nccl", run->recording.record.nccl,
                     "have NCCL report each call to cudadiag, and analyse hangs of a job by group");

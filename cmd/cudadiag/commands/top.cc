@@ -34,7 +34,7 @@ volatile sig_atomic_t ended_by = 0;
 
 extern "C" void on_end(int signal) { ended_by = signal; }
 
-// The screen while displays replace each other, from the first one on. The destructor restores it.
+// The terminal's screen, from the first display on. The destructor restores what was there before.
 class Screen {
  public:
   Screen() : terminal_(can_be_driven(STDOUT_FILENO)) {
@@ -50,7 +50,7 @@ class Screen {
   Screen& operator=(const Screen&) = delete;
 
   bool is_terminal() const { return terminal_; }
-  // Lines in a pipe are not wrapped.
+  // Output to a pipe is not wrapped.
   void measure(std::size_t& rows, std::size_t& columns) const {
     winsize size{};
     const bool known =
@@ -128,7 +128,7 @@ void add_top(CLI::App& app, int& status) {
   auto* command = app.add_subcommand("top", "show every second what a run is doing");
   add_input(command, options->session, options->output);
   add_number(command, "-n,--count", options->count, NumberRange<unsigned>{1u, 1000000u, "number from 1 to 1000000"},
-             "COUNT", "stop after N updates");
+             "COUNT", "stop after COUNT updates");
   name_page(command);
   command->callback([options, &status] { status = carry_out(*options); });
 }

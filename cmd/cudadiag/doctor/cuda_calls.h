@@ -1,4 +1,4 @@
-// The few driver functions that doctor's child processes call, opened at run time.
+// The few driver functions that doctor's child processes call, loaded at run time.
 #pragma once
 
 #include <dlfcn.h>

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A kernel that stores through the null pointer if its argument is not zero.
+// A kernel that stores through a null pointer if its argument is not zero.
 constexpr const char* kProgram = R"(.version 6.0
 .target sm_50
 .address_size 64
@@ -49,7 +49,7 @@ struct ChildResult {
   std::string output;
 };
 
-// Runs this program with `arguments`, reads its stdout, and drops its stderr.
+// Runs this program with `arguments`, reads its stdout, and discards its stderr.
 ChildResult run_self(std::vector<std::string> arguments, const std::vector<std::pair<std::string, std::string>>& set) {
   std::array<int, 2> pipe{};
   if (::pipe(pipe.data()) != 0) return {};
@@ -105,8 +105,8 @@ int print_driver() {
   return 0;
 }
 
-// Captures a graph on one stream while another stream has launches, then makes a launch fail. Exits with 0 if the
-// capture is complete and the failure was noticed.
+// Captures a graph on one stream while another stream has launches, then makes a launch fail. Returns 0 if the capture
+// succeeded and CUDA reported the failure.
 int run_planted_fault() {
   const CudaCalls cuda;
   if (!cuda.loaded()) return 2;
@@ -169,16 +169,16 @@ const char* explain_fault_exit(int status) {
 const char* remedy_of_fault_exit(int status) {
   switch (WIFEXITED(status) ? WEXITSTATUS(status) : -1) {
     case 2:
-      return "check that nvidia-smi shows GPU 0, and that it has free memory and allows more than one process";
+      return "check with nvidia-smi that GPU 0 exists, has free memory, and allows more than one process";
     case 3:
       return "the kernel needs compute capability 5.0: update the driver, or check that nvidia-smi shows such a GPU";
     case 4:
-      return "send the output of cudadiag doctor with a bug report";
+      return "file a bug report with the output of cudadiag doctor";
     case 5:
-      return "a real GPU faults at a store through a null pointer, but a simulated GPU, or one with another driver "
-             "than NVIDIA's, may not: run this on a machine with an NVIDIA GPU";
+      return "a real GPU faults when a kernel stores through a null pointer, but a simulated GPU, or a GPU without "
+             "NVIDIA's own driver, may not: run this on a machine with an NVIDIA GPU";
     default:
-      return "run cudadiag run -- cudadiag doctor-child fault, and send its output with a bug report";
+      return "file a bug report with the output of: cudadiag run -- cudadiag doctor-child fault";
   }
 }
 
@@ -189,16 +189,17 @@ void judge_recording(const session::Session& session, std::vector<Proof>& proofs
   }
   proofs.push_back(marked
                        ? Proof{"markers", "the GPU writes them", ""}
-                       : Proof{"markers", "the GPU wrote none", "send the output of cudadiag dump with a bug report"});
+                       : Proof{"markers", "the GPU wrote none", "file a bug report with the output of cudadiag dump"});
   diagnose::SessionState state(session);
   const diagnose::Diagnosis& found = state.diagnosis();
   const auto named = [](const diagnose::Finding& finding) {
     return finding.launch && finding.launch->grid[0] == kBadLaunch && finding.launch->mangled == "planted";
   };
   if (!found.findings.empty() && named(found.findings.front())) {
-    proofs.push_back({"first failure", "the failing launch is named", ""});
+    proofs.push_back({"first failure", "cudadiag found the failing launch", ""});
   } else {
-    proofs.push_back({"first failure", "the failing launch is not named", "see cudadiag report -v of a failing run"});
+    proofs.push_back({"first failure", "cudadiag did not find the failing launch",
+                      "record a failing run, and see cudadiag report -v"});
   }
 }
 
@@ -233,11 +234,11 @@ void prove_core_dump(const fs::path& scratch, std::vector<Proof>& proofs) {
     const std::string why = explain_fault_exit(child.status);
     const bool named =
         std::any_of(proofs.begin(), proofs.end(), [&](const Proof& proof) { return proof.found == why; });
-    proofs.push_back({"core dumps", "none is expected: " + why, named ? "" : remedy_of_fault_exit(child.status),
+    proofs.push_back({"core dumps", "not tested: " + why, named ? "" : remedy_of_fault_exit(child.status),
                       named ? Proof::Outcome::not_known : Proof::Outcome::problem});
   } else {
-    proofs.push_back({"core dumps", "no GPU core dump appeared",
-                      "reports will lack the failing line of a kernel; check that the temporary folder is writable and "
+    proofs.push_back({"core dumps", "no GPU core dump was written",
+                      "reports will lack the failing line in a kernel; check that the temporary folder is writable and "
                       "no debugger is attached"});
   }
 }
@@ -295,7 +296,8 @@ CuptiReport ask_recorder() {
 std::vector<Proof> prove_with_planted_fault() {
   std::vector<Proof> proofs;
   const fs::path scratch = scratch_folder();
-  if (scratch.empty()) return {{"planted fault", "cannot make a temporary folder", "set TMPDIR to a writable folder"}};
+  if (scratch.empty())
+    return {{"planted fault", "cannot create a temporary folder", "set TMPDIR to a writable folder"}};
   prove_recording(scratch, proofs);
   prove_core_dump(scratch, proofs);
   std::error_code ignored;

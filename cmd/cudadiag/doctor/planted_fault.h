@@ -1,4 +1,4 @@
-// Facts that only a test on the GPU can show. Child processes query the driver, and run a kernel that fails. This
+// Facts that only a test on a GPU can show. Child processes query the driver, and run a kernel that fails. This
 // process never initialises CUDA, because a driver that hangs or crashes must not affect it.
 #pragma once
 
@@ -18,7 +18,7 @@ struct DriverReport {
 
 DriverReport ask_driver();
 
-// The libcupti that the recorder uses in a process that has not loaded one.
+// The libcupti that the recorder uses in a process that has not loaded one itself.
 struct CuptiReport {
   std::string path, version;
   std::string problem;                                // empty if one was found
@@ -34,7 +34,7 @@ struct Proof {
   Outcome outcome = fix.empty() ? Outcome::works : Outcome::problem;
 };
 
-// Runs the planted fault under `cudadiag run` and, without the recorder, with GPU core dumps enabled.
+// Runs the planted fault twice: under `cudadiag run`, and without the recorder but with GPU core dumps enabled.
 std::vector<Proof> prove_with_planted_fault();
 
 // The hidden child commands: "driver" prints what ask_driver() reads, "fault" runs the planted fault.

@@ -6,7 +6,7 @@
 
 namespace cudadiag::command {
 
-// The release of WSL2's kernel; nullopt if this is another kernel.
+// The release of WSL2's kernel; nullopt if this is not WSL2.
 std::optional<std::string> wsl_kernel();
 
 }  // namespace cudadiag::command

@@ -39,8 +39,8 @@ void add_code_rules(CLI::App* command) {
   const auto add = [&](const char* name, const char* description) {
     add_texts(command, name, "PATH", description)->group("Which code is yours (the most specific path wins)");
   };
-  add(kUsers, "this folder or file is the user's own code");
-  add(kNotUsers, "this folder or file is a library");
+  add(kUsers, "treat this folder or file as your own code");
+  add(kNotUsers, "treat this folder or file as a library");
 }
 
 std::vector<session::CodeRule> code_rules(const CLI::App& command) {
@@ -65,7 +65,7 @@ std::optional<base::Error> unknown_path(const std::vector<session::CodeRule>& ru
       continue;
     return base::Error{std::string(rule.user ? kUsers : kNotUsers) + ": found no file or folder " + rule.path +
                            (session != nullptr ? ", and the session has no code from there" : ""),
-                       "name a folder, a Python file, a source file or a library"};
+                       "give a folder, a Python file, a source file or a library"};
   }
   return std::nullopt;
 }

@@ -24,7 +24,7 @@ class HelpFormat : public CLI::Formatter {
     return usage + (app->get_subcommands({}).empty() ? "\n" : " COMMAND ...\n");
   }
 
-  // CLI11 puts one empty line before a group and another between two groups.
+  // CLI11 puts an empty line before each group and another one between two groups. This removes one of them.
   std::string make_group(std::string name, bool positional, std::vector<const CLI::Option*> options) const override {
     const bool first = positional || name == kMainGroup;
     const std::string text = Formatter::make_group(std::move(name), positional, std::move(options));
@@ -55,7 +55,7 @@ class HelpFormat : public CLI::Formatter {
   }
 };
 
-// CLI11 takes this as the value in "--json -- true" and "--json= -- true".
+// In "--json -- true" and "--json= -- true", CLI11 takes "--" as the value of the option.
 bool is_none(const std::string& given) { return given == "--"; }
 
 CLI::Validator some_text(const std::string& type) {
@@ -72,8 +72,8 @@ CLI::Option* add_any_text(CLI::App* command, const std::string& name, Text& text
   return command->add_option(name, text, description)->type_name(type)->check(some_text(type));
 }
 
-// "--json: 1 required FILE missing", "--output: At Most 1 required but received 2" and "races was given a disallowed
-// flag override" are messages of CLI11.
+// Rewords messages of CLI11: "--json: 1 required FILE missing", "--output: At Most 1 required but received 2" and
+// "races was given a disallowed flag override".
 std::string in_plain_words(std::string text, const std::vector<CLI::App*>& selected) {
   if (const std::size_t at = text.find(": At Most 1 required but received "); at != std::string::npos) {
     return text.substr(0, at) + " can be given only once";
@@ -85,14 +85,14 @@ std::string in_plain_words(std::string text, const std::vector<CLI::App*>& selec
   const std::size_t at = text.find(before);
   if (at == std::string::npos || !text.ends_with(after)) return text;
   CLI::Option* option = selected.empty() ? nullptr : selected.front()->get_option_no_throw(text.substr(0, at));
-  // The first validator removes the mark, so the second one describes the value.
+  // The first validator is unmarked(), which parse() adds, so the second one describes the value.
   const std::string wanted = option == nullptr ? "" : option->get_validator(1)->get_name();
   text.resize(text.size() - after.size());
   return text.replace(at, before.size(), " needs ") + (wanted.empty() ? "" : ", " + wanted);
 }
 
-// CLI11 would split a word or value like [a,b], because it looks like a list. This mark before the value prevents this,
-// and is removed afterwards.
+// CLI11 would split a word or value like [a,b], because it looks like a list. This mark before the value prevents that.
+// It is removed afterwards.
 constexpr char kMark = '\x1f';
 
 // The position of the value in "--name=value", "-nvalue" and "value".
@@ -109,7 +109,7 @@ std::string lower(std::string_view text) {
   return small;
 }
 
-// How many letters must be inserted, removed, replaced or swapped with their neighbour to turn one word into the other.
+// How many letters must be inserted, removed, replaced or swapped with a neighbour to turn one word into the other.
 std::size_t edits(const std::string& a, const std::string& b) {
   std::vector<std::size_t> before, row(b.size() + 1), last;
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -158,11 +158,11 @@ void parse(CLI::App& app, std::vector<std::string> words) {
   for (CLI::App* command : app.get_subcommands({})) {
     for (CLI::Option* option : command->get_options()) {
       if (option->get_items_expected_max() > 0) option->transform(unmarked);
-      // A flag with a type takes a value after "=", and has a default.
+      // A flag with a type name accepts a value after "=", and has a default for when there is none.
       if (option->get_items_expected_max() == 0 && option->get_type_name().empty()) option->disable_flag_override();
     }
   }
-  // CLI11 takes the words in reverse order.
+  // CLI11 expects the words in reverse order.
   std::transform(words.begin(), words.end(), words.begin(), marked);
   std::reverse(words.begin(), words.end());
   app.parse(std::move(words));
@@ -226,7 +226,7 @@ CLI::Option* add_texts(CLI::App* command, const std::string& name, const std::st
 
 CLI::Validator a_value(const std::string& wanted) {
   return {[wanted](const std::string& given) -> std::string {
-            return is_none(given) || given.empty() ? "the value is missing, " + wanted : "";
+            return is_none(given) || given.empty() ? "the value is missing: expected " + wanted : "";
           },
           "", wanted};
 }
@@ -248,7 +248,7 @@ CLI::Validator a_writable_file() {
   return {[](const std::string& given) -> std::string {
             const std::filesystem::path file(given);
             std::error_code error;
-            if (given == "-") return "standard output belongs to the command: name a file";
+            if (given == "-") return "standard output belongs to the command: give a file";
             if (std::filesystem::is_directory(file, error)) return given + " is a folder";
             if (std::filesystem::exists(file, error)) {
               return ::access(file.c_str(), W_OK) == 0 ? "" : given + " cannot be written";

@@ -14,24 +14,26 @@ namespace cudadiag::command {
 // Parses the command line and runs the callbacks of `app`. Throws the exceptions of CLI11.
 void parse(CLI::App& app, std::vector<std::string> words);
 
-// The error in the command line, for say().
+// Describes an error in the command line, as text for say().
 std::string complaint(const CLI::App& app, const CLI::ParseError& error);
 
-// The word that the user probably meant, if one differs only in case or in a few letters; otherwise empty.
+// The word in `words` that the user probably meant, because it differs only in case or in a few letters. Otherwise
+// empty.
 std::string closest(std::string_view given, const std::vector<std::string>& words);
 // Returns "; did you mean report?", or an empty string.
 std::string did_you_mean(std::string_view given, const std::vector<std::string>& words);
 
-// Makes the help show only the name of a type, and describe defaults. Applies to subcommands that are added later too.
+// Makes the help show each option with the type name of its value, and with its default. Also applies to subcommands
+// that are added later.
 void set_help_format(CLI::App& app);
 
-// The first heading of each help, which contains --help itself.
+// The first heading in the help of each subcommand. It contains --help itself.
 inline constexpr const char* kMainGroup = "Options";
 
 // Puts these options of `command` under one heading of its help, in the order in which they were added.
 void group(CLI::App* command, const std::string& heading, const std::vector<std::string>& options);
 
-// Refuses empty text, which comes from an unset variable in a script.
+// Rejects empty text, because it usually comes from an unset variable in a script.
 CLI::Option* add_text(CLI::App* command, const std::string& name, std::string& text, const std::string& type,
                       const std::string& description);
 CLI::Option* add_text(CLI::App* command, const std::string& name, std::optional<std::string>& text,
@@ -84,7 +86,7 @@ struct NumberRange {
   std::string text;
 };
 
-// Accepts a decimal number without a sign. Refuses hexadecimal numbers, infinity and NaN.
+// Accepts a decimal number without a sign. Rejects hexadecimal numbers, infinity and NaN.
 template <typename Value, typename Target>
 CLI::Option* add_number(CLI::App* command, const std::string& name, Target& value, const NumberRange<Value>& range,
                         const std::string& type, const std::string& description) {

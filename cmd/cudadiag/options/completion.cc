@@ -49,7 +49,7 @@ std::string replaced(std::string text, char letter, std::string_view by) {
   return text;
 }
 
-// Quotes for all three shells.
+// Quotes the text in a way that all three shells understand.
 std::string in_quotes(const std::string& text) { return "'" + replaced(text, '\'', "'\\''") + "'"; }
 
 Value value_of(const CLI::Option& option, const std::string& type) {
@@ -86,7 +86,7 @@ std::vector<Command> commands_of(const CLI::App& app) {
   return commands;
 }
 
-// Formats "report -o" or "report --output", the left side of a case in the shell.
+// Formats 'report -o' | 'report --output', the pattern of a case in bash.
 std::string pattern(const Command& command, const Choice& option) {
   std::vector<std::string> words;
   for (const std::string& name : option.names) words.push_back(in_quotes(command.name + " " + name));
@@ -183,7 +183,7 @@ std::string bash_script(const std::vector<Command>& commands) {
          rest + "  esac\n}\ncomplete -F _cudadiag cudadiag\n";
 }
 
-// Colons, brackets and backslashes separate the parts of an _arguments specification.
+// Escapes colons, brackets and backslashes, which have a meaning in a specification for _arguments.
 std::string zsh_text(std::string text) {
   text = replaced(std::move(text), '\\', "\\\\");
   for (const char letter : {'[', ']', ':'}) text = replaced(std::move(text), letter, std::string("\\") + letter);
@@ -286,7 +286,7 @@ end
 function __cudadiag_begins
   test (count (commandline -opc)) -eq 1
 end
-# Completes the command that cudadiag runs by the rules of that command.
+# Completes the command that cudadiag runs as if it were typed alone.
 function __cudadiag_command
   set -l words (commandline -opc)[3..-1]
   while set -q words[1]; and string match -q -- '-*' $words[1]

@@ -8,7 +8,7 @@ namespace cudadiag::command {
 namespace {
 
 constexpr const char* kSession =
-    "a session by number in cudadiag list, name, beginning of the name, or folder; default: the latest";
+    "session: number in cudadiag list, name, beginning of the name, or folder; default: the latest";
 
 }  // namespace
 
@@ -56,7 +56,7 @@ void add_reruns(CLI::App* command, supervise::RerunOptions& rerun) {
       ->default_str(std::to_string(rerun.repeat));
   command->add_flag("--show-rerun", rerun.show, "show the output of reruns on standard error");
   command->add_flag_callback(
-      "--no-device-pass", [&] { rerun.device = false; }, "make no rerun for a GPU core dump");
+      "--no-device-pass", [&] { rerun.device = false; }, "do not rerun the command for a GPU core dump");
   auto* no_values = command->add_flag_callback(
       "--no-values", [&] { rerun.values = false; }, "read no values from the program's variables");
   auto* save_inputs =
@@ -116,7 +116,7 @@ void add_json_file(CLI::App* command, std::string& file) {
 
 void add_command(CLI::App* command, std::vector<std::string>& words) {
   command->add_option("COMMAND", words, "the command and its arguments")->required();
-  // From the first word of the command on, everything belongs to the command.
+  // Everything from the first word of the command belongs to the command.
   command->positionals_at_end();
 }
 

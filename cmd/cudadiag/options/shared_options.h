@@ -1,4 +1,4 @@
-// Options that several subcommands have. Every target of an option must outlive the parsing.
+// Options that several subcommands share. The variables that they set must outlive the parsing.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -13,9 +13,9 @@
 namespace cudadiag::command {
 
 void add_output(CLI::App* command, std::optional<std::string>& output);
-// For commands that only read: a folder that does not exist is probably a typing error.
+// For commands that only read: a folder that does not exist is probably a typo.
 void add_input(CLI::App* command, std::string& session, std::optional<std::string>& output);
-// Names the manual page at the end of the help, after an example if there is one.
+// Adds the name of the manual page at the end of the help, after the example if there is one.
 void name_page(CLI::App* command, const std::string& example = "");
 // Adds -q and -v, and returns -q.
 CLI::Option* add_verbosity(CLI::App* command, report::Verbosity& verbosity);

@@ -11,7 +11,7 @@
 namespace cudadiag::command {
 namespace {
 
-// the openers of the desktop, of WSL and of Debian
+// Programs that open files on a desktop, in WSL and on Debian.
 constexpr const char* kOpeners[] = {"xdg-open", "wslview", "sensible-browser"};
 
 std::vector<std::string> own_environment() {
@@ -24,7 +24,7 @@ std::vector<std::string> own_environment() {
 
 std::optional<base::Error> open_in_browser(const std::string& file) {
   std::vector<std::string> programs(std::begin(kOpeners), std::end(kOpeners));
-  // The variable is a list separated by colons. Only the first entry is used.
+  // BROWSER is a list of programs, separated by colons. Only the first one is used.
   const char* chosen = std::getenv("BROWSER");
   const std::string browser = chosen == nullptr ? "" : std::string(chosen).substr(0, std::string(chosen).find(':'));
   if (!browser.empty()) programs.insert(programs.begin(), browser);

@@ -8,7 +8,8 @@
 
 namespace cudadiag::command {
 
-// Starts $BROWSER, or else the opener of the desktop or of Windows, without waiting for it. Returns nullopt on success.
+// Starts $BROWSER, or else the program that opens files on this desktop or in Windows. Does not wait for it. Returns
+// nullopt on success.
 std::optional<base::Error> open_in_browser(const std::string& file);
 
 }  // namespace cudadiag::command

@@ -31,7 +31,7 @@ std::string page_of(const session::Session& session, const PageRequest& request)
 bool write_file(const std::string& file, const std::string& page) {
   const base::FileDescriptor out(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode));
   if (out.valid() && base::write_all(out.get(), page)) return true;
-  say("cannot write " + file + ": " + std::strerror(errno) + "; name another file: --html FILE.html");
+  say("cannot write " + file + ": " + std::strerror(errno) + "; choose another file: --html FILE.html");
   return false;
 }
 
@@ -39,10 +39,11 @@ bool write_file(const std::string& file, const std::string& page) {
 
 int write_page(const session::Session& session, const PageRequest& request) {
   std::string file = request.file;
-  if (file == "-" && request.open) return say("--html - --open: a browser needs a file; name one"), kOwnFailure;
+  if (file == "-" && request.open)
+    return say("--html - --open: a browser needs a file: use --html FILE.html"), kOwnFailure;
   const std::string extension = std::filesystem::path(file).extension().string();
   if (!file.empty() && file != "-" && extension != ".html" && extension != ".htm") {
-    say("--html " + file + ": the name of the file must end in .html. The session comes first: cudadiag report " +
+    say("--html " + file + ": the file name must end in .html. A session goes before the option: cudadiag report " +
         diagnose::shell_word(file) + " --html FILE.html");
     return kOwnFailure;
   }
@@ -52,7 +53,7 @@ int write_page(const session::Session& session, const PageRequest& request) {
   const std::string page = page_of(session, request);
   if (file.empty() || file == "-") return print(page), 0;
   if (!write_file(file, page)) return kOwnFailure;
-  say("the page is " + file +
+  say("wrote the page to " + file +
       (request.keep_names ? "" : "; home folders, user and host names are removed; review it before you share it"));
   if (!request.open) return 0;
   if (const auto failure = open_in_browser(file)) return say(*failure), kOwnFailure;

@@ -8,10 +8,11 @@
 namespace cudadiag::command {
 
 struct PageRequest {
-  std::string file;         // "-" for standard output; empty to choose: that, or a file if it is a terminal
-  bool open = false;        // show it in a browser, which needs a file
+  // "-" is standard output. If empty, a file is chosen if `open` is set or standard output is a terminal.
+  std::string file;
+  bool open = false;        // show the page in a browser, which needs a file
   bool keep_names = false;  // keep home folders, user names and host names
-  bool foreign = false;     // also show source lines of a session that may belong to somebody else
+  bool foreign = false;     // also show source lines of a session that may belong to another user
 };
 
 // Returns the exit status.

@@ -34,7 +34,7 @@ std::string instruction_words(const replay::Instruction& at) {
                      line.empty() ? "" : " (" + line + ")");
 }
 
-// Formats "memory block 3, 4,096 bytes (parameter 1)".
+// Formats "variable counters" or "memory block 3, 4,096 bytes at 0x7f0000000000".
 std::string block_words(const SavedLaunch& launch, std::size_t index) {
   const Block& block = launch.blocks[index];
   if (!block.variable.empty()) return "variable " + base::printable(block.variable);
@@ -73,9 +73,10 @@ class Text {
   void memory() {
     const replay::Answer& answer = result_.first.answer;
     if (!answer.launching) return;
-    std::string words = fmt::format("{} of {} blocks at their original addresses", answer.placed, answer.placeable);
+    std::string words =
+        fmt::format("{} of {} memory blocks at their original addresses", answer.placed, answer.placeable);
     if (answer.placed < answer.placeable) {
-      words += fmt::format("; {} pointer{} in memory rewritten", diagnose::thousands(answer.rewritten),
+      words += fmt::format("; {} pointer{} rewritten in memory", diagnose::thousands(answer.rewritten),
                            answer.rewritten == 1 ? " was" : "s were");
     }
     add("Memory", words);
@@ -83,11 +84,11 @@ class Text {
       return block.unsaved != replay::Unsaved::no && block.reach != replay::Reach::nothing;
     });
     if (missing > 0) {
-      add("", fmt::format("{} block{} saved only in part or not at all; the rest is zero", missing,
+      add("", fmt::format("{} block{} saved only in part or not at all; the rest is filled with zeros", missing,
                           missing == 1 ? " was" : "s were"));
     }
     if (answer.only_reached)
-      add("", "the GPU has no room for the memory that nothing points to, so the replay leaves it out");
+      add("", "the GPU has no room for the memory that nothing points to, so the replay does without it");
   }
 
   void outcome() {
@@ -113,7 +114,7 @@ class Text {
     for (const std::string& line : found.lines) add("", base::printable(line));
   }
 
-  // Its allocations are ours. Their sizes and addresses show which blocks of the launch they are.
+  // compute-sanitizer names allocations of the replay. Their addresses show which blocks of the saved launch they hold.
   void access(const evidence::InvalidAccess& access) {
     std::string line = base::printable(evidence::sentence(access));
     if (access.nearest) {
@@ -130,8 +131,9 @@ class Text {
   void smallest(const replay::Smallest& found) {
     const auto all = std::count_if(launch_.blocks.begin(), launch_.blocks.end(),
                                    [](const Block& block) { return block.contents.has_value(); });
-    add("Minimal", fmt::format("it fails with the contents of {} of {} blocks; {} replays{}", found.needed.size(), all,
-                               found.replays, found.whole ? "" : ", then the search was cut off"));
+    add("Minimal", fmt::format("it still fails with the contents of only {} of {} memory blocks; {} replays{}",
+                               found.needed.size(), all, found.replays,
+                               found.whole ? "" : ", after which the search was cut off"));
     constexpr std::size_t kMost = 16;
     for (std::size_t i = 0; i < std::min(found.needed.size(), kMost); ++i)
       add("", block_words(launch_, found.needed[i]));

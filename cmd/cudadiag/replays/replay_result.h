@@ -19,7 +19,7 @@ namespace cudadiag::command {
 struct Sanitized {
   supervise::SanitizerTool tool = supervise::SanitizerTool::memcheck;
   evidence::SanitizerLog log;
-  std::vector<std::string> lines;  // output of the tool, if it is not memcheck
+  std::vector<std::string> lines;  // the output of a tool other than memcheck
 };
 
 struct Compared {
@@ -28,7 +28,7 @@ struct Compared {
   std::optional<replay::Comparison> comparison;
 };
 
-// The number of the GPU, or its PCI bus id.
+// The GPU number, or the PCI bus id.
 std::string words(const replay::GpuChoice& gpu);
 
 struct ReplayResult {

@@ -27,7 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Kubernetes shows at most this much of a termination log.
+// Kubernetes shows at most this many bytes of a termination log.
 constexpr std::size_t kTerminationLog = 4096;
 
 // Writes the report to a new file that only this user can read. Returns an empty path if it cannot be written.
@@ -64,7 +64,7 @@ std::string store_report(const diagnose::Diagnosis& report) {
 
 void start_command(const std::string& command, const diagnose::Diagnosis& report) {
   const std::string file = store_report(report);
-  if (file.empty()) return say("--on-failure: the report could not be stored for the command, which is not started");
+  if (file.empty()) return say("--on-failure: cannot save the report for the command, so the command was not run");
   ::setenv("CUDADIAG_REPORT", file.c_str(), 1);
   const pid_t child = ::fork();
   if (child == 0) run_command(command.c_str(), file.c_str());

@@ -1,4 +1,4 @@
-// Reports a failure to others than the person at the terminal: to a command of the user, to the termination log of a
+// Reports a failure not only at the terminal, but also to the user's own command, to the termination log of a
 // container, and to the agent of a torchrun job.
 #pragma once
 
@@ -24,7 +24,7 @@ class FailureSinks {
   // Acts on the first report that has a finding, and ignores later ones. Starts the user's command without waiting for
   // it. CUDADIAG_REPORT is the path of the report.
   void tell(const diagnose::Diagnosis& report);
-  // Call this if the program ended badly. Writes the file in TORCHELASTIC_ERROR_FILE, unless the program wrote it.
+  // Call this if the program failed. Writes the file that TORCHELASTIC_ERROR_FILE names, unless the program wrote it.
   static void write_torchrun_error(const diagnose::Diagnosis& report);
 
  private:

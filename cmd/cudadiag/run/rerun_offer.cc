@@ -49,7 +49,7 @@ class Offer {
         for_hang_dump_(options.rerun.hang_dump && recording.hung()),
         plan_{options.rerun} {
     plan_.input = &input;
-    // With `always`, the user wants the program to run unchanged.
+    // --rerun=always asks for the program as it is, so those reruns are not isolated.
     plan_.isolated = options.rerun_mode != RerunMode::always && !launch::missing_isolation();
   }
 
@@ -58,7 +58,7 @@ class Offer {
     if (!recording_.keeps_session()) {
       if (!report_.findings()) return;
       return say(std::string("cannot rerun the command to prove this: no session could be stored") +
-                 (options_.recording.output ? "" : "; name its folder with -o FOLDER"));
+                 (options_.recording.output ? "" : "; choose a folder for it with -o FOLDER"));
     }
     if (!is_agreed()) return;
     report::RerunText text(report_.report(), session_to_name(session_, options_),
@@ -78,7 +78,7 @@ class Offer {
            supervise::wants_races(session_);
   }
 
-  // A diagnosis takes time, because it needs symbols. Between reruns, it is made only to announce a proof.
+  // A diagnosis takes time, because it needs symbols. Between reruns, it is computed only to announce a proof.
   void print_proof(const analyse::Analysis& analysis, report::RerunText& text) {
     const bool proven = std::any_of(analysis.failures.begin(), analysis.failures.end(), [](const auto& failure) {
       return analyse::is_asynchronous(failure.kind) && failure.grade == analyse::Grade::proven;
@@ -102,7 +102,7 @@ class Offer {
 
   bool is_agreed() {
     if (relay_.interrupted()) return decline("it was interrupted");
-    if (for_hang_dump_) return true;  // announced with its time limit
+    if (for_hang_dump_) return true;  // RerunSpeech announces it with its time limit
     if (options_.rerun_mode == RerunMode::always) return announce();
     const TerminalState terminal = terminal_state();
     if (options_.rerun_mode == RerunMode::ask && terminal.input_is_terminal && terminal.errors_are_terminal) {
@@ -132,7 +132,7 @@ class Offer {
     return true;
   }
 
-  // Prints the reason, and the command that makes the rerun. Returns false.
+  // Prints why there is no rerun, and the command that reruns the program. Returns false.
   bool decline(const std::string& why) const {
     if (!report_.findings()) return false;
     const std::string command =

@@ -1,4 +1,4 @@
-// The reruns after a run. The policy or the person at the terminal decides whether they are made. Prints the messages
+// The reruns after a run. The policy or the person at the terminal decides whether there are any. Prints the messages
 // before, between and after them.
 #pragma once
 

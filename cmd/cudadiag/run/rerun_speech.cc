@@ -18,7 +18,7 @@ using Outcome = analyse::Rerun::Outcome;
 
 bool is_for_hang(const RerunSpec& spec) { return spec.dump_after.has_value(); }
 
-// The word for the progress display.
+// Returns the text of the progress display.
 const char* doing(PassKind kind) {
   switch (kind) {
     case PassKind::device:
@@ -44,11 +44,11 @@ const char* doing(PassKind kind) {
 std::string purpose(const RerunSpec& spec) {
   switch (spec.kind) {
     case PassKind::device:
-      return "for a GPU core dump";
+      return "gets a GPU core dump";
     case PassKind::eager:
-      return spec.values.empty() ? "without torch.compile" : "without torch.compile, and reads the values there";
+      return spec.values.empty() ? "runs without torch.compile" : "runs without torch.compile, and reads the values";
     case PassKind::sanitize:
-      return "under compute-sanitizer";
+      return "runs under compute-sanitizer";
     case PassKind::memory:
       return "asks PyTorch's allocator what holds the memory";
     case PassKind::races:
@@ -67,7 +67,7 @@ void print_end(const RerunEnded& rerun, const std::string& what) {
                   pass.cut_short ? word(*pass.cut_short) : std::string_view(what), diagnose::duration(pass.seconds)));
 }
 
-// The rerun ended badly before it used CUDA.
+// The rerun failed before it used CUDA.
 bool came_to_nothing(const RerunEnded& rerun) {
   const analyse::Rerun& judged = rerun.judged();
   return judged.outcome == Outcome::not_reached && judged.end.bad && rerun.session.reruns.back().empty();
@@ -90,7 +90,7 @@ std::string why_no_hang_dump(const RerunEnded& rerun) {
   if (rerun.dump_asked) return "the driver was asked for one, but wrote none";
   return !rerun.pass().cut_short
              ? "the program ended before one could be requested"
-             : "no process could be asked for one: only NVIDIA's driver takes such requests, for work on a GPU";
+             : "no process could be asked for one: only NVIDIA's driver accepts such requests, for work on a GPU";
 }
 
 void print_device(const RerunEnded& rerun) {
@@ -110,13 +110,13 @@ std::string sentence(const supervise::RerunObstacle& obstacle) {
     case Kind::hung:
       return "it hung";
     case Kind::ended_from_outside:
-      return "it was ended from outside";
+      return "something outside the program ended it";
     case Kind::failed_late:
       return "it failed after " + diagnose::duration(obstacle.seconds);
     case Kind::took_long:
       return "it took " + diagnose::duration(obstacle.seconds);
     case Kind::one_rank:
-      return "it is one rank of a job of " + std::to_string(obstacle.number);
+      return "it is one of " + std::to_string(obstacle.number) + " ranks of a job";
     case Kind::several_nodes:
       return "the job spans several nodes";
     case Kind::input:
@@ -179,7 +179,7 @@ void RerunSpeech::cannot(const RerunProblem& problem) {
     case Kind::debugger_failed:
       return say(problem.failure.what + "; " + debugger_advice(problem.file));
     case Kind::no_suspected_kernel:
-      return say("no rerun under compute-sanitizer: the name of the suspected kernel is not known");
+      return say("no rerun under compute-sanitizer: the name of the suspected kernel is unknown");
     case Kind::no_sanitizer:
       return say(
           "compute-sanitizer is not installed here; cudadiag report -v shows the command for a machine that has it");

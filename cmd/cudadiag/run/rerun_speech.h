@@ -18,7 +18,7 @@ std::string sentence(supervise::NoCrossCheck obstacle);
 
 class RerunSpeech : public supervise::RerunListener {
  public:
-  // If `prints_passes`, prints a line before and after each rerun. Calls `after_each` with the state at that moment.
+  // If `prints_passes`, prints a line before and after each rerun. Calls `after_each` after each rerun.
   explicit RerunSpeech(bool prints_passes, std::function<void(const analyse::Analysis&)> after_each = {})
       : prints_passes_(prints_passes), after_each_(std::move(after_each)) {}
 

@@ -9,7 +9,7 @@
 #include "diagnose/facts/place.h"
 #include "diagnose/run_context.h"
 #include "diagnose/words.h"
-#include "run/silence.h"
+#include "run/no_findings.h"
 #include "session/retention.h"
 #include "sessions/findings.h"
 #include "supervise/reruns/rerun_needs.h"
@@ -47,7 +47,7 @@ void RunReport::tell(diagnose::Diagnosis report) {
   // The report must not suggest commands for a session that does not exist.
   if (!recording_.is_whole()) report.session.clear();
   report::TextOptions options = text_options(options_.verbosity, STDERR_FILENO);
-  // The remaining lines are for the reruns.
+  // Leaves three lines for the messages about reruns.
   if (options_.rerun_mode != RerunMode::never) {
     options.lines -= 3;
     options.suggest_rerun = false;
@@ -117,7 +117,7 @@ bool RunReport::was_told(const diagnose::Finding& finding) const {
 
 bool RunReport::is_clean() {
   const diagnose::Diagnosis& whole = report();
-  // If nothing was recorded, this was already reported, and nothing can be read again.
+  // If nothing was recorded, a message has already said so, and there is nothing to read again.
   return whole.findings.empty() && recording_.session().whole &&
          !find_note(whole.notes, analyse::NoteCode::killed_at_work) &&
          !find_note(whole.notes, analyse::NoteCode::cut_off) &&
@@ -135,7 +135,7 @@ void RunReport::keep_session() {
 
 void RunReport::finish(const supervise::RunEnd& end) {
   recording_.note_end(end);
-  // The values of watched lines are in the session's folder.
+  // Checked before the session is discarded, because the values of watched lines are in its folder.
   const bool may_have_kept = recording_.writer() != nullptr;
   const bool clean = is_clean();
   open_pairs_ = clean && options_.rerun_mode != RerunMode::never && supervise::wants_races(recording_.session());
@@ -159,7 +159,7 @@ void RunReport::print_end(const supervise::RunEnd& end, bool may_have_kept) {
   if (const analyse::Note* note = find_note(notes, analyse::NoteCode::outlived)) say(note->text + no_longer_sought());
   if (options_.recording.nans) return print_no_nan(recording_, report(), options_.verbosity);
   if (options_.recording.tensor_races) return print_no_tensor_race(recording_, report(), options_.verbosity);
-  const bool nothing_recorded = !findings_ && explain_silence(recording_, options_, end, report());
+  const bool nothing_recorded = !findings_ && explain_no_recording(recording_, options_, end, report());
   if (may_have_kept) {
     for (const std::string& sentence : supervise::silent_lines(options_.recording.watch, recording_.session())) {
       say(sentence);

@@ -34,16 +34,16 @@
 namespace cudadiag::command {
 namespace {
 
-// The time in which a reader may read what stderr had no room for.
+// How long to wait for the reader of stderr before writing the kept text again.
 constexpr std::chrono::milliseconds kBeforeMoreIsRead{50};
 
-// These commands run the program in a place that neither the environment nor the memory of this process reaches.
+// These commands run the program where neither the environment nor the shared memory of this process reaches it.
 void advise_on_remote_commands(const std::string& program) {
   const std::string name = std::filesystem::path(program).filename().string();
   for (const char* remote : {"docker", "podman", "kubectl", "ssh", "srun", "apptainer", "singularity"}) {
     if (name != remote) continue;
-    say(name + " starts the program elsewhere, where this recording may not reach; start cudadiag there instead: " +
-        name + " … cudadiag run -- COMMAND, or set the variables that cudadiag env prints there");
+    say(name + " starts the program elsewhere, where it may not be recorded; start cudadiag there instead: " + name +
+        " … cudadiag run -- COMMAND, or set the variables from cudadiag env there");
   }
 }
 
@@ -54,14 +54,14 @@ bool guarded(const Step& step) {
     step();
     return true;
   } catch (const std::exception& error) {
-    say(std::string("the report failed: ") + error.what() + "; the session may still be read with cudadiag report");
+    say(std::string("the report failed: ") + error.what() + "; cudadiag report may still be able to read the session");
     return false;
   }
 }
 
-// The shell names the program that it started, which is cudadiag, so this line names the command.
+// A shell names only the program that it started, which is cudadiag, so this message is about the command.
 void print_signal(int signal) {
-  if (signal == SIGPIPE) return;  // the shell prints nothing for this signal only
+  if (signal == SIGPIPE) return;  // the only signal for which shells print nothing
   const char* name = ::sigabbrev_np(signal);
   say("the command was ended by signal " + std::to_string(signal) +
       (name == nullptr ? "" : " (SIG" + std::string(name) + ")"));
@@ -79,7 +79,7 @@ class RunSpeech : public supervise::RunListener {
     begin_on_own_row();
     guarded([&] { report_.report_freeze(); });
     if (!options_.end_on_failure || !report_.findings()) return false;
-    say("ending the program, as --end-on-failure asks");
+    say("ending the program because of --end-on-failure");
     return true;
   }
   void hangs(double seconds) override {
@@ -97,7 +97,7 @@ class RunSpeech : public supervise::RunListener {
   void cannot_end() override { say("cannot end the program: it is stuck in the GPU driver. Leaving it running"); }
   void races() override {
     begin_on_own_row();
-    say("two operations race: ending the program, as --stop-on-race asks");
+    say("two operations race: ending the program because of --stop-on-race");
     recording_.note_early_end(session::CutShort::first_race);
   }
   std::optional<std::chrono::milliseconds> turns() override {
@@ -141,7 +141,7 @@ class WatchedRun {
     });
   }
 
-  // Reports the recording, then makes reruns to find what is unknown.
+  // Reports the recording, then offers reruns to find what is unknown.
   void finish() {
     begin_on_own_row();
     if (full_log_) guarded([&] { recording_.note_failures(full_log_->finish()); });
@@ -170,7 +170,7 @@ class WatchedRun {
 
   const session::ProcessEnd& end() const { return target_->end(); }
   bool found_any() const { return report_->findings(); }
-  // Whether this signal was sent to the target from here.
+  // Whether cudadiag itself sent this signal to the target.
   bool sent(int signal) const { return watch_->sent().contains(signal); }
 
  private:
@@ -190,7 +190,7 @@ class WatchedRun {
                  speech);
   }
 
-  // Null if not requested, or not possible; a message then says so.
+  // Returns null if this was not requested. Prints a message and returns null if it is not possible.
   std::unique_ptr<supervise::RaceWatch> watch_races() {
     if (!options_.recording.record.races) return nullptr;
     if (recording_.arena() == nullptr) {
@@ -202,7 +202,7 @@ class WatchedRun {
                                                   supervise::find_disassembler(options_.recording.command));
   }
 
-  // Null if not requested, or not possible; a message then says so.
+  // Returns null if this was not requested. Prints a message and returns null if it is not possible.
   std::unique_ptr<supervise::FullLog> keep_full_log() {
     if (!options_.recording.full_log) return nullptr;
     if (recording_.arena() == nullptr || recording_.writer() == nullptr) {

@@ -5,8 +5,8 @@
 
 namespace cudadiag::command {
 
-// Returns the exit status if the command was not run or `options` sets one for findings. Otherwise this process ends in
-// the way the command ended.
+// Returns the exit status if the command was not run or `options` sets one for findings. Otherwise, this process ends
+// in the same way as the command.
 int run(const RunOptions& options);
 
 }  // namespace cudadiag::command

@@ -47,7 +47,7 @@ void print_unfinished(diagnose::SessionState& state, bool kept) {
 }
 
 void empty_older_report(const std::string& path) {
-  std::error_code ignored;  // writing the report will name the problem
+  std::error_code ignored;  // the problem is reported when the report is written
   if (std::filesystem::is_regular_file(path, ignored)) std::filesystem::resize_file(path, 0, ignored);
 }
 
@@ -57,9 +57,8 @@ void write_json_file(const diagnose::Diagnosis& report, const std::string& path)
   file << report::write_json(report);
   if (file.flush()) return;
   const int error = errno;
-  say(fmt::format(
-      "cannot write the report to {}: {}; {}: cudadiag report --json", path, std::strerror(error),
-      session::is_for_lack_of_room(error) ? "free some space, then" : "name a file that you can write to, or"));
+  say(fmt::format("cannot write the report to {}: {}; {} run: cudadiag report --json", path, std::strerror(error),
+                  session::is_for_lack_of_room(error) ? "free some space, then" : "choose a writable file, or"));
 }
 
 base::Result<std::string> window_of_session(const std::string& name, const std::optional<std::string>& output) {
@@ -70,11 +69,11 @@ base::Result<std::string> window_of_session(const std::string& name, const std::
   const auto opened = session::open_session(std::get<std::filesystem::path>(folder));
   if (const auto* failure = std::get_if<base::Error>(&opened)) return *failure;
   const auto& session = std::get<session::Session>(opened);
-  // All calls of the suspects' lines, because nobody can know in advance at which call a long job will fail.
+  // All calls of the suspects' lines, because we cannot know in advance at which call a long job will fail.
   auto window = analyse::rerun_window(diagnose::SessionState(session).analysis(), analyse::Reach::sites);
   if (window.text.empty()) {
     return base::Error{"the session " + session.folder.string() + " has no suspects to wait for",
-                       "name one with an asynchronous failure; cudadiag list shows them"};
+                       "choose a session with an asynchronous failure; cudadiag list shows the sessions"};
   }
   return window.text;
 }

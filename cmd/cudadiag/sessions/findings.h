@@ -1,4 +1,4 @@
-// Work on a session that several subcommands share: its diagnosis, and a file with its report.
+// Functions that several subcommands share: the diagnosis of a session, and a file with its report.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@
 
 namespace cudadiag::command {
 
-// The diagnosis of a session in any place. If the session may belong to somebody else, it has no source lines, and the
-// report says why. `trusted` means that the user trusts the session.
+// The diagnosis of a session. If the session may belong to another user, the diagnosis has no source lines, and says
+// why. `trusted` means that the user trusts the session.
 diagnose::Diagnosis examine_found(const session::Session& session, bool trusted);
 
 struct IllustratedDiagnosis {
@@ -21,7 +21,7 @@ struct IllustratedDiagnosis {
   std::vector<diagnose::FindingPictures> pictures;
 };
 
-// The same, with its pictures.
+// The same diagnosis, with its pictures.
 IllustratedDiagnosis examine_for_page(const session::Session& session, bool trusted);
 
 // Prints one sentence about the oldest work that was certainly unfinished for a second or more when its process ended,

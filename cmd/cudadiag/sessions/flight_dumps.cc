@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using evidence::FlightDump;
 
-constexpr double kTogether = 1;  // seconds between a call and the launch of its kernel, and between clocks
+constexpr double kTogether = 1;  // seconds; a call and its kernel's launch, or two clocks, may differ by this much
 
 // A rank's process, and the session that has it.
 struct Owner {
@@ -30,7 +30,7 @@ struct Owner {
   const RankProcess* process = nullptr;
 };
 
-// "…/rank_12" has the rank 12; nothing if the name does not end in a number.
+// Returns 12 for "…/rank_12"; nullopt if the name does not end in a number.
 std::optional<int> rank_of(const std::string& name) {
   const std::size_t digits = name.find_last_not_of("0123456789") + 1;
   int rank = 0;
@@ -55,15 +55,16 @@ base::Result<std::map<int, fs::path>> named_files(const std::string& named) {
     if (is_new) continue;
     return base::Error{
         fmt::format("rank {} has two files: {} and {}", *rank, known->second.string(), at->path().string()),
-        "name the prefix of the dumps, which is the value of TORCH_FR_DUMP_TEMP_FILE: --flight-recorder " +
+        "give the prefix of the dumps, which is the value of TORCH_FR_DUMP_TEMP_FILE: --flight-recorder " +
             (folder / "comm_lib_trace_rank_").string()};
   }
   if (!files.empty()) return files;
-  return base::Error{"no dump of the Flight Recorder was found at " + named,
-                     "name the folder of the dumps, or their path without the number of the rank"};
+  return base::Error{
+      "no dump of the Flight Recorder was found at " + named,
+      "give the folder that contains the dumps, or their common prefix: everything before the rank number"};
 }
 
-// The default prefixes of PyTorch 2.9, of older releases, and the same names in the working folder.
+// The default prefixes of PyTorch 2.9 and of older releases, and the same names in the working folder.
 std::vector<fs::path> usual_prefixes(const fs::path& working_folder) {
   const char *cache = std::getenv("XDG_CACHE_HOME"), *home = std::getenv("HOME");
   const fs::path root = cache != nullptr ? fs::path(cache) : fs::path(home != nullptr ? home : "/tmp") / ".cache";
@@ -98,7 +99,7 @@ std::optional<File> look_at(const fs::path& path) {
   return File{written, status.st_uid == ::geteuid()};
 }
 
-// Why the dump is not one of this process at its end, as a clause.
+// Why the dump does not show the end of this process, as a clause; nullopt if it does.
 std::optional<std::string> why_other(const FlightDump& dump, const File& file, const RankProcess& process) {
   double first = file.written, latest = file.written;
   bool has_latest = dump.calls.empty();
@@ -107,9 +108,9 @@ std::optional<std::string> why_other(const FlightDump& dump, const File& file, c
     latest = &call == &dump.calls.front() ? call.created : std::max(latest, call.created);
     has_latest = has_latest || std::abs(call.created - process.latest_collective) <= kTogether;
   }
-  if (first + kTogether < process.began) return "it has calls from before the run";
-  if (process.ended && latest > *process.ended + kTogether) return "it has calls from after the run";
-  if (latest + kTogether < process.latest_collective) return "the rank called collectives after it";
+  if (first + kTogether < process.began) return "it contains calls from before the run";
+  if (process.ended && latest > *process.ended + kTogether) return "it contains calls from after the run";
+  if (latest + kTogether < process.latest_collective) return "the rank called collectives after it was written";
   if (process.latest_collective > 0 && !has_latest) return "the rank's latest collective is not in it";
   return std::nullopt;
 }
@@ -123,7 +124,7 @@ class Collector {
   explicit Collector(JobSessions& job) {
     for (JobSession& session : job.all()) {
       for (const RankProcess& process : session.ranks) {
-        // A rank's children inherit its number.
+        // A rank's children inherit its number, so take the process that called collectives last.
         Owner& owner = owners_[process.rank];
         const bool is_it = owner.process == nullptr || owner.process->latest_collective < process.latest_collective;
         if (is_it) owner = {&session, &process};
@@ -153,7 +154,7 @@ class Collector {
   bool take(int rank, const fs::path& path, const File& file, bool is_named) {
     const auto owner = owners_.find(rank);
     const RankProcess* process = owner == owners_.end() ? nullptr : owner->second.process;
-    // Earlier runs leave files there, too.
+    // This may be a file of an earlier run.
     if (!is_named && file.written + kTogether < process->began) return false;
     if (!is_named && process->dump_prefix.empty() && process->latest_collective == 0) return false;
     auto bytes = session::read_named_file(path, FlightDump::kMostBytes);

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// In a larger job, sessions are closed, and opened again when they are printed.
+// If a job has more sessions, each is closed after it is read, and opened again when it is printed.
 constexpr std::size_t kSessionsKept = 16;
 
 base::Result<std::unique_ptr<OpenSession>> open_session(const fs::path& folder) {
@@ -76,7 +76,7 @@ RankProcess rank_process(const session::Process& process) {
   return rank;
 }
 
-// If `several`, only processes with a rank belong to the job.
+// If the job has `several` sessions, only processes with a rank belong to it.
 void add_states(const session::Session& session, bool several, JobSession& to) {
   to.knows_groups = true;
   for (const session::Process& process : session.processes) {
@@ -105,7 +105,7 @@ base::Result<JobSessions> JobSessions::read(const std::vector<fs::path>& folders
       if (is_new || known->second == folder) continue;
       return base::Error{
           fmt::format("rank {} is in two sessions: {} and {}", *process.rank, known->second.string(), folder.string()),
-          "name the sessions of one run of the job"};
+          "give only the sessions of one run of the job"};
     }
     JobSession& session = job.sessions_.emplace_back();
     session.folder = open->session.folder;

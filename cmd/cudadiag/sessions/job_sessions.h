@@ -13,7 +13,7 @@
 
 namespace cudadiag::command {
 
-// The calls that are kept of each rank of a job with several sessions: enough to find where waiting ranks part, few
+// How many calls of each rank are kept if a job has several sessions: enough to find where waiting ranks diverge, few
 // enough for a thousand ranks.
 inline constexpr std::size_t kCallsKept = 256;
 
@@ -28,7 +28,7 @@ struct OpenSession {
 struct FirstFailure {
   analyse::FailureOrder order;
   analyse::Grade grade = analyse::Grade::suspected;
-  std::uint64_t key = 0;  // 0 if it is unlike any other
+  std::uint64_t key = 0;  // 0: unknown, so it is reported alone
   std::optional<int> rank;
   std::uint32_t pid = 0;
   bool hangs = false;          // a hang, not a failed call
@@ -40,22 +40,22 @@ struct RankProcess {
   int rank = 0;
   std::uint32_t pid = 0;
   std::string working_folder;
-  std::string dump_prefix;       // as its environment had it; empty: it had none
-  double began = 0;              // seconds since the epoch, as the next two
-  std::optional<double> ended;   // when it was last heard of; nullopt if unknown
-  double latest_collective = 0;  // 0: none is recorded
+  std::string dump_prefix;       // from its environment; empty if unset
+  double began = 0;              // in seconds since the epoch, like the next two
+  std::optional<double> ended;   // the time of its last record; nullopt if unknown
+  double latest_collective = 0;  // 0 if none was recorded
 };
 
 struct JobSession {
   std::filesystem::path folder;
   std::string working_directory;
-  std::string foreign;  // why it is not the reader's own; empty if it is
+  std::string foreign;  // why it may belong to another user; empty if it does not
   std::optional<FirstFailure> failure;
   std::vector<analyse::RankState> states;
   std::vector<RankProcess> ranks;
-  bool has_collectives = false;       // some process of the session called collectives
-  bool knows_groups = false;          // NCCL reported the communicators of all these processes
-  std::unique_ptr<OpenSession> open;  // null if it must be opened again
+  bool has_collectives = false;       // at least one process called collectives
+  bool knows_groups = false;          // NCCL reported the communicators of all such processes
+  std::unique_ptr<OpenSession> open;  // null if it was closed
 };
 
 class JobSessions {
@@ -64,7 +64,7 @@ class JobSessions {
 
   std::vector<JobSession>& all() { return sessions_; }
   const std::vector<JobSession>& all() const { return sessions_; }
-  // Reads the session again if it was closed. The result is valid as long as this object.
+  // Reads the session again if it was closed. The result is valid for the lifetime of this object.
   base::Result<OpenSession*> open(JobSession& session);
   bool knows_groups() const;
 

@@ -1,4 +1,4 @@
-// The names that are removed from a report for others.
+// The names that are removed from a report that the user shares.
 #pragma once
 
 #include "report/sharing/redaction.h"

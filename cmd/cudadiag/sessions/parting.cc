@@ -13,7 +13,7 @@ namespace {
 
 using analyse::RankState;
 
-// The states of ranks, and the sessions that they are from; null: the rank left only a dump.
+// `owners` has the session of each state; null if the rank left only a dump.
 base::Result<Parting> by_states(JobSessions& job, const std::vector<RankState>& states,
                                 const std::vector<JobSession*>& owners, bool hangs) {
   const auto answer = analyse::group_answer(states, hangs);
@@ -23,7 +23,7 @@ base::Result<Parting> by_states(JobSessions& job, const std::vector<RankState>& 
   if (first == owners.end()) return Parting{};
   const auto stand_in = static_cast<std::size_t>(first - owners.begin());
   const auto reader_of = [&](std::size_t state) { return owners[state] == nullptr ? stand_in : state; };
-  // The sessions that the code below reads must open.
+  // Opens the sessions that `recorded` reads, because it cannot return an error.
   for (const analyse::GroupAnswer::Rank& rank : answer->ranks) {
     if (rank.has_come || rank.waits_in) continue;
     const auto opened = job.open(*owners[reader_of(rank.state)]);
@@ -73,7 +73,7 @@ base::Result<Parting> by_kernels(JobSessions& job, bool hangs) {
     const auto opened = job.open(part);
     if (const auto* failure = std::get_if<base::Error>(&opened)) return *failure;
     for (const session::Process& process : part.open->session.processes) {
-      // Only the ranks show that several sessions belong to one job.
+      // If there are several sessions, only processes with a rank belong to the job.
       if (!process.rank && job.all().size() > 1) continue;
       processes.push_back(&process);
       owners[&process] = part.open.get();

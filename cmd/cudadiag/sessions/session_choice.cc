@@ -16,11 +16,11 @@ namespace {
 namespace fs = std::filesystem;
 using supervise::LiveRun;
 
-// For a program whose launcher was killed.
+// For a run whose launcher was killed.
 std::string still_there(const session::LivePlace& place) {
   std::string pids;
   for (const std::uint32_t pid : session::holders_of(place)) pids += (pids.empty() ? "" : ", ") + std::to_string(pid);
-  return pids.empty() ? "" : "; its program still runs, but is not recorded: pid " + pids;
+  return pids.empty() ? "" : "; its program is still running, but no longer recorded: pid " + pids;
 }
 
 base::Error failure_of(const supervise::KilledRun& run) {
@@ -44,7 +44,7 @@ void print_newer_run(const std::vector<session::Root>& roots, const base::Result
                      newer->string() + ")" + (place ? still_there(*place) : "")
                : "a newer run has not ended and has no report yet (cudadiag status " +
                      diagnose::shell_word(newer->string()) + ")";
-  say(folder == nullptr ? text : text + "; this is " + folder->string());
+  say(folder == nullptr ? text : text + "; using " + folder->string() + " instead");
 }
 
 // Without this, the user would see an older session, and nothing about the one that cudadiag env has prepared.
@@ -52,7 +52,7 @@ void print_unwritable(const std::vector<session::Root>& roots, const base::Resul
   const auto* folder = std::get_if<fs::path>(&shown);
   const auto newer = folder == nullptr ? std::nullopt : session::newest_unwritable(roots);
   if (!newer || session::age_of(*newer) <= session::age_of(*folder)) return;
-  say(newer->string() + ": " + session::why_unused(*newer) + "; this is " + folder->string());
+  say(newer->string() + ": " + session::why_unused(*newer) + "; using " + folder->string() + " instead");
 }
 
 bool means_latest(const std::string& wanted) { return wanted.empty() || wanted == session::kLatest; }

@@ -1,4 +1,4 @@
-// The session or run that the user means.
+// Finds the session or run that the user means.
 #pragma once
 
 #include <filesystem>

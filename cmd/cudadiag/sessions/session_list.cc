@@ -27,7 +27,7 @@ long long age_of(const fs::path& folder) {
   return std::max<long long>(0, std::time(nullptr) - ::timegm(&time));
 }
 
-// Without a manifest, uses what the launcher wrote at its start, or the recorded processes.
+// Takes the command from the manifest, else from what the launcher wrote at its start, else from a recorded process.
 void find_command(const session::Manifest& manifest, ListedSession& listed) {
   const fs::path& path = listed.folder;
   listed.command = manifest.command.empty() ? session::open_running_manifest(path).command : manifest.command;

@@ -29,8 +29,7 @@ struct ListedSession {
 // Keeps the order of `folders`, which must be that of sessions_in().
 std::vector<ListedSession> listed_sessions(const std::vector<std::filesystem::path>& folders);
 
-// A heading, and one row per session. `columns` is the width of the terminal, at which rows are cut; nullopt for no
-// limit.
+// A heading, and one row per session. Rows are cut at `columns`, the width of the terminal; nullopt for no limit.
 std::string list_text(const std::vector<ListedSession>& sessions, std::optional<int> columns);
 
 // The schema is "cudadiag.list/1".

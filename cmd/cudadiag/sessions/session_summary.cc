@@ -21,7 +21,7 @@ using Json = nlohmann::json;
 
 constexpr std::uint64_t kMostBytes = 1u << 16;
 
-// Changes when reruns write the manifest again.
+// Differs if reruns have written the manifest again, or if another build of cudadiag reads the session.
 std::string edition_of(const fs::path& session) {
   std::error_code error;
   const auto written = fs::last_write_time(session / session::kManifest, error).time_since_epoch();
@@ -45,7 +45,7 @@ void keep_in(const fs::path& session, const std::string& edition, const SessionS
                      {"code", summary.code},         {"file", summary.file},  {"line", summary.line},
                      {"function", summary.function}, {"grade", summary.grade}};
   std::error_code ignored;
-  // The folder's time orders sessions of the same second, so reading a session must not change it.
+  // The folder's modification time orders sessions of the same second, so reading a session must not change it.
   const auto written = fs::last_write_time(session, ignored);
   const bool known = !ignored;
   const fs::path draft = session / (std::string(session::kSummary) + ".new");

@@ -17,8 +17,8 @@ struct SessionSummary {
   std::string grade;  // "proven"
 };
 
-// Reads the summary from the session. Computes and stores it again if reruns or another cudadiag have changed the
-// session. Empty if the session cannot be read.
+// Reads the summary from the session. Computes and stores it again if reruns have changed the session, or if another
+// build of cudadiag stored it. Returns an empty summary if the session cannot be read.
 SessionSummary summary_of(const std::filesystem::path& session);
 
 }  // namespace cudadiag::command

@@ -20,7 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How often the foreground and the signals are checked.
+// The interval at which the foreground and the signals are checked.
 constexpr int kKeyMilliseconds = 100;
 constexpr const char* kChoices = " [y/N] ";
 
@@ -50,7 +50,7 @@ bool reads_lines(int file) {
   return ::tcgetattr(file, &settings) == 0 && (settings.c_lflag & ICANON) != 0;
 }
 
-// A terminal that is not the controlling one has no jobs.
+// For a terminal that is not the controlling one, tcgetpgrp fails: that terminal has no jobs.
 bool lost_foreground(int file) {
   const pid_t owner = ::tcgetpgrp(file);
   return owner >= 0 && owner != ::getpgrp();
@@ -90,12 +90,12 @@ class Asking {
       const double seconds = time_.tick(Clock::now());
       if (!heeded_ && seconds * 1000 >= static_cast<double>(times_.deaf.count())) start_listening();
       if (seconds * 1000 >= static_cast<double>(times_.patience.count())) break;
-      // After Ctrl-Z and fg, the question has scrolled away.
+      // After Ctrl-Z and fg, the question may have scrolled away, so print it again.
       if (Clock::now() - before > std::chrono::seconds(1)) write_error_text(text_);
       if (!heeded_ || ready <= 0) continue;
       if (const auto answer = read_line()) return agrees(*answer);
     }
-    // The shell must not get part of a typed line.
+    // The shell must not receive a line that the user has begun to type.
     if (!lost_foreground(input_)) ::tcflush(input_, TCIFLUSH);
     write_error_text("\n");
     return false;
@@ -139,10 +139,10 @@ TerminalState terminal_state() {
 
 std::optional<std::string> obstacle_to_asking(const TerminalState& state, bool quiet) {
   if (!state.input_is_terminal || !state.errors_are_terminal)
-    return "nobody can answer the question without a terminal";
-  if (state.in_ci) return "this is a CI job, where nobody can answer the question";
-  if (quiet) return "-q asks nothing";
-  if (!state.in_foreground) return "this job is in the background, where nobody can answer the question";
+    return "without a terminal, no one can answer the question";
+  if (state.in_ci) return "this is a CI job, where no one can answer the question";
+  if (quiet) return "-q suppresses the question";
+  if (!state.in_foreground) return "this job is in the background, where no one can answer the question";
   if (state.dumb) return "this terminal cannot show a question";
   if (!state.lines_are_read) return "the program left the terminal in raw mode";
   return std::nullopt;

@@ -1,7 +1,7 @@
 // Asks the person at the terminal, once, whether the command may be run again.
 //
-// It never changes the terminal's settings: an answer is a whole line, so there is nothing to restore at exit, even
-// after kill -9. Text that was typed before the question, or within half a second after it, is not an answer.
+// This code never changes the terminal's settings: an answer is a whole line, so there is nothing to restore at exit,
+// even after kill -9. Text that was typed before the question, or within half a second after it, is not an answer.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@ namespace cudadiag::command {
 // The facts that decide whether a person can see and answer a question.
 struct TerminalState {
   bool input_is_terminal = false, errors_are_terminal = false;
-  bool in_foreground = false;   // for both input and output
+  bool in_foreground = false;   // on both standard input and standard error
   bool lines_are_read = false;  // false if a program has left the terminal in raw mode
   bool dumb = false;            // according to TERM
   bool in_ci = false;           // according to CI or the variables of common services
@@ -23,10 +23,10 @@ struct TerminalState {
 
 TerminalState terminal_state();
 
-// Why the user cannot be asked, as the end of "…, as ": "this is a CI job". Returns nullopt if the user can be asked.
+// Why the user cannot be asked, as the end of "not run again, because …". Returns nullopt if the user can be asked.
 std::optional<std::string> obstacle_to_asking(const TerminalState& state, bool quiet);
 
-// How often the command would run, for how long, and what the reruns can or cannot do.
+// How many times the command would run, how long that takes, and what the reruns can or cannot do.
 struct RerunOutlook {
   unsigned runs = 0;
   double seconds = 0;   // for each run
@@ -36,16 +36,17 @@ struct RerunOutlook {
 
 // Returns "Run it again to prove this? Usually 2 runs, about 6 s each; it cannot write files."
 std::string question(const RerunOutlook& outlook);
-// "running the command again to prove this: usually 2 runs, about 6 s each; it cannot write files (turn off: --rerun=never)"
+// Returns "running the command again to prove this: usually 2 runs, about 6 s each; it cannot write files (turn off:
+// --rerun=never)".
 std::string announcement(const RerunOutlook& outlook);
 
 struct AskingTimes {
-  std::chrono::milliseconds deaf{500};
+  std::chrono::milliseconds deaf{500};  // text typed this early is ignored
   std::chrono::milliseconds patience{20'000};
 };
 
-// Asks on standard error and reads from `input`. Only the line "y" or "yes" agrees. The end of input, a signal that asks
-// this program to end, no answer in time, or the loss of the foreground decline.
+// Asks on standard error and reads from `input`. Returns true only for the line "y" or "yes". Returns false at the end
+// of input, at a signal that asks this program to end, after `patience` without an answer, or in the background.
 bool ask(const std::string& question, int input, launch::SignalRelay& relay, const AskingTimes& times = {});
 
 }  // namespace cudadiag::command

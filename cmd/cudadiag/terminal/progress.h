@@ -15,12 +15,12 @@ std::string whole_seconds(double seconds);
 
 struct ProgressState {
   std::string doing;              // "confirming"
-  double seconds = 0;             // since it began
-  std::optional<double> share{};  // of its work that is done, 0 to 1
-  double expected_seconds = 0;    // its expected total, from the first run; 0 if unknown
+  double seconds = 0;             // since the rerun began
+  std::optional<double> share{};  // of the work that is done, from 0 to 1
+  double expected_seconds = 0;    // for the whole rerun, from the first run; 0 if unknown
 };
 
-// At most `columns` columns. The least important words are left out first.
+// Returns at most `columns` columns. The least important words are omitted first.
 std::string progress_line(const ProgressState& state, std::size_t columns);
 
 // Measures time between ticks. A gap of more than a second counts as one second, because this process was stopped.
@@ -43,7 +43,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Call it several times a second.
+  // Call this several times a second.
   void show(std::uint64_t done);
 
  private:

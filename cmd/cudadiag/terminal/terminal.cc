@@ -21,7 +21,7 @@ namespace {
 
 // How long a write to a nonblocking descriptor waits for a reader.
 constexpr int kPatienceMilliseconds = 5000;
-// How often this wait checks whether it should end.
+// A write to a blocking descriptor waits without a limit, but checks at this interval whether cudadiag should end.
 constexpr int kLookMilliseconds = 1000;
 
 std::string unsaid;
@@ -41,7 +41,8 @@ bool takes_more() {
   }
 }
 
-// A pipe that accepts data accepts this much at once. It writes whole lines, because others may write in between.
+// A pipe that is ready accepts PIPE_BUF bytes at once. The piece ends with a whole line if possible, because other
+// processes may write in between.
 std::size_t next_piece() {
   if (unsaid.size() <= PIPE_BUF) return unsaid.size();
   const std::size_t line_end = unsaid.rfind('\n', PIPE_BUF - 1);
@@ -62,8 +63,8 @@ void write_unsaid() {
   }
 }
 
-// Writes as many blanks as a row has columns. If they began in the first column, the cursor returns there, because the
-// terminal wraps only at the next character. Otherwise, the cursor is in the next row.
+// Returns as many blanks as a row has columns. If the cursor was in the first column, it ends up there again, because
+// the terminal wraps only at the next character. Otherwise, it ends up in the next row.
 std::string own_row() {
   const auto columns = columns_of(STDERR_FILENO);
   if (!columns || !can_be_driven(STDERR_FILENO) || !in_foreground(STDERR_FILENO)) return "";

@@ -1,4 +1,4 @@
-// The messages of the command on stderr, and the form of a report there.
+// Messages on stderr, output on stdout, and what the terminals there can show.
 #pragma once
 
 #include <optional>
@@ -10,17 +10,18 @@
 
 namespace cudadiag::command {
 
-// The exit status for failures of cudadiag itself, as for env(1), nohup(1) and others.
+// The exit status if cudadiag itself fails, as in env(1) and nohup(1).
 inline constexpr int kOwnFailure = 125;
 
 void say(const std::string& text);
 void say(const base::Error& failure);
-// Writes text that includes its line ends.
+// Writes the text to stderr as it is. It contains its own newlines.
 void write_error_text(const std::string& text);
 
 // Makes the next text begin on a new row, because the program may have left the cursor anywhere, for example after a
-// progress bar. On a terminal with escape sequences, a full row of blanks wraps in that case only. Nothing is erased,
-// and nothing is read from the terminal, whose input belongs to the program.
+// progress bar. On a terminal with escape sequences, this writes a full row of blanks, which wraps only if the cursor
+// was not in the first column. It erases no text, and reads nothing from the terminal, whose input belongs to the
+// program.
 void begin_on_own_row();
 
 // While an object exists, no write waits for a reader: text that stderr does not accept at once is kept. The destructor
@@ -32,13 +33,13 @@ class UnhurriedSpeech {
   UnhurriedSpeech(const UnhurriedSpeech&) = delete;
   UnhurriedSpeech& operator=(const UnhurriedSpeech&) = delete;
 
-  // Returns false if some text is still kept.
+  // Tries to write the kept text. Returns false if some of it is left.
   bool go_on();
 };
 
 // Prints to standard output. output_arrived() reports errors.
 void print(std::string_view text);
-// Whether everything printed to stdout has been written. Prints a message if not. Call it once, at the very end.
+// Flushes stdout, and returns whether everything was written. Prints a message if not. Call this once, at the very end.
 bool output_arrived();
 
 // Whether TERM says that the terminal supports escape sequences. `file` is 1 or 2.

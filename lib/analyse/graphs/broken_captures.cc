@@ -19,7 +19,8 @@ bool breaks(const FailedCall& call, const Capture& capture) {
   return call.tid == capture.tid ? capture.mode != kRelaxed : capture.mode == kGlobal;
 }
 
-// A call breaks the capture between its ENTER and EXIT, and the thread that finds it broken may return earlier.
+// A call breaks the capture between its ENTER and EXIT, and the thread that finds the capture broken may return
+// earlier.
 std::uint64_t start_of(const FailedCall& error) { return error.started != 0 ? error.started : error.ticks; }
 
 const FailedCall* cause_of(const FailedCall& noticed, const std::vector<const FailedCall*>& errors) {

@@ -226,7 +226,7 @@ void name_in_one(Failure& failure, const Nodes& nodes) {
   } else if (nodes.watched) {
     failure.because.add(fmt::format("{} nodes of its graph may have been running", nodes.able.size()));
   } else {
-    failure.because.add(fmt::format("it is not known which of that graph's {} nodes it was", nodes.able.size()));
+    failure.because.add(fmt::format("it is unknown which of that graph's {} nodes failed", nodes.able.size()));
   }
   if (launch.operation->graph_flags & wire::operation::kGraphAltered) {
     failure.because.add(

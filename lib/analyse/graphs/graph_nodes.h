@@ -5,8 +5,8 @@
 
 namespace cudadiag::analyse {
 
-// The last step: replaces graph launches among the candidates by the nodes that can have raised the error, as far as
-// the contents of the graphs are recorded.
+// Replaces graph launches among the candidates by the nodes that may have raised the error, as far as the contents of
+// the graphs are recorded. Reruns must already be joined.
 void name_graph_nodes(Failure& failure);
 
 // Returns whether the graph has conditional nodes with unknown bodies, which may contain any kernel.

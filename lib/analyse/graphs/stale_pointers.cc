@@ -39,7 +39,7 @@ Candidate candidate_of(const ProcessRecord& record, const Operation& launch, con
   return candidate;
 }
 
-// The allocation that was live at the address at that time.
+// Returns the allocation that was live at the address at that time.
 const Allocation* alive_at(const ProcessRecord& record, std::uint64_t address, std::uint64_t ticks) {
   const auto found = std::find_if(record.allocations.begin(), record.allocations.end(), [&](const Allocation& each) {
     return each.made <= ticks && (each.freed == 0 || each.freed > ticks) && address - each.address < each.bytes;
@@ -71,7 +71,7 @@ void put_first(Candidate node, std::vector<Candidate>& candidates, bool of_one_l
   candidates.insert(candidates.begin(), std::move(node));
 }
 
-// Returns the freed memory that the launch may have failed because of; null if there is none.
+// Returns the freed memory because of which the launch may have failed; null if there is none.
 const Allocation* missed_by(const ProcessRecord& record, const StalePointer& stale, const Operation& launch) {
   const bool may_be_leftover =
       stale.in_structure && (launch.replay < 2 || (launch.graph_flags & wire::operation::kGraphRepointed) != 0);

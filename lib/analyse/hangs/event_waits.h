@@ -1,7 +1,7 @@
-// Which operations can have started, according to events between streams. A stream that waits for an event cannot run
+// Which operations may have started, according to events between streams. A stream that waits for an event cannot run
 // later work before the recording stream has reached that event.
 //
-// The default stream's implicit waits for other streams are left out, because they depend on flags that are not
+// The default stream's implicit waits for other streams are ignored, because they depend on flags that are not
 // recorded.
 #pragma once
 

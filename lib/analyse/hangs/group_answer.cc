@@ -44,10 +44,11 @@ MeetingKey meeting_of(const session::Communicator& group, const Call& call) {
   return {group.hash, sends ? group.rank : call.peer, sends ? call.peer : group.rank, call.ordinal};
 }
 
-// Finds where ranks stop calling from the same lines. Occasional differences are intentional.
+// Finds where ranks first call from different lines, after they called from the same ones. Later differences count as
+// intentional.
 class LineHistory {
  public:
-  // Call it for the meetings of a group in order, comparing each call with the first one of its meeting.
+  // Call this for the meetings of a group in order, comparing each call with the first one of its meeting.
   bool part(const Meeting& meeting, const Call& a, const Call& b) {
     if (is_message(a) || a.line == 0 || b.line == 0) return false;
     const std::uint64_t hash = std::get<0>(meeting.key);
@@ -72,7 +73,7 @@ class Job {
     for (std::size_t state = 0; state < states.size(); ++state) {
       const auto& communicators = states[state].communicators;
       for (std::uint32_t i = 0; i < communicators.size(); ++i) {
-        // If two have the same hash, the later one counts.
+        // If two communicators have the same hash, the later one counts.
         if (communicators[i].hash != 0)
           groups_[communicators[i].hash][communicators[i].rank] = {state, &communicators[i], i};
       }
@@ -101,7 +102,8 @@ class Job {
   }
   const Members& members_of(const session::Communicator& group) const { return groups_.at(group.hash); }
 
-  // Returns how often the other rank has reached such a call of `group`; compare it with the ordinal of `call`.
+  // Returns how many calls like `call` the other rank has reached in `group`, for comparison with the ordinal of
+  // `call`.
   static std::uint64_t times_come(const session::Communicator& group, const session::Communicator& other,
                                   const Call& call) {
     if (!is_message(call)) return other.collectives;
@@ -117,7 +119,7 @@ class Job {
            !queued_.contains({meeting_of(group, call), partner.state});
   }
 
-  // The other ranks that take part in the call, as far as they are recorded.
+  // Returns the other ranks that take part in the call, as far as they are recorded.
   std::vector<const Member*> partners(std::size_t state, const Call& call) const {
     const session::Communicator& group = group_of(state, call);
     std::vector<const Member*> found;
@@ -127,7 +129,7 @@ class Job {
     return found;
   }
 
-  // Adds only a stream's oldest call that somebody has not reached, because later ones have not begun.
+  // Adds only a stream's oldest call that another rank has not reached, because later ones have not begun.
   void add_waiting(std::size_t state, const std::vector<std::size_t>& stream) {
     for (const std::size_t index : stream) {
       const Call& call = states_[state].calls[index];
@@ -155,7 +157,7 @@ class Job {
     return found->second;
   }
 
-  // Returns the member's call that meets this one; nullopt if it has not made it, or its record is lost.
+  // Returns the member's call that meets this one; nullopt if the member has not made it, or its record is lost.
   std::optional<std::size_t> counterpart(const session::Communicator& group, const Member& member,
                                          const Call& call) const {
     const RankState& state = states_[member.state];
@@ -213,7 +215,7 @@ class Job {
     return a.peer != b.peer ? Difference::root : Difference::none;
   }
 
-  // All recorded calls of groups in which somebody waits; calls that meet are adjacent.
+  // Returns all recorded calls of groups in which a rank waits; calls that meet are adjacent.
   std::vector<Meeting> meetings() const {
     std::set<std::uint64_t> wanted;
     for (const auto* all : {&waiting_, &met_}) {
@@ -325,7 +327,7 @@ class Job {
   std::set<std::pair<MeetingKey, std::size_t>> queued_;  // calls that have not begun, and the states that made them
   std::map<std::pair<MeetingKey, bool>, std::vector<std::size_t>> blockers_;  // by meeting and direction
   std::vector<Waiting> waiting_;
-  std::vector<std::optional<std::size_t>> first_wait_;  // by meeting, and whether it receives
+  std::vector<std::optional<std::size_t>> first_wait_;  // by state: index in waiting_
   std::vector<Waiting> met_;                            // unfinished calls that all ranks have reached
 };
 

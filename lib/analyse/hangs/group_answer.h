@@ -1,5 +1,5 @@
-// Why a job hangs, by NCCL's communicators: which rank has not reached which call of which group, which ranks call it
-// differently, or which ranks wait for each other in a circle.
+// Why a job hangs, according to NCCL's communicators: which rank has not reached which call of which group, which ranks
+// call it differently, or which ranks wait for each other in a circle.
 #pragma once
 
 #include <cstddef>
@@ -20,16 +20,16 @@ struct GroupAnswer {
     circle,    // each rank waits for the next one in `circle`
     present,   // all have made the same call, and it does not finish
   };
-  // `line`: each rank called from another line, although they called all earlier recorded ones from the same lines.
+  // `line`: each rank called from a different line, although they called all earlier recorded ones from the same lines.
   enum class Difference { none, function, count, type, root, line };
 
   // A rank at the call in question.
   struct Rank {
     std::size_t state = 0;            // index into the compared states
     std::int32_t rank = 0;            // in the group
-    std::optional<std::size_t> call;  // index in RankState::calls; nullopt if it has not come, or its record is lost
+    std::optional<std::size_t> call;  // index in RankState::calls; nullopt if there is no call, or its record is lost
     bool has_come = false;
-    std::optional<std::size_t> waits_in;  // for a rank that has not come: the call in which it waits itself
+    std::optional<std::size_t> waits_in;  // for a rank that has not reached the call: the one in which it waits
   };
 
   struct Wait {

@@ -14,10 +14,10 @@ namespace {
 
 using wire::thread::Wait;
 
-// At most this many are listed.
+// At most this many candidates are listed.
 constexpr std::size_t kMost = 16;
 
-// The thread's call returns only when the GPU has done something.
+// Returns whether the thread's call returns only when the GPU has done something.
 bool waits(const WaitingThread& thread) {
   return thread.thread->blocked.site != 0 && thread.thread->blocked.wait != Wait::none;
 }
@@ -32,7 +32,7 @@ const WaitingThread* who_waits(const UnfinishedWork& work, const UnfinishedStrea
   return found;
 }
 
-// The streams that a thread may wait for, if nothing shows which of them is unfinished.
+// Returns the streams that a thread may wait for, if nothing shows which of them is unfinished.
 std::vector<const UnfinishedStream*> possible_streams(const UnfinishedWork& work) {
   std::vector<const UnfinishedStream*> streams;
   if (std::none_of(work.threads.begin(), work.threads.end(), waits)) return streams;
@@ -87,7 +87,8 @@ const StreamWait* wait_at(const UnfinishedStream& stream, const session::Operati
   return found == stream.waits.end() ? nullptr : &*found;
 }
 
-// A stream's remaining work may contain nothing that can block, such as a lone event record. One has a candidate.
+// Returns the first stream with a candidate; there must be one. The remaining work of other streams may contain nothing
+// that can block, such as a lone event record.
 const UnfinishedStream& first_to_stand(const std::vector<const UnfinishedStream*>& streams) {
   return **std::find_if(streams.begin(), streams.end(),
                         [](const UnfinishedStream* stream) { return !stream->candidates.empty(); });
@@ -145,7 +146,7 @@ std::optional<Failure> hang(const session::Process& process, double seconds) {
 
 bool in_collective(const Failure& hang) {
   const session::ProcessRecord& record = hang.process->record;
-  // Without the communicators, nothing is known of sends and receives.
+  // Without the communicators, nothing is known about sends and receives.
   const bool knows = !record.communicators.empty();
   const auto is = [&](const Candidate& candidate) {
     return launches_collective(record, *candidate.operation) || (knows && launches_nccl(record, *candidate.operation));
@@ -162,7 +163,7 @@ std::optional<Failure> hang_until_end(const session::Process& process) {
   const double seconds = record.seconds(record.clock_last) - record.seconds(youngest);
   if (youngest > record.clock_last || seconds < kLongForACollective) return std::nullopt;
   failure->hang->seconds = seconds;
-  failure->because.add(fmt::format("its process ended {:.0f} s after it was issued", seconds));
+  failure->because.add(fmt::format("its process ended {:.0f} s after the operation was issued", seconds));
   return failure;
 }
 

@@ -16,11 +16,11 @@ std::optional<Failure> hang(const session::Process& process, double seconds);
 std::optional<Failure> hang_of(const session::Process& process, const std::vector<const UnfinishedStream*>& streams,
                                const WaitingThread* waiting, double seconds);
 
-// Returns whether all operations that can be running are collectives of several ranks.
+// Returns whether all operations that may be running are collectives of several ranks.
 bool in_collective(const Failure& hang);
 
 // Finds the hang of a process that ended after a thread had waited long for a collective: libraries then give up and
-// end it. Returns nullopt if no thread had waited so long.
+// end the process. Returns nullopt if no thread had waited so long.
 std::optional<Failure> hang_until_end(const session::Process& process);
 
 }  // namespace cudadiag::analyse

@@ -27,7 +27,7 @@ class Kernels {
   }
 
   // Returns null if the kernel was not launched, or its record was overwritten. A call recorded before its launch
-  // belongs to the next kernel on its stream, on any thread. Another call belongs to its thread's last kernel.
+  // belongs to the next kernel on its stream, on any thread. Any other call belongs to the latest kernel of its thread.
   const Operation* of(const session::Collective& call) const {
     if ((call.flags & wire::collective::kBeforeLaunch) != 0) {
       const auto stream = by_stream_.find(call.stream);
@@ -43,7 +43,7 @@ class Kernels {
     return after == thread->second.begin() ? nullptr : *(after - 1);
   }
 
-  // Returns whether NCCL has launched nothing on the call's stream since, so that its kernel is still missing.
+  // Returns whether NCCL has launched nothing on the call's stream since, so that the call's kernel is still missing.
   bool waits_for_launch(const session::Collective& call) const {
     return (call.flags & wire::collective::kBeforeLaunch) != 0 && of(call) == nullptr;
   }

@@ -20,9 +20,10 @@ struct RankState {
     double made = 0;               // seconds since the epoch
   };
 
-  // In Call::flags, in addition to those of the wire: the call was made, but earlier work of its stream is unfinished.
+  // In Call::flags, in addition to the flags of the wire format: the call was made, but earlier work of its stream is
+  // unfinished.
   static constexpr std::uint8_t kQueued = 0x80;
-  // Likewise: its size is that of this rank alone. The ranks need not agree on it.
+  // Likewise: the call's size is that of this rank alone. The ranks need not agree on it.
   static constexpr std::uint8_t kOwnSize = 0x40;
 
   std::optional<int> rank;  // in the job
@@ -34,13 +35,13 @@ struct RankState {
   std::vector<std::vector<std::size_t>> unfinished;
   bool is_whole = true;  // no communicator and no message is missing
   double waited = 0;     // seconds since the thread of its latest call last issued anything
-  // It comes from a dump of PyTorch's Flight Recorder, not from the process's record: Collective::site is then 1 + index
+  // The state comes from a dump of PyTorch's Flight Recorder, not from the record. Collective::site is then 1 + index
   // in `stacks`, and Collective::of_function is 0.
   bool is_dumped = false;
   std::vector<std::vector<session::DeliveredFrame>> stacks;
 };
 
-// NCCL's kernels, including those of sends and receives.
+// Returns whether it is a kernel of NCCL, including those of sends and receives.
 bool is_nccl_kernel(std::string_view kernel);
 bool launches_nccl(const session::ProcessRecord& record, const session::Operation& operation);
 

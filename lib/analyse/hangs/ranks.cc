@@ -21,7 +21,7 @@ using session::ProcessRecord;
 
 // Ranks that wait for each other advance at most this far after they diverge.
 constexpr std::uint64_t kFar = 16;
-// Two threads may issue their collectives in any order; at most this many may be swapped.
+// Two threads may issue their collectives in any order. Collectives at most this far apart may be swapped.
 constexpr std::uint64_t kAtOnce = 8;
 
 bool names(std::string_view kernel, std::initializer_list<std::string_view> parts) {
@@ -34,7 +34,7 @@ bool is_collective_at(const ProcessRecord& record, std::uint32_t function) {
   return kernel != nullptr && is_collective(*kernel);
 }
 
-// Returns whether every operation that it issued is in the record, and every kernel has its name.
+// Returns whether every operation that the process issued is in the record, and every kernel has its name.
 bool is_all_recorded(const ProcessRecord& record) {
   const auto is_nameless = [](const session::Site& site) {
     return site.kind == wire::operation::Kind::kernel && site.function == 0 && site.operations > 0;
@@ -64,12 +64,12 @@ class Sequence {
 
   const Process& process() const { return process_; }
   std::uint64_t issued() const { return issued_; }
-  // The number of the first one that is still recorded.
+  // The number of the first collective that is still recorded.
   std::uint64_t first() const { return issued_ - recorded_.size() + 1; }
   bool whole() const { return whole_; }
   bool pairs_only() const { return pairs_only_; }
 
-  // Returns null if no operation has that number, or its record was overwritten.
+  // Returns null if no collective has that number, or its record was overwritten.
   const Operation* at(std::uint64_t number) const {
     return number < first() || number > issued_ ? nullptr : recorded_[number - first()];
   }
@@ -77,7 +77,8 @@ class Sequence {
   wire::site_key::Key line(const Operation& operation) const { return sites_[operation.site - 1].line; }
   wire::site_key::Key kernel(const Operation& operation) const { return sites_[operation.site - 1].kernel; }
 
-  // Returns the number of other kernels between that collective and the previous one; nullopt if some are not recorded.
+  // Returns the number of other kernels between the collective with this number and the previous one; nullopt if some
+  // are not recorded.
   std::optional<std::uint64_t> kernels_before(std::uint64_t number) const {
     const Operation *previous = at(number - 1), *operation = at(number);
     if (previous == nullptr || operation == nullptr || previous->ticks < complete_since_) return std::nullopt;
@@ -85,8 +86,8 @@ class Sequence {
     return static_cast<std::uint64_t>(std::lower_bound(first, kernels_.end(), operation->ticks) - first);
   }
 
-  // Looks for a collective of that line among those from `number` on that may have been issued at the same time. Only
-  // threads other than `beside` count.
+  // Looks for a collective of the line `wanted` among those that may have been issued at the same time as `number`.
+  // Only threads other than `beside` count.
   bool soon(std::uint64_t number, wire::site_key::Key wanted, std::uint16_t beside) const {
     for (std::uint64_t next = number; next < number + kAtOnce; ++next) {
       const Operation* operation = at(next);
@@ -142,7 +143,7 @@ class Sequence {
              (since != 0 || recorded_.size() == issued_);
   }
 
-  // Returns since when no collective is missing; complete_since_ covers all operations.
+  // Returns the tick from which on no collective is missing. Sets complete_since_ to the same for all operations.
   std::uint64_t find_horizons(const std::set<std::uint32_t>& threads) {
     const std::vector<std::uint64_t> horizons = threads_complete_since(process_.record);
     std::uint64_t since = 0;
@@ -169,7 +170,7 @@ Ranks::Difference difference(const Sequence& a, const Operation& of_a, const Seq
   return of_a.grid == of_b.grid ? Ranks::Difference::none : Ranks::Difference::blocks;
 }
 
-// Threads of one rank may issue the same collectives as those of the other rank, but in another order.
+// Threads of one rank may issue the same collectives as those of the other rank, but in a different order.
 bool may_be_swapped(const Sequence& a, const Sequence& b, std::uint64_t number) {
   const Operation &of_a = *a.at(number), &of_b = *b.at(number);
   return a.soon(number, b.line(of_b), of_a.thread) || b.soon(number, a.line(of_a), of_b.thread);
@@ -196,7 +197,7 @@ std::optional<Ranks> compare(const std::vector<Sequence>& ranks, std::uint64_t n
   return result;
 }
 
-// The kernels that each rank launched before that collective.
+// The numbers of kernels that the ranks launched between a collective and the previous one.
 struct Turn {
   bool known = false, even = false;
   std::optional<Ranks::Uneven> uneven;  // one rank launched at least half as many again as each of the others
@@ -241,7 +242,7 @@ std::optional<Ranks::Uneven> uneven_before(const std::vector<Sequence>& ranks, s
 
 double begin_of(const Process& process) { return static_cast<double>(process.record.start_realtime) * 1e-9; }
 
-// Sorted by rank, then those without one. A process with a rank's environment but no collectives is not a rank if
+// Sorted by rank, then those without a rank. A process with a rank's environment but no collectives is not a rank if
 // another process is, or if it ended before the others began. Returns nullopt if they belong to several jobs.
 std::optional<std::vector<Sequence>> sequences(std::vector<const Process*> sorted) {
   const auto order = [](const Process* process) {
@@ -269,7 +270,7 @@ std::optional<std::vector<Sequence>> sequences(std::vector<const Process*> sorte
   return result;
 }
 
-// The collectives in which its streams are, or may be, blocked.
+// Returns the collectives in which streams of the process are, or may be, blocked.
 std::set<const Operation*> standing_at(const Process& process) {
   std::set<const Operation*> standing;
   const UnfinishedWork work = unfinished_work(process.record);
@@ -342,7 +343,8 @@ std::optional<Ranks> parted_ranks(const std::vector<const Process*>& processes) 
     last = std::max(last, rank.issued());
     least = std::min(least, rank.issued());
   }
-  // After some rank's last collective, it is known that it has no further one.
+  // Some rank has no collective with the number least + 1, so the ranks diverge there at the latest. The records must
+  // reach back to it.
   if (last == 0 || least + 1 < first) return std::nullopt;
   std::optional<Ranks> result;
   for (std::uint64_t number = first; number <= last; ++number) {

@@ -12,8 +12,8 @@
 
 namespace cudadiag::analyse {
 
-// Seconds. The libraries that call collectives wait for minutes before they give up. Programs that end while working,
-// for whatever reason, leave younger collectives.
+// Seconds. The libraries that call collectives wait for minutes before they give up. A program that ends while working,
+// for whatever reason, leaves collectives that are younger than this.
 inline constexpr double kLongForACollective = 10;
 
 // Recognises the kernel by its name, mangled or not.
@@ -33,12 +33,12 @@ struct Ranks {
   enum class Difference { none, line, kernel, blocks };
 
   std::uint64_t number = 0;  // of the collective, from 1
-  std::uint64_t first = 1;   // the first one compared; all from there up to `number` were called in the same way
+  std::uint64_t first = 1;   // the first one compared; from there up to `number`, all were called in the same way
   Difference difference = Difference::none;
   std::vector<RankCall> calls;  // sorted by rank; those without one follow, by pid
 
-  // A skipped collective may be mistaken for the next one of its line, so that the ranks diverge much later. At the
-  // skipped one, that rank launches the kernels of two iterations between two collectives.
+  // If a rank skips a collective, the next one of its line may be mistaken for it. The ranks then seem to diverge much
+  // later. At the skipped one, that rank launches the kernels of two iterations between two collectives.
   struct Uneven {
     std::uint64_t number = 0;  // the collective that follows these kernels
     const session::Process* process = nullptr;
@@ -49,10 +49,10 @@ struct Ranks {
   std::optional<Uneven> uneven;
 
   bool all_have_come() const;
-  // Returns whether a thread that called it, and perhaps later ones, had issued nothing for long when its process's
-  // recording ended.
+  // Returns whether a thread that called the collective, and perhaps later ones, had issued nothing for long when the
+  // recording of its process ended.
   bool waited_for_long() const;
-  // The ranks do not diverge: all have called the same number of collectives, in the same way.
+  // Returns whether the ranks do not diverge: all have called the same number of collectives, in the same way.
   bool agree() const { return difference == Difference::none && all_have_come(); }
 };
 
@@ -61,12 +61,12 @@ struct Ranks {
 // - something was not recorded, or the recording does not reach back to where they diverge;
 // - collectives run in graphs, or some kernels involve only two ranks, as those of a pipeline do;
 // - ranks continued long after they diverged, perhaps intentionally, or their threads take turns;
-// - a rank has not come, but waits in another collective itself, or nobody waits in this one any more;
+// - a rank that has not come waits in another collective itself, or no rank waits in this one any more;
 // - the ranks agree, but not all of them are blocked there.
 std::optional<Ranks> parted_ranks(const std::vector<const session::Process*>& processes);
 
-// Returns parted_ranks() if they matter. They always do for a job that hangs in a collective. For another job, the
-// ranks must diverge, and some process must have waited for long.
+// Returns parted_ranks() if the result matters. It always does for a job that hangs in a collective. For any other job,
+// the ranks must diverge, and some process must have waited for long.
 std::optional<Ranks> ranks_to_tell(const std::vector<const session::Process*>& processes, bool hangs);
 
 }  // namespace cudadiag::analyse

@@ -54,7 +54,7 @@ std::vector<bool> reached(std::size_t from, const std::vector<std::vector<std::s
 
 }  // namespace
 
-// The streams of `work`, by their index there.
+// The streams of `work`, by their index in it.
 struct StallRule::Graph {
   const UnfinishedWork* work = nullptr;
   const std::vector<Head>* heads = nullptr;
@@ -67,7 +67,7 @@ struct StallRule::Graph {
   const UnfinishedStream& stream(std::size_t place) const { return work->streams[place]; }
   const Head& head(std::size_t place) const { return (*heads)[stream(place).index]; }
   bool told(std::size_t place) const { return head(place).stall.has_value(); }
-  // Returns whether it is overdue, and so is everything that it may wait for.
+  // Returns whether the stream is overdue, and so is everything that it may wait for.
   bool stands(std::size_t place) const {
     if (!overdue[place]) return false;
     for (std::size_t other = 0; other < size(); ++other) {
@@ -75,7 +75,7 @@ struct StallRule::Graph {
     }
     return true;
   }
-  // Returns whether everything that it may wait for also waits for it.
+  // Returns whether everything that the stream may wait for also waits for the stream.
   bool is_cause(std::size_t place) const {
     for (std::size_t other = 0; other < size(); ++other) {
       if (reach[place][other] && !reach[other][place]) return false;
@@ -155,7 +155,7 @@ bool StallRule::look(double now, const std::vector<session::StreamProgress>& str
     due = due || (progress.busy() && now >= head.due);
   }
   looked_ = now;
-  // Operations that came later may have begun only now.
+  // Operations that reached the head later than one that has finished may have begun only now.
   for (Head& head : heads_) {
     if (head.marked && head.since >= oldest_left) head.marked = now;
   }
@@ -169,7 +169,7 @@ double StallRule::patience(const Operation& operation, const ProcessRecord& reco
   return may_be_late ? std::max(usual, kFarLate * limit_) : usual;
 }
 
-// Without a marker after it, the stream is certainly unfinished since a thread began to wait for it.
+// Without a marker, the stream has certainly been unfinished since a thread began to wait for it.
 std::optional<double> StallRule::deadline(const UnfinishedWork& work, const UnfinishedStream& stream,
                                           const ProcessRecord& record, double now) const {
   const Head& head = heads_[stream.index];
@@ -187,7 +187,7 @@ std::optional<double> StallRule::deadline(const UnfinishedWork& work, const Unfi
   return *free + limit_ * stream.missing;
 }
 
-// Otherwise the stream has moved since look().
+// Returns false if the stream has moved since look().
 bool StallRule::is_at_head(const UnfinishedStream& stream) const {
   const session::StreamProgress& seen = heads_[stream.index].progress;
   return stream.completed == seen.completed && std::max<std::uint64_t>(1, stream.stream->created) == seen.created;
@@ -227,7 +227,7 @@ session::Stall StallRule::found(const session::Process& process, const Graph& gr
   std::vector<const UnfinishedStream*> streams;
   for (const std::size_t place : places) streams.push_back(&graph.stream(place));
   const UnfinishedStream& first = *streams.front();
-  // The thread that has waited longest for it, directly or not.
+  // The thread that has waited longest for the first stream, directly or indirectly.
   const WaitingThread* waiting = nullptr;
   for (const WaitingThread& thread : graph.work->threads) {
     bool waits =
@@ -258,7 +258,7 @@ std::vector<session::Stall> StallRule::judge(double now, const session::Process&
     // The longer work is stuck without a reason to report it, the less often it is judged.
     if (head.due <= now) head.due = head.stall ? kNever : now + std::max(limit_, now - head.since) / kFarLonger;
   }
-  // Returns early for a stream that look() did not see.
+  // Judges nothing if there is a stream that look() did not see.
   for (const UnfinishedStream& stream : work.streams) {
     if (stream.index >= heads_.size()) return stalls;
   }
@@ -275,7 +275,7 @@ std::vector<session::Stall> StallRule::judge(double now, const session::Process&
       continue;
     }
     if (std::exchange(head.held_up, false)) {
-      // It may have begun only now.
+      // The operation may have begun only now.
       head.marked = now;
       head.due = now + limit_ / kFarLonger;
       continue;

@@ -1,4 +1,4 @@
-// Decides which operations of a live process hang, though other work may continue: `--hang-report`.
+// Decides which operations of a live process hang, even though other work may continue: `--hang-report`.
 //
 // An operation stalls if it has been at the head of its stream for longer than the limit. This time must also be
 // kFarLonger times longer than any earlier operation of its call site was seen to take. It does not stall if something
@@ -28,7 +28,7 @@
 
 namespace cudadiag::analyse {
 
-// Twice the rows and twice the columns take four times as long, and an epoch or a batch may well grow so much.
+// Twice the rows and twice the columns take four times as long, and an epoch or a batch may well grow by that much.
 inline constexpr double kFarLonger = 4;
 inline constexpr double kFarLate = 10;
 
@@ -36,10 +36,10 @@ class StallRule {
  public:
   explicit StallRule(double limit) : limit_(limit) {}
 
-  // Notes how far the streams are. Returns true if judge() is due.
+  // Notes the progress of the streams. Returns true if judge() is due.
   bool look(double now, const std::vector<session::StreamProgress>& streams);
 
-  // Returns the new stalls; `process` is its state at `now`. Call it after look(). `others_work`: another process of
+  // Returns the new stalls; `process` is its state at `now`. Call this after look(). `others_work`: another process of
   // the program issues or completes operations.
   std::vector<session::Stall> judge(double now, const session::Process& process, bool others_work);
 
@@ -55,16 +55,16 @@ class StallRule {
   struct Head {
     session::StreamProgress progress;
     double since = 0;                  // when it was first seen there
-    std::optional<double> marked;      // since when it has certainly been unfinished and may have run
+    std::optional<double> marked;      // when it was first certainly unfinished and may have run
     bool held_up = false;              // blocked by another stream when it was last judged
     double due = 0;                    // when to judge it next
-    std::vector<std::uint32_t> sites;  // sites of the operations that it may be
+    std::vector<std::uint32_t> sites;  // sites of the operations that may be at the head
     std::optional<std::size_t> stall;  // the stall that was found in it
     double moved = -1;                 // when the latest finished operation had reached the head; -1 if none has
   };
   struct Graph;
 
-  // Call it when the work at the head has finished, or its stream is gone.
+  // Call this when the work at the head has finished, or its stream is gone.
   void leave(Head& head, double now);
   double patience(const session::Operation& operation, const session::ProcessRecord& record) const;
   bool is_at_head(const UnfinishedStream& stream) const;

@@ -15,10 +15,10 @@ session::Stall stall_of(const Failure& hang);
 // does not fit the process.
 std::optional<Failure> hang_again(const session::Process& process, const session::Stall& stall);
 
-// Returns whether it is one of the process's stalls.
+// Returns whether the stall is one of the process's.
 bool is_of(const session::Stall& stall, const session::Process& process);
 
-// Returns whether both name the same operation first.
+// Returns whether the stall and the failure name the same operation first.
 bool is_same(const session::Stall& stall, const Failure& hang);
 
 }  // namespace cudadiag::analyse

@@ -13,7 +13,8 @@ using session::ProcessRecord;
 using wire::operation::MemoryOperation;
 using wire::thread::Wait;
 
-// A call that has only just begun may be about to return, so it proves nothing yet; later it is inside the driver.
+// A call that has only just begun may be about to return, so it proves nothing yet. After this time, it is inside the
+// driver.
 constexpr double kSettled = 0.1;  // seconds
 // Per context: a legacy stream that is renewed while it is busy has a new entry each time.
 constexpr std::size_t kMostLegacy = 16;
@@ -23,7 +24,7 @@ bool waits_for_value(const Operation& operation) {
   return what >= MemoryOperation::wait_at_least && what <= MemoryOperation::wait_nor;
 }
 
-// The stream executes writes and signals itself.
+// Writes and signals cannot block: the stream executes them itself.
 bool can_stand(const Operation& operation) {
   if (!wire::operation::can_stand(operation.kind)) return false;
   if (operation.kind != wire::operation::Kind::memory_operation) return true;
@@ -43,7 +44,7 @@ class Search {
     for (UnfinishedStream& stream : work_.streams) settle(stream);
     order_by_legacy();
     for (UnfinishedStream& stream : work_.streams) {
-      // The operation in which it waits is completely unknown.
+      // The operation at which the stream waits is completely unknown.
       if (stream.candidates.empty() && stream.missing == 0 && stream.behind.empty()) stream.waits_for_any = true;
     }
     const auto age = [](const UnfinishedStream& stream) {
@@ -80,7 +81,7 @@ class Search {
       waiting.site = thread.blocked.site;
       waiting.since = thread.call_ticks;
       const auto index = static_cast<std::uint16_t>(&thread - record_.threads.data());
-      // The operation that its call issues is the newest record, which has not returned yet.
+      // The newest record of the thread, if its call has not returned yet, is the operation that the call issues.
       for (const Operation& operation : record_.operations) {
         const bool open = operation.thread == index && operation.serial == thread.published &&
                           !(operation.flags & wire::operation::kReturned) && operation.ticks >= thread.call_ticks;
@@ -134,8 +135,9 @@ class Search {
     return newest;
   }
 
-  // A wait returns once everything it waits for has finished; until then, something has not. The default stream and a
-  // context wait for others in unrecorded ways, so these waits count only if just one stream is possible.
+  // A wait returns only when everything that it waits for has finished, so until then, some of it is unfinished. The
+  // default stream and a context wait for others in unrecorded ways, so these waits count only if just one stream is
+  // possible.
   void prove_by(const WaitingThread& waiting) {
     const session::Thread::Blocked& call = waiting.thread->blocked;
     if (call.site == 0 || record_.seconds(record_.clock_last) - record_.seconds(waiting.since) < kSettled) return;
@@ -195,7 +197,7 @@ class Search {
     }
     const std::uint32_t expected = history.stream->given_between(history.completed, last);
     stream.missing = expected > present ? expected - present : 0;
-    // Every later call was refused.
+    // All calls after the finished operations were refused.
     if (stream.operations.empty() && stream.missing == 0) return;
     work_.streams.push_back(std::move(stream));
   }
@@ -261,9 +263,8 @@ class Search {
     }
   }
 
-  // Returns whether anything of `other` was issued before an operation in which `stream` may be, or before an earlier
-  // one. That may be the marker that shows that the stream is blocked. It is unknown which of two threads' calls was
-  // queued first.
+  // Returns whether anything of `other` may have been queued before an operation at which `stream` may be. The marker
+  // that shows that `stream` is blocked counts, too. For calls of two threads, it is unknown which was queued first.
   bool may_be_behind(const UnfinishedStream& stream, const UnfinishedStream& other) const {
     if (stream.missing > 0 || other.missing > 0 || stream.shown_by == kAnyCall) return true;
     const Operation& oldest = *other.operations.front();

@@ -10,7 +10,7 @@
 
 namespace cudadiag::analyse {
 
-// A stream's wait for somebody else.
+// A stream's wait for something outside the stream.
 struct StreamWait {
   enum class For { stream, value, semaphore };
   const session::Operation* operation = nullptr;
@@ -23,17 +23,17 @@ struct UnfinishedStream {
   std::uint32_t index = 0;  // in ProcessRecord::streams
   const session::Stream* stream = nullptr;
   std::uint32_t completed = 0;  // everything up to this ordinal has finished
-  // Some operation up to this ordinal is unfinished: a marker after it is not written, or a thread waits for it. If it
-  // is 0, operations after `completed` may have finished or not, because no marker follows them.
+  // Some operation up to this ordinal is unfinished: a marker after it is not written, or a thread waits for it. If the
+  // bound is 0, operations after `completed` may have finished or not, because no marker follows them.
   std::uint32_t bound = 0;
-  // The evidence was queued by the call of an operation with at most this ordinal; see Window::marked_by.
+  // The evidence for `bound` was queued by the call of an operation with at most this ordinal; see Window::marked_by.
   std::uint32_t shown_by = 0;
   std::vector<const session::Operation*> operations;  // recorded ones after `completed`, oldest first
   // The operations up to `bound` (all if it is 0) at which the stream may be.
   std::vector<const session::Operation*> candidates;
   std::uint32_t missing = 0;           // number of lost records among them
   std::vector<std::uint32_t> refused;  // ordinals after `completed` whose calls queued nothing
-  std::vector<StreamWait> waits;       // candidates that wait for somebody else
+  std::vector<StreamWait> waits;       // candidates that wait for something outside the stream
   // Streams, as `index`, whose work this one may wait for without a recorded operation, as the legacy default stream
   // does.
   std::vector<std::uint32_t> behind;
@@ -64,7 +64,7 @@ struct UnfinishedWork {
 UnfinishedWork unfinished_work(const session::ProcessRecord& record);
 
 // Returns the streams that cause a hang, oldest work first: those with proven unfinished work that wait for no other
-// stream. Also returns streams that may wait, though for none of these, and all streams that they may wait for.
+// stream. Also returns streams that may wait, but not for any of these, and all streams that those may wait for.
 std::vector<const UnfinishedStream*> standing_streams(const UnfinishedWork& work);
 
 }  // namespace cudadiag::analyse

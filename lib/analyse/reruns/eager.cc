@@ -22,8 +22,8 @@ bool is_inductors(const Code& code) {
   return contains(code.file, "/torch/_inductor/") || session::is_generated(code.file);
 }
 
-// Code between a compiled function and Inductor's version of it. A backward pass has no such function on a thread of
-// autograd.
+// Code between a compiled function and Inductor's version of it. In a backward pass on one of autograd's threads, the
+// stack does not contain the compiled function.
 bool is_compilers(const Code& code) {
   return is_inductors(code) || contains(code.file, "/torch/_") || contains(code.file, "/torch/autograd/function.py");
 }
@@ -49,7 +49,7 @@ std::vector<const Code*> python_frames(const Failure& failure) {
   return frames;
 }
 
-// The compiled function, as far as one of its frames shows it; null if no function was compiled.
+// Returns the compiled function, as far as one of its frames shows it; null if no function was compiled.
 const Code* compiled_function(const std::vector<const Code*>& frames) {
   const auto is = [](bool (*what)(const Code&)) { return [what](const Code* code) { return what(*code); }; };
   const auto launched = std::find_if_not(frames.begin(), frames.end(), is(is_launchers));
@@ -58,7 +58,7 @@ const Code* compiled_function(const std::vector<const Code*>& frames) {
   return outermost == frames.rend() || function == frames.end() ? nullptr : *function;
 }
 
-// Returns `Model.forward`, also for the rest of it, Model.torch_dynamo_resume_in_forward_at_31.
+// Returns `Model.forward` for itself and for its rest after a graph break, Model.torch_dynamo_resume_in_forward_at_31.
 std::string whole_name(const std::string& name) {
   constexpr std::string_view kRest = "torch_dynamo_resume_in_", kAt = "_at_";
   const std::size_t own = name.rfind('.') + 1;

@@ -18,7 +18,7 @@ namespace {
 
 using wire::site_key::Key;
 
-// Data that differ slightly between runs shift a call slightly.
+// If the data differ slightly between runs, the number of a call may, too.
 constexpr std::uint32_t kSlack = 8;
 
 constexpr std::uint32_t kSlackOfLaunch = 2;  // each launch in it is saved
@@ -51,7 +51,7 @@ void add(Keys& keys, const Failure& failure, Reach reach) {
     const bool may_be_hooked = session::has(failure.process->record, session::Property::python);
     if (may_be_hooked && site != nullptr && site->native != 0)
       keys.add(sites.of_hooked_site(candidate.operation->site), 0);
-    // Adds the call that makes a graph, too, so that its nodes can be distinguished.
+    // Adds the call that created a graph, too, so that its nodes can be distinguished.
     const auto* graph = session::by_id(failure.process->record.graphs, candidate.operation->graph);
     if (graph != nullptr) keys.add(sites.of_site(graph->site), 1);
     if (reach == Reach::sites) keys.add(sites.of_kernel(candidate.operation->site), 1);
@@ -63,7 +63,8 @@ std::uint32_t first_saved(const Candidate& candidate) {
   return ordinal > kSlackOfLaunch ? ordinal - kSlackOfLaunch : 1;
 }
 
-// Returns false if other nodes of the same launch may have failed too: the saved one would then seem not to fail alone.
+// Returns false if other nodes of the same launch may have failed too. The saved node may then be the wrong one, which
+// does not fail when it runs alone.
 bool names_its_node(const Failure& failure, const Candidate& candidate) {
   if (&candidate == &failure.candidates.front() && failure.kind != Kind::async_error) return true;
   return std::none_of(failure.candidates.begin(), failure.candidates.end(), [&](const Candidate& other) {
@@ -102,8 +103,8 @@ class Nodes {
   std::vector<std::pair<Place, std::uint32_t>> nodes_;
 };
 
-// Returns how often one backward() call reached the operation's site, at most. The forward pass of the failing call is
-// that many of its calls earlier. Returns 0 if it is not a backward kernel.
+// Returns the largest number of times that one backward() call reached the operation's site. The forward pass of the
+// failing call is that many of the site's calls earlier. Returns 0 for an operation that is not a backward kernel.
 std::uint32_t calls_of_backward(const session::ProcessRecord& record, const session::Operation& operation) {
   if (!runs_node(operation)) return 0;
   std::map<std::uint16_t, std::uint32_t> calls;

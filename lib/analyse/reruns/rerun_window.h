@@ -11,7 +11,7 @@ namespace cudadiag::analyse {
 
 // How far a rerun reaches; each value reaches further than the one before.
 enum class Reach {
-  calls,       // the candidates' calls: their sites, each from its call on
+  calls,       // the candidates' sites, each from the candidate's call on
   sites,       // all calls of the candidates' sites and kernels
   everything,  // every operation
 };
@@ -24,8 +24,8 @@ struct RerunWindow {
 // Covers the asynchronous failures of `analysis`; with `sites` also those that reruns saw.
 RerunWindow rerun_window(const Analysis& analysis, Reach reach);
 
-// The candidates that launch a kernel, for a rerun that saves the launch, which waits for few earlier calls. They are
-// identified by the kernel's name, because a rerun that is watched differently has other stacks at its call sites.
+// The candidates that launch a kernel, for a rerun that saves the launch. That rerun waits for few earlier calls.
+// Kernels are identified by name, because a rerun that is watched differently has different stacks at its call sites.
 RerunWindow launch_window(const Analysis& analysis);
 
 // All operations of sites for which `wanted` is true.

@@ -83,7 +83,7 @@ bool gave_up(const std::vector<Process>& processes) {
   });
 }
 
-// There is an interpreter, but the hook neither ran nor said why.
+// Returns whether the process has an interpreter, but the hook neither ran nor said why not.
 bool hook_never_ran(const session::ProcessRecord& record) {
   const bool told = std::any_of(record.notes.begin(), record.notes.end(), [](const session::Note& note) {
     const NoteCode code = note_code(note.code);
@@ -118,7 +118,7 @@ void add_notes(const std::vector<Process>& processes, const session::Pass& pass,
   }
 }
 
-// The number of a graph's replay, or of any other line's call; 0 if unknown.
+// Returns the number of the graph's replay or, for other lines, of the line's call; 0 if unknown.
 std::uint32_t number_of(const Candidate& candidate) {
   const session::Operation& operation = *candidate.operation;
   return operation.replay != 0 ? operation.replay : operation.site_ordinal;
@@ -167,9 +167,9 @@ std::string rewritten_of(const Failure& failure, const session::Pass& pass) {
   return "";
 }
 
-// Returns true if the rerun `pass` also saw `failure`, which is then updated.
+// If the rerun `pass` also saw `failure`, updates it and returns true.
 bool confirm(Failure& failure, const Failure& again, const session::Pass& pass) {
-  // The same place in a different text need not be the same call.
+  // The same place in edited source need not be the same call.
   if (!rewritten_of(failure, pass).empty()) return false;
   if (again.candidates.empty() || again.grade == Grade::suspected) return false;
   // The rerun's values are wanted even without a proof.
@@ -184,12 +184,12 @@ bool confirm(Failure& failure, const Failure& again, const session::Pass& pass) 
     const Key site = SiteKeys(failure.process->record).of_site(kept.front().operation->site);
     const std::string which = other_way ? kSomeCall : which_call(kept, failure.unlisted == 0, site, again);
     failure.because = fmt::format("{}in a rerun, {} ran alone on the GPU and failed{}", those, which, error);
-    if (other_way) failure.because.add("libraries reached it by another path there");
+    if (other_way) failure.because.add("libraries reached it by a different path there");
   } else if (!again.unproven.empty()) {
     failure.because = fmt::format("{}in a rerun the same operation failed while cudadiag waited for it, but {}", those,
                                   again.unproven);
   } else {
-    failure.because = fmt::format("{}in a rerun only this operation can have been running", those);
+    failure.because = fmt::format("{}in a rerun, only this operation could have been running", those);
   }
   failure.grade = again.grade;
   failure.call_not_known = !very_call;
@@ -199,8 +199,8 @@ bool confirm(Failure& failure, const Failure& again, const session::Pass& pass) 
   return true;
 }
 
-// A single operation remained here, but another run failed at none of its code. Either the program differs from run to
-// run, or fewer operations had finished than it seemed.
+// Only one candidate remained, but a rerun failed at different code. Either the program differs from run to run, or
+// fewer operations had finished than it seemed.
 void doubt(Failure& failure, const Failure& again) {
   const bool all_known = !again.candidates.empty() && again.unlisted == 0;
   if (failure.grade != Grade::bracketed || !all_known || shares_code(failure, again)) return;
@@ -208,7 +208,7 @@ void doubt(Failure& failure, const Failure& again) {
   failure.because.add("but this operation was not one of those that may have been running when a rerun failed");
 }
 
-// Returns how often the process issued an operation at sites with either key.
+// Returns how many operations the process issued at sites with either key.
 std::uint64_t issued_at(const session::ProcessRecord& record, const SiteKeys& keys, Key one, Key other) {
   std::uint64_t issued = 0;
   for (std::uint32_t site = 1; site <= record.sites.size(); ++site) {
@@ -218,7 +218,7 @@ std::uint64_t issued_at(const session::ProcessRecord& record, const SiteKeys& ke
   return issued;
 }
 
-// Returns whether a process of the rerun made every call that can have failed in the first run.
+// Returns whether a process of the rerun made every call that may have failed in the first run.
 bool came_to(const Failure& failure, const std::vector<Process>& processes) {
   const SiteKeys keys(failure.process->record);
   return std::any_of(processes.begin(), processes.end(), [&](const Process& process) {
@@ -248,7 +248,8 @@ Rerun::Outcome without_failure(const session::Pass& pass, const std::vector<Proc
   return any ? Outcome::not_reached : Outcome::did_not_fail;
 }
 
-// Some of PyTorch's functions take another path while a mode is active, such as the hook's mode while it takes values.
+// Some of PyTorch's functions take a different path while a mode is active, such as the hook's mode while it reads
+// values.
 bool hook_may_be_why(const Rerun& rerun, const session::Pass& pass, const std::vector<Process>& processes) {
   if (!pass.values) return false;
   const bool stood = std::any_of(processes.begin(), processes.end(), [](const Process& process) {
@@ -262,8 +263,8 @@ bool hook_may_be_why(const Rerun& rerun, const session::Pass& pass, const std::v
   return rerun.outcome == Rerun::Outcome::not_reached && stood;
 }
 
-// Uses those of the rerun's failures, `again`, that match what the first run saw; `judged` becomes one of these.
-// Returns false if there are none.
+// Confirms failures of the first run by those of the rerun, `again`, that match them. `judged` becomes one of the
+// latter. Returns false if none matches.
 bool confirm_all(const session::Pass& pass, const std::vector<Process>& first, std::vector<Failure>& failures,
                  const std::vector<Process>& processes, const std::vector<Failure>& again, Failure& judged) {
   const Counterparts counterparts(first, failures, processes, again);
@@ -280,8 +281,8 @@ bool confirm_all(const session::Pass& pass, const std::vector<Process>& first, s
   return known != nullptr;
 }
 
-// Only a dump proves a failure, because a program may end badly for other reasons, with any status. If the failure made
-// the first run end badly, a normal end proves that it did not recur.
+// Only a dump proves a failure, because a program may fail for other reasons, with any status. If the first run failed,
+// a normal end of this one proves that the failure did not recur.
 std::optional<bool> failed_unwatched(const session::Pass& first, const session::Pass& pass) {
   if (!pass.dump.empty()) return true;
   if (pass.kind != session::PassKind::device || pass.cut_short || !pass.kept_from.empty() || !ending(first.end).bad)
@@ -356,7 +357,7 @@ Rerun judge(const session::Pass& pass, const session::Pass& record, const std::v
 
 std::string how_it_ended(const Rerun& rerun) { return rerun.end.bad ? "with " + rerun.end.text : "without a failure"; }
 
-// If the next rerun took no values and did not fail either, the values are not the reason in any rerun.
+// If the next rerun read no values and did not fail either, the values are not the reason in any rerun.
 void settle_disturbed(std::vector<Rerun>& reruns) {
   const auto same = [](const Rerun& one, const Rerun& next) {
     constexpr auto kPassed = Rerun::Outcome::did_not_fail;
@@ -366,7 +367,7 @@ void settle_disturbed(std::vector<Rerun>& reruns) {
   for (Rerun& rerun : reruns) rerun.disturbed = false;
 }
 
-// Notes the difference between a rerun that took values and the next one, which did not.
+// Notes the difference between a rerun that read values and the next one, which did not.
 void note_disturbed(const std::vector<Rerun>& reruns, std::vector<Note>& notes) {
   for (std::size_t i = 0; i + 1 < reruns.size(); ++i) {
     const Rerun &one = reruns[i], &next = reruns[i + 1];
@@ -383,7 +384,7 @@ void note_disturbed(const std::vector<Rerun>& reruns, std::vector<Note>& notes) 
   }
 }
 
-// Adds to the first run's failure that reruns did not fail; `reruns` ran the same source text.
+// Notes in the first run's failure that reruns did not fail. `reruns` ran the same source.
 void say_not_reproduced(const std::vector<Rerun>& reruns, Vanished vanished, Failure& failure) {
   const auto count = [&](Rerun::Outcome outcome) {
     return std::count_if(reruns.begin(), reruns.end(), [&](const Rerun& rerun) { return rerun.outcome == outcome; });
@@ -420,7 +421,7 @@ void say_not_reproduced(const std::vector<Rerun>& reruns, Vanished vanished, Fai
     failure.because.add(fmt::format("{} reached this call, did not wait for it, and did not fail", runs(passed)));
   } else if (vanished == Vanished::comes_and_goes) {
     failure.because.add(
-        fmt::format("{} did not fail, waiting there or not: the failure is intermittent", runs(passed)));
+        fmt::format("{} did not fail, with or without waiting there: the failure is intermittent", runs(passed)));
   } else if (vanished == Vanished::race) {
     failure.because.add(fmt::format("{} that waited there did not fail, and one that did not wait did: likely a race{}",
                                     runs(waited), others));

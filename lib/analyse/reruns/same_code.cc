@@ -14,15 +14,15 @@ using wire::site_key::Key;
 
 namespace {
 
-// The Python hook issued it, because its site has no native stack.
+// Returns whether the Python hook issued the operation: its site then has no native stack.
 bool is_hooked(const Failure& failure) {
   const auto& record = failure.process->record;
   const auto* site = session::by_id(record.sites, failure.candidates.front().operation->site);
   return site != nullptr && site->native == 0 && session::has(record, session::Property::python_hook);
 }
 
-// Libraries may take another path in the next run, because of what the first run left in a cache. Operations reached
-// from the same lines of the program then count as the same. They do not if the other run has an exact match.
+// Libraries may take a different path in the next run, because of what the first run left in a cache. Operations
+// reached from the same lines of the program then count as the same, unless the other run has an exact match.
 class SameLines {
  public:
   SameLines(const Failure& failure, const Failure& again) : first_(failure), again_(again) {}

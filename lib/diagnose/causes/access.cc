@@ -85,34 +85,34 @@ const std::vector<Rule>& access_rules() {
       {.id = "address-past-end",
        .codes = {700, 717},
        .when = past_end_by_overflow,
-       .texts = {"{kernel} {verb} {distance} past the end of {parameter}: {bytes} allocated at {allocated}; the "
-                 "distance fits a 32-bit index that overflowed, times {element}",
-                 "{kernel} {verb} {distance} past the end of {parameter}, which has {bytes}; the distance fits a "
-                 "32-bit index that overflowed, times {element}"},
+       .texts = {"{kernel} {verb} {distance} past the end of {parameter}: {bytes} allocated at {allocated}; an "
+                 "overflowed 32-bit index would give this distance, with elements of {element}",
+                 "{kernel} {verb} {distance} past the end of {parameter}, which is {bytes} long; an overflowed 32-bit "
+                 "index would give this distance, with elements of {element}"},
        .fix = {kWiden, "check that no index is negative before converting it to an unsigned type"},
        .link = kSanitizerLink},
       {.id = "address-past-end",
        .codes = {700, 717},
        .when = past_end,
        .texts = {"{kernel} {verb} {distance} past the end of {parameter}: {bytes} allocated at {allocated}",
-                 "{kernel} {verb} {distance} past the end of {parameter}, which has {bytes}"},
-       .fix = {"compare the index with the number of elements before the access: if (i < n)",
+                 "{kernel} {verb} {distance} past the end of {parameter}, which is {bytes} long"},
+       .fix = {"before the access, compare the index with the number of elements: if (i < n)",
                "check that the grid and the sizes passed to the kernel match the {bytes} that were allocated"},
        .link = kSanitizerLink},
       {.id = "address-before-allocation",
        .codes = {700, 717},
        .when = before_by_overflow,
-       .texts = {"{kernel} {verb} {distance} before the beginning of {parameter}: {bytes} allocated at {allocated}; "
-                 "the distance fits a 32-bit index that overflowed, times {element}",
-                 "{kernel} {verb} {distance} before the beginning of {parameter}, which has {bytes}; the distance fits "
-                 "a 32-bit index that overflowed, times {element}"},
+       .texts = {"{kernel} {verb} {distance} before the beginning of {parameter}: {bytes} allocated at {allocated}; an "
+                 "overflowed 32-bit index would give this distance, with elements of {element}",
+                 "{kernel} {verb} {distance} before the beginning of {parameter}, which is {bytes} long; an overflowed "
+                 "32-bit index would give this distance, with elements of {element}"},
        .fix = {kWiden},
        .link = kSanitizerLink},
       {.id = "address-before-allocation",
        .codes = {700, 717},
        .when = before,
        .texts = {"{kernel} {verb} {distance} before the beginning of {parameter}: {bytes} allocated at {allocated}",
-                 "{kernel} {verb} {distance} before the beginning of {parameter}, which has {bytes}"},
+                 "{kernel} {verb} {distance} before the beginning of {parameter}, which is {bytes} long"},
        .fix = {"check that no index is negative, such as the result of a failed search (-1), a neighbour at the edge, "
                "or a difference"},
        .link = kSanitizerLink},
@@ -121,8 +121,8 @@ const std::vector<Rule>& access_rules() {
        .when = freed,
        .texts = {"{kernel} {verb} memory through {parameter}: {bytes} that were freed at {freed} before the launch",
                  "{kernel} {verb} memory through {parameter}: {bytes} that were freed before the launch",
-                 "{kernel} {verb} memory in {bytes} that were freed at {freed} before the launch",
-                 "{kernel} {verb} memory in {bytes} that were freed before the launch"},
+                 "{kernel} {verb} memory in an allocation of {bytes} that was freed at {freed} before the launch",
+                 "{kernel} {verb} memory in an allocation of {bytes} that was freed before the launch"},
        .fix = {"free the memory only after the last operation that uses it has finished ({cuda:cudaStreamSynchronize, "
                "or cudaFreeAsync|cuStreamSynchronize, or cuMemFreeAsync} on the same stream)",
                "{python:keep a reference to the object that the raw pointer belongs to}"},
@@ -130,8 +130,8 @@ const std::vector<Rule>& access_rules() {
       {.id = "null-pointer",
        .codes = {700, 717},
        .when = null,
-       .texts = {"{kernel} {verb} memory through {parameter}, which is a null pointer; {swallowed} had failed on this "
-                 "thread before",
+       .texts = {"{kernel} {verb} memory through {parameter}, which is a null pointer; {swallowed} had failed earlier "
+                 "on this thread",
                  "{kernel} {verb} memory through {parameter}, which is a null pointer",
                  "{kernel} {verb} memory through a null pointer"},
        .fix = {"check that {parameter} was allocated, and that the allocation succeeded",
@@ -140,14 +140,14 @@ const std::vector<Rule>& access_rules() {
       {.id = "memory-of-another-gpu",
        .codes = {700, 717},
        .when = other_device,
-       .texts = {"{kernel} {verb} memory through {parameter}: {bytes} of device {owner}, allocated at {allocated}; the "
-                 "kernel ran on device {device}, which has no access to that memory",
-                 "{kernel} {verb} memory through {parameter}: {bytes} of a device to which the kernel's device has no "
-                 "access"},
+       .texts =
+           {"{kernel} {verb} memory through {parameter}: {bytes} on device {owner}, allocated at {allocated}; the "
+            "kernel ran on device {device}, which has no access to that memory",
+            "{kernel} {verb} memory through {parameter}: {bytes} on a device that the kernel's device cannot access"},
        .fix = {"{torch:launch the kernel under torch.cuda.device(tensor.device), or move the tensor with .to() "
-               "first|launch the kernel on a stream of the device that has the memory, or copy the data to the "
+               "first|launch the kernel on a stream of the device that owns the memory, or copy the data to the "
                "kernel's device first}",
-               "or enable access to the other device's memory, if the two can reach each other: "
+               "or enable access to the other device's memory, if the two devices can reach each other: "
                "{cuda:cudaDeviceEnablePeerAccess|cuCtxEnablePeerAccess}"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#peer-to-peer-memory-access"},
       {.id = "host-pointer",
@@ -172,8 +172,8 @@ const std::vector<Rule>& access_rules() {
        .codes = {700, 716, 717, 719},
        .when = past_shared,
        .texts = {"{kernel} {verb} {distance} past the end of its block's shared memory"},
-       .fix = {"compare the largest index into shared memory with the size of that memory (if dynamic, the third "
-               "launch argument, in bytes)"},
+       .fix = {"compare the largest index into shared memory with the size of that memory (for dynamic shared memory, "
+               "the third launch argument, in bytes)"},
        .link = "https://docs.nvidia.com/cuda/cuda-gdb/index.html#gpu-error-reporting"},
   };
   return rules;

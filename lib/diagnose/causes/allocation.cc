@@ -1,4 +1,4 @@
-// Rules for failed requests for memory, and for invalid frees.
+// Rules for failed memory requests, and for invalid frees.
 
 #include "diagnose/causes/argument_facts.h"
 #include "diagnose/causes/families.h"
@@ -58,13 +58,13 @@ const std::vector<Rule>& allocation_rules() {
        .when = absurd,
        .texts = {"{call} requested {size} ({bytes} bytes), more than any GPU has: often the size was negative or "
                  "overflowed"},
-       .fix = {"check how the size is computed: it needs 64 bits, and all its inputs must be set"},
+       .fix = {"check how the size is computed: use 64-bit arithmetic, and initialise every input"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
       {.id = "no-pinned-memory",
        .codes = {2},
        .calls = {"HostAlloc", "MallocHost", "MemAllocHost", "HostRegister"},
        .when = sized,
-       .texts = {"{call} requested {size} of pinned host memory, and the system could not pin that much"},
+       .texts = {"{call} requested {size} of pinned host memory, but the system could not pin that much"},
        .fix = {"pin less{torch: (DataLoader: pin_memory=False, fewer workers)}, and check the container's memory limit "
                "and ulimit -l"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#page-locked-host-memory"},
@@ -73,8 +73,8 @@ const std::vector<Rule>& allocation_rules() {
        .codes = {2},
        .calls = {"MallocManaged", "MemAllocManaged"},
        .when = sized,
-       .texts = {"{call} requested {size} of managed memory and failed: often device and host together have less, or "
-                 "the device has less and cannot page"},
+       .texts = {"{call} requested {size} of managed memory and failed: often that is more than device and host memory "
+                 "together, or more than the memory of a device that cannot page"},
        .fix = {"allocate less at once, free what is no longer used, and check the container's memory limit"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#unified-memory-programming"},
       {.id = "allocator-limit",
@@ -82,24 +82,24 @@ const std::vector<Rule>& allocation_rules() {
        .codes = {2},
        .calls = {"CUDACachingAllocator"},
        .when = sized,
-       .texts =
-           {"PyTorch's allocator refused {size}, though no CUDA call failed and the GPU had {free} free: often the "
-            "program set a limit, or the memory that PyTorch has reserved is split into blocks that are too small",
-            "PyTorch's allocator refused {size}, though no CUDA call failed: often the program set a limit, or the "
-            "memory that PyTorch has reserved is split into blocks that are too small"},
+       .texts = {"PyTorch's allocator refused to allocate {size}, although no CUDA call failed and the GPU had {free} "
+                 "free: often the program set a limit, or the memory that PyTorch has reserved is split into blocks "
+                 "that are too small",
+                 "PyTorch's allocator refused to allocate {size}, although no CUDA call failed: often the program set "
+                 "a limit, or the memory that PyTorch has reserved is split into blocks that are too small"},
        .fix = {"raise the limit (torch.cuda.set_per_process_memory_fraction), or hold fewer tensors at once",
-               "if much is reserved but little allocated, set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+               "if much memory is reserved but little of it is allocated, set "
+               "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
                "if you catch the exception, leave the except block before retrying: the exception keeps tensors alive"},
        .link = "https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management"},
       {.id = "allocator-limit",
        .codes = {2},
        .calls = {"cupy.cuda.MemoryPool"},
        .when = sized,
-       .texts =
-           {"CuPy's memory pool refused {size}, though no CUDA call failed and the GPU had {free} free: with what "
-            "the pool holds, that is more than its limit",
-            "CuPy's memory pool refused {size}, though no CUDA call failed: with what the pool holds, that is more "
-            "than its limit"},
+       .texts = {"CuPy's memory pool refused to allocate {size}, although no CUDA call failed and the GPU had {free} "
+                 "free: with what the pool already holds, that would exceed its limit",
+                 "CuPy's memory pool refused to allocate {size}, although no CUDA call failed: with what the pool "
+                 "already holds, that would exceed its limit"},
        .fix = {"raise the limit (set_limit, CUPY_GPU_MEMORY_LIMIT), or hold fewer arrays at once",
                "let the pool free the blocks that no array uses: cupy.get_default_memory_pool().free_all_blocks()"},
        .link = "https://docs.cupy.dev/en/stable/user_guide/memory.html"},
@@ -107,7 +107,7 @@ const std::vector<Rule>& allocation_rules() {
        .codes = {2},
        .calls = {"BFCAllocator"},
        .when = too_little_was_free,
-       .texts = {"JAX's memory pool refused {size}, and the GPU had only {free} free: no CUDA call failed"},
+       .texts = {"JAX's memory pool refused to allocate {size}, and the GPU had only {free} free: no CUDA call failed"},
        .fix = {"request less at once: smaller batches, donated arguments (donate_argnums), jax.checkpoint"},
        .link = "https://docs.jax.dev/en/latest/gpu_memory_allocation.html"},
       {.id = "allocator-limit",
@@ -115,10 +115,11 @@ const std::vector<Rule>& allocation_rules() {
        .codes = {2},
        .calls = {"BFCAllocator"},
        .when = sized,
-       .texts = {"JAX's memory pool refused {size}, though no CUDA call failed and the GPU had {free} free: often the "
-                 "part of the GPU that JAX reserves at its start is too small, or its free memory is fragmented",
-                 "JAX's memory pool refused {size}, though no CUDA call failed: often the part of the GPU that JAX "
-                 "reserves at its start is too small, or its free memory is fragmented"},
+       .texts =
+           {"JAX's memory pool refused to allocate {size}, although no CUDA call failed and the GPU had {free} free: "
+            "often the part of GPU memory that JAX reserves at startup is too small, or its free memory is fragmented",
+            "JAX's memory pool refused to allocate {size}, although no CUDA call failed: often the part of GPU memory "
+            "that JAX reserves at startup is too small, or its free memory is fragmented"},
        .fix = {"let JAX reserve more (XLA_PYTHON_CLIENT_MEM_FRACTION=.95), or let its pool grow "
                "(XLA_PYTHON_CLIENT_PREALLOCATE=false)",
                "request less at once: smaller batches, donated arguments (donate_argnums), jax.checkpoint"},
@@ -128,7 +129,7 @@ const std::vector<Rule>& allocation_rules() {
        .codes = {2},
        .calls = kAllocating,
        .when = enough_was_free,
-       .texts = {"{call} requested {size} and failed, although {free} were free right afterwards: often caused by "
+       .texts = {"{call} requested {size} and failed, although {free} was free right afterwards: often caused by "
                  "fragmentation, or by another process that briefly held the memory"},
        .fix = {"try again, or request less at once; nvidia-smi shows which processes hold memory"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
@@ -139,7 +140,8 @@ const std::vector<Rule>& allocation_rules() {
        .texts = {"{call} requested {size}, but the device had less free memory"},
        .fix = {"use smaller batches, gradient checkpointing, or torch.no_grad() if nothing is trained; nvidia-smi "
                "shows which other processes hold memory",
-               "if much is reserved but little allocated, set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+               "if much memory is reserved but little of it is allocated, set "
+               "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
                "if you catch the exception, leave the except block before retrying: the exception keeps tensors alive"},
        .link = "https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management"},
       {.id = "out-of-memory",
@@ -168,16 +170,15 @@ const std::vector<Rule>& allocation_rules() {
        .texts = {"{call} rejected the pointer: often it is not the start of a live allocation, or, during a graph "
                  "capture, it was not allocated in a graph"},
        .fix = {"free each allocation once, with the pointer that the allocation returned",
-               "free memory from outside the graph before the capture begins or after it ends"},
+               "free memory that was allocated outside the graph before the capture begins or after it ends"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-ordered-memory-allocator"},
       {.id = "invalid-free",
        .codes = {1, 17},
        .calls = {"cudaFree", "cuMemFree"},
        .when = names_call,
-       .texts = {"the pointer given to {call} is not the start of a live allocation: it was freed before, points "
-                 "inside one, or comes from another allocator"},
-       .fix =
-           {"free each allocation once, with the pointer that the allocation returned and the call that belongs to it"},
+       .texts = {"the pointer given to {call} is not the start of a live allocation: it was already freed, points into "
+                 "the middle of an allocation, or comes from another allocator"},
+       .fix = {"free each allocation once, with the pointer that the allocation returned and the matching call"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
   };
   return rules;

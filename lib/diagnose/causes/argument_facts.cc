@@ -12,7 +12,7 @@ namespace {
 
 bool any(const std::optional<std::uint64_t>& count) { return count.value_or(0) > 0; }
 
-// Prefers a variable of the user's: its name says more than the operator's name for the parameter.
+// Prefers the user's own variable, because its name says more than the operator's name for the parameter.
 template <typename Is>
 const Argument* preferred(const Symptoms& symptoms, Is is) {
   const Argument* found = nullptr;
@@ -116,7 +116,7 @@ bool add_bad_value(const Symptoms& symptoms, Facts& facts, double low, double hi
   const auto beyond = [&](const Argument& argument) {
     return (argument.min && real(*argument.min) < low) || (argument.max && real(*argument.max) > high);
   };
-  // Operators check their first floating-point argument; weights after it may be any numbers.
+  // Operators check their first floating-point argument; weights after it may have any values.
   const auto bad = std::find_if(symptoms.arguments.begin(), symptoms.arguments.end(), [&](const Argument& argument) {
     return argument.dtype.find("float") != std::string::npos &&
            (any(argument.nan) || any(argument.inf) || beyond(argument));

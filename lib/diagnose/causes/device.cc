@@ -1,4 +1,4 @@
-// Rules for missing devices, drivers and code that do not fit the GPU, and processes that may not use CUDA.
+// Rules for missing devices, drivers and code that do not fit the GPU, and processes that cannot use CUDA.
 
 #include <fmt/core.h>
 
@@ -57,7 +57,7 @@ constexpr std::string_view kCompatibility = "https://docs.nvidia.com/deploy/cuda
 
 const std::vector<Rule>& device_rules() {
   static const std::vector<Rule> rules = {
-      // These calls also refuse an existing device that cannot page managed memory.
+      // These calls also fail for an existing device that cannot page managed memory.
       {.id = "invalid-device",
        .sure = Sure::often,
        .codes = {101},
@@ -75,8 +75,8 @@ const std::vector<Rule>& device_rules() {
        .texts = {"this process has no device with the number given to {call} (CUDA_VISIBLE_DEVICES={visible}, numbered "
                  "from 0)",
                  "this process has no device with the number given to {call}"},
-       .fix = {"start no more ranks than GPUs (torchrun --nproc-per-node, LOCAL_RANK), and number devices from 0 after "
-               "CUDA_VISIBLE_DEVICES has chosen them"},
+       .fix = {"start no more ranks than GPUs (torchrun --nproc-per-node, LOCAL_RANK), and count devices from 0 among "
+               "those that CUDA_VISIBLE_DEVICES selects"},
        .link = kVisibleLink},
       {.id = "invalid-device",
        .sure = Sure::often,
@@ -87,14 +87,14 @@ const std::vector<Rule>& device_rules() {
                  "{call} could not use the device: often this process has no device with that number, or the device "
                  "lacks the feature"},
        .fix =
-           {"number devices from 0 in the order of CUDA_VISIBLE_DEVICES, with no more ranks than GPUs",
+           {"count devices from 0 in the order of CUDA_VISIBLE_DEVICES, and start no more ranks than GPUs",
             "check first with {cuda:cudaDeviceGetAttribute|cuDeviceGetAttribute} whether the device has the feature"},
        .link = kVisibleLink},
       {.id = "devices-hidden",
        .codes = {100},
        .when = all_hidden,
        .texts = {"CUDA_VISIBLE_DEVICES=\"{visible}\" hides every GPU from this process"},
-       .fix = {"unset CUDA_VISIBLE_DEVICES, or give it the numbers that nvidia-smi -L shows"},
+       .fix = {"unset CUDA_VISIBLE_DEVICES, or set it to numbers that nvidia-smi -L shows"},
        .link = kVisibleLink},
       {.id = "no-device",
        .sure = Sure::often,
@@ -107,10 +107,10 @@ const std::vector<Rule>& device_rules() {
       {.id = "cuda-after-fork",
        .codes = {3},
        .when = forked,
-       .texts = {"this process was forked in {fork} from process {parent}, which had already used CUDA; a process "
-                 "forked after that cannot use CUDA",
-                 "this process was forked from process {parent}, which had already used CUDA; a process forked after "
-                 "that cannot use CUDA"},
+       .texts = {"process {parent}, which had already used CUDA, forked this process at {fork}; a process forked after "
+                 "its parent has used CUDA cannot use it",
+                 "process {parent}, which had already used CUDA, forked this process; a process forked after its "
+                 "parent has used CUDA cannot use it"},
        .fix = {"start new worker processes instead of forking them{python:, with "
                "multiprocessing.set_start_method(\"spawn\")}{torch: or DataLoader(multiprocessing_context=\"spawn\")}",
                "or use CUDA in the parent only after all forks{torch:, and keep tensors on the CPU in DataLoader "
@@ -129,17 +129,18 @@ const std::vector<Rule>& device_rules() {
        .when = refused,
        .texts = {"the program contains no code for this GPU ({gpu}): it was built for other architectures",
                  "the program contains no code for this GPU: it was built for other architectures"},
-       .fix = {"build for this GPU: nvcc -gencode arch=compute_XX,code=sm_XX or -arch=native{torch:, "
-               "TORCH_CUDA_ARCH_LIST for extensions}",
-               "{torch:torch.cuda.get_arch_list() shows what PyTorch was built for; a newer wheel may have more}"},
+       .fix =
+           {"build for this GPU: nvcc -gencode arch=compute_XX,code=sm_XX or -arch=native{torch:, "
+            "TORCH_CUDA_ARCH_LIST for extensions}",
+            "{torch:torch.cuda.get_arch_list() shows what PyTorch was built for; a newer wheel may support more GPUs}"},
        .link = kArchitectures},
       {.id = "kernel-not-in-module",
        .sure = Sure::often,
        .codes = {98},
        .when = refused,
-       .texts = {"the kernel is not in the code that was loaded: often the build is for other architectures than this "
+       .texts = {"the kernel is not in the code that was loaded: often the build is for architectures other than this "
                  "GPU's ({gpu}), or the kernel belongs to another shared library's copy of the runtime",
-                 "the kernel is not in the code that was loaded: often the build is for other architectures than this "
+                 "the kernel is not in the code that was loaded: often the build is for architectures other than this "
                  "GPU's, or the kernel belongs to another shared library's copy of the runtime"},
        .fix = {"build for this GPU (nvcc -arch=native, TORCH_CUDA_ARCH_LIST), and link the runtime once "
                "(-cudart shared)"},
@@ -156,8 +157,9 @@ const std::vector<Rule>& device_rules() {
       {.id = "invalid-ptx",
        .codes = {218},
        .when = refused,
-       .texts = {"the driver's compiler refused the PTX of a module"},
-       .fix = {"compile it with ptxas to see the line, or pass CU_JIT_ERROR_LOG_BUFFER to the load"},
+       .texts = {"the driver's compiler rejected the PTX of a module"},
+       .fix = {"compile the PTX with ptxas to see the faulty line, or pass CU_JIT_ERROR_LOG_BUFFER when loading the "
+               "module"},
        .link = "https://docs.nvidia.com/cuda/parallel-thread-execution/index.html"},
       {.id = "no-ptx-compiler",
        .codes = {221, 223},
@@ -169,17 +171,17 @@ const std::vector<Rule>& device_rules() {
       {.id = "invalid-symbol",
        .codes = {13},
        .when = refused,
-       .texts = {"{call} got a symbol that is not a __device__ or __constant__ variable of a loaded module"},
-       .fix =
-           {"pass the variable itself, not its name or host address; it must be in the same library as the call, built "
-            "for this GPU"},
+       .texts = {"{call} was given a symbol that is not a __device__ or __constant__ variable of a loaded module"},
+       .fix = {"pass the variable itself, not its name or host address; it must be in the same library as the call, "
+               "and built for this GPU"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
       {.id = "function-not-found",
        .codes = {500},
        .calls = {"GetFunction", "GetKernel", "GetGlobal"},
        .when = refused,
        .texts = {"the module has no function or variable with the name given to {call}"},
-       .fix = {"declare it extern \"C\", or ask for the mangled name (cuobjdump -symbols; NVRTC: nvrtcGetLoweredName)"},
+       .fix = {"declare it extern \"C\", or look it up by its mangled name (cuobjdump -symbols; NVRTC: "
+               "nvrtcGetLoweredName)"},
        .link = "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html"},
       {.id = "device-busy",
        .sure = Sure::often,
@@ -208,11 +210,11 @@ const std::vector<Rule>& device_rules() {
        .sure = Sure::often,
        .codes = {802},
        .when = refused,
-       .texts = {"the system is not ready for CUDA yet: often the NVSwitch fabric is not set up, or another daemon of "
-                 "the driver is not running"},
-       .fix = {"on machines with NVSwitch start the fabric manager of the driver's version (systemctl status "
-               "nvidia-fabricmanager)",
-               "under confidential computing set the GPUs ready (nvidia-smi conf-compute -srs 1)"},
+       .texts = {"the system is not ready for CUDA yet: often the NVSwitch fabric is not set up, or another driver "
+                 "daemon is not running"},
+       .fix = {"on machines with NVSwitch, start the fabric manager that matches the driver's version (systemctl "
+               "status nvidia-fabricmanager)",
+               "under confidential computing, set the GPUs to ready (nvidia-smi conf-compute -srs 1)"},
        .link = "https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html"},
       {.id = "compatibility-package",
        .codes = {804},

@@ -1,5 +1,5 @@
 // Explains why an operation failed, in the terms of the program and its framework. A table of rules is tried in order,
-// and the first match wins. A wrong cause is worse than none: if no rule matches, no cause is named.
+// and the first match wins. A wrong cause is worse than none: if no rule matches, no cause is given.
 #pragma once
 
 #include <cstddef>

@@ -20,6 +20,6 @@ const std::vector<Rule>& stream_rules();
 const std::vector<Rule>& device_rules();
 const std::vector<Rule>& hardware_rules();
 const std::vector<Rule>& kernel_rules();
-const std::vector<Rule>& hang_rules();  // the only family tried for a hang, and for nothing else
+const std::vector<Rule>& hang_rules();  // for hangs only; hangs try no other family
 
 }  // namespace cudadiag::causes

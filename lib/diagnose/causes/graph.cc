@@ -10,8 +10,8 @@ namespace {
 void add_call(const Symptoms& symptoms, Facts& facts) {
   const bool query = symptoms.call.find("Query") != std::string::npos;
   facts.add("call", symptoms.call);
-  facts.add("asks", query ? "asks about" : "waits for");
-  facts.add("ask", query ? "ask" : "wait");
+  facts.add("asks", query ? "queries" : "waits for");
+  facts.add("ask", query ? "query" : "wait");
 }
 
 bool refused_at_once(const Symptoms& symptoms, Facts& facts) {
@@ -59,26 +59,26 @@ const std::vector<Rule>& graph_rules() {
       {.id = "capture-by-another-thread",
        .codes = {900},
        .when = other_threads_capture,
-       .texts = {"{call} was called while another thread captured a graph in global mode, which forbids this call in "
-                 "every thread"},
+       .texts = {"{call} was called while another thread was capturing a graph in global mode, which forbids this call "
+                 "in every thread"},
        .fix = {"capture in thread-local mode{torch: (PyTorch: capture_error_mode=\"thread_local\")}, or delay this "
-               "call while another thread captures",
+               "call until the other thread's capture has ended",
                "{torch:a DataLoader with pin_memory=True pins memory in a separate thread}"},
        .link = kPyTorch},
       {.id = "capture-reads-result",
        .codes = {900},
        .calls = {"Synchronize", "Memcpy", "Query"},
        .when = reads_a_result,
-       .texts = {"{read} {asks} the GPU ({call}), but nothing runs on it while a graph is captured"},
-       .fix = {"read results after the replay: keep this line out of the capture, and decide on the device{torch: "
-               "(torch.where)} instead of in Python"},
+       .texts = {"{read} {asks} the GPU ({call}), but captured work runs only once the graph is launched"},
+       .fix = {"read results after the replay: keep this line out of the capture, and make decisions on the "
+               "device{torch: (torch.where)} instead of in Python"},
        .link = kPyTorch},
       {.id = "capture-unsupported",
        .codes = {900},
        .calls = {"Synchronize", "Query"},
        .when = refused_at_once,
-       .texts = {"{call} {asks} the GPU, but nothing runs on it while a graph is captured"},
-       .fix = {"{ask} before the capture begins or after the graph was launched; inside the capture, order work with "
+       .texts = {"{call} {asks} the GPU, but captured work runs only once the graph is launched"},
+       .fix = {"{ask} before the capture begins or after the graph is launched; inside the capture, order work with "
                "events"},
        .link = kCapture},
       {.id = "capture-unsupported",
@@ -87,8 +87,8 @@ const std::vector<Rule>& graph_rules() {
        .when = refused_at_once,
        .texts = {"{call} cannot become part of a graph, but a stream is being captured"},
        .fix = {"allocate and free before the capture, or with {cuda:cudaMallocAsync|cuMemAllocAsync} on the captured "
-               "stream{torch:; in PyTorch, run the code a few times on a side stream first, so that libraries have "
-               "allocated their workspaces}"},
+               "stream{torch:; in PyTorch, run the code a few times on a side stream first, so that libraries allocate "
+               "their workspaces}"},
        .link = kPyTorch},
       {.id = "capture-unsupported",
        .codes = {900},
@@ -101,8 +101,9 @@ const std::vector<Rule>& graph_rules() {
        .codes = {901},
        .when = refused_at_once,
        .texts = {"an earlier call broke the capture, and the program did not check its result"},
-       .fix = {"between the beginning of the capture and this call, find the call that a capture forbids (allocating, "
-               "synchronising, reading a result, using the default stream), and check what each call returns"},
+       .fix = {"look between the beginning of the capture and this call for one that is not allowed during a capture "
+               "(allocating, synchronising, reading a result, using the default stream), and check what each call "
+               "returns"},
        .link = kCapture},
       {.id = "capture-merge",
        .codes = {902},
@@ -114,7 +115,7 @@ const std::vector<Rule>& graph_rules() {
        .codes = {903},
        .when = refused_at_once,
        .texts = {"{call} ends a capture on a stream that did not begin one"},
-       .fix = {"end the capture on the stream that it was begun on"},
+       .fix = {"end the capture on the stream that began it"},
        .link = kCapture},
       {.id = "capture-unjoined",
        .codes = {904},
@@ -127,14 +128,14 @@ const std::vector<Rule>& graph_rules() {
        .codes = {905},
        .when = refused_at_once,
        .texts = {"{call} would make captured work depend on work outside of the capture"},
-       .fix = {"let the capture wait only for events recorded in it: wait for earlier work before it begins"},
+       .fix = {"let the capture wait only for events recorded in it: wait for earlier work before the capture begins"},
        .link = kCapture},
       {.id = "capture-implicit",
        .codes = {906},
        .when = refused_at_once,
        .texts =
            {"{call} uses the legacy default stream, which waits for every blocking stream, including the captured one"},
-       .fix = {"keep the default stream out of the capture, or make the capturing stream with "
+       .fix = {"keep the default stream out of the capture, or create the capturing stream with "
                "{cuda:cudaStreamNonBlocking|CU_STREAM_NON_BLOCKING}",
                "{torch:PyTorch: warm up on the side stream, not on the default one}"},
        .link = kCapture},
@@ -143,8 +144,8 @@ const std::vector<Rule>& graph_rules() {
        .when = refused_at_once,
        .texts = {"{call} queries an event that was recorded in a capture: the event is part of the graph and never "
                  "completes on its own"},
-       .fix = {"do not wait for or query an event that was recorded in the capture; record another one after the "
-               "graph's launch"},
+       .fix = {"do not wait for or query an event that was recorded in the capture; record another one after launching "
+               "the graph"},
        .link = kCapture},
       {.id = "capture-wrong-thread",
        .codes = {908},
@@ -158,7 +159,7 @@ const std::vector<Rule>& graph_rules() {
        .when = refused_at_once,
        .texts = {"the executable graph cannot be updated with this change: often nodes or edges were added or removed, "
                  "or a node moved to another device, context or kind of memory"},
-       .fix = {"instantiate the graph again if cudaGraphExecUpdate refuses it"},
+       .fix = {"instantiate the graph again if cudaGraphExecUpdate fails"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#updating-instantiated-graphs"},
   };
   return rules;

@@ -65,7 +65,7 @@ bool host_function(const Symptoms& symptoms, Facts&) { return symptoms.operation
 // Adds how to find out where the kernel's threads are, given what has been tried already.
 void add_way_to_threads(const Symptoms& symptoms, Facts& facts) {
   if (symptoms.line_in_dump) {
-    facts.add("way", "the GPU core dump has it");
+    facts.add("way", "the GPU core dump shows it");
   } else if (symptoms.asked_for_dump) {
     facts.add("way",
               "no GPU core dump shows it; run the program without cudadiag, and attach cuda-gdb -p PID when it hangs");
@@ -95,18 +95,18 @@ const std::vector<Rule>& hang_rules() {
        .texts = {"the stream waits {wait}"},
        .fix = {"write the value with cuStreamWriteValue on another stream, from a kernel, or from the host through "
                "mapped memory",
-               "compare the address and the comparison (EQ, GEQ, AND, NOR) of the wait with the write"},
+               "check that the address and the comparison (EQ, GEQ, AND, NOR) of the wait match the write"},
        .link = "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEMOP.html"},
       {.id = "value-written-too-late",
        .when = for_late_value,
        .texts = {"the stream waits {wait}, and that stream has not reached the write"},
-       .fix = {"queue the write before the operation that its own stream waits for: two streams that wait for each "
+       .fix = {"queue the write ahead of the operation that blocks the write's stream: two streams that wait for each "
                "other never continue"},
        .link = "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEMOP.html"},
       {.id = "semaphore-not-signalled",
        .when = for_semaphore,
        .texts = {"the stream waits {wait}, which nothing has signalled"},
-       .fix = {"signal it from the other API or process before, or in parallel with, this wait"},
+       .fix = {"signal it, from the other API or process, before this wait or in parallel with it"},
        .link = "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXTRES__INTEROP.html"},
       {.id = "waits-for-other-stream",
        .when = for_stream,
@@ -116,10 +116,10 @@ const std::vector<Rule>& hang_rules() {
       {.id = "rank-has-not-come",
        .sure = Sure::often,
        .when = ranks_missing,
-       .texts = {"{ranks} called fewer collectives than the others, which wait in one: often a branch or an exception "
-                 "skipped a collective, or there is less data to process"},
+       .texts = {"{ranks} called fewer collectives than the other ranks, which are waiting in one: often a branch or "
+                 "an exception skipped a collective, or there was less data to process"},
        .fix = {"find out what {ranks} did instead of calling the collective",
-               "all ranks must call the same collectives in the same order, including those that have no data left"},
+               "all ranks must call the same collectives in the same order, including ranks that have no data left"},
        .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/collectives.html"},
       {.id = "ranks-call-different-collectives",
        .sure = Sure::often,
@@ -127,20 +127,20 @@ const std::vector<Rule>& hang_rules() {
        .texts = {"the ranks call different collectives ({calls}): often because they take different branches, or have "
                  "different amounts of data"},
        .fix = {"find out why the ranks take different branches before these lines",
-               "all ranks must call the same collectives in the same order, including those that have no data left"},
+               "all ranks must call the same collectives in the same order, including ranks that have no data left"},
        .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/collectives.html"},
       {.id = "ranks-give-different-data",
        .sure = Sure::often,
        .when = ranks_with_other_data,
        .texts =
            {"the ranks call the same collective differently ({calls}): often their tensors differ in size or type"},
-       .fix = {"compare the shapes and types that each rank passes to it"},
+       .fix = {"compare the shapes and types of the tensors that each rank passes to it"},
        .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/collectives.html"},
       {.id = "ranks-wait-in-a-circle",
        .when = ranks_in_circle,
        .texts = {"each rank waits for the next one ({calls})"},
-       .fix = {"let all ranks call the collectives of their groups in one order, and let one end of each pair receive "
-               "first",
+       .fix = {"let all ranks call the collectives of their groups in the same order, and let one end of each pair "
+               "receive first",
                "put sends and receives that belong together between ncclGroupStart and ncclGroupEnd "
                "(torch.distributed.batch_isend_irecv)"},
        .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/p2p.html"},
@@ -148,10 +148,9 @@ const std::vector<Rule>& hang_rules() {
        .sure = Sure::often,
        .when = ranks_alike,
        .texts = {"all {number} ranks of this run have called the collective in the same way: often caused by the link "
-                 "or network between their GPUs, or by a rank that runs elsewhere"},
-       .fix =
-           {"NCCL_DEBUG=INFO shows which links it uses; NCCL_P2P_DISABLE=1 and NCCL_IB_DISABLE=1 show whether one of "
-            "them is at fault"},
+                 "or network between their GPUs, or by a rank outside this run"},
+       .fix = {"NCCL_DEBUG=INFO shows which links NCCL uses; NCCL_P2P_DISABLE=1 and NCCL_IB_DISABLE=1 show whether one "
+               "of them is at fault"},
        .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"},
       {.id = "collective-waits-for-rank",
        .sure = Sure::often,
@@ -160,35 +159,35 @@ const std::vector<Rule>& hang_rules() {
                  "called the same one with different sizes"},
        .fix = {"run the program again with --nccl and --hang-after SECONDS: the report then names the rank, the call "
                "and the group",
-               "or find the rank that lacks this kernel: cudadiag ranks compares the sessions of all ranks",
-               "all ranks must call the same collectives in the same order, including those that have no data left"},
+               "or find the rank that has not launched this kernel: cudadiag ranks compares the sessions of all ranks",
+               "all ranks must call the same collectives in the same order, including ranks that have no data left"},
        .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/collectives.html"},
       {.id = "kernel-waits-for-peer",
        .sure = Sure::often,
        .when = peer_exchange,
        .texts = {"{kernel} waits for the same kernel on other GPUs: often a rank has not launched it"},
-       .fix = {"run cudadiag status for every rank, and find the one that lacks this kernel"},
+       .fix = {"run cudadiag status for every rank, and find the one that has not launched this kernel"},
        .link = "https://docs.nvidia.com/nvshmem/api/gen/api/sync.html"},
       {.id = "host-function-does-not-return",
        .sure = Sure::often,
        .when = host_function,
        .texts = {"a host function on the stream has not returned: often it calls CUDA, or needs a lock (such as the "
                  "GIL) held by a thread that waits for this stream"},
-       .fix = {"host functions must not call CUDA, nor wait for a thread that does"},
+       .fix = {"host functions must not call CUDA or wait for a thread that does"},
        .link = "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html"},
       {.id = "kernel-does-not-end",
        .sure = Sure::often,
        .when = kernel,
        .texts = {"the kernel does not end: often a loop never exits, blocks wait for a lock or flag while the block "
                  "that holds it cannot run, or some threads never reach a barrier"},
-       .fix = {"find the line of the kernel where its threads are: {way}",
+       .fix = {"find the line at which the kernel's threads are: {way}",
                "blocks that wait for each other need a cooperative launch, and a grid that fits on the GPU at once"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cooperative-groups"},
       {.id = "graph-does-not-end",
        .sure = Sure::often,
        .when = graph,
        .texts = {"the launched graph does not end: often one of its kernels waits for something outside the graph"},
-       .fix = {"find the running kernels, and the lines where their threads are: {way}"},
+       .fix = {"find out which of its kernels is running, and at which line: {way}"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-graphs"},
   };
   return rules;

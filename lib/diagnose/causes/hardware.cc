@@ -16,21 +16,21 @@ const std::vector<Rule>& hardware_rules() {
   static const std::vector<Rule> rules = {
       {.id = "ecc",
        .codes = {214},
-       .texts = {"the GPU's memory lost data that it could not repair: the hardware is at fault, not this line"},
+       .texts = {"the GPU reported a memory error that it could not correct: the hardware is at fault, not this line"},
        .fix = {"check nvidia-smi -q -d ECC,ROW_REMAPPER and dmesg (Xid 48, 63, 64, 94, 95); reset the GPU, and have it "
                "replaced if it happens again"},
        .link = "https://docs.nvidia.com/deploy/xid-errors/index.html"},
       {.id = "nvlink",
        .codes = {220},
-       .texts = {"a link between GPUs lost data: the hardware is at fault, not this line"},
+       .texts =
+           {"a link between GPUs had an error that could not be corrected: the hardware is at fault, not this line"},
        .fix = {"check nvidia-smi nvlink -e and dmesg (Xid 74); reset the GPUs, and have the link checked if it happens "
                "again"},
        .link = "https://docs.nvidia.com/deploy/xid-errors/index.html"},
       {.id = "memory-contained",
        .codes = {226},
-       .texts =
-           {"the hardware confined damaged memory to this process and stopped it: the hardware is at fault, not this "
-            "line"},
+       .texts = {"the GPU confined a memory error to this process and stopped the process: the hardware is at fault, "
+                 "not this line"},
        .fix = {"run again; dmesg (Xid 94) and nvidia-smi -q -d ECC,ROW_REMAPPER show whether the GPU must be reset"},
        .link = "https://docs.nvidia.com/deploy/xid-errors/index.html"},
       {.id = "launch-timeout",
@@ -41,15 +41,16 @@ const std::vector<Rule>& hardware_rules() {
             "or use a GPU without a limit ({cuda:cudaDevAttrKernelExecTimeout|CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT} "
             "is 0): GPUs that drive a display have one"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html"},
-      // 710 is left out: a failed assertion ends only the program that asserted (driver 580).
+      // 710 is not listed: a failed assertion ends only the program that asserted (seen with driver 580).
       {.id = "mps-client",
        .sure = Sure::often,
        .codes = {700, 714, 715, 716, 717, 718, 719},
        .when = may_be_another_client,
-       .texts = {"the GPU is shared under MPS, where a program's fatal error ends all programs on it: in a rerun, too, "
-                 "{exception} came from code that this program had not loaded; often another program caused it",
-                 "the GPU is shared under MPS, where a program's fatal error ends all programs on it: often another "
-                 "program caused it, and nothing shows that this one did"},
+       .texts =
+           {"the GPU is shared under MPS, where one program's fatal error ends all programs on it: in a rerun, "
+            "{exception} came from code that this program had not loaded; often another program caused the failure",
+            "the GPU is shared under MPS, where one program's fatal error ends all programs on it: often another "
+            "program caused the failure, and nothing shows that this one did"},
        .fix = {"find out which program on this GPU failed at the same time: MPS's server.log lists all programs that "
                "it ended (in $CUDA_MPS_LOG_DIRECTORY, else /var/log/nvidia-mps)",
                "run this program without MPS, to see whether it fails on its own"},

@@ -1,5 +1,5 @@
-// Rules for indices and labels out of range. The assertions are those of PyTorch's CUDA kernels up to 2.11, including
-// the older ones of THC and THCUNN.
+// Rules for indices and labels out of range. The assertions are those in the CUDA kernels of PyTorch up to 2.11,
+// including older ones in THC and THCUNN.
 
 #include <algorithm>
 #include <cctype>
@@ -126,8 +126,8 @@ const std::vector<Rule>& indexing_rules() {
        .when = label,
        .texts = {"{argument}{at} = {value} is not a valid label: the {bound} classes are 0 to {last}, and the value is "
                  "not ignore_index",
-                 "a label is not one of the classes: C classes are numbered 0 to C-1, and only ignore_index (-100 "
-                 "unless given) may be outside"},
+                 "a label is not one of the classes: C classes are numbered 0 to C-1, and only ignore_index (-100 by "
+                 "default) may be outside that range"},
        .fix = {"compare the loss's target.min() and target.max() with the model's number of classes; labels that count "
                "from 1 need target - 1, padding needs ignore_index"},
        .link = "https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html"},
@@ -138,7 +138,7 @@ const std::vector<Rule>& indexing_rules() {
        .when = positions,
        .texts = {"{argument}{at} = {value}, but the table has {bound} rows (valid 0..{last}): often a sequence is "
                  "longer than the model's table of positions",
-                 "an index is outside of its table: often a sequence is longer than the model's table of positions"},
+                 "an index is outside its table: often a sequence is longer than the model's table of positions"},
        .fix = {"truncate sequences to max_position_embeddings (the tokenizer's truncation=True, max_length=…), or "
                "enlarge the table",
                "the padding offset counts as part of the length: RoBERTa's positions begin at padding_idx + 1"},
@@ -148,7 +148,7 @@ const std::vector<Rule>& indexing_rules() {
        .kernels = kIndexKernels,
        .when = embedding,
        .texts = {"{argument}{at} = {value}, table has {bound} rows (valid 0..{last})",
-                 "an index is outside of the embedding's table: it is negative, or not less than the number of rows"},
+                 "an index is outside the embedding's table: it is negative, or not less than the number of rows"},
        .fix = {"resize the embedding to len(tokenizer) (model.resize_token_embeddings)",
                "or find the bad ids: assert {argument}.min() >= 0 and {argument}.max() < {bound}"},
        .link = kIndexLink},
@@ -156,15 +156,15 @@ const std::vector<Rule>& indexing_rules() {
        .assertions = kIndexAssertions,
        .kernels = kIndexKernels,
        .when = one_hot,
-       .texts = {"{argument}{at} = {value}, but one_hot makes {bound} classes (valid 0..{last})",
+       .texts = {"{argument}{at} = {value}, but one_hot encodes {bound} classes (valid 0..{last})",
                  "a class index is negative, or not less than the num_classes given to one_hot"},
-       .fix = {"give one_hot num_classes of at least the largest index + 1, and no padding value such as -1 or 255"},
+       .fix = {"pass one_hot a num_classes of at least the largest index + 1, and no padding values such as -1 or 255"},
        .link = "https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.one_hot.html"},
       {.id = "index-out-of-range",
        .when = compiled_index,
        .texts = {"{argument}{at} = {value}, but the dimension that it indexes has {bound} entries (valid 0..{last})",
-                 "an index in compiled code is outside of its dimension (valid 0..{last})",
-                 "an index in compiled code is outside of its dimension"},
+                 "an index in compiled code is outside its dimension (valid 0..{last})",
+                 "an index in compiled code is outside its dimension"},
        .fix = {"check min() and max() of the index tensors at this line against the dimension that they index"},
        .link = "https://docs.pytorch.org/docs/stable/generated/torch.gather.html"},
       {.id = "index-out-of-range",
@@ -172,10 +172,10 @@ const std::vector<Rule>& indexing_rules() {
        .kernels = kIndexKernels,
        .when = any_index,
        .texts = {"{argument}{at} = {value}, but the dimension that it indexes has {bound} entries (valid 0..{last})",
-                 "an index is outside of the dimension that it indexes"},
-       .fix = {"check the index tensors before this line:",
+                 "an index is outside the dimension that it indexes"},
+       .fix = {"check the index tensors before this line",
                "assert {argument}.min() >= 0 and {argument}.max() < {bound}",
-               "the same line with its tensors on the CPU (.cpu()) raises an IndexError with the value"},
+               "run this line with its tensors on the CPU (.cpu()): it then raises an IndexError with the value"},
        .link = "https://docs.pytorch.org/docs/stable/generated/torch.gather.html"},
       {.id = "index-out-of-range",
        .codes = {710},
@@ -192,7 +192,7 @@ const std::vector<Rule>& indexing_rules() {
       {.id = "unpool-index-out-of-range",
        .assertions = {"maxind >= 0 && maxind < outputImageSize", "index >= 0 && index < outputImageSize"},
        .kernels = {"max_unpooling2d_forward_kernel", "max_unpooling3d_forward_kernel"},
-       .texts = {"an index given to max_unpool is outside of the output plane"},
+       .texts = {"an index given to max_unpool is outside the output plane"},
        .fix = {"pass the indices from the matching max_pool call, and the size of that call's input as output_size"},
        .link = "https://docs.pytorch.org/docs/stable/generated/torch.nn.MaxUnpool2d.html"},
       {.id = "bag-offsets-decrease",
@@ -215,8 +215,8 @@ const std::vector<Rule>& indexing_rules() {
                       "expected gemm dimension to be greater or equal 0"},
        .texts = {"the offsets of a grouped matrix product do not fit its operands: an offset is past the last row, or "
                  "the offsets decrease"},
-       .fix = {"offs must be the ascending ends of the groups, none beyond the operand's size: the cumulative sum of "
-               "each expert's tokens, without dropped tokens"},
+       .fix = {"offs must be the ascending end offsets of the groups, none beyond the operand's size: for experts, the "
+               "cumulative token counts without dropped tokens"},
        .link = "https://docs.pytorch.org/docs/main/generated/torch.nn.functional.grouped_mm.html"},
       {.id = "index-argument-out-of-range",
        .sure = Sure::often,

@@ -89,9 +89,9 @@ const std::vector<Rule>& known_bug_rules() {
       {.id = "known-bug",
        .codes = {1, 9},
        .when = grid,
-       .texts = {"a known bug of PyTorch {version}: {what} launches a grid with {blocks} blocks in y or z, but CUDA "
+       .texts = {"a known bug in PyTorch {version}: {what} launches a grid with {blocks} blocks in y or z, but CUDA "
                  "allows at most 65535 ({source})"},
-       .fix = {"call it in parts (chunk the batch), or try a newer PyTorch",
+       .fix = {"split the call (chunk the batch), or try a newer PyTorch",
                "for attention, sdpa_kernel(SDPBackend.MATH) supports such sizes"},
        .link = "https://github.com/pytorch/pytorch/issues"},
       {.id = "known-bug",
@@ -100,7 +100,7 @@ const std::vector<Rule>& known_bug_rules() {
        .when = offset,
        .texts = {"{argument} has more elements than 32 bits can count: in {what} of PyTorch {version}, this failure is "
                  "often caused by a known bug ({source})"},
-       .fix = {"call it in parts of fewer than 2**31 elements, or try a newer PyTorch"},
+       .fix = {"split the call into parts of fewer than 2**31 elements, or try a newer PyTorch"},
        .link = "https://github.com/pytorch/pytorch/issues"},
   };
   return rules;

@@ -15,8 +15,8 @@ constexpr std::uint64_t kThreads = 1024;
 constexpr Dim3 kMostBlock = {1024, 1024, 64}, kMostGrid = {2147483647, 65535, 65535};
 constexpr std::uint32_t kSharedByDefault = 48u << 10;
 constexpr std::uint32_t kSharedAtMost = 227u << 10;  // compute capability 9.0 and 10.0; others have less
-constexpr std::uint64_t kRegisters = 65536;          // of a multiprocessor, and therefore of a block
-constexpr std::uint64_t kMostRegisters = 255;        // of a thread
+constexpr std::uint64_t kRegisters = 65536;          // per multiprocessor, and therefore at most per block
+constexpr std::uint64_t kMostRegisters = 255;        // at most per thread
 
 std::string dimensions(const Dim3& d) { return fmt::format("{},{},{}", d[0], d[1], d[2]); }
 
@@ -99,7 +99,7 @@ const std::vector<Rule>& launch_rules() {
        .codes = {1, 9},
        .when = empty_block,
        .texts = {"the block {block} has no threads"},
-       .fix = {"check how the size of the block is computed: grid and block may be swapped"},
+       .fix = {"check how the block size is computed: grid and block may be swapped"},
        .link = kLimits},
       {.id = "block-too-large",
        .codes = {1, 9, 701},
@@ -153,7 +153,7 @@ const std::vector<Rule>& launch_rules() {
        .texts = {"the thread-block cluster does not fit: it is too large for the kernel or the GPU, or does not divide "
                  "the grid"},
        .fix = {"use at most 8 blocks per cluster (16 with cudaFuncAttributeNonPortableClusterSizeAllowed) and a grid "
-               "that is a multiple of the cluster, and check that cudaOccupancyMaxActiveClusters is above 0"},
+               "that is a multiple of the cluster, and check that cudaOccupancyMaxActiveClusters returns more than 0"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#thread-block-clusters"},
   };
   return rules;

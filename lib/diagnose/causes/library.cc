@@ -50,7 +50,7 @@ const std::vector<Rule>& library_rules() {
        .when = collective,
        .texts = {"an NCCL kernel failed: often caused by the failure of another rank, by buffers that were freed or "
                  "differ in size between ranks, or by a faulty link between the GPUs"},
-       .fix = {"find the rank that failed first; compare the sizes of the collective on all ranks",
+       .fix = {"find the rank that failed first; compare the collective's sizes on all ranks",
                "NCCL_DEBUG=INFO prints what NCCL does; a run with NCCL_P2P_DISABLE=1 shows whether the direct link is "
                "at fault"},
        .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"},

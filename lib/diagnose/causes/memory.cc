@@ -1,4 +1,4 @@
-// Rules for pointers to no live memory, offsets that overflow, and addresses that are not aligned.
+// Rules for pointers that do not point into live memory, offsets that overflow, and addresses that are not aligned.
 
 #include <fmt/core.h>
 
@@ -27,7 +27,7 @@ const Argument* add_first(const Symptoms& symptoms, Facts& facts, Is is) {
 
 bool is_freed(const Argument& argument) { return argument.allocation && argument.allocation->is_freed; }
 
-// CUDA refuses a launch for its configuration, never for its pointers.
+// CUDA rejects a launch because of its configuration, never because of its pointers.
 bool points_into_freed(const Symptoms& symptoms, Facts& facts) {
   if (symptoms.launch && !symptoms.asynchronous) return false;
   const Argument* pointer = add_first(symptoms, facts, is_freed);
@@ -41,7 +41,7 @@ bool is_of_host(const Symptoms& symptoms, const Argument& argument) {
   return !symptoms.host_side.empty() && argument.name == symptoms.host_side;
 }
 
-// Whether only pointers into freed memory can be at fault. A kernel can index past any allocation, a copy cannot.
+// Whether only pointers into freed memory can be at fault. A kernel can index past any allocation, but a copy cannot.
 bool only_freed(const Symptoms& symptoms, Facts& facts) {
   const bool copy = !symptoms.asynchronous || std::any_of(symptoms.arguments.begin(), symptoms.arguments.end(),
                                                           [](const Argument& argument) { return argument.bytes; });
@@ -102,8 +102,8 @@ bool wrong_way(const Symptoms& symptoms, Facts& facts) {
   return true;
 }
 
-// Whether this is the only address that the kernel got. With others, an index into one of them may be the cause, and
-// the kernel may not use an odd pointer at all: it may be null by design, or the end of a range.
+// Whether this is the only address that the kernel got. If there are others, an index into one of them may be the
+// cause. The kernel may also never use a suspicious pointer, which may be null by design or mark the end of a range.
 bool is_only_address(const Symptoms& symptoms, const Argument& argument) {
   return std::ranges::none_of(symptoms.arguments, [&](const Argument& other) {
     return &other != &argument && (other.allocation || other.pointer.value_or(0) != 0);
@@ -144,7 +144,7 @@ bool is_zero(const Argument& argument) {
   return argument.origin == session::ValueOrigin::kernel && argument.pointer == 0u;
 }
 
-// An unchecked allocation that failed leaves a null pointer. Without one, the null may be intended.
+// An unchecked allocation that failed leaves a null pointer. Without a failed allocation, the null may be intended.
 bool may_be_blamed(const Symptoms& symptoms, const Argument& null) {
   return !symptoms.swallowed.empty() || is_only_address(symptoms, null);
 }
@@ -276,15 +276,15 @@ const std::vector<Rule>& memory_rules() {
        .when = copy_past_the_end,
        .texts = {"the {argument} of {touched} reaches {past} past the end of the {bytes} allocated at {allocated}",
                  "the {argument} of {touched} reaches {past} past the end of an allocation of {bytes}"},
-       .fix = {"check the number of bytes of this call, and the offset of its pointer, against what was allocated"},
+       .fix = {"check this call's byte count, and the offset of its pointer, against the size of the allocation"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
       {.id = "copy-direction",
        .sure = Sure::often,
        .codes = {1},
        .when = wrong_way,
-       .texts = {"{call} copies {way}, and its {argument} points into {bytes} of device memory allocated at "
+       .texts = {"{call} copies {way}, but its {argument} points into {bytes} of device memory allocated at "
                  "{allocated}: often the addresses are swapped, or the direction is wrong",
-                 "{call} copies {way}, and its {argument} points into {bytes} of device memory: often the addresses "
+                 "{call} copies {way}, but its {argument} points into {bytes} of device memory: often the addresses "
                  "are swapped, or the direction is wrong"},
        .fix = {"pass the destination before the source, and use the {cuda:cudaMemcpyKind that matches them "
                "(cudaMemcpyDefault detects it)|matching call (cuMemcpy detects the direction)}"},
@@ -293,14 +293,14 @@ const std::vector<Rule>& memory_rules() {
        .sure = Sure::often,
        .codes = {700},
        .when = of_another_gpu,
-       .texts = {"{argument} points into {bytes} of device {owner}, allocated at {allocated}; the kernel ran on device "
-                 "{device}, which has no access to that memory, and probably used it",
-                 "{argument} points into {bytes} of device {owner}; the kernel ran on device {device}, which has no "
-                 "access to that memory, and probably used it"},
+       .texts = {"{argument} points into {bytes} on device {owner}, allocated at {allocated}; the kernel probably used "
+                 "that memory on device {device}, which has no access to it",
+                 "{argument} points into {bytes} on device {owner}; the kernel probably used that memory on device "
+                 "{device}, which has no access to it"},
        .fix = {"{torch:launch the kernel under torch.cuda.device(tensor.device), or move the tensor with .to() "
-               "first|launch the kernel on a stream of the device that has the memory, or copy the data to the "
+               "first|launch the kernel on a stream of the device that owns the memory, or copy the data to the "
                "kernel's device first}",
-               "or enable access to the other device's memory, if the two can reach each other: "
+               "or enable access to the other device's memory, if the two devices can reach each other: "
                "{cuda:cudaDeviceEnablePeerAccess|cuCtxEnablePeerAccess}"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#peer-to-peer-memory-access"},
       {.id = "pointer-past-allocation",
@@ -309,7 +309,7 @@ const std::vector<Rule>& memory_rules() {
        .when = past_the_end,
        .texts = {"{argument} points {past} past the end of an allocation of {bytes}, and the kernel probably "
                  "dereferenced it"},
-       .fix = {"check the offset with which this pointer was computed, and whether it counts elements or bytes"},
+       .fix = {"check how this pointer's offset was computed, and whether it counts elements or bytes"},
        .link = "https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html"},
       {.id = "host-pointer",
        .sure = Sure::often,
@@ -324,18 +324,17 @@ const std::vector<Rule>& memory_rules() {
        .sure = Sure::often,
        .codes = {700},
        .when = null_pointer,
-       .texts =
-           {"{argument} is a null pointer, and the kernel probably dereferenced it; {swallowed} had failed on this "
-            "thread before",
-            "{argument} is a null pointer, and the kernel probably dereferenced it"},
+       .texts = {"{argument} is a null pointer, and the kernel probably dereferenced it; {swallowed} had failed "
+                 "earlier on this thread",
+                 "{argument} is a null pointer, and the kernel probably dereferenced it"},
        .fix = {"check that {argument} was allocated, and that the allocation succeeded"},
        .link = "https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html"},
       {.id = "null-pointer",
        .sure = Sure::often,
        .codes = {700},
        .when = zero_of_unknown_type,
-       .texts = {"{argument} is 0: if it is a pointer, the kernel probably dereferenced it; {swallowed} had failed on "
-                 "this thread before",
+       .texts = {"{argument} is 0: if it is a pointer, the kernel probably dereferenced it; {swallowed} had failed "
+                 "earlier on this thread",
                  "{argument} is 0: if it is a pointer, the kernel probably dereferenced it"},
        .fix = {"if {argument} is a pointer, check that it was allocated, and that the allocation succeeded"},
        .link = "https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html"},
@@ -347,21 +346,21 @@ const std::vector<Rule>& memory_rules() {
                  "probably overflowed"},
        .fix = {"compute offsets in 64 bits (Triton: tl.program_id(0).to(tl.int64); CUDA: size_t before the "
                "multiplication)",
-               "or call it in parts of fewer than 2**31 elements"},
+               "or split the call into parts of fewer than 2**31 elements"},
        .link = "https://github.com/pytorch/pytorch/issues/190857"},
       {.id = "misaligned-for-type",
        .codes = {716},
        .when = off_its_type,
-       .texts = {"{argument} is not aligned to {size} bytes, as its elements ({dtype}) require"},
-       .fix = {"compute the pointer from an aligned one, in whole elements; copy packed data to aligned memory before "
-               "using it as {dtype}"},
+       .texts = {"{argument} is not aligned to the {size} bytes that its elements ({dtype}) require"},
+       .fix = {"compute the pointer from an aligned one in steps of whole elements; copy packed data to aligned memory "
+               "before using it as {dtype}"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#device-memory-accesses"},
       {.id = "misaligned-view",
        .sure = Sure::often,
        .codes = {716},
        .when = off_a_vector,
        .texts = {"{argument} is {remainder} bytes past a multiple of 16: a misaligned access is often caused by vector "
-                 "loads (int4, float4, 128 bits) from such a view"},
+                 "loads (int4, float4, 128 bits) from such an address"},
        .fix =
            {"{torch:pass a .clone() of it to the kernel: .contiguous() keeps a view's offset|pass an address that is a "
             "multiple of 16 to the kernel: the start of an allocation is aligned, an offset into it may not be}",
@@ -372,9 +371,9 @@ const std::vector<Rule>& memory_rules() {
        .when = out_of_shared,
        .texts = {"a thread used an address out of range ({exception}): often caused by an index past the end of shared "
                  "or local memory, or by a number used as an address"},
-       .fix = {"compare the largest index into shared memory with the size of that memory (if dynamic, the third "
-               "launch argument, in bytes)",
-               "recursion, or large arrays in local memory, need a larger stack: "
+       .fix = {"compare the largest index into shared memory with the size of that memory (for dynamic shared memory, "
+               "the third launch argument, in bytes)",
+               "recursion and large arrays in local memory need a larger stack: "
                "{cuda:cudaDeviceSetLimit(cudaLimitStackSize, …)|cuCtxSetLimit(CU_LIMIT_STACK_SIZE, …)}",
                "check that each argument that the kernel uses as a pointer is a pointer"},
        .link = "https://docs.nvidia.com/cuda/cuda-gdb/index.html#gpu-error-reporting"},

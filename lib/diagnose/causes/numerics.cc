@@ -88,7 +88,8 @@ const std::vector<Rule>& numerics_rules() {
        .when = zero_to_one,
        .texts = {"binary_cross_entropy takes targets from 0 to 1, but {argument} has {values}",
                  "a target of binary_cross_entropy is NaN or not between 0 and 1"},
-       .fix = {"make the targets 0 or 1: masks of 0 and 255 need a division, classes need one_hot or CrossEntropyLoss"},
+       .fix = {"use targets from 0 to 1: divide masks of 0 and 255 by 255, and for classes use one_hot or "
+               "CrossEntropyLoss"},
        .link = "https://docs.pytorch.org/docs/stable/generated/torch.nn.BCELoss.html"},
       {.id = "bernoulli-outside-0-1",
        .assertions = {"0 <= p1 && p1 <= 1", "0 <= p2 && p2 <= 1", "0 <= p3 && p3 <= 1", "0 <= p4 && p4 <= 1"},
@@ -104,7 +105,7 @@ const std::vector<Rule>& numerics_rules() {
        .link = "https://docs.pytorch.org/docs/stable/generated/torch.poisson.html"},
       {.id = "tensor-assertion",
        .when = own_message,
-       .texts = {"a check that the program or its framework made on the GPU failed: {message}"},
+       .texts = {"a check that the program or its framework ran on the GPU failed: {message}"},
        .fix = {"find the check by its message: torch._assert_async, torch._check, an assert in compiled code"}},
   };
   return rules;

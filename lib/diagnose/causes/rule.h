@@ -30,16 +30,16 @@ struct Rule {
   std::string_view id{};  // several rules may share an id: they need different facts for the same cause
   Sure sure = Sure::certain;
   std::vector<std::uint32_t> codes{};
-  // Whole conditions of assertions in PyTorch's own kernels, or parts of the message that an assertion ends in.
+  // Whole conditions of assertions in PyTorch's own kernels, or parts of the message at the end of an assertion.
   std::vector<std::string_view> assertions{};
-  // Parts of the names of PyTorch kernels that have no other assertions. They replace an assertion text that is not
-  // known: only for error 710, unless `assertions` is empty.
+  // Parts of the names of PyTorch kernels that have no other assertions. They are compared if the assertion's text is
+  // unknown, and only for error 710 unless `assertions` is empty.
   std::vector<std::string_view> kernels{};
   std::vector<std::string_view> calls{};  // parts of the name of the refused call
-  // A further condition, which also adds the facts that the texts name.
+  // A further condition. It also adds the facts that the texts use.
   bool (*when)(const Symptoms&, Facts&) = nullptr;
   // "{name}" is replaced by a fact. The first text with all its facts becomes the cause; steps that lack a fact are
-  // left out. Steps and link may contain choices for in_dialect().
+  // omitted. Steps and link may contain choices for in_dialect().
   std::vector<std::string_view> texts{};
   std::vector<std::string_view> fix{};
   std::string_view link{};
@@ -57,7 +57,7 @@ bool fits(const Rule& rule, const Symptoms& symptoms, Facts& facts);
 
 bool has_any(std::string_view text, std::initializer_list<std::string_view> parts);
 
-// Whether this is a kernel of NCCL; the names differ between versions of NCCL.
+// Whether this is an NCCL kernel; the names differ between versions of NCCL.
 inline bool is_of_nccl(std::string_view kernel) { return has_any(kernel, {"ncclDevKernel", "ncclKernel", "ncclSym"}); }
 
 }  // namespace cudadiag::causes

@@ -47,7 +47,7 @@ const std::vector<Rule>& stream_rules() {
        .sure = Sure::often,
        .codes = {1, 201, 400, 500},
        .when = follows_a_failure,
-       .texts = {"{swallowed} had failed on this thread before, and the program continued: often this call uses "
+       .texts = {"{swallowed} had failed earlier on this thread, and the program continued: often this call uses "
                  "something that the failed one should have created"},
        .fix = {"check what {swallowed} returns, and stop if it fails"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__ERROR.html"},
@@ -55,8 +55,8 @@ const std::vector<Rule>& stream_rules() {
        .sure = Sure::often,
        .codes = {400},
        .when = takes_times,
-       .texts = {"{call} was given an event that has no time: often it was never recorded, was created without timing, "
-                 "or was destroyed"},
+       .texts = {"{call} was given an event that has no timestamp: often it was never recorded, was created without "
+                 "timing, or was destroyed"},
        .fix = {"record both events before the call, on every path to it",
                "create them without {cuda:cudaEventDisableTiming|CU_EVENT_DISABLE_TIMING}{torch: (PyTorch: "
                "torch.cuda.Event(enable_timing=True))}"},
@@ -67,14 +67,15 @@ const std::vector<Rule>& stream_rules() {
        .when = takes_a_stream_or_event,
        .texts = {"{call} was given a handle that is not valid here: often the stream or event does not belong to the "
                  "current device or context, or was destroyed"},
-       .fix = {"make the stream's {cuda:device|context} current before the call ({cuda:cudaSetDevice|cuCtxSetCurrent}"
-               "{torch:; PyTorch: with torch.cuda.device(t.device), Triton and custom kernels too})",
-               "check that stream and event live until the call, and that the device was not reset"},
+       .fix = {"make the stream's {cuda:device|context} current before the call "
+               "({cuda:cudaSetDevice|cuCtxSetCurrent}{torch:; PyTorch: with torch.cuda.device(t.device), also for "
+               "Triton and custom kernels})",
+               "check that the stream or event still exists at the call, and that the device was not reset"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-and-event-behavior"},
       {.id = "peer-access-unsupported",
        .codes = {217},
        .when = names_refusing_call,
-       .texts = {"the two devices of {call} cannot reach each other's memory"},
+       .texts = {"{call}: the two devices cannot reach each other's memory"},
        .fix = {"call {cuda:cudaDeviceCanAccessPeer|cuDeviceCanAccessPeer} first, and copy through the host if it "
                "reports no access (nvidia-smi topo -m shows the links)"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#peer-to-peer-memory-access"},
@@ -92,8 +93,8 @@ const std::vector<Rule>& stream_rules() {
        .codes = {705},
        .calls = {"DisablePeerAccess"},
        .when = names_refusing_call,
-       .texts = {"{call} disables access to another device's memory that this device never had, or no longer has: "
-                 "nothing is left to do"},
+       .texts = {"{call} disables access to another device's memory, but this device never had that access or no "
+                 "longer has it: nothing is left to do"},
        .fix = {"call it once for each {cuda:cudaDeviceEnablePeerAccess|cuCtxEnablePeerAccess} that succeeded, with the "
                "same {cuda:device|context} current",
                "at the program's end, ignore this error: it does no harm{cuda:, and cudaGetLastError clears it}"},
@@ -106,7 +107,7 @@ const std::vector<Rule>& stream_rules() {
                  "one passed to the call, was destroyed"},
        .fix = {"make a context current on this thread first: {cuda:cudaSetDevice|cuCtxSetCurrent}{torch:, or any "
                "tensor on the device}",
-               "make sure that no context is used after it was destroyed or its device was reset"},
+               "make sure that no context is used after it is destroyed or its device is reset"},
        .link = "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html"},
   };
   return rules;

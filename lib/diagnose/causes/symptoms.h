@@ -35,7 +35,7 @@ struct FailedAccess {
   std::uint32_t alignment = 0;  // what the address must be a multiple of
   std::optional<std::uint64_t> distance;
   bool farthest = false;  // the distance is that of the farthest thread
-  bool overflow = false;  // 2^32 elements less or more would be inside the allocation
+  bool overflow = false;  // the access would be inside the allocation if moved by 2^32 elements
   std::optional<diagnose::PointedMemory> allocation;
 };
 
@@ -44,7 +44,7 @@ struct Frame {
   bool user = false;
 };
 
-// The APIs that the process used; advice names calls of these.
+// The APIs that the process used; advice names the calls of these APIs.
 struct Dialect {
   bool driver = false;  // it calls the driver API itself; if false, it calls the runtime, or that is unknown
   bool python = false;
@@ -59,15 +59,15 @@ struct Symptoms {
   std::string host_side;              // the side that a refused copy treats as host memory: "destination" | "source"
   std::string swallowed;              // an earlier failed call of the same thread, with nothing issued in between
   std::string library;                // the CUDA library that made the call: "libcublas.so.13"
-  std::uint64_t bytes = 0;            // that the call requested
-  std::optional<std::uint64_t> free;  // bytes that were free on the device then
+  std::uint64_t bytes = 0;            // requested by the call
+  std::optional<std::uint64_t> free;  // bytes free on the device right after the call
   std::optional<Work> operation;      // nullopt if unknown, or if several kinds are possible
-  // True if no call failed, but the operation, or one of several, does not end.
+  // True if no call failed, but the operation, or one of several candidates, does not end.
   bool hang = false;
   std::optional<WaitsFor> waits_for;    // nullopt if the operation waits for nothing else
   std::string wait;                     // the wait in words: "until the word at 0x7f40 equals 1; …"
-  bool write_queued = false;            // the write of that value is queued on a stream
-  bool asked_for_dump = false;          // a rerun for a GPU core dump was made
+  bool write_queued = false;            // a write to the awaited word is queued on a stream
+  bool asked_for_dump = false;          // a rerun tried to get a GPU core dump
   bool while_running = false;           // cudadiag did not end the program
   bool line_in_dump = false;            // the dump shows where threads of the operation's kernel are
   std::optional<std::uint32_t> device;  // device of the operation
@@ -99,7 +99,7 @@ struct Symptoms {
   std::uint32_t failed_elsewhere = 0;     // pid of a process of the same job that failed earlier; 0 if unknown
   bool vanished_when_serialised = false;  // the failure recurred in a rerun, but not in one that waited here
   bool may_be_another_client = false;     // the GPU is shared under MPS, and it is unknown whose work failed
-  std::string foreign_exception;          // that a rerun saw in code that the program had not loaded
+  std::string foreign_exception;          // raised in a rerun, by code that the program had not loaded
   std::map<std::string, std::string> versions;     // "driver", "cuda", "torch", …
   std::vector<std::string> gpus;                   // names
   std::map<std::string, std::string> environment;  // the variables that CUDA reads; unset ones are absent

@@ -18,14 +18,14 @@ struct OriginStep {
   session::DeliveredOrigin::Role role = session::DeliveredOrigin::Role::made;
   std::string op;                                 // "aten::remainder.Scalar", "DataLoader"
   std::optional<Number> value{};                  // nullopt if the value was different there, or is unknown
-  std::optional<std::int64_t> batch{}, sample{};  // numbers in a data loader
+  std::optional<std::int64_t> batch{}, sample{};  // index of the batch, and of the sample in the data set
   Location location{};
 };
 
 struct Origin {
   std::vector<OriginStep> steps;    // the origin first, then the lines that passed the value on; never empty
   std::vector<std::int64_t> index;  // index of the element in the argument
-  analyse::Grade grade = analyse::Grade::inferred;  // proven if the rerun saw the value when it was made or came in
+  analyse::Grade grade = analyse::Grade::inferred;  // proven if the rerun saw the value appear or come in
 };
 
 }  // namespace cudadiag::diagnose

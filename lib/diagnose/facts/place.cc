@@ -20,7 +20,7 @@ bool same_line(const Location& a, const Location& b) {
 
 std::string_view path_inside(std::string_view file, std::string_view directory) {
   if (directory.ends_with('/')) directory.remove_suffix(1);
-  // Every path would be inside /.
+  // If the directory is /, it is empty now: every path would be inside it.
   const bool inside = !directory.empty() && file.size() > directory.size() + 1 && file.starts_with(directory) &&
                       file[directory.size()] == '/';
   return inside ? file.substr(directory.size() + 1) : std::string_view();
@@ -51,16 +51,16 @@ namespace {
 std::string own_place(const Location& location, const std::string& directory) {
   const std::string function = base::printable(without_parameters(location.function));
   if (!location.file.empty()) {
-    const std::string line = location.line > 0 ? fmt::format(":{}", location.line) : " (line not known)";
+    const std::string line = location.line > 0 ? fmt::format(":{}", location.line) : " (line unknown)";
     return fmt::format("{}{}{}{}", relative_path(location.file, directory), line, function.empty() ? "" : ", ",
                        function);
   }
   const std::string module = base::printable(std::filesystem::path(location.module).filename().string());
   if (function.empty() && module.empty()) return "an unknown place";
   if (function.empty()) {
-    return module + (location.offset > 0 ? fmt::format("+{:#x}", location.offset) : "") + " (line not known)";
+    return module + (location.offset > 0 ? fmt::format("+{:#x}", location.offset) : "") + " (line unknown)";
   }
-  return fmt::format("{} ({}line not known)", function, module.empty() ? "" : module + ", ");
+  return fmt::format("{} ({}line unknown)", function, module.empty() ? "" : module + ", ");
 }
 
 }  // namespace

@@ -106,8 +106,8 @@ void compare_rerun_source(Finding& finding, const analyse::Failure& failure, con
   const auto name_of = [](const std::string& path) { return std::filesystem::path(path).filename().string(); };
   if (const int line = line_in_rerun(finding, failure, symbolizer); line > 0) {
     finding.because.add(
-        fmt::format("the rerun ran a different version of {}, where this call is in line {}", name_of(file), line));
-    // An editor may have kept the time of the file, so the text is dropped here, too.
+        fmt::format("the rerun ran a different version of {}, where this call is on line {}", name_of(file), line));
+    // An editor may have kept the file's modification time, so the text is dropped here too.
     add_once(finding.changed_sources, file);
     drop_text(finding);
   } else if (!failure.rewritten.empty()) {
@@ -134,7 +134,7 @@ void note_changed_sources(Diagnosis& report) {
                             file + " was edited after the run: its lines may have changed and are not shown"});
   }
   for (const std::string& text : newer) {
-    report.notes.push_back({analyse::NoteCode::source_newer, text + ": its lines may have been different"});
+    report.notes.push_back({analyse::NoteCode::source_newer, text + ": the lines that ran may have been different"});
   }
 }
 

@@ -45,7 +45,7 @@ std::vector<std::string> listed(std::string_view text) {
   return out;
 }
 
-// "x" for "x_1": Inductor numbers equal names.
+// "x" for "x_1": Inductor appends numbers to equal names.
 std::string_view without_number(std::string_view name) {
   const std::size_t last = name.find_last_not_of("0123456789");
   const bool numbered = last != name.npos && last > 0 && last + 1 < name.size() && name[last] == '_';
@@ -143,8 +143,8 @@ bool indexes(const SourceNode& node) {
 
 std::size_t indentation(std::string_view line) { return line.find_first_not_of(" \t"); }
 
-// The lines of the body of a function whose decorators or `def` begin at line `first` (from 1). The body ends before
-// the next line that is not indented further than `def`.
+// The body lines of a function whose decorators or `def` begin at line `first` (from 1). The body ends before the next
+// line that is not indented further than `def`.
 std::pair<std::size_t, std::size_t> body(const std::vector<std::string_view>& lines, int first) {
   std::size_t at = first < 1 ? lines.size() : static_cast<std::size_t>(first) - 1;
   while (at < lines.size() && !trim(lines[at]).starts_with("def ") && !trim(lines[at]).starts_with("async def ")) {
@@ -253,7 +253,7 @@ std::optional<Location> line_inside(const Finding& finding, const session::Code&
   const auto launch = std::find_if(frames.begin(), frames.end(), [](const symbolize::PythonFrame& frame) {
     return session::is_generated(frame.file) && frame.function.find("call") != std::string::npos;
   });
-  // In a report on somebody else's session, source_excerpt() reads no sources.
+  // In a report on another user's session, source_excerpt() reads no sources.
   const int first = static_cast<int>(function.first_line);
   if (launch == frames.end() || symbolize::source_excerpt(function.file, first, 0).empty()) return std::nullopt;
   const auto generated = session::read_named_file(launch->file, kMostText);

@@ -48,14 +48,14 @@ std::vector<std::string_view> operators_on(const SourceStack& stack) {
   return operators;
 }
 
-// index_Tensor makes "IndexBackward0", nll_loss_forward makes "NllLossBackward0".
+// index_Tensor creates "IndexBackward0", nll_loss_forward creates "NllLossBackward0".
 bool makes(std::string_view operator_name, std::string_view node) {
   const std::string base = letters(node.substr(0, node.rfind("Backward")));
   return !base.empty() && letters(operator_name).starts_with(base);
 }
 
-// Whether the node's operator only makes another view of the same memory. It launches nothing, so launches with the
-// node's number belong to another operator.
+// Whether the node's operator only creates another view of the same memory. A view launches nothing, so launches with
+// the node's number belong to another operator.
 bool launches_nothing(std::string_view node) {
   static constexpr std::string_view kViews[] = {
       "Alias",  "AsStrided", "Detach",     "Diagonal",  "Expand",         "Permute",    "ReshapeAlias",
@@ -108,7 +108,7 @@ class Search {
       if (std::any_of(operators.begin(), operators.end(), [&](auto name) { return makes(name, node); })) {
         return line_of(*claim, *site, stack, depth, because);
       }
-      // The number of the last node that a thread made stays current during the whole backward pass.
+      // The number of the last node that a thread created stays current during the whole backward pass.
       if (analyse::runs_node(*claim) != analyse::runs_node(*claims.front())) continue;
       if (claim == claims.front()) {
         first = line_of(*claim, *site, stack, depth, because);
@@ -124,12 +124,12 @@ class Search {
       because = "the launches with its autograd node's number come from several lines";
       return std::nullopt;
     }
-    if (!first && because.empty()) because = "no line of yours launched anything when its autograd node was created";
+    if (!first && because.empty()) because = "none of your lines launched anything when its autograd node was created";
     return first;
   }
 
  private:
-  // Leaves out operations that ran this node in the backward pass.
+  // Skips operations that ran this node in the backward pass.
   static std::vector<const Operation*> first_of_each_site(const std::vector<const Operation*>& claims,
                                                           const Operation& operation) {
     std::vector<const Operation*> firsts;
@@ -148,7 +148,7 @@ class Search {
     return symbolizer_.true_line(stack, kernel == nullptr ? "" : *kernel);
   }
 
-  // A node made in a backward pass (create_graph) has the forward line of the node that was running then.
+  // A node created in a backward pass (create_graph) has the forward line of the node that was running then.
   std::optional<symbolize::Location> line_of(const Operation& claim, const session::Site& site,
                                              const SourceStack& stack, int depth, std::string& because) {
     const symbolize::TrueLine line = own_line(site, stack);
@@ -206,7 +206,7 @@ ForwardLine forward_line(const Process& process, const Operation& operation, con
 
 namespace {
 
-// The node that the thread was running when it issued the operation; null if none, or if it does not match.
+// The node that the thread was running when it issued the operation; null if there is none, or if it does not match.
 const session::Delivery* node_of(const Process& process, const Operation& operation) {
   const session::ProcessRecord& record = process.record;
   if (!analyse::has_forward(operation) || operation.thread >= record.threads.size()) return nullptr;

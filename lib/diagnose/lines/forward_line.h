@@ -1,6 +1,6 @@
-// Finds the forward line of a backward kernel, because PyTorch's autograd launches that kernel from a thread without a
-// line of the user's. Proven if a rerun read the line from the node, else inferred; no line is named if two are
-// possible.
+// Finds the forward line of a backward kernel, because PyTorch's autograd launches that kernel from a thread that runs
+// none of the user's lines. The line is proven if a rerun read it from the node, else inferred. No line is given if two
+// are possible.
 #pragma once
 
 #include <string>
@@ -12,12 +12,12 @@
 namespace cudadiag::diagnose {
 
 struct ForwardLine {
-  std::string node;              // "GatherBackward0"; empty if autograd did not launch this, or not for an operator
+  std::string node;              // "GatherBackward0"; empty unless autograd launched the kernel for an operator
   symbolize::Location location;  // if it is not known(), `because` says why
   std::string because;
   symbolize::Location called;  // the line that called backward(), if known
-  bool own_code = false;       // the user's own code in the backward pass made the launch
-  bool proven = false;         // `location` is the line that PyTorch kept when it made the node
+  bool own_code = false;       // the user's own code in the backward pass launched the kernel
+  bool proven = false;         // `location` is the line that PyTorch recorded when it created the node
 };
 
 // `stack` is the stack of the operation.

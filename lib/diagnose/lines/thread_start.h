@@ -1,5 +1,5 @@
-// The user's line for a thread that runs only library code: the line that started the thread, or that gave the work
-// to a pool of threads. The rerun that confirmed the failure recorded it.
+// The user's line for a thread that runs only library code: the line that started the thread, or that gave the work to
+// a thread pool. The rerun that confirmed the failure recorded it.
 #pragma once
 
 #include <optional>

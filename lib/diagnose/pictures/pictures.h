@@ -1,5 +1,5 @@
-// The drawings and quotations of a page, which need more of a session than a Diagnosis contains. They are made when a
-// page is written, because they resolve many call sites. They hold values only, no references to the session.
+// The drawings and quotations of a page, which need more of a session than a Diagnosis contains. They are computed when
+// a page is written, because they resolve many call sites. They hold values only, no references to the session.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,8 @@
 
 namespace cudadiag::diagnose {
 
-// A line and its neighbours in the present file. `lines` is empty if the file cannot be read, or was written since.
+// A line and its neighbours in the current file. `lines` is empty if the file cannot be read, or has changed since the
+// run.
 struct Quotation {
   Location at;
   std::vector<symbolize::SourceLine> lines;
@@ -43,7 +44,7 @@ struct DrawnOperation {
 
 struct DrawnStream {
   std::string name;
-  std::uint32_t earlier = 0, later = 0;  // numbers of its operations that are not drawn
+  std::uint32_t earlier = 0, later = 0;  // how many of its operations are not drawn before and after these
   std::vector<DrawnOperation> operations;
 };
 
@@ -66,7 +67,7 @@ struct MemoryCurve {
 
 struct FindingPictures {
   std::optional<Quotation> own;     // quotation of the true line
-  std::optional<Quotation> blamed;  // quotation of the line at which the program noticed, if different
+  std::optional<Quotation> blamed;  // quotation of the line at which the program noticed the failure, if different
   std::vector<Quotation> accesses;  // for a race: both accesses, in the order of issue
   std::optional<Timeline> timeline;
   std::optional<MemoryCurve> memory;

@@ -73,8 +73,8 @@ class HostWriteBuilder {
   void words() {
     const std::string stream = stream_phrase(from_.first.stream);
     finding_.text = fmt::format(
-        "the copy on {} reads memory that the host changed before the copy had begun: {}{} B, the first at byte {} of "
-        "the source",
+        "the copy on {} reads memory that the host changed before the copy began: {}{} B, the first at byte {} of the "
+        "source",
         stream, from_.sampled ? "at least " : "", thousands(from_.changed),
         thousands(from_.second.begin - std::min(from_.first.begin, from_.second.begin)));
     finding_.race->missing = "the host did not wait for the copy before it wrote";
@@ -86,7 +86,7 @@ class HostWriteBuilder {
                                  dialect);
     finding_.fix.push_back("record an event after the copy, and wait for it before filling this memory again: " +
                            calls);
-    finding_.fix.push_back("or fill another buffer in the meantime");
+    finding_.fix.push_back("or fill a different buffer in the meantime");
     finding_.grade = from_.second.exact ? analyse::Grade::proven : analyse::Grade::inferred;
     finding_.because = from_.second.exact
                            ? "the bytes changed while cudadiag kept the copy from beginning, and all work ordered "

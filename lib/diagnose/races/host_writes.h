@@ -1,4 +1,4 @@
-// Adds findings for copies whose source the host changed before the copy had begun.
+// Adds findings for copies whose source the host changed before the copy began.
 #pragma once
 
 #include "diagnose/diagnosis.h"

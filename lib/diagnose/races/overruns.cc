@@ -81,7 +81,7 @@ class OverrunBuilder {
     if (from_.times > 1) finding_.text += fmt::format("; {} launches do this", thousands(from_.times));
     finding_.fix.push_back("compare the size passed to the kernel with the size of its memory");
     finding_.grade = analyse::Grade::suspected;
-    finding_.because = "the kernel's code, grid and parameters give these bytes; no error was reported";
+    finding_.because = "these bytes follow from the kernel's code, grid and parameters; no error was reported";
   }
 
   const session::Overrun& from_;

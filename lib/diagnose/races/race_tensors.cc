@@ -75,7 +75,7 @@ NamedAccess named(const Delivery& delivery, const DeliveredValue* value, std::ui
   tensor.device = value->device;
   tensor.shape = value->shape;
   tensor.strides = value->strides;
-  // Its address in the first run.
+  // The tensor's addresses in the first run.
   tensor.begin = first_begin - (address - *value->pointer);
   tensor.end = tensor.begin + *value->bytes;
   access.whole = tensor.role != TensorRole::variable && delivery.whole && is_dense(*value) && tensor.end > tensor.begin;
@@ -124,7 +124,7 @@ bool RaceTensors::same_side(const session::RaceAccess& a, const Process& of_a, c
   const session::Site* site = by_id(of_b.record.sites, b.site);
   if (site == nullptr) return false;
   const auto key = keys(of_b).of_site(b.site);
-  // In the rerun, the Python hook issued it, so the site has no native stack.
+  // In the rerun, the Python hook issued the operation, so the site has no native stack.
   return keys(of_a).of_site(a.site) == key || (site->native == 0 && keys(of_a).of_hooked_site(a.site) == key);
 }
 
@@ -168,8 +168,8 @@ NamedAccess RaceTensors::name(const session::RaceAccess& access, const Process& 
       return named(*call->before, nullptr, access.begin, first_begin);
     }
   }
-  // The call was not reported, because it had nothing new, or it is a node of a graph that was captured earlier. All
-  // reported uses of the address at this line must then be alike.
+  // The hook did not report the call, either because it had nothing new, or because it is a node of a graph that was
+  // captured earlier. In that case, all reported uses of the address at this line must be alike.
   const auto alike = [](const NamedAccess& a, const NamedAccess& b) {
     return a.schema == b.schema && std::tie(a.tensor->argument, a.tensor->name, a.tensor->dtype, a.tensor->shape) ==
                                        std::tie(b.tensor->argument, b.tensor->name, b.tensor->dtype, b.tensor->shape);

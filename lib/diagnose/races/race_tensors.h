@@ -1,5 +1,5 @@
 // Finds which operators and tensors race. The facts come from a rerun that searched for the same races and saw the
-// operators of their lines (wire/rerun/delivery.h).
+// operators at their lines (wire/rerun/delivery.h).
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace cudadiag::diagnose {
 
-// The known facts of one side. `op` is empty if it is not an operator of PyTorch; `tensor` is nullopt if the memory
-// belongs to the operator.
+// The known facts of one side. `op` is empty if it is not a PyTorch operator; `tensor` is nullopt if the memory belongs
+// to the operator itself.
 struct NamedAccess {
   std::string op, schema;
   std::optional<RaceTensor> tensor;
@@ -30,8 +30,8 @@ class RaceTensors {
   bool made() const { return races_ != nullptr; }
   const std::string& cut_short() const { return cut_short_; }
 
-  // The same pair of sites and parameters in the rerun; an unknown side is empty. Returns nullopt if the rerun did not
-  // show the race.
+  // Finds the same pair of sites and parameters in the rerun; an unknown side is empty. Returns nullopt if the rerun
+  // did not show the race.
   struct Pair {
     NamedAccess first, second;
   };

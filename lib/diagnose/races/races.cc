@@ -77,8 +77,8 @@ Judged judged(const session::Race& race, const Process& process, RaceTensors& te
     return to;
   }
   to.rerun = tensors.cut_short().empty()
-                 ? "a rerun did not show it again"
-                 : fmt::format("a rerun that was cut short ({}) did not show it again", tensors.cut_short());
+                 ? "a rerun did not show the race again"
+                 : fmt::format("a rerun that was cut short ({}) did not show the race again", tensors.cut_short());
   return to;
 }
 
@@ -186,7 +186,7 @@ class RaceBuilder {
         fmt::format("{} {} on {} and {} on {}, and nothing orders the two", memory, verb(first), a, verb(second), b);
     std::string& missing = finding_.race->missing;
     if (from_.one_graph) {
-      missing = "the two nodes are on branches of one graph, and none depends on the other";
+      missing = "the two nodes are on branches of one graph, and neither depends on the other";
     } else {
       missing =
           fmt::format("{} {} {}", b, from_.waited_before ? "waited for an earlier point of" : "never waited for", a);
@@ -208,7 +208,7 @@ class RaceBuilder {
     if (from_.one_graph) {
       fix.push_back("make one node depend on the other, or capture both on one stream");
     } else if (dialect.python) {
-      fix.push_back(causes::in_dialect("before this line: let " + b + " wait for " + a +
+      fix.push_back(causes::in_dialect("before this line, let " + b + " wait for " + a +
                                            "{torch:: stream.wait_stream(other), or an event| by an event}",
                                        dialect));
     } else {
@@ -234,7 +234,7 @@ class RaceBuilder {
       return "nothing orders them, but one of them may use the address only as the base or the end of a range";
     }
     return alters(first) || alters(second) ? "nothing orders them, but both may be atomic"
-                                           : "nothing orders them, but neither is known to write";
+                                           : "nothing orders them, but it is unknown whether either of them writes";
   }
 
   void evidence(const ResolvedAccess& first, const ResolvedAccess& second) {
@@ -246,11 +246,9 @@ class RaceBuilder {
       because = doubt(first, second);
     } else if (first.exact && second.exact) {
       finding_.grade = Grade::proven;
-      because =
-          by_tensors
-              ? "no stream, event or host wait orders the two, either here or in a rerun, and the operators use every "
-                "element of their tensors"
-              : "no stream, event or host wait orders the two, and their byte ranges overlap";
+      because = by_tensors ? "no stream, event or host wait orders the two, either in this run or in a rerun, and the "
+                             "operators use every element of their tensors"
+                           : "no stream, event or host wait orders the two, and their byte ranges overlap";
     } else {
       finding_.grade = Grade::inferred;
       because =
@@ -281,7 +279,7 @@ bool same_pair(const Finding& a, const Finding& b) {
          x[0].location.nearest().line > 0 && x[1].location.nearest().line > 0;
 }
 
-// Adds each pair of lines once, and keeps the finding with the most known tensors.
+// Adds each pair of lines only once, and keeps the finding with the most known tensors.
 void add(std::vector<Finding>& found, Finding finding) {
   const auto same =
       std::find_if(found.begin(), found.end(), [&](const Finding& other) { return same_pair(finding, other); });
@@ -372,7 +370,7 @@ void add_races(Diagnosis& report, const session::Session& session, const Resolve
   if (dismissed > 0) {
     report.notes.push_back(
         {analyse::NoteCode::races_dismissed,
-         fmt::format("{} possible race{} ruled out: according to the schemas of the operators, both sides only read",
+         fmt::format("{} possible race{} ruled out: according to the operators' schemas, both sides only read",
                      dismissed, dismissed == 1 ? " is" : "s are")});
   }
   if (apart > 0) {

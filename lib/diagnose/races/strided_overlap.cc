@@ -41,7 +41,7 @@ std::uint64_t count_in(const StridedBytes& bytes, std::uint64_t begin, std::size
     span += (bytes.dimensions[i].count - 1) * bytes.dimensions[i].pitch;
     whole *= bytes.dimensions[i].count;
   }
-  // The parts do not overlap. Parts at the edges of the range may be only partly inside.
+  // The parts of this dimension do not overlap. Those at the edges of the range may be only partly inside.
   if (last <= begin) return 0;
   const std::uint64_t from = first > begin ? std::min((first - begin) / pitch, count) : 0;
   const std::uint64_t to = std::min((last - begin - 1) / pitch + 1, count);  // after the last part that begins inside
@@ -64,7 +64,8 @@ std::uint64_t count_in(const StridedBytes& bytes, std::uint64_t first, std::uint
   return count_in(bytes, bytes.begin, bytes.dimensions.size(), first, last);
 }
 
-// first_in() returns the first of the bytes in [first, last), end_in() the end of the last one. There must be one.
+// first_in() returns the first of the bytes in [first, last), end_in() the end of the last one. At least one byte must
+// be in the range.
 std::uint64_t first_in(const StridedBytes& bytes, std::uint64_t first, std::uint64_t last) {
   std::uint64_t none_before = first, one_before = last;
   while (one_before - none_before > 1) {

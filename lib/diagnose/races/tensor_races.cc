@@ -77,13 +77,13 @@ void describe(Finding& finding, const DeliveredRace& from) {
                              a, use_verb(second), b);
   race.missing =
       fmt::format("{} {} {}", b, from.waited_before ? "waited for an earlier point of" : "never waited for", a);
-  finding.fix.push_back(second.on_host ? "before this line: wait for " + a + ": stream.synchronize(), or an event"
-                                       : "before this line: let " + b + " wait for " + a +
+  finding.fix.push_back(second.on_host ? "before this line, wait for " + a + ": stream.synchronize(), or an event"
+                                       : "before this line, let " + b + " wait for " + a +
                                              ": stream.wait_stream(other), or an event");
   finding.grade = analyse::Grade::inferred;
   finding.because =
-      "no event or wait of PyTorch orders the two, and their tensors share these bytes; waits by other libraries were "
-      "not seen";
+      "no PyTorch event or wait orders the two, and their tensors share these bytes; cudadiag did not see waits by "
+      "other libraries";
 }
 
 Finding finding_of(const DeliveredRace& from, const Process& process, const symbolize::Symbolizer& symbolizer) {

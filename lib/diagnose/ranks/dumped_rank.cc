@@ -24,7 +24,7 @@ using wire::collective::Function;
 using wire::collective::Type;
 namespace site_key = wire::site_key;
 
-// The number of elements that all ranks of a call have in common.
+// The element count that all ranks of a call have in common.
 enum class Size { of_input, of_output, own };
 
 struct Named {
@@ -33,7 +33,7 @@ struct Named {
   Size size;
 };
 
-// The names that PyTorch gives them in its dumps. Functions that are not listed have no size in common.
+// The names of the functions in PyTorch's dumps. The ranks of a function that is not listed have no size in common.
 constexpr std::array kDumpedFunctions = {
     Named{"all_reduce", Function::all_reduce, Size::of_input},
     Named{"all_reduce_barrier", Function::all_reduce, Size::of_input},
@@ -79,7 +79,8 @@ Named named(std::string_view function) {
   return found == kDumpedFunctions.end() ? Named{function, Function::other, Size::own} : *found;
 }
 
-// Ends a batch of calls that NCCL runs as one: "coalesced", "ALLGATHER_coalesced". It has the state of them all.
+// Whether this call ends a batch that NCCL runs as one: "coalesced", "ALLGATHER_coalesced". It has the state of the
+// whole batch.
 bool ends_batch(const FlightCall& call) {
   constexpr std::string_view kEnd = "coalesced";
   if (!call.function.ends_with(kEnd)) return false;
@@ -103,13 +104,13 @@ std::optional<Message> message_of(const FlightCall& call) {
   return message.peer < 0 ? std::nullopt : std::optional(message);
 }
 
-// Which calls have finished. PyTorch gives no state to the calls of a batch but its last, and may not have seen the end
-// of one that others of its group followed: the calls of a group finish in their order.
+// Which calls have finished. In a batch, PyTorch gives a state only to the last call. PyTorch may also have missed the
+// end of a call; it has finished if a later call of its group has, because they finish in order.
 std::vector<bool> finished_calls(const FlightDump& dump) {
   std::vector<bool> finished(dump.calls.size());
-  std::set<std::uint32_t> collective_after;                               // groups
-  std::set<std::pair<std::uint32_t, std::uint64_t>> batch;                // groups, and the number of the messages
-  std::set<std::tuple<std::uint32_t, bool, std::int32_t>> message_after;  // groups, direction and peer
+  std::set<std::uint32_t> collective_after;                               // by group
+  std::set<std::pair<std::uint32_t, std::uint64_t>> batch;                // by group and message number
+  std::set<std::tuple<std::uint32_t, bool, std::int32_t>> message_after;  // by group, direction and peer
   for (std::size_t i = dump.calls.size(); i-- > 0;) {
     const FlightCall& call = dump.calls[i];
     const auto message = message_of(call);
@@ -129,7 +130,7 @@ std::vector<bool> finished_calls(const FlightDump& dump) {
   return finished;
 }
 
-// The key of the innermost frame of the program's own, the same on all hosts.
+// The key of the innermost frame in the program's own code. It is the same on all hosts.
 site_key::Key line_of(const std::vector<FlightFrame>& stack) {
   for (const FlightFrame& frame : stack) {
     if (!session::is_python_file_of_users(frame.file) || session::is_made_at_run_time(frame.file)) continue;
@@ -141,9 +142,9 @@ site_key::Key line_of(const std::vector<FlightFrame>& stack) {
   return 0;
 }
 
-// The frames that may be shown, without those of C++. The stacks of a thousand ranks must fit in memory.
+// The frames that may be shown, without C++ frames. The stacks of a thousand ranks must fit in memory.
 std::vector<session::DeliveredFrame> python_frames(const std::vector<FlightFrame>& stack) {
-  constexpr int kMostOwn = 3;  // of the program; the user's rules can turn one into library code
+  constexpr int kMostOwn = 3;  // frames of the program; the user's rules can turn one into library code
   std::vector<session::DeliveredFrame> frames;
   int own = 0;
   for (const FlightFrame& frame : stack) {
@@ -171,7 +172,7 @@ class Conversion {
     for (std::uint32_t i = 0; i < dump.groups.size(); ++i) {
       const std::vector<std::int32_t>& ranks = dump.groups[i].ranks;
       const auto own = std::find(ranks.begin(), ranks.end(), rank);
-      // It may have called the group before the calls that the dump has.
+      // The rank may have called the group before the first call in the dump.
       if (own == ranks.end() || (!called.contains(i) && !dump.is_whole)) continue;
       session::Communicator communicator;
       communicator.hash = key_of(dump.groups[i]);
@@ -201,7 +202,8 @@ class Conversion {
     const auto batch = latest_.find(call.group);
     const bool continues = batch != latest_.end() && state_.calls[batch->second].ordinal == call.collective;
     if (ends_batch(call)) {
-      // PyTorch before 2.7 numbers a batch of messages as a collective of those ranks alone that send them.
+      // PyTorch before 2.7 gives a batch of messages a collective's number, but only on the ranks that send or receive
+      // them.
       if (!continues) state_.is_whole = false;
       return;
     }
@@ -235,7 +237,7 @@ class Conversion {
       made.ordinal = static_cast<std::uint32_t>(++calls[static_cast<std::uint32_t>(message->peer)]);
     }
     if (finished_[index]) return;
-    // It is not known which call of the peer this one meets.
+    // It is unknown which call of the peer matches this one.
     if (!dump_.is_whole) state_.is_whole = false;
     add_unfinished({communicator, message->peer});
   }
@@ -258,7 +260,7 @@ class Conversion {
     calls.push_back(state_.calls.size() - 1);
   }
 
-  // The latest calls, those that have not finished, and the stacks that these have.
+  // Keeps the latest calls, the positions of the unfinished ones among them, and their stacks.
   void keep(std::size_t most) {
     const std::size_t first = state_.calls.size() - std::min(most, state_.calls.size());
     std::vector<RankState::Call> kept(state_.calls.begin() + static_cast<std::ptrdiff_t>(first), state_.calls.end());

@@ -1,4 +1,4 @@
-// The state of a rank by the dump of PyTorch's Flight Recorder that it wrote, for ranks of which NCCL told nothing.
+// The state of a rank according to its PyTorch Flight Recorder dump, for ranks about which NCCL reported nothing.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace cudadiag::diagnose {
 
-// `rank`: in the job. `until`: when the dump was made, or its process was last heard of, in seconds since the epoch.
-// `most`: calls that are kept, the latest ones. Collectives have the numbers that PyTorch gives them, counted in their
+// `rank`: in the job. `until`: when the dump was written or, if earlier, its process ended, in seconds since the epoch.
+// `most`: how many of the latest calls are kept. Collectives have the numbers that PyTorch gives them, counted per
 // group; sends and receives have numbers only if the dump has all calls of the process.
 analyse::RankState dumped_rank(const evidence::FlightDump& dump, int rank, double until, std::size_t most);
 

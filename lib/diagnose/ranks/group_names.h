@@ -1,4 +1,5 @@
-// Names groups of ranks, and ranks in them, for text. A group has the program's name for it, or else lists its ranks.
+// Gives groups of ranks, and the ranks in them, names for use in text. A group has the name that the program gave it;
+// without one, its ranks are listed.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ class GroupNames {
   // "group tp1". A group without a name is "the group of ranks 2 and 3", or "group 2 of ranks 2 and 3" if there are
   // several.
   const std::string& group(std::uint64_t hash) const { return groups_.at(hash); }
-  // "rank 3": the name in the job of a rank of the group.
+  // "rank 3": the job-wide name of a rank of the group.
   std::string rank(std::uint64_t hash, std::int32_t rank) const;
 
  private:

@@ -77,7 +77,7 @@ void describe_absent(const RecordedRank& from, GroupRank& rank) {
   const analyse::Ending end = analyse::own_ending(from.process);
   const session::Manifest& manifest = from.session.manifest;
   if (manifest.ended_before_hang.contains(rank.pid)) {
-    rank.does = end.known ? "ended before, with " + end.text : "ended before";
+    rank.does = end.known ? "ended earlier, with " + end.text : "ended earlier";
     return;
   }
   const analyse::UnfinishedWork work = analyse::unfinished_work(record);
@@ -258,8 +258,9 @@ std::string mismatch_sentence(const GroupsPart& part, const std::string& directo
   const bool of_line = part.difference == GroupDifference::line;
   const Texts texts = by_text(those(part, [](const GroupRank& rank) { return !rank.call.empty(); }),
                               [&](const GroupRank& rank) { return of_line ? call_text(rank, directory) : rank.call; });
-  const std::string which = part.difference == GroupDifference::function ? "other collectives" : "other data";
-  if (texts.size() < 2) return fmt::format("the ranks call {} with {}", what(part), which);
+  const char* does =
+      part.difference == GroupDifference::function ? "call different collectives" : "pass different data";
+  if (texts.size() < 2) return fmt::format("at {}, the ranks {}", what(part), does);
   const auto& [odd, odd_ranks] = texts.back();
   const auto& [usual, usual_ranks] = texts.front();
   return fmt::format("{} {} {}{}, while {} {} {}, in {}", names(odd_ranks), odd_ranks.size() == 1 ? "calls" : "call",

@@ -18,7 +18,7 @@ struct RecordedRank {
   const session::Session& session;
   const session::Process& process;
   symbolize::Symbolizer& symbolizer;
-  bool is_own = true;  // false: the rank left only a dump. The process is another rank's, and serves to find lines.
+  bool is_own = true;  // false: the rank left only a dump. The process is another rank's, for resolving lines.
 };
 
 // `recorded` gets an index into `states`. It is called only for ranks that differ from all earlier ones.
@@ -39,7 +39,7 @@ void add_groups_note(std::vector<analyse::Note>& notes, const GroupsPart& part, 
 
 // The answer for the whole job, shown before that of one process; empty if its groups are unknown, or if none waits.
 std::string job_sentence(const Diagnosis& report);
-// Lines on the job's ranks, by groups if these are known; empty if there are none.
+// Lines on the job's ranks, by group if the groups are known; empty if there are none.
 std::vector<std::string> job_lines(const Diagnosis& report);
 
 }  // namespace cudadiag::diagnose

@@ -91,7 +91,7 @@ std::string names(const std::vector<const RankLine*>& lines) {
 }
 
 std::string ended_text(const RankLine& line) {
-  return "ended before" + (line.ended->empty() ? "" : ", with " + *line.ended);
+  return "ended earlier" + (line.ended->empty() ? "" : ", with " + *line.ended);
 }
 
 std::string absent_text(const RankLine& line, const std::string& directory) {
@@ -157,7 +157,7 @@ std::vector<std::string> rank_lines(const RanksPart& part, const std::string& di
   std::string where = part.number == 1 ? "at the first collective" : "at collective " + thousands(part.number);
   if (part.number > part.first) {
     where += part.first == 1 ? fmt::format(", after {} that all ranks called alike", thousands(part.number - 1))
-                             : fmt::format(", after the {} still recorded before it, which all ranks called alike",
+                             : fmt::format(", after the {} earlier ones still recorded, which all ranks called alike",
                                            thousands(part.number - part.first));
   }
   std::vector<std::string> lines = {std::move(where)};
@@ -171,9 +171,9 @@ std::vector<std::string> rank_lines(const RanksPart& part, const std::string& di
   if (part.uneven) {
     const std::string who =
         part.uneven->rank ? fmt::format("rank {}", *part.uneven->rank) : fmt::format("process {}", part.uneven->pid);
-    lines.push_back(fmt::format("{} may have skipped one: before collective {} it launched {} kernels, the others {}",
-                                who, thousands(part.uneven->number), thousands(part.uneven->kernels),
-                                thousands(part.uneven->of_others)));
+    lines.push_back(fmt::format(
+        "{} may have skipped one: before collective {} it launched {} kernels, the other ranks {}", who,
+        thousands(part.uneven->number), thousands(part.uneven->kernels), thousands(part.uneven->of_others)));
   }
   return lines;
 }
@@ -200,7 +200,7 @@ std::optional<RanksPart> ranks_part(const analyse::Ranks& ranks,
   part.first = ranks.first;
   part.difference = difference_of(ranks);
   for (const RankCall& call : ranks.calls) part.ranks.push_back(line_of(call, ranks, recorded(*call.process)));
-  // These are different calls of one line.
+  // The ranks are in different calls of one line.
   if (ranks.difference == Difference::line &&
       std::all_of(part.ranks.begin(), part.ranks.end(), [&](const RankLine& line) {
         return !line.has_come || same_line(line.location, part.ranks.front().location);

@@ -17,11 +17,11 @@ struct Recorded {
   symbolize::Symbolizer& symbolizer;
 };
 
-// Returns nullopt if they diverge within one line.
+// Returns nullopt if the ranks diverge within one line.
 std::optional<RanksPart> ranks_part(const analyse::Ranks& ranks,
                                     const std::function<Recorded(const session::Process&)>& recorded);
 
-// Adds their lines to the note on the ranks.
+// Adds the lines at which the ranks are to the note on the ranks.
 void add_ranks_note(std::vector<analyse::Note>& notes, const RanksPart& part, const std::string& directory);
 
 // Ranks with the same text share a line.

@@ -97,7 +97,7 @@ class Join {
     return {Relation::inside, 0, position};
   }
 
-  // The address of a bulk copy in shared memory, and its size, must be multiples too.
+  // A bulk copy's address in shared memory, and its size, must be aligned too.
   bool may_be_misaligned_elsewhere() const { return dump_.misaligned && dump_.bytes == 0; }
 
   // A 32-bit index that overflowed is off by 2^32 elements.
@@ -106,7 +106,7 @@ class Join {
     constexpr std::int64_t kSlack = 4096;
     const std::int64_t wrapped = (std::int64_t{1} << 32) * dump_.bytes;
     const auto size = static_cast<std::int64_t>(argument_->where.bytes);
-    if (its.distance <= static_cast<std::uint64_t>(kSlack) * dump_.bytes) return false;  // off by some elements
+    if (its.distance <= static_cast<std::uint64_t>(kSlack) * dump_.bytes) return false;  // only off by some elements
     if (its.relation == Relation::before) return its.position + wrapped >= 0 && its.position + wrapped < size;
     return its.relation == Relation::past_end && its.position - wrapped >= -kSlack * dump_.bytes &&
            its.position - wrapped < size;
@@ -166,7 +166,7 @@ const OperationArgument* pointer_of(const DumpAccess& dump, const std::vector<Op
   return found;
 }
 
-// Looks addresses of a dump of the first run up in the recording, because they are the same there.
+// Looks up addresses of the first run's own dump in the recording, where they are the same.
 class Recorded {
  public:
   // `failure` must have a candidate.
@@ -176,7 +176,7 @@ class Recorded {
         map_(failure.process->record, failure.candidates.front().operation->ticks) {}
 
   // The only parameter that the address is computed from, if it points to live memory. The recording has the parameters
-  // of a launch, and not always those of a graph's node.
+  // of a launch, but not always those of a graph's node.
   std::optional<OperationArgument> parameter(const DumpAccess& dump) const {
     const BaseParameter* parameter = only_parameter(dump);
     if (parameter == nullptr || !parameter->value) return std::nullopt;

@@ -1,4 +1,4 @@
-// Joins to a finding the values that cudadiag's Python hook captured in the rerun that confirmed the failure.
+// Adds to a finding the values that cudadiag's Python hook captured in the rerun that confirmed the failure.
 #pragma once
 
 #include "analyse/analysis.h"

@@ -60,7 +60,7 @@ Fit fit(const DeviceFailure& failure, const Finding& finding, const Launch& laun
   compare("grid", failure.grid, launch.grid);
   compare("block", failure.block_dim, launch.block);
   fit.words = "same " + joined(same, " and ");
-  if (!other.empty()) fit.words += ", another " + joined(other, " and ");
+  if (!other.empty()) fit.words += ", different " + joined(other, " and ");
   if (!failure.grid) fit.words += "; its grid was not recorded";
   // Grid numbers are not documented to count launches, so they can only support a match, never refute it.
   if (failure.grid_id && launch.kernel_ordinal == failure.grid_id) {
@@ -163,7 +163,7 @@ class Matching {
     if (!testimony_.cut_short.empty()) return "the rerun was cut short: " + testimony_.cut_short;
     if (passed_) return "the rerun for a core dump did not fail";
     if (!testimony_.unfinished) return "the rerun left no core dump";
-    return "the driver began a core dump and did not finish it";
+    return "the driver began a core dump but did not finish it";
   }
 
   // Without reruns, only a run with --once can have a dump.
@@ -180,7 +180,7 @@ class Matching {
     Fit best_fit;
     for (Finding& finding : report_.findings) {
       if (!async(finding)) continue;
-      finding.device_unknown = "the rerun's core dump shows another failure";
+      finding.device_unknown = "the rerun's core dump shows a different failure";
       const auto found = fit_of(failure, finding);
       if (!found || (best != nullptr && found->points <= best_fit.points)) continue;
       best = &finding;
@@ -197,7 +197,7 @@ class Matching {
     const auto own = testimony_.of_first_run.find(finding.pid);
     if (own == testimony_.of_first_run.end() || !async(finding)) return;
     const auto found = fit_of(own->second, finding);
-    finding.device_unknown = fmt::format("in its core dump {} came from {}, {}", own->second.exception,
+    finding.device_unknown = fmt::format("in its core dump, {} came from {}, {}", own->second.exception,
                                          own->second.mangled.empty() ? "a kernel of unknown name" : own->second.kernel,
                                          place_of(own->second));
     if (!found) return;
@@ -210,7 +210,7 @@ class Matching {
   void join_running(Finding& finding) const {
     Fit best;
     for (const DeviceFailure& kernel : testimony_.running) {
-      finding.device_unknown = "the rerun's core dump shows other kernels running";
+      finding.device_unknown = "the rerun's core dump shows different kernels running";
       const auto found = fit_of(kernel, finding);
       if (!found || (finding.device && found->points <= best.points)) continue;
       best = *found;
@@ -231,7 +231,7 @@ class Matching {
           std::find(candidate.kernels.begin(), candidate.kernels.end(), failure.mangled) != candidate.kernels.end();
       if (candidate.launch.mangled != failure.mangled && !among) continue;
       Fit found = fit(failure, finding, candidate.launch);
-      found.words += fmt::format("; it is candidate {}", i + 1);
+      found.words += fmt::format("; that is candidate {}", i + 1);
       if (!best || found.points > best->points) best = std::move(found);
     }
     return best;
@@ -240,16 +240,16 @@ class Matching {
   void disagree(const DeviceFailure& failure) {
     const auto first = std::find_if(report_.findings.begin(), report_.findings.end(), async);
     if (first == report_.findings.end()) return;
-    std::string text = fmt::format("in the rerun for a core dump {} came from ", failure.exception);
+    std::string text = fmt::format("in the rerun for a core dump, {} came from ", failure.exception);
     if (failure.mangled.empty()) {
       text += fmt::format("a kernel that the dump does not name, at {}", place_of(failure));
     } else {
       const bool other = first->launch && !first->launch->mangled.empty();
       const std::string name = short_kernel_name(failure.kernel, kWholeName);
-      text += fmt::format("{}{}, {}", other ? "another kernel: " : "", name, place_of(failure));
+      text += fmt::format("{}{}, {}", other ? "a different kernel: " : "", name, place_of(failure));
       for (std::size_t i = 1; i < first->candidates.size(); ++i) {
         if (first->candidates[i].launch.mangled != failure.mangled) continue;
-        text += fmt::format("; it is candidate {}", i + 1);
+        text += fmt::format("; that is candidate {}", i + 1);
         break;
       }
     }
@@ -381,7 +381,7 @@ class Matching {
   const session::Session& session_;
   const std::vector<const analyse::Failure*>& failures_;  // one for each finding
   bool passed_ = false;                                   // a rerun for a core dump did not fail
-  std::span<const Assertion> printed_;                    // by the rerun that is evidence for the findings
+  std::span<const Assertion> printed_;                    // printed by the rerun that is evidence for the findings
   const Assertion* told_ = nullptr;
 };
 

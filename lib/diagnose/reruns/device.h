@@ -12,7 +12,7 @@ namespace cudadiag::diagnose {
 std::size_t leading_line(const std::vector<symbolize::DeviceLine>& lines);
 
 // Sets `device` of the finding that the evidence matches, and `device_unknown` of the others. Evidence that matches no
-// finding becomes a note. Kernels are compared by name, because a dump from another run may show another failure.
+// finding becomes a note. Kernels are compared by name, because a dump from another run may show a different failure.
 // `failures` has one entry for each finding.
 void add_device(Diagnosis& report, const symbolize::DeviceTestimony& testimony, const session::Session& session,
                 const analyse::Analysis& analysis, const std::vector<const analyse::Failure*>& failures);

@@ -13,7 +13,7 @@ namespace {
 using sass::AccessKind;
 using sass::Space;
 
-constexpr std::uint64_t kFar = 1u << 20;      // from the first thread's address: farther ones get a line too
+constexpr std::uint64_t kFar = 1u << 20;      // an address farther than this from the first one gets its own line
 constexpr std::uint64_t kWindow = 16u << 20;  // size of the generic windows of shared and of local memory
 
 bool is_of_address(std::uint32_t exception) {
@@ -51,7 +51,8 @@ BaseParameter parameter_at(const evidence::FailingState& state, std::uint32_t wo
   return parameter;
 }
 
-// A generic address may be in shared or local memory. If all lanes' addresses are, makes them relative to that memory.
+// A generic address may be in shared or local memory. If all lanes' addresses are, converts them to offsets in that
+// memory.
 void resolve_space(DumpAccess& access, const evidence::FailingState& state) {
   if (access.space != Space::generic) return;
   const std::pair<std::uint64_t, Space> windows[] = {{state.shared_window, Space::shared},
@@ -160,8 +161,8 @@ std::vector<std::string> describe(const DumpAccess& access) {
   std::string text = access_words(access);
   const BaseParameter* parameter = only_parameter(access);
   if (access.lanes.empty()) {
-    text += parameter != nullptr ? fmt::format(" through {}; its address is not known", parameter_words(*parameter))
-                                 : std::string("; its address is not known");
+    text += parameter != nullptr ? fmt::format(" through {}; its address is unknown", parameter_words(*parameter))
+                                 : std::string("; its address is unknown");
     return {text};
   }
   const LaneAddress& first = access.lanes.front();

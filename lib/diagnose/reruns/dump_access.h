@@ -1,4 +1,4 @@
-// The access that failed, as far as a GPU core dump and the kernel's code show it. It needs no recording.
+// The access that failed, as far as a GPU core dump and the kernel's code show it. No recording is needed.
 #pragma once
 
 #include <array>
@@ -12,14 +12,14 @@
 
 namespace cudadiag::diagnose {
 
-inline constexpr std::uint64_t kLowestAddress = std::uint64_t{1} << 32;  // CUDA never hands out addresses below it
+inline constexpr std::uint64_t kLowestAddress = std::uint64_t{1} << 32;  // CUDA never hands out lower addresses
 
 struct LaneAddress {
   std::array<std::uint32_t, 3> block{}, thread{};
   std::uint64_t address = 0;  // for shared and local memory, relative to its beginning
 };
 
-// A word of the parameters that the address is a sum of.
+// One of the parameter words that add up to the address.
 struct BaseParameter {
   std::uint32_t word = 0;                // offset in bytes from the beginning of the first parameter
   std::optional<std::uint32_t> number;   // number of the parameter, from 1

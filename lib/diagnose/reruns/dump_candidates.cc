@@ -84,7 +84,7 @@ class Weighing {
   Weighing(const DeviceFailure& exception, const session::Session& session, symbolize::Symbolizer& symbolizer)
       : exception_(exception), session_(session), symbolizer_(symbolizer) {}
 
-  // `alone` is true if no other failure can have caused the dump.
+  // `alone` is true if no other failure could have caused the dump.
   void weigh(Failure& failure, bool alone) const {
     if (!is_open(failure) || !fits(exception_, failure.code)) return;
     const ProcessRecord& record = failure.process->record;
@@ -98,7 +98,7 @@ class Weighing {
     failure.because.add(fmt::format("in a rerun without waits, {} came from the kernel of ", exception_.exception));
     if (alone && is_launched_at_one_line(*failure.process, *failure.candidates.front().operation)) {
       failure.because.append("this line, and no other line launches that kernel");
-      // In the first run, a launch with another grid may have failed.
+      // In the first run, a launch with a different grid may have failed.
       failure.call_not_known =
           failure.unlisted > 0 || std::any_of(others, failure.candidates.end(), [&](const auto& other) {
             return is_of_its_code(exception_, record, other);
@@ -186,7 +186,7 @@ bool name_node(Failure& failure, const DeviceFailure& exception, std::string_vie
     return false;
   }
   if (named > 1) {
-    failure.because.add(fmt::format("{} lines made nodes that run the kernel in the {}", named, dump));
+    failure.because.add(fmt::format("{} lines created nodes that run the kernel in the {}", named, dump));
     return false;
   }
   const bool several = candidates.front().nodes > 1;
@@ -224,8 +224,8 @@ bool may_have_run_it(const DeviceFailure& exception, const ProcessRecord& record
   return graph == nullptr || may_launch(exception, record, *graph);
 }
 
-// Continues with the nodes of the graph. All candidates launch it at one line, and nothing else can have run the dump's
-// kernel.
+// Continues with the nodes of the graph. All candidates launch it at one line, and nothing else could have run the
+// dump's kernel.
 void prove_in_graph(Failure& failure, const DeviceFailure& exception) {
   auto& candidates = failure.candidates;
   failure.call_not_known = candidates.size() > 1;

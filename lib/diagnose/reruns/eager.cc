@@ -49,7 +49,7 @@ void add_eager(Diagnosis& report, const EagerAnswer& eager, const std::vector<co
     Finding& finding = report.findings[i];
     finding.related.push_back({Role::eager, told->location, analyse::Grade::inferred});
     if (told->code != finding.code) {
-      finding.because.add(fmt::format("without torch.compile the error is {} ({})", told->title, told->code));
+      finding.because.add(fmt::format("without torch.compile, the error is {} ({})", told->title, told->code));
     }
     explain(finding, *told);
     if (!finding.cause) {

@@ -106,7 +106,7 @@ class Joining {
     }
   }
 
-  // If a whole block of threads fails, each tool may name a different thread first.
+  // If a whole block of threads fails, each tool may report a different thread first.
   void compare(Finding& finding, const std::vector<const InvalidAccess*>& accesses,
                std::vector<std::string>& same) const {
     const Device& device = *finding.device;
@@ -115,7 +115,8 @@ class Joining {
       return std::any_of(accesses.begin(), accesses.end(), [&](const InvalidAccess* a) { return matches(*a); });
     };
     const auto differs = [&](const std::string& there, const std::string& here) {
-      finding.witnesses.push_back(fmt::format("compute-sanitizer differs: {}, the GPU core dump has {}", there, here));
+      finding.witnesses.push_back(
+          fmt::format("compute-sanitizer differs: it reports {}, the GPU core dump {}", there, here));
       report_.notes.push_back({analyse::NoteCode::sanitizer_differs, finding.witnesses.back()});
     };
     if (device.line > 0 && first.line > 0) {

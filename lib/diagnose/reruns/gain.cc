@@ -24,7 +24,8 @@ bool was_possible(const Finding& before, const Finding& after) {
          });
 }
 
-// Whether both headlines name the same line. If a rerun found the line that started the thread, the library's line is compared.
+// Whether both headlines name the same line. If a rerun found the line that started the thread, this compares the
+// library's line.
 bool leads_as_before(const Finding& before, const Finding& after) {
   const bool new_start = after.thread_start && !before.thread_start;
   return same_place(before.location, new_start ? after.thread_start->issued : after.location);

@@ -105,7 +105,7 @@ std::string_view statement_until(std::string_view text, std::size_t at) {
   return text.substr(text.find_last_of(";}{#\"") + 1);  // without a previous statement, npos + 1 is 0
 }
 
-// Merges one more declaration into those read before. Returns false if they are not of one kernel.
+// Merges one more declaration into those read so far. Returns false if they declare different kernels.
 bool merge(std::optional<DeclaredParameters>& into, DeclaredParameters from) {
   if (!into) {
     into = std::move(from);

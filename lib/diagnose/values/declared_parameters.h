@@ -16,8 +16,8 @@ struct DeclaredParameter {
 using DeclaredParameters = std::vector<DeclaredParameter>;
 
 // The parameters of the `__global__` function `kernel`, named without namespaces, template arguments and parameters.
-// The C++ source may be a string inside a Python file. Reads only declarations with `count` parameters; if `count` is
-// 0, any number, if all declarations agree.
+// The C++ source may be a string inside a Python file. Reads only declarations with `count` parameters. If `count` is
+// 0, the number does not matter, but all declarations must agree.
 DeclaredParameters declared_parameters(std::string_view source, std::string_view kernel, std::size_t count);
 
 // The parameters of a Triton kernel that was launched with `count` parameters. Triton drops compile-time constants and

@@ -84,9 +84,9 @@ std::string made_of(std::string_view op, const DeliveredNonFinite& value, const 
       return with_result(fmt::format("the number NaN was passed to {}", op), value);
     case ValueRole::loaded:
       if (base_name(op) == "lift_fresh") return with_result("the data of this tensor contained NaN", value);
-      return with_result(fmt::format("an argument of {} contained NaN that no PyTorch operator made", op), value);
+      return with_result(fmt::format("an argument of {} contained NaN that no PyTorch operator produced", op), value);
     case ValueRole::uninitialised:
-      return with_result(fmt::format("{} read memory of torch.empty() that no operator had written", op), value);
+      return with_result(fmt::format("{} read memory from torch.empty() that no operator had written", op), value);
     case ValueRole::made:
       break;
   }
@@ -98,7 +98,7 @@ std::string made_of(std::string_view op, const DeliveredNonFinite& value, const 
 std::string use_text(std::string_view used) {
   constexpr std::pair<std::string_view, std::string_view> kUses[] = {
       {"parameter", "the program wrote it into a parameter"},
-      {"loss", "the program ran the backward pass from it"},
+      {"loss", "the program started the backward pass from it"},
       {"number", "the program read a number from it"},
       {"printed", "the program printed it"},
       {"saved", "the program saved it"},
@@ -115,7 +115,7 @@ std::string use_text(std::string_view used) {
 std::string remedy(std::string_view op, const DeliveredNonFinite& value) {
   if (value.role == ValueRole::loaded) return "check the data where it enters: assert torch.isfinite(x).all()";
   if (value.role == ValueRole::uninitialised)
-    return "write the tensor before it is read, or make it with torch.zeros()";
+    return "write the tensor before it is read, or create it with torch.zeros()";
   if (value.role != ValueRole::made) return "";
   const std::string name = base_name(op);
   if (!value.node.empty()) {
@@ -130,7 +130,7 @@ std::string remedy(std::string_view op, const DeliveredNonFinite& value) {
   if (name.starts_with("log")) return "keep the argument positive: torch.log(x.clamp(min=1e-8))";
   if (name == "sqrt" || name == "rsqrt") return "keep the argument from going below 0: x.clamp(min=0)";
   if (name == "acos" || name == "asin") return "keep the argument between -1 and 1: x.clamp(-1, 1)";
-  if (name == "pow") return "a negative base has no fractional power: keep it positive";
+  if (name == "pow") return "a negative base has no fractional power: keep the base positive";
   const bool masked = value.infinite.empty() || value.infinite.find("fill") != std::string::npos ||
                       value.infinite.find("full") != std::string::npos;
   if (masked && name.find("softmax") != std::string::npos) return "give each row at least one element that is not -inf";

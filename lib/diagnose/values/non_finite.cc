@@ -32,8 +32,8 @@ bool ended_badly(const session::Session& session, std::uint32_t pid) {
   return own->second.signal.has_value() || own->second.code.value_or(0) != 0;
 }
 
-// Among lasting uses, and losses that the program did not check, the use whose root came first. Otherwise the first
-// other use, or else the value that the program checked before it failed. Null if there is none.
+// Returns the use whose root came first, among lasting uses and losses that the program did not check. Without these,
+// returns the first other use, or else the value that the program checked before it failed. Null if there is none.
 const Delivery* first_used(const session::Session& session, const session::Process& process) {
   std::set<std::uint64_t> asked;
   for (const Delivery& delivery : process.deliveries) {
@@ -111,7 +111,8 @@ class NonFiniteBuilder {
     const bool own_code = finding_.location.line > 0;
     const Location forward = line_of(value_.forward), backward = line_of(value_.backward);
     if (!value_.node.empty()) {
-      finding_.backward = Backward{value_.node, "the stack of its autograd node is no longer available", false};
+      finding_.backward =
+          Backward{value_.node, "cudadiag did not keep the stack of the call that created this node", false};
       if (forward.line > 0) {
         const auto grade = value_.forward_certain ? analyse::Grade::proven : analyse::Grade::inferred;
         finding_.related.push_back({diagnose::Role::forward, forward, grade});
@@ -142,7 +143,7 @@ class NonFiniteBuilder {
     cause.id = "non-finite";
     cause.text = made_of(delivery_.op, value_, finding_.arguments);
     if (value_.role == ValueRole::made && !value_.infinite.empty()) {
-      cause.text += fmt::format("; the infinite element was made by {}", value_.infinite);
+      cause.text += fmt::format("; the infinite element was produced by {}", value_.infinite);
       const Location made = line_of(value_.infinite_stack);
       if (made.line > 0) cause.text += " at " + place(made, session_.manifest.working_directory);
     }
@@ -170,7 +171,7 @@ class NonFiniteBuilder {
     const bool line_certain = value_.node.empty() || !finding_.backward->leads || value_.forward_certain;
     finding_.grade = certain && line_certain ? analyse::Grade::proven : analyse::Grade::inferred;
     finding_.because = certain ? "the result of each operator was checked, and no input of this operator contained NaN"
-                               : "no checked operator produced this NaN; it is the first one that was read";
+                               : "no checked operator produced this NaN; it is the first NaN that was read";
     if (value_.role == ValueRole::passed) finding_.because = "the number passed to this operator is NaN";
     finding_.because.add(use_text(value_.used));
     for (const Related& related : finding_.related) {

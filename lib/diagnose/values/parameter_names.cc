@@ -38,7 +38,7 @@ std::vector<std::string> files_of(const Finding& finding) {
   return files;
 }
 
-// The file's text when the kernel was built; empty if unknown, or if the file changed since.
+// The file's text when the kernel was built; empty if unknown, or if the file has changed since.
 std::string text_of(const std::string& file, std::optional<double> met) {
   const auto written = symbolize::time_written(file);
   if (!written || !met || *written > *met) return "";

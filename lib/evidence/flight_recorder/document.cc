@@ -6,7 +6,7 @@ namespace cudadiag::evidence {
 
 namespace {
 
-// Many values may share one large dictionary.
+// Limits how long a look-up takes, because many values may share one large dictionary.
 constexpr std::size_t kMostMembers = 64;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The values of a file: lists, dictionaries, texts and numbers, as Python and JSON have them. A text is either a part of
+// The values of a file: lists, dictionaries, texts and numbers, as Python and JSON have them. A text is either part of
 // the file's bytes, which the document owns, or a copy.
 //
 // The file is not trusted. A document has at most kMostValues values. No value contains itself, because a list or
@@ -18,7 +18,7 @@ namespace cudadiag::evidence {
 
 class Document;
 
-// One value of a document, which must outlive it. A getter for another kind of value returns nullopt, or is empty.
+// One value of a document, which must outlive it. A getter for a different kind of value returns nullopt, or is empty.
 class Value {
  public:
   Value() = default;  // as None
@@ -33,7 +33,7 @@ class Value {
   std::size_t size() const;
   Value item(std::size_t index) const;                             // of a list
   std::pair<Value, Value> pair(std::size_t index) const;           // of a dictionary: key and value
-  Value member(std::string_view key) const;                        // of a dictionary: among its first 64
+  Value member(std::string_view key) const;                        // of a dictionary; only its first 64 are searched
   std::uint32_t index() const { return index_; }                   // the same for the same value of a document
   explicit operator bool() const { return document_ != nullptr; }  // false if the value is missing
 
@@ -54,11 +54,11 @@ class Document {
   const std::string& bytes() const { return bytes_; }
   Value root() const { return {this, root_}; }
 
-  // Each adds a value and returns its index, or nullopt if there are too many.
+  // Each function adds a value and returns its index, or nullopt if there are too many values.
   std::optional<std::uint32_t> add(Kind kind, std::int64_t number = 0);
   std::optional<std::uint32_t> add_text(std::string_view part_of_bytes);
   std::optional<std::uint32_t> add_copy(std::string text);
-  // Gives these items to an empty list or dictionary; for a dictionary, keys and values alternate.
+  // Fills an empty list or dictionary with these items. For a dictionary, keys and values alternate.
   void fill(std::uint32_t container, const std::uint32_t* items, std::size_t count);
   bool is_empty(std::uint32_t container) const { return entries_[container].count == 0; }
   Kind kind(std::uint32_t value) const { return entries_[value].kind; }

@@ -42,7 +42,7 @@ std::vector<std::int32_t> ranks_of(std::string_view text, std::size_t most) {
   return ranks;
 }
 
-// The elements of all tensors together; a number that does not fit becomes the largest.
+// The number of elements in all tensors together. A number that does not fit becomes the largest one.
 std::uint64_t elements_of(Value sizes) {
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < std::min(sizes.size(), kMostTensors); ++i) {
@@ -68,11 +68,11 @@ class DumpReader {
   base::Result<FlightDump> read() {
     const Value version = root_.member("version"), entries = root_.member("entries");
     if (!version.is_text() || !root_.member("pg_config").is_dictionary()) {
-      return base::Error{"it is not a dump of the Flight Recorder", ""};
+      return base::Error{"it is not a Flight Recorder dump", ""};
     }
     dump_.version = text_of(version, 32);
     if (!dump_.version.starts_with("2.")) {
-      return base::Error{fmt::format("it has version {} of the format, and cudadiag reads version 2", dump_.version),
+      return base::Error{fmt::format("its format has version {}, but cudadiag reads only version 2", dump_.version),
                          ""};
     }
     add_groups(root_.member("pg_config"));
@@ -83,7 +83,7 @@ class DumpReader {
       if (!add_call(entries.item(i), i + kMostStacks >= count))
         return base::Error{"its calls have no numbers (PyTorch before 2.4)", ""};
     }
-    // Calls that are over are left out if the user wants it so.
+    // PyTorch omits finished calls if the user asks for that.
     const auto record = [&](std::size_t index) { return entries.item(index).member("record_id").integer(); };
     dump_.is_whole = count == 0 || (record(0) == 0 && record(count - 1) == static_cast<std::int64_t>(count) - 1);
     return std::move(dump_);
@@ -106,7 +106,7 @@ class DumpReader {
     }
   }
 
-  // False: it has no number. A call of a group that is not described is left out.
+  // Returns false if the call has no number. Ignores a call whose group is not described.
   bool add_call(Value entry, bool is_late) {
     const Value number = entry.member("collective_seq_id");
     if (!number.integer()) return false;
@@ -133,7 +133,7 @@ class DumpReader {
     return true;
   }
 
-  // PyTorch writes the frames of a place once, and each stack as a list of its own.
+  // PyTorch writes a frame once even if several stacks contain it, but each stack is a list of its own.
   std::uint32_t stack_of(Value frames) {
     std::vector<std::uint32_t> key;
     for (std::size_t i = 0; i < std::min(frames.is_list() ? frames.size() : 0, kMostFrames); ++i) {

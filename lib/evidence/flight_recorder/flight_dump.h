@@ -1,5 +1,5 @@
-// A dump of PyTorch's Flight Recorder: the latest calls of collectives of one rank, by process group, with their state
-// and the Python stack that made each. ProcessGroupNCCL writes one for each rank when a collective times out.
+// A dump of PyTorch's Flight Recorder: the latest collective calls of one rank, by process group, with their states and
+// the Python stacks that made them. ProcessGroupNCCL writes one for each rank when a collective times out.
 //
 // The file is a pickle or JSON, of version 2.x of the recorder's format. Fields that a version lacks are empty. Nothing
 // in the file is trusted.
@@ -31,7 +31,7 @@ struct FlightCall {
 
   std::uint32_t group = 0;       // index in FlightDump::groups
   std::uint64_t collective = 0;  // its number among the collectives of its group; calls of a batch share one
-  std::uint64_t message = 0;     // the same for sends and receives
+  std::uint64_t message = 0;     // likewise, for sends and receives
   bool is_message = false;
   State state = State::scheduled;
   std::string function;                 // "all_reduce", "send 0->1"; without the backend

@@ -41,7 +41,7 @@ enum class Operation : std::uint8_t {
 
 constexpr std::size_t kMostMarks = 64;  // nested values; a dump has five
 
-// The machine of a pickle: a stack of values, and a memory of values that are used again.
+// Executes a pickle with a stack of values, and a memory of values that are used again.
 class Machine {
  public:
   explicit Machine(Document& document) : document_(document), bytes_(document.bytes()) {}
@@ -87,11 +87,11 @@ class Machine {
 
   // PyTorch writes all integers that are larger than 32 bits with eight bytes.
   void push_long() {
-    if (byte() != 8) return refuse("it has an integer of another size than PyTorch writes");
+    if (byte() != 8) return refuse("it has an integer of a size that PyTorch does not write");
     push(document_.add(Kind::integer, number<std::int64_t>()));
   }
 
-  // Removes the last mark, and returns the place of the first value after it.
+  // Removes the last mark. Returns the stack position of the first value after it.
   std::size_t take_mark() {
     if (marks_.empty()) return refuse("it closes a value that was not opened"), stack_.size();
     const std::size_t first = marks_.back();
@@ -99,11 +99,11 @@ class Machine {
     return first;
   }
 
-  // Whether the innermost open value has so many values on the stack.
+  // Returns whether the stack contains at least `count` values of the innermost open value.
   bool has(std::size_t count) {
     const std::size_t bottom = marks_.empty() ? 0 : marks_.back();
     if (stack_.size() - bottom >= count) return true;
-    refuse("it uses a value that is not there");
+    refuse("it uses a value that does not exist");
     return false;
   }
 
@@ -115,13 +115,13 @@ class Machine {
     push(tuple);
   }
 
-  // Gives the values after the mark to the empty list or dictionary before it. One that was stored is refused, because
-  // it could come to contain itself.
+  // Moves the values after the mark into the empty list or dictionary before it. Rejects a list or dictionary that was
+  // stored, because it could end up containing itself.
   void fill(Kind kind) {
     const std::size_t first = take_mark();
     if (!refused_.empty() || !has(stack_.size() - first + 1)) return;
     const std::uint32_t container = stack_[first - 1];
-    if (document_.kind(container) != kind) return refuse("it adds items to a value of another kind");
+    if (document_.kind(container) != kind) return refuse("it adds items to a value of a different kind");
     if (!document_.is_empty(container) || is_stored(container)) {
       return refuse("it adds items to a value that is complete");
     }
@@ -131,7 +131,7 @@ class Machine {
     stack_.resize(first);
   }
 
-  // PyTorch numbers them in the order in which it stores them.
+  // PyTorch numbers values in the order in which it stores them.
   void store(std::uint32_t number) {
     if (!refused_.empty() || !has(1)) return;
     if (number != memory_.size()) return refuse("it stores a value out of order");
@@ -219,7 +219,7 @@ class Machine {
   std::size_t at_ = 0;
   std::vector<std::uint32_t> stack_, memory_;
   std::vector<std::size_t> marks_;  // sizes of the stack
-  std::vector<bool> stored_;        // by value; those beyond it were not
+  std::vector<bool> stored_;        // by value; later values were not stored
   bool stopped_ = false;
   std::string refused_;
 };

@@ -45,7 +45,7 @@ std::optional<Dim3> dimensions(std::string_view text) {
   return found;
 }
 
-// Other output often precedes it on the same line: a progress bar, or the tag of a rank.
+// Other output often precedes the file name on its line: a progress bar, or the tag of a rank.
 std::string_view without_foreign_start(std::string_view file) {
   for (const std::string_view mark : {" /", ":/", "]/", ">/", "|/"}) {
     if (const std::size_t at = file.rfind(mark); at != std::string_view::npos) file.remove_prefix(at + 1);
@@ -56,8 +56,8 @@ std::string_view without_foreign_start(std::string_view file) {
   return base::trimmed(file);
 }
 
-// "FILE:LINE: FUNCTION". Names of functions can contain colons too, but no numbers between them, unlike a preceding
-// time.
+// "FILE:LINE: FUNCTION". Function names can contain colons too, but no numbers between the colons, unlike a time of day
+// at the start of the line.
 bool read_place(std::string_view text, Assertion& assertion) {
   for (std::size_t end = text.rfind(": "); end != std::string_view::npos && end > 0; end = text.rfind(": ", end - 1)) {
     const std::size_t colon = text.find_last_not_of("0123456789", end - 1);
@@ -98,7 +98,7 @@ class Reader {
   std::vector<Assertion> found() && { return std::move(found_); }
 
  private:
-  // Two may be on one line, if another process's line break went elsewhere.
+  // One line may contain two assertions, if another process printed the line break elsewhere.
   void read_line(std::string_view line) {
     read_dsa(line);
     while (const auto place = take_until(line, kBlock)) {
@@ -108,7 +108,7 @@ class Reader {
       if (!condition) return;
       if (line.starts_with('.')) line.remove_prefix(1);
       const auto block_index = dimensions(*block), thread_index = dimensions(*thread);
-      // If another line interrupted this one, its start is inside.
+      // If another line interrupted this one, the start of that line is in the condition.
       const bool mixed = condition->find(kBlock) != std::string_view::npos;
       Assertion assertion;
       if (!block_index || !thread_index || mixed || !read_place(*place, assertion)) continue;
@@ -163,7 +163,7 @@ class Reader {
   static bool same(const Assertion& a, const Assertion& b) {
     if (a.line != b.line || a.function != b.function || a.condition != b.condition) return false;
     if (a.file == b.file) return true;
-    // Other output precedes one of them.
+    // One of the two file names may begin with other output.
     const auto& [longer, shorter] = a.file.size() > b.file.size() ? std::tie(a.file, b.file) : std::tie(b.file, a.file);
     return shorter.starts_with('/') && longer.ends_with(shorter);
   }
@@ -181,13 +181,13 @@ class Reader {
       known->file = assertion.file;
     }
     auto& threads = threads_[static_cast<std::size_t>(known - found_.begin())];
-    // An exception may be printed more than once, together with its assertions.
+    // An exception may print its assertions again, so each thread counts once.
     threads.emplace(assertion.block, assertion.thread);
     known->threads = threads.size();
   }
 
   std::vector<Assertion> found_;
-  std::vector<std::set<std::pair<Dim3, Dim3>>> threads_;  // of each of found_
+  std::vector<std::set<std::pair<Dim3, Dim3>>> threads_;  // by index in found_
   std::optional<Assertion> dsa_;                          // the one whose block of lines has begun
   bool thread_known_ = false;                             // of dsa_
 };

@@ -5,7 +5,7 @@
 // PyTorch built with TORCH_USE_CUDA_DSA instead keeps the first ten in memory and prints them in its exception. Each is
 // a block of lines "  GPU assertion failure message = …", "  File containing assertion = FILE:LINE" and so on.
 //
-// The output comes from the target: only these shapes are accepted, and truncated parts are left out.
+// The output comes from the target, so only these forms are accepted, and truncated parts are ignored.
 #pragma once
 
 #include <array>
@@ -23,15 +23,15 @@ struct Assertion {
   std::string file;
   std::uint32_t line = 0;
   std::string function;  // as the compiler writes it: "void scale(int *)", "scale", "operator()"; empty for Triton
-  std::array<std::uint32_t, 3> block{}, thread{};  // of the first that was printed
-  std::uint64_t threads = 0;                       // number printed, each counted once
+  std::array<std::uint32_t, 3> block{}, thread{};  // of the thread that was printed first
+  std::uint64_t threads = 0;                       // number of threads that printed it, each counted once
 };
 
 inline constexpr std::size_t kLongestPart = 4096;
-// At most this many different assertions are kept; further ones are left out.
+// At most this many different assertions are kept; further ones are ignored.
 inline constexpr std::size_t kMostAssertions = 64;
 
-// Sorted by first appearance.
+// Returns the assertions in the order of their first appearance.
 std::vector<Assertion> assertions_in(std::string_view output);
 
 // Reads only the first and the last `kept` bytes. Returns an empty list if `output` is not a regular file.

@@ -116,7 +116,7 @@ class Reader {
     found_.kernel = taken_part(name.starts_with("in ") ? name.substr(3) : name);
     frame.remove_prefix(launch + 3);
     found_.grid = take_dimensions(frame);
-    // A cluster may come between the two.
+    // A cluster may come between grid and block.
     while (frame.starts_with(',')) {
       frame.remove_prefix(1);
       found_.block_dim = take_dimensions(frame);
@@ -246,7 +246,7 @@ std::vector<std::string> sentences(const DebuggerWitness& witness) {
   std::vector<std::string> told;
   for (const Difference& difference : witness.check.different) {
     told.push_back(
-        fmt::format("cuda-gdb differs: {} {}, here {}", difference.field, difference.there, difference.here));
+        fmt::format("cuda-gdb differs: {} {} instead of {}", difference.field, difference.there, difference.here));
   }
   if (!witness.check.same.empty()) {
     told.push_back("cuda-gdb agrees: " + listed(witness.check.same));

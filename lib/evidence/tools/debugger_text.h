@@ -1,6 +1,6 @@
 // Parses the output of NVIDIA's debugger on a core dump (`cuda-gdb --batch`), and compares it with our own reading.
 //
-// The text comes from a foreign program: only the shapes below are accepted, and anything else is left out.
+// The text comes from a foreign program, so only the forms below are accepted, and anything else is ignored.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct DebuggerTestimony {
 
 DebuggerTestimony debugger_testimony(std::string_view output);
 
-// The commands after the dump's own that produce the output for debugger_testimony().
+// The commands that produce the output for debugger_testimony(), after the command that opens the dump.
 inline constexpr const char* kDebuggerCommands[] = {"print/x $errorpc", "print/x $pc", "bt"};
 
 struct Difference {
@@ -42,20 +42,20 @@ struct CrossCheck {
   std::vector<Difference> different;
 };
 
-// Compares each field that both know.
+// Compares each field that both the dump and the debugger know.
 CrossCheck cross_check(const DumpedFailure& failure, const DebuggerTestimony& debugger);
 
 // The result of asking the debugger.
 struct DebuggerWitness {
-  std::string failed;  // a sentence that says why it has no answer; if empty, see `check`
+  std::string failed;  // why the debugger gave no answer, as a sentence; if empty, see `check`
   CrossCheck check;
 };
 
-// `ended`: how the debugger failed, such as "signal 6"; empty if it ended well.
+// `ended`: how the debugger failed, such as "signal 6"; empty if it succeeded.
 DebuggerWitness debugger_witness(const std::optional<DumpedFailure>& failure, std::string_view output,
                                  const std::string& ended);
 
-// Returns sentences: "cuda-gdb agrees: exception, kernel", "cuda-gdb differs: line cases.cu:17, here cases.cu:16".
+// Returns sentences: "cuda-gdb agrees: exception, kernel", "cuda-gdb differs: line cases.cu:17 instead of cases.cu:16".
 std::vector<std::string> sentences(const DebuggerWitness& witness);
 // Returns a few words: "cuda-gdb agrees", "cuda-gdb differs: line".
 std::string outcome(const DebuggerWitness& witness);

@@ -53,7 +53,7 @@ bool read_line(std::string_view text, Place& place) {
   return true;
 }
 
-// "FILE:LINE:FUNCTION", or without the file. Names of functions contain colons too, names of files hardly ever.
+// "FILE:LINE:FUNCTION", or without the file. Function names contain colons too; file names hardly ever do.
 void read_old_place(std::string_view text, Place& place) {
   for (std::size_t colon = text.find(':'); colon != std::string_view::npos; colon = text.find(':', colon + 1)) {
     const std::size_t end = text.find(':', colon + 1);
@@ -206,7 +206,8 @@ std::string hexadecimal(std::uint64_t value) {
   return {text.data(), end};
 }
 
-// The position of the accessed bytes relative to the allocation. Computed here, because releases count differently.
+// The position of the accessed bytes relative to the allocation. Computed here, because different releases of the tool
+// count differently.
 std::string relation(const InvalidAccess& access) {
   const auto [begin, size] = *access.nearest;
   const std::uint64_t at = *access.address;

@@ -8,7 +8,7 @@
 // Releases before 2023 have "at 0x90 in FILE:LINE:FUNCTION" and "Device Frame:FILE:LINE:CALLER [0x30]". Host frames are
 // skipped.
 //
-// The log comes from a foreign program: only these shapes are accepted, and a truncated record is left out.
+// The log comes from a foreign program, so only these forms are accepted, and a truncated record is ignored.
 #pragma once
 
 #include <array>
@@ -41,8 +41,8 @@ struct InvalidAccess {
 
 struct SanitizerLog {
   std::vector<InvalidAccess> accesses;  // at most kMostAccesses
-  std::optional<std::uint64_t> errors;  // number that it counted; nullopt if it did not finish
-  std::string complaint;                // the first error about itself, "Error: …"
+  std::optional<std::uint64_t> errors;  // number that the tool counted; nullopt if it did not finish
+  std::string complaint;                // the tool's first error message about itself, "Error: …"
 };
 
 inline constexpr std::size_t kMostAccesses = 256;

@@ -1,5 +1,5 @@
 // Parses pieces of the output of NVIDIA's tools. Each function removes a piece from the start of `text`. If the piece
-// is missing it returns nullopt, and `text` may have lost a part.
+// is missing, it returns nullopt, and part of `text` may already be gone.
 #pragma once
 
 #include <array>

@@ -20,7 +20,7 @@ constexpr std::uint32_t kArchitecture = AUDIT_ARCH_X86_64;
 #else
 constexpr std::uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
 #endif
-// Calls with other numbering, such as those of 32-bit programs, would be judged by the wrong rules.
+// Calls with a different numbering, such as those of 32-bit programs, would be judged by the wrong rules.
 constexpr std::uint32_t kOtherNumbers = 0x40000000;
 
 // A seccomp filter program. It is built between fork and exec, so it allocates no memory.
@@ -40,7 +40,7 @@ class FilterText {
   sock_fprog program() { return {size_, text_.data()}; }
 
  private:
-  // Between two rules, the filter's register holds the number of the call.
+  // Between two rules, the filter's register holds the system call number.
   void add_rule(const CallRule& rule) {
     const auto number = static_cast<std::uint32_t>(rule.number);
     if (rule.when == CallRule::When::always) {

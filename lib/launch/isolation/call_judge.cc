@@ -36,10 +36,11 @@ using Verdict = CallJudge::Verdict;
 constexpr std::size_t kMostMessages = 1024;  // the kernel's limit
 
 const Verdict kLetThrough;
-// Added to addresses that a rerun could use in a private network.
+// Appended to an address that the rerun could use if it had a private network.
 constexpr const char* kNoNetwork = " (a private network is refused here)";
 
-// Whether the kernel would refuse to write it anyway, because of the user's rights or a read-only file system.
+// Whether the kernel would refuse to write to this file anyway, because of the user's rights or a read-only file
+// system.
 bool is_refused_anyway(const fs::path& path) { return ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0; }
 
 bool is_service(const fs::path& path) {
@@ -49,7 +50,7 @@ bool is_service(const fs::path& path) {
   return std::find(std::begin(kServices), std::end(kServices), path) != std::end(kServices) || is_below(path, folders);
 }
 
-// Whether descriptor `number` of that process is a socket of AF_UNIX.
+// Whether descriptor `number` of that process is an AF_UNIX socket.
 bool is_local_socket(pid_t process, int number) {
   const SeenPath seen = see_descriptor(process, number);
   const std::string& name = seen.path.native();
@@ -66,7 +67,7 @@ bool is_local_socket(pid_t process, int number) {
   return false;
 }
 
-// The kernel gives sockets without a name one of five hexadecimal digits.
+// The kernel gives an unnamed socket a name of five hexadecimal digits.
 bool is_given_by_kernel(const std::string& name) {
   return name.size() == 5 && name.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
@@ -74,7 +75,7 @@ bool is_given_by_kernel(const std::string& name) {
 // CUDA creates one such name for each process, and puts the process id into the name.
 bool is_of_cuda(const std::string& name) { return name.starts_with("cuda-uvmfd-"); }
 
-// The file of a descriptor, or the working folder. Calls with an empty path refer to it.
+// The file that a call with an empty path refers to: that of the descriptor, or the working folder.
 SeenPath see_itself(pid_t process, int folder) {
   return folder == AT_FDCWD ? see_path(process, AT_FDCWD, ".", true) : see_descriptor(process, folder);
 }
@@ -193,7 +194,8 @@ SeenPath CallJudge::see(const Call& call, int folder_argument, int path_argument
   return see_path(call.thread, folder, *path, follows);
 }
 
-// Files below /proc of the rerun's own processes, with which they name threads, for example.
+// Whether the file is below /proc and belongs to a process of the rerun. Programs name their threads with such files,
+// for example.
 bool CallJudge::is_own_process(const SeenPath& seen) const {
   const std::string& path = seen.path.native();
   constexpr std::string_view kProcesses = "/proc/";
@@ -232,7 +234,7 @@ CallJudge::Verdict CallJudge::judge_open(const Call& call, std::uint64_t flags) 
   struct stat status {};
   const bool is_folder = ::stat(seen.path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
   const bool nameless = (flags & O_TMPFILE) == O_TMPFILE;
-  // The kernel itself returns an error for these.
+  // The kernel itself returns an error for these calls.
   if (!nameless && ((!seen.exists && !makes) || (seen.exists && (alone || is_folder)))) return kLetThrough;
   if (nameless && isolation_.shared_memory && seen.path == kSharedMemory) return kLetThrough;
   if (seen.exists ? may_use(seen) : may_make(seen)) return kLetThrough;
@@ -269,7 +271,7 @@ CallJudge::Verdict CallJudge::judge_two_paths(const Call& call) {
   const SeenPath to = see(call, to_folder, in_folders ? 3 : 1, false);
   if (!from.reachable || !from.exists || !to.reachable) return kLetThrough;
   if (!from.is_file && call.rule.kind != Kind::link) return kLetThrough;
-  // A file that was opened without a name can get one.
+  // A link can give a name to a file that was opened without one (O_TMPFILE).
   const bool from_ours = !from.is_file || may_change(from) || from.path == fs::path(kSharedMemory);
   const bool to_ours = to.exists ? may_change(to) : may_make(to);
   if (from_ours && to_ours) {
@@ -298,10 +300,10 @@ CallJudge::Verdict CallJudge::judge_address(const Call& call, std::uint64_t addr
   sa_family_t family = AF_UNSPEC;
   std::memcpy(&family, given.data(), sizeof family);
   if (family == AF_UNIX) return judge_local_address(call, given);
-  // AF_UNSPEC dissolves a connection, and AF_NETLINK asks the kernel about its own network.
+  // AF_UNSPEC dissolves a connection. AF_NETLINK reaches only the kernel.
   if (family == AF_UNSPEC || family == AF_NETLINK) return kLetThrough;
   const auto endpoint = endpoint_of(given);
-  if (!endpoint) return call.refuse(EACCES, "a network of family " + std::to_string(family));
+  if (!endpoint) return call.refuse(EACCES, "an address of family " + std::to_string(family));
   return judge_endpoint(call, *endpoint);
 }
 
@@ -311,8 +313,8 @@ CallJudge::Verdict CallJudge::judge_endpoint(const Call& call, const Endpoint& e
     if (listens) return kLetThrough;
     const bool own = endpoint.loopback || endpoint.any_address || addresses_.contains(endpoint.address);
     if (!own) return call.refuse(EACCES, endpoint.text);
-    // If no process listens there, the program may have meant a server in the machine's own network. This is looked up
-    // once per port, because clients try often, and a machine can have very many sockets.
+    // If no process listens there, the program may have meant a server in the host's network. Each port is looked up
+    // only once, because clients retry many times, and a host can have very many sockets.
     if (!met_ports_.insert(endpoint.port).second) return kLetThrough;
     const bool missed = !is_served(owner_, endpoint.port) && is_served(parent_of(owner_), endpoint.port);
     return missed ? Verdict{0, session::KeptFrom{call.rule.deed, endpoint.text}} : kLetThrough;
@@ -332,7 +334,8 @@ CallJudge::Verdict CallJudge::judge_local_address(const Call& call, std::span<co
   const std::span<const char> bytes = address.subspan(kNameAt);
   if (bytes[0] == '\0') {
     const std::string name(bytes.begin() + 1, bytes.end());
-    // Clients of the program could find the rerun by this name.
+    // Clients of the program could connect to the rerun by this name. A rerun may therefore bind a name only in a
+    // private network, or if CUDA chose the name.
     if (binds && (isolation_.private_network || is_of_cuda(name))) sockets_.insert(name);
     const bool known = sockets_.contains(name) || (landlock_version_ >= 6 && is_given_by_kernel(name));
     return known ? kLetThrough : call.refuse(EACCES, "@" + name.substr(0, name.find('\0')));
@@ -357,7 +360,7 @@ CallJudge::Verdict CallJudge::judge_messages(const Call& call, std::uint64_t fir
   return kLetThrough;
 }
 
-// A network socket without an address gets one when it starts to listen.
+// listen() gives a network socket without an address a free port.
 CallJudge::Verdict CallJudge::judge_listen(const Call& call) {
   if (isolation_.private_network || !isolation_.ports.empty() || is_local_socket(call.thread, call.integer(0)))
     return kLetThrough;
@@ -372,7 +375,7 @@ CallJudge::Verdict CallJudge::judge_process(const Call& call, pid_t process) {
 
 CallJudge::Verdict CallJudge::judge_processes(const Call& call, pid_t process) {
   if (process > 0) return judge_process(call, process);
-  // The kernel then delivers the signal only to processes of the rerun.
+  // From this version on, Landlock delivers signals only to processes of the rerun.
   if (landlock_version_ >= 6) return kLetThrough;
   if (process == -1) return call.refuse(EPERM, "all processes");
   const pid_t group = process == 0 ? ::getpgid(call.thread) : -process;

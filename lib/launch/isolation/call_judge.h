@@ -1,6 +1,6 @@
-// Decides which system calls of an isolated rerun are allowed, and records what the rerun was kept from. One thread
-// uses it. The kernel can still refuse an allowed call, by Landlock and by the user's rights. A program that changes
-// its arguments in the meantime deceives this class, but not the kernel.
+// Decides which system calls of an isolated rerun are allowed, and records the actions that the rerun was kept from.
+// Only one thread may use a CallJudge. The kernel can still refuse an allowed call, because of Landlock or the user's
+// rights. A program that changes its arguments after the check deceives this class, but not the kernel.
 #pragma once
 
 #include <sys/types.h>
@@ -30,10 +30,10 @@ class CallJudge {
   CallJudge(Isolation isolation, pid_t owner, int landlock_version);
 
   struct Verdict {
-    int error = 0;  // 0 if the kernel carries out the call
+    int error = 0;  // 0 to let the kernel carry out the call
     std::optional<session::KeptFrom> kept;
   };
-  // `thread` has made the call and waits for the answer.
+  // `thread` issued the call and is waiting for the answer.
   Verdict judge(const seccomp_data& call, pid_t thread);
 
   // Removes the files that the rerun created in /dev/shm and left there.
@@ -56,9 +56,9 @@ class CallJudge {
 
   bool is_own_process(const SeenPath& seen) const;
   bool may_change(const SeenPath& seen);
-  // Whether the file may be opened for writing, or the socket connected to.
+  // Whether the rerun may open the file for writing, or connect to the socket.
   bool may_use(const SeenPath& seen);
-  // Whether the entry may be created. Notes the entry if so.
+  // Whether the rerun may create the entry. If it may, remembers the entry.
   bool may_make(const SeenPath& seen);
   SeenPath see(const Call& call, int folder_argument, int path_argument, bool follows) const;
 
@@ -66,10 +66,10 @@ class CallJudge {
   std::vector<std::filesystem::path> writable_;
   pid_t owner_;
   int landlock_version_;
-  std::set<std::string> addresses_;    // the addresses of its private network
-  std::set<std::uint16_t> met_ports_;  // the ports in that network that the rerun wanted to reach
+  std::set<std::string> addresses_;    // the addresses of the rerun's private network
+  std::set<std::uint16_t> met_ports_;  // the ports in that network that the rerun tried to reach
   std::set<std::string> shared_;       // the entries of /dev/shm that the rerun created
-  std::set<std::string> sockets_;      // the names that the rerun gave to sockets outside the file system
+  std::set<std::string> sockets_;      // the abstract names that the rerun gave to sockets
 };
 
 }  // namespace cudadiag::launch

@@ -14,7 +14,7 @@ using Kind = CallRule::Kind;
 using When = CallRule::When;
 using session::Deed;
 
-// These calls are newer than the headers. Every architecture uses the same numbers for them.
+// The kernel headers may be too old for these calls. Their numbers are the same on every architecture.
 constexpr long kFchmodat2 = 452, kSetxattrat = 463, kRemovexattrat = 466, kOpenTreeAttr = 467, kFileSetattr = 469;
 constexpr long kMountSetattr = 442, kQuotactlFd = 443;
 // ioctls that change a file through any of its descriptors: FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR, FS_IOC_SETVERSION.
@@ -195,7 +195,7 @@ constexpr CallRule kRules[] = {
     unless_zero(on_process(SYS_move_pages, Kind::process, Deed::change, 0), 0),
     on_process(SYS_setpriority, Kind::priority, Deed::change, 1),
     on_process(SYS_ioprio_set, Kind::priority, Deed::change, 1),
-    // Memory and messages that all processes can share.
+    // Memory and messages that unrelated processes can share.
     refused(SYS_shmget, Deed::share, "System V shared memory"),
     refused(SYS_shmat, Deed::share, "System V shared memory"),
     refused(SYS_shmctl, Deed::share, "System V shared memory"),
@@ -216,7 +216,7 @@ constexpr CallRule kRules[] = {
     refused(SYS_io_uring_setup, Deed::share, "io_uring", ENOSYS),
     refused(SYS_setns, Deed::share, "other namespaces"),
     refused(SYS_chroot, Deed::share, "another root folder"),
-    // Typing into the user's terminal, and calls that only root may make.
+    // Typing into the user's terminal, and calls that only root may use.
     refused_if(SYS_ioctl, Deed::administer, "the terminal", 1, TIOCSTI),
     refused_if(SYS_ioctl, Deed::administer, "the terminal", 1, TIOCLINUX),
     refused_if(SYS_ioctl, Deed::administer, "file systems", 1, FIFREEZE),

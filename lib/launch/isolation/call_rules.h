@@ -1,5 +1,6 @@
 // The system calls of an isolated rerun that are checked before the kernel carries them out. They are all calls that
-// can change something outside the rerun, even if Landlock covers them. Constant data, and a seccomp filter made of it.
+// can change something outside the rerun, even those that Landlock covers. Constant data, and the seccomp filter built
+// from it.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +18,17 @@ struct CallRule {
     make,        // creates an entry at `path`
     remove,      // removes the entry at `path`
     move,        // moves between two folders and paths, which start at arguments `folder` and `path`
-    link,        // links between two folders and paths, likewise
+    link,        // creates a link, with the same arguments as for `move`
     descriptor,  // changes the file of the descriptor in argument 0
     address,     // connect, bind: `path` is the address, and its length follows
     datagram,    // sendto: `path` is the address, and its length follows
     message,     // sendmsg
     messages,    // sendmmsg
     listen,
-    signal,     // signals process `path`
+    signal,     // sends a signal to process `path`
     processes,  // kill: argument 0 may refer to several processes
     process,    // acts on process `path`
-    priority,   // setpriority: argument 0 says which kind of target
+    priority,   // setpriority: argument 0 is the kind of target
     refuse,
   };
   enum class When : std::uint8_t { always, nonzero, any_bit, equal };  // tests the lower half of argument `tested`
@@ -39,11 +40,11 @@ struct CallRule {
   std::int8_t path = 0;
   std::int8_t flags = -1;    // the argument that may forbid following a link
   bool follows = true;       // whether a link at the end of the path is followed
-  When when = When::always;  // otherwise the call is allowed without a check
+  When when = When::always;  // when to check the call; in other cases it is allowed
   std::int8_t tested = 0;
   std::uint32_t bits = 0;  // for any_bit and equal
   int error = 0;           // for refuse: the error that the call returns
-  const char* what = "";   // for refuse: a description of the refused thing
+  const char* what = "";   // for refuse: a description of what is refused
 };
 
 // The rules for calls that exist on this architecture.
@@ -53,7 +54,7 @@ std::span<const CallRule> call_rules();
 // for an answer, or -1 with errno set; EBUSY means that another listener exists. Safe between fork and exec.
 int install_filter();
 
-// Whether this kernel, and the container if there is one, allow such a filter. Tested once, in a child process.
+// Whether this kernel, and the container if there is one, allow such a filter. Tested only once, in a child process.
 bool can_filter();
 
 }  // namespace cudadiag::launch

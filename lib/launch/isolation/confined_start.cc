@@ -20,7 +20,7 @@
 namespace cudadiag::launch {
 namespace {
 
-// Lies in memory that the child shares until it calls exec.
+// The child's report to its parent. Both share this memory until the child calls exec.
 struct Told {
   enum class Stage : int { none, filter, exec };
   int listener = -1;
@@ -42,7 +42,7 @@ void close_on_exec_from(unsigned first) {
   for (int number = static_cast<int>(first); number < kMost; ++number) ::fcntl(number, F_SETFD, FD_CLOEXEC);
 }
 
-// Everything that the child needs; prepared before the fork.
+// Everything that the child needs, prepared before the fork.
 struct Prepared {
   const char* path;
   char* const* arguments;
@@ -61,7 +61,7 @@ struct Prepared {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   if (::getppid() != prepared.parent) ::_exit(125);
   Told& told = *prepared.told;
-  // A rerun must not write again to descriptors that the first run was given.
+  // A rerun must not write again to the descriptors that the first run inherited.
   close_on_exec_from(3);
   if (prepared.isolated) {
     told.stage = Told::Stage::filter;
@@ -74,7 +74,7 @@ struct Prepared {
   told.stage = Told::Stage::exec;
   ::sigprocmask(SIG_SETMASK, prepared.blocked, nullptr);
   ::execve(prepared.path, prepared.arguments, prepared.environment);
-  // A script without a #! line is run by a shell, as execvp does.
+  // Runs a script without a #! line in a shell, as execvp does.
   if (errno == ENOEXEC) ::execve("/bin/sh", prepared.shell_arguments, prepared.environment);
   told.error = errno;
   ::_exit(127);
@@ -82,7 +82,7 @@ struct Prepared {
 
 ConfinedTarget start_here(ConfinedStart& start) {
   if (start.isolation) {
-    if (const int error = confine_this_thread(*start.isolation)) return {-1, -1, error, "confining it (Landlock)"};
+    if (const int error = confine_this_thread(*start.isolation)) return {-1, -1, error, "cannot confine it (Landlock)"};
   }
   if (start.arena >= 0) {
     const std::string path = "/proc/" + std::to_string(::getpid()) + "/task/" + std::to_string(::gettid()) + "/fd/" +
@@ -90,7 +90,7 @@ ConfinedTarget start_here(ConfinedStart& start) {
     start.environment.push_back(std::string(wire::environment::kArena) + "=" + path);
   }
   void* shared = ::mmap(nullptr, sizeof(Told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (shared == MAP_FAILED) return {-1, -1, errno, "sharing memory with it"};
+  if (shared == MAP_FAILED) return {-1, -1, errno, "cannot share memory with it"};
   Told* told = new (shared) Told;
   std::vector<std::string> shell = {"sh", start.path};
   if (!start.arguments.empty()) shell.insert(shell.end(), start.arguments.begin() + 1, start.arguments.end());
@@ -104,14 +104,14 @@ ConfinedTarget start_here(ConfinedStart& start) {
                           start.isolation.has_value(),
                           ::getpid(),
                           told};
-  // CLONE_FILES gives this process the listener's descriptor too; exec then gives the child a separate table. This
-  // thread waits until exec.
+  // Because of CLONE_FILES, this process gets the listener's descriptor too; exec then gives the child a separate
+  // table. Because of CLONE_VFORK, this thread waits until exec.
   const long child = ::syscall(SYS_clone, CLONE_FILES | CLONE_VFORK | SIGCHLD, nullptr, nullptr, nullptr, nullptr);
   if (child == 0) become_target(prepared);
-  if (child < 0) return {-1, -1, errno, "making a process (fork)"};
+  if (child < 0) return {-1, -1, errno, "cannot create a process (fork)"};
   ConfinedTarget target{static_cast<pid_t>(child), told->listener, told->error};
   if (told->error != 0) {
-    if (told->stage == Told::Stage::filter) target.failed = "watching its system calls (seccomp)";
+    if (told->stage == Told::Stage::filter) target.failed = "cannot watch its system calls (seccomp)";
     ::waitpid(target.process, nullptr, 0);
     target.process = -1;
   }
@@ -123,7 +123,8 @@ ConfinedTarget start_here(ConfinedStart& start) {
 ConfinedTarget start_confined(ConfinedStart start) {
   std::promise<ConfinedTarget> promise;
   std::future<ConfinedTarget> target = promise.get_future();
-  // The target dies with the thread that started it, and reaches the recording through it, so the thread must stay.
+  // The target dies with the thread that started it, and reaches the recording through that thread, so the thread must
+  // not end.
   std::thread([start = std::move(start), promise = std::move(promise)]() mutable {
     promise.set_value(start_here(start));
     while (true) ::pause();

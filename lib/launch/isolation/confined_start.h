@@ -1,6 +1,6 @@
-// Starts the target of a supervisor from a separate thread, which is confined permanently while this process's other
-// threads are not. The target reaches its memory for the recording through that thread, because a confined process
-// cannot read another process's memory.
+// Starts the target of a supervisor from a separate thread. Only this thread is confined, and it stays so; the other
+// threads of this process are not confined. The target reaches its memory for the recording through that thread,
+// because a confined process cannot read another process's memory.
 #pragma once
 
 #include <signal.h>
@@ -25,12 +25,12 @@ struct ConfinedStart {
 
 struct ConfinedTarget {
   pid_t process = -1;
-  int listener = -1;        // the descriptor at which system calls wait for an answer; -1 if none do
-  int error = 0;            // why there is no process
+  int listener = -1;        // the descriptor at which system calls wait for an answer; -1 for none
+  int error = 0;            // errno of the failure; 0 if the target was started
   std::string failed = "";  // what failed; empty for exec
 };
 
-// May be called once in the life of a process, which has one more thread afterwards.
+// May be called only once in a process. The process has one more thread afterwards.
 ConfinedTarget start_confined(ConfinedStart start);
 
 }  // namespace cudadiag::launch

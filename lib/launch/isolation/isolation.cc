@@ -45,7 +45,7 @@ constexpr std::uint64_t kRemoveAndMake = 0x1ff0;  // bits 4 to 12: the rights to
 constexpr std::uint64_t kBindTcp = 1u << 0, kConnectTcp = 1u << 1;
 constexpr std::uint64_t kScopeAbstractSockets = 1u << 0, kScopeSignals = 1u << 1;
 
-// Each version of Landlock adds rights, and refuses a ruleset that contains an unknown right.
+// Each version of Landlock adds rights, and rejects a ruleset that contains a right it does not know.
 RulesetAttributes handled_by(int version, const Isolation& isolation) {
   RulesetAttributes handled;
   handled.file_access = kWriteFile | kRemoveAndMake;
@@ -94,7 +94,7 @@ void add_existing(const char* pattern, std::vector<fs::path>& paths) {
   ::globfree(&found);
 }
 
-// MPS uses these names. The user chose the folder, so it may contain files of other programs.
+// Whether MPS uses this name. The user chose the folder of MPS, so it may also contain files of other programs.
 bool is_name_of_mps(const std::string& name) {
   const bool is_number = name.find_first_not_of("0123456789") == std::string::npos;
   return is_number || name == "control" || name == "control_lock" || name == "control_privileged" || name == "log" ||

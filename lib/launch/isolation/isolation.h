@@ -1,6 +1,7 @@
-// The things that a rerun may change. Landlock protects everything else. Reading and executing are always allowed. All
-// paths are absolute and without symbolic links. Landlock leaves /proc writable, because the CUDA driver names threads
-// there; call_judge.h decides about each file. Confining applies to a thread and cannot be undone.
+// The files, devices and ports that a rerun may change or use. Landlock protects everything else. Reading and executing
+// are always allowed. All paths are absolute and without symbolic links. Landlock leaves /proc writable, because the
+// CUDA driver names threads there; call_judge.h decides about each file below /proc. Confining applies to a thread and
+// cannot be undone.
 #pragma once
 
 #include <cstdint>
@@ -15,30 +16,30 @@ namespace cudadiag::launch {
 
 struct Isolation {
   std::vector<std::filesystem::path> folders;  // everything below them may be created, changed and removed
-  std::vector<std::filesystem::path> devices;  // device files, or folders of them, that may be written and controlled
+  std::vector<std::filesystem::path> devices;  // device files, or folders of them; write and ioctl are allowed
   std::vector<std::filesystem::path> pipes;    // existing pipes, sockets and locks that may be written and connected to
   std::vector<std::uint16_t> ports;            // on the loopback interface; all other TCP is refused
   bool any_interface = false;                  // the rerun may listen on `ports` on any interface
   bool shared_memory = false;                  // new files in /dev/shm are allowed; existing ones are refused
-  bool private_network = false;                // the supervisor created a network, in which all sockets may be used
+  bool private_network = false;                // the supervisor created a network, where all sockets are allowed
 };
 
 inline constexpr const char* kSharedMemory = "/dev/shm";
 
-// The kernel's version of Landlock; 0 if it has none or a container's filter refuses it.
+// The Landlock version of this kernel; 0 if it has no Landlock or a container's filter forbids it.
 int landlock_version();
 
 // The access that every rerun needs: the GPU's device files, /dev/null and similar, and the pipes of the MPS daemon.
 Isolation usual_isolation();
 
-// The feature that is missing for isolating reruns here, such as "no Landlock"; nullopt if none is. Isolation needs
-// Landlock, and a filter for the calls that Landlock does not cover.
+// Says which feature this machine lacks to isolate reruns, as in "no Landlock"; nullopt if it lacks none. Isolation
+// needs Landlock, and a filter for the calls that Landlock does not cover.
 std::optional<std::string> missing_isolation();
 
 // Confines the calling thread and all processes that it starts. Returns 0, or the errno of the failure.
 int confine_this_thread(const Isolation& isolation);
 
-// Converts to arguments for another process, and back. Ignores unknown words.
+// Converts an isolation to command-line arguments for another process, and back. Ignores unknown arguments.
 std::vector<std::string> isolation_words(const Isolation& isolation);
 Isolation isolation_of(const std::vector<std::string>& words);
 

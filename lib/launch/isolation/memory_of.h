@@ -10,10 +10,10 @@
 
 namespace cudadiag::launch {
 
-// Returns false if part of the memory does not exist.
+// Returns false if any part of the memory cannot be read.
 bool read_memory(pid_t thread, std::uint64_t address, void* into, std::size_t bytes);
 
-// Reads up to the null byte. Returns nullopt if the text is longer than a page or does not exist.
+// Reads NUL-terminated text. Returns nullopt if the text is longer than a page or cannot be read.
 std::optional<std::string> read_text(pid_t thread, std::uint64_t address);
 
 }  // namespace cudadiag::launch

@@ -29,7 +29,8 @@ struct KnownCache {
   std::array<const char*, 2> defaults;  // below the home folder; "/…" is in the temporary folder
 };
 
-// XDG_CACHE_HOME is not replaced, because downloaded models also lie there. Without a network, nothing replaces them.
+// XDG_CACHE_HOME is not replaced, because it also contains downloaded models. A rerun without a network could not
+// download them again.
 constexpr KnownCache kCaches[] = {
     {"CUDA_CACHE_PATH", "cuda", {".nv/ComputeCache", nullptr}},
     {"TRITON_CACHE_DIR", "triton", {".triton/cache", nullptr}},
@@ -41,7 +42,7 @@ constexpr KnownCache kCaches[] = {
     {"VLLM_CACHE_ROOT", "vllm", {".cache/vllm", nullptr}},
     {"MPLCONFIGDIR", "matplotlib", {".config/matplotlib", ".cache/matplotlib"}},
 };
-// Folders that are used only if the user sets the variable.
+// Caches that programs use only if the user sets the variable.
 constexpr KnownCache kNamedCaches[] = {
     {"JAX_COMPILATION_CACHE_DIR", "jax", {nullptr, nullptr}},
     {"PYTHONPYCACHEPREFIX", "pycache", {nullptr, nullptr}},
@@ -90,7 +91,7 @@ bool fits(const fs::path& folder, Room& room) {
   return true;
 }
 
-// Copies with the modification times, because builds compare them.
+// Preserves modification times, because build tools compare them.
 void copy_tree(const fs::path& from, const fs::path& to) {
   std::error_code error;
   for (fs::recursive_directory_iterator it(from, error), end; !error && it != end; it.increment(error)) {
@@ -114,11 +115,11 @@ base::Result<PrivateFolders> PrivateFolders::make(const fs::path& place) {
   if (root.native().size() > kLongestRoot) {
     std::string name = (temporary_folder() / "cudadiag-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) {
-      return base::Error{"cannot create a private folder like " + name + ": " + std::strerror(errno), ""};
+      return base::Error{"cannot create a private folder such as " + name + ": " + std::strerror(errno), ""};
     }
     root = name;
   } else if (::mkdir(root.c_str(), 0700) != 0) {
-    return base::Error{"cannot make " + root.string() + ": " + std::strerror(errno), ""};
+    return base::Error{"cannot create " + root.string() + ": " + std::strerror(errno), ""};
   }
   const fs::path real = fs::canonical(root, ignored);
   PrivateFolders folders(ignored ? root : real);
@@ -144,7 +145,7 @@ void PrivateFolders::add_temporary() {
 void PrivateFolders::add_caches() {
   Room room;
   std::error_code error;
-  // Most of the free space on that disk stays available to the user.
+  // Leaves the user most of the free space on that disk.
   if (const fs::space_info space = fs::space(root_, error); !error)
     room.bytes = std::min(room.bytes, space.available / 4);
   const auto add = [&](const KnownCache& cache) {
@@ -159,7 +160,7 @@ void PrivateFolders::add_caches() {
   for (const KnownCache& cache : kNamedCaches) {
     if (!environment_value(cache.variable).empty()) add(cache);
   }
-  // Python reads existing compiled code, but writes no new files next to the sources.
+  // Python still reads existing compiled files, but writes no new ones next to the sources.
   if (environment_value("PYTHONPYCACHEPREFIX").empty()) variables_.push_back({"PYTHONDONTWRITEBYTECODE", "1"});
 }
 

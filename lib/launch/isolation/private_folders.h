@@ -12,15 +12,15 @@ namespace cudadiag::launch {
 
 class PrivateFolders {
  public:
-  // Creates them below `place` if the names of sockets stay short enough there, else in the temporary folder. Copies
-  // the caches, at most 512 MiB and 20,000 files in total. Leaves out a cache that is too large.
+  // Creates the folders below `place` if socket paths stay short enough there, otherwise in the temporary folder.
+  // Copies the caches, at most 512 MiB and 20,000 files in total. Skips caches that are too large.
   static base::Result<PrivateFolders> make(const std::filesystem::path& place);
   PrivateFolders(PrivateFolders&& other) noexcept;
   PrivateFolders& operator=(PrivateFolders&&) = delete;
   ~PrivateFolders();
 
   const std::filesystem::path& root() const { return root_; }
-  // The variables that name the folders to the rerun.
+  // The environment variables that make the rerun use the folders.
   const std::vector<Variable>& variables() const { return variables_; }
 
  private:

@@ -32,7 +32,7 @@ constexpr const char* kLoopback = "lo";
 constexpr const char* kInterfaceVariables[] = {"NCCL_SOCKET_IFNAME=", "GLOO_SOCKET_IFNAME=", "TP_SOCKET_IFNAME=",
                                                "OMPI_MCA_btl_tcp_if_include=", "OMPI_MCA_oob_tcp_if_include="};
 
-// The addresses of both families, without link-local ones.
+// The IPv4 and IPv6 addresses, without link-local ones.
 struct Addresses {
   std::vector<in_addr> v4;
   std::vector<in6_addr> v6;
@@ -63,7 +63,7 @@ bool write_text(const char* path, const std::string& text) {
   return file.valid() && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
-// A map of all users or groups of this namespace that keeps their numbers, for a namespace below this one.
+// An id map for a child namespace. It maps each user or group of this namespace to the same number.
 std::string same_numbers(const char* map) {
   std::string same;
   std::ifstream ranges(map);
@@ -74,7 +74,7 @@ std::string same_numbers(const char* map) {
 }
 
 // Starts a process that stays in this namespace, because only such a process may write a map of several users. It waits
-// for the end of `ready`, and exits with 0 if it has written the maps of its parent's namespace.
+// until `ready` is closed, writes the maps of its parent's namespace, and exits with 0 if that worked.
 pid_t start_map_writer(const FileDescriptor& ready, const FileDescriptor& keep_open) {
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
@@ -94,7 +94,7 @@ bool is_done(pid_t child) {
   return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-// Maps all users. Otherwise root would lose its rights to the files of other users.
+// Maps all users, because root would otherwise lose its rights to the files of other users.
 bool enter_namespace_as_root() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return false;
@@ -130,7 +130,7 @@ void add_to_loopback(const in_addr& address, int number) {
   value.sin_addr = address;
   std::memcpy(&request.ifr_addr, &value, sizeof value);
   if (::ioctl(socket.get(), SIOCSIFADDR, &request) != 0) return;
-  // Without this mask, all addresses of the same class would belong to this machine.
+  // Without this mask, the interface would get all addresses of the same class.
   value.sin_addr.s_addr = INADDR_NONE;
   std::memcpy(&request.ifr_netmask, &value, sizeof value);
   ::ioctl(socket.get(), SIOCSIFNETMASK, &request);

@@ -1,5 +1,6 @@
 // A private network of a rerun, which has only the loopback interface. The interface also has this machine's addresses,
-// so that processes that use this host's name find each other. Its sockets cannot reach other programs or be reached.
+// so that processes that use this host's name find each other. Sockets in this network can neither reach programs
+// outside it nor be reached by them.
 #pragma once
 
 #include <sys/types.h>
@@ -15,11 +16,12 @@ namespace cudadiag::launch {
 bool can_have_private_network();
 
 // Moves this process and its future children to such a network. If its user may not create one (CAP_SYS_ADMIN), it
-// first moves to a user namespace: as root with all users, otherwise with only its own user and group. Returns false if
-// the kernel, a container or a security module refuses; nothing has changed then. The process must have one thread.
+// first moves to a user namespace. Root maps all users there; other users map only their own user and group. Returns
+// false, and changes nothing, if the kernel, a container or a security module refuses. The process must have only one
+// thread.
 bool enter_private_network();
 
-// Sets variables that name a network interface to the only remaining one.
+// Points variables that choose a network interface to the loopback interface, the only one left.
 void name_loopback(std::vector<std::string>& environment);
 
 // The addresses of this process's network, in the format of inet_ntop.

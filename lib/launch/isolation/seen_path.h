@@ -10,7 +10,7 @@ namespace cudadiag::launch {
 
 struct SeenPath {
   std::filesystem::path path;  // absolute; only the last element may be a link
-  bool is_file = true;         // false for a pipe, a socket or memory, which are in no folder
+  bool is_file = true;         // false for a pipe, a socket or memory: these have no folder
   bool reachable = false;      // its folder exists
   bool exists = false;
 };
@@ -18,7 +18,7 @@ struct SeenPath {
 // `folder` is a descriptor of that process, or AT_FDCWD. If `follows`, a link at the end is followed too.
 SeenPath see_path(pid_t process, int folder, const std::string& path, bool follows);
 
-// The file for which that process opened the descriptor.
+// The file that this descriptor of that process refers to.
 SeenPath see_descriptor(pid_t process, int descriptor);
 
 }  // namespace cudadiag::launch

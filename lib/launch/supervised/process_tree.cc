@@ -17,7 +17,7 @@
 
 namespace cudadiag::launch {
 
-// Parses "pid (name) state parent …", in which the start is the 22nd field. The name may contain any characters.
+// Parses "pid (name) state parent …". The start time is the 22nd field. The name may contain any characters.
 ProcessState state_of(pid_t process) {
   // An iterator throws if the process ends between opening and reading, so this uses the stream's own operator.
   std::ostringstream content;

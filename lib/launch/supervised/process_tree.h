@@ -11,9 +11,9 @@
 namespace cudadiag::launch {
 
 struct ProcessState {
-  pid_t parent = 0;         // 0 if it is gone or belongs to the kernel
+  pid_t parent = 0;         // 0 if the process is gone or belongs to the kernel
   bool ended = false;       // ended, but not reaped yet
-  std::uint64_t start = 0;  // in ticks since the machine's start; unique together with the pid
+  std::uint64_t start = 0;  // in clock ticks since boot; unique together with the pid
 };
 ProcessState state_of(pid_t process);
 
@@ -23,7 +23,7 @@ pid_t parent_of(pid_t process);
 // All processes that /proc shows.
 std::vector<pid_t> all_processes();
 
-// Whether `process`, or the process of that thread, is `ancestor` or descends from it.
+// Whether the process is `ancestor` or descends from it. `process` may also be the id of one of its threads.
 bool descends_from(pid_t process, pid_t ancestor);
 
 // All descendants, except the processes in `spared` and their descendants.
@@ -32,8 +32,8 @@ std::vector<pid_t> descendants_of(pid_t ancestor, const std::vector<pid_t>& spar
 // Whether the process was started with this variable, "NAME=value".
 bool is_marked(pid_t process, const std::string& mark);
 
-// Pins the process so that its pid cannot be reused (from Linux 5.3 on), then sends the signal if `belongs` returns true.
-// Returns false if the process is gone, does not belong, or cannot be reached.
+// Pins the process so that its pid cannot be reused (from Linux 5.3 on), then sends the signal if `belongs` returns
+// true. Returns false if the process is gone, does not belong, or cannot be reached.
 bool signal_process(pid_t process, int signal, const std::function<bool(pid_t)>& belongs);
 
 }  // namespace cudadiag::launch

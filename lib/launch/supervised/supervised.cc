@@ -47,7 +47,7 @@ std::vector<std::string> supervisor_command(const std::string& path, const std::
   return words;
 }
 
-// Whether the process cannot gain rights and has a filter for its system calls.
+// Whether the process has no_new_privs set, and a filter for its system calls.
 bool is_filtered(pid_t process) {
   std::ifstream status("/proc/" + std::to_string(process) + "/status");
   bool gains_none = false, judged = false;
@@ -151,7 +151,7 @@ bool Supervised::reap() {
 void Supervised::reap_children() {
   pid_t process = 0;
   while ((process = ::waitpid(-1, nullptr, WNOHANG)) > 0) reaped_ |= process == supervisor_;
-  // Another waiter has taken its status.
+  // Another caller of waitpid() has reaped it.
   reaped_ |= process < 0 && errno == ECHILD;
 }
 
@@ -165,8 +165,9 @@ void Supervised::watch_tree() {
   watch_again_ = Clock::now() + (Clock::now() - now) * kShare;
 }
 
-// A process belongs to the rerun if it was seen in its tree, is in the target's group, or has the mark. An orphan that
-// this process inherited also belongs to it if only the orphan, and not this process, has an isolated rerun's filter.
+// A process belongs to the rerun if it was seen in the rerun's tree, is in the target's group, or has the mark. An
+// orphan that this process inherited also belongs to the rerun if the orphan is filtered like an isolated rerun and
+// this process is not.
 bool Supervised::is_member(pid_t process) const {
   const ProcessState state = state_of(process);
   if (state.ended) return false;

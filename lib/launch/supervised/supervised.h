@@ -1,5 +1,6 @@
-// A rerun as seen by its launcher: under a supervisor process that owns everything that the rerun starts. No other
-// process is ever signalled. If the supervisor is killed, the launcher ends the processes that it has seen in its tree.
+// A rerun as its launcher sees it: a supervisor process owns everything that the rerun starts. Only processes of the
+// rerun are ever signalled. If the supervisor is killed, the launcher ends the processes that it has seen in the
+// rerun's tree.
 #pragma once
 
 #include <sys/types.h>
@@ -23,8 +24,8 @@ struct SupervisedOptions {
   int output = -1;                     // its standard output and error; -1 to inherit this process's
   std::string directory;               // the folder in which it starts and its path is resolved; empty: this process's
   int arena = -1;                      // the memory that it records to; -1 for none
-  std::optional<Isolation> isolation;  // nullopt if it may do everything that this process may
-  std::string remove;                  // a folder that is removed with it; empty for none
+  std::optional<Isolation> isolation;  // nullopt if it has all rights of this process
+  std::string remove;                  // a folder to remove when it has ended; empty for none
   std::string mark;                    // "NAME=value" from `environment` that no other process has
 };
 
@@ -38,24 +39,24 @@ class Supervised {
   ~Supervised() = default;
 
   // Handles what has happened, and reaps. Returns true once the target and everything that it started are gone or
-  // cannot be ended. Call it regularly: otherwise nothing is known of the tree if the supervisor is killed.
+  // cannot be ended. Call this regularly: otherwise, the launcher does not know the tree if the supervisor is killed.
   bool reap();
-  // Asks all of its processes to end, and kills the rest after `grace`. Finished when reap() returns true.
+  // Asks all processes of the rerun to end, and kills those left after `grace`. Once that is done, reap() returns true.
   void end(std::chrono::milliseconds grace);
-  // Stops all of its processes, and continues them.
+  // halt() stops all processes of the rerun, and resume() continues them.
   void halt();
   void resume();
 
-  // How the target ended. Neither code nor signal is set if this is unknown because the supervisor was killed.
+  // How the target ended. If the supervisor was killed, this is unknown: neither code nor signal is set.
   const session::ProcessEnd& end() const { return end_; }
   bool has_ended() const { return ended_; }
-  // Whether the terminal stopped it because it asked the terminal for input. It is then ended.
+  // Whether the terminal stopped the rerun for reading from the terminal. The rerun is then ended.
   bool asked_terminal() const { return asked_terminal_; }
-  // The actions that it was kept from, each once.
+  // The actions that the rerun was kept from, without duplicates.
   const std::vector<session::KeptFrom>& kept_from() const { return kept_from_; }
   // The processes that could not be ended, because they belong to another user or are stuck in a driver.
   const std::vector<pid_t>& left() const { return left_; }
-  // The number of bytes that all of its live processes have written, to any destination.
+  // The number of bytes that the live processes of the rerun have written, to any destination.
   std::uint64_t bytes_written() const;
   pid_t supervisor() const { return supervisor_; }
 
@@ -82,7 +83,7 @@ class Supervised {
   session::ProcessEnd end_;
   std::vector<session::KeptFrom> kept_from_;
   std::vector<pid_t> left_;
-  std::map<pid_t, std::uint64_t> tree_;  // the start time of each of its processes, from /proc
+  std::map<pid_t, std::uint64_t> tree_;  // the start time of each process of the rerun, from /proc
   std::chrono::steady_clock::time_point watch_again_{};
 };
 

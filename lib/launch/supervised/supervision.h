@@ -1,4 +1,4 @@
-// The packets between a launcher and the supervisor of a rerun, which are the same program. Each holds one end of a
+// The packets between a launcher and the supervisor of a rerun. Both run the same program, and each holds one end of a
 // socket. When one end closes, the other side ends the rerun.
 #pragma once
 
@@ -37,7 +37,7 @@ struct Packet {
 
 // Returns false if the other side is gone or accepts nothing more.
 bool send(int socket, const Packet& packet);
-// Does not wait. Returns nullopt if no packet has come; `closed` is true if none will come.
+// Does not wait. Returns nullopt if no packet has come. Sets `closed` if none will come any more.
 std::optional<Packet> receive(int socket, bool& closed);
 
 }  // namespace cudadiag::launch::supervision

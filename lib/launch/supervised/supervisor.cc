@@ -38,10 +38,10 @@ using supervision::Packet;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// A process that is stuck inside the GPU's driver dies only when the driver lets it, so the supervisor stops waiting.
+// A process that is stuck in the GPU driver does not die until the driver returns. The supervisor waits only this long.
 constexpr auto kUnkillable = std::chrono::seconds(10);
-constexpr auto kLook = milliseconds(20);  // the interval of checks while processes are being killed
-constexpr std::size_t kMostKept = 64;     // the most distinct refusals that are reported for a rerun
+constexpr auto kLook = milliseconds(20);  // the interval between checks while processes are being killed
+constexpr std::size_t kMostKept = 64;     // the limit for distinct refusals reported for a rerun
 
 struct Arguments {
   int socket = -1;
@@ -93,7 +93,7 @@ class CallDesk {
 
   int listener() const { return listener_.get(); }
 
-  // Returns false if no process can make a call there any more.
+  // Returns false if no process with this filter is left.
   bool answer() {
     // A newer kernel may write more than this program's structure holds.
     union {
@@ -102,7 +102,7 @@ class CallDesk {
     };
     if (::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_RECV, &room) != 0) return errno == EINTR || errno == ENOENT;
     CallJudge::Verdict verdict = judge_.judge(call.data, static_cast<pid_t>(call.pid));
-    // The memory that was read belongs to that process only if it still waits.
+    // If the process no longer waits, the memory that was read may belong to a different process.
     if (::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_ID_VALID, &call.id) != 0) return true;
     seccomp_notif_resp response{};
     response.id = call.id;
@@ -153,7 +153,7 @@ class Supervisor {
     ::poll(sources.data(), sources.size(), ending_ ? static_cast<int>(kLook.count()) : -1);
     if (sources[1].revents != 0) take_signals();
     if ((sources[2].revents & POLLIN) != 0 && !desk_->answer()) sources[2].revents = POLLHUP;
-    // The judge is kept, to clean up after the rerun.
+    // Keeps the judge, because it cleans up after the rerun.
     if ((sources[2].revents & POLLIN) == 0 && sources[2].revents != 0) kept_desk_ = std::move(desk_);
   }
 
@@ -177,7 +177,7 @@ class Supervisor {
       } else {
         supervision::send(launcher_, {Packet::Kind::ended, status, ""});
       }
-      // Everything that the target has started ends with it.
+      // Everything that the target has started must end with it.
       begin_end(milliseconds(0));
     }
     childless_ = process < 0 && errno == ECHILD;

@@ -1,7 +1,7 @@
-// The process between a launcher and a rerun. Everything that the rerun starts descends from it or is adopted by it, so
-// no other process is ever mistaken for one of the rerun's. When the launcher dies or asks it to end, it ends all these
-// processes and removes the rerun's private folder. It starts the target, confined if requested, and decides which
-// system calls an isolated target may make.
+// The process between a launcher and a rerun. Everything that the rerun starts descends from the supervisor or is
+// adopted by it. No unrelated process is therefore mistaken for one of the rerun's. When the launcher dies or requests
+// it, the supervisor ends all these processes and removes the rerun's private folder. It also starts the target,
+// confined if requested, and decides which system calls an isolated target may issue.
 #pragma once
 
 namespace cudadiag::launch {

@@ -1,4 +1,4 @@
-"""cudadiag names the source line of a CUDA failure; the program is the command `cudadiag`.
+"""cudadiag finds the source line of a CUDA failure. The tool itself is the command `cudadiag`.
 
 This package contains the Python parts: `pytest --cudadiag`, and `%load_ext cudadiag` for notebooks.
 """

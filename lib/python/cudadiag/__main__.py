@@ -1,4 +1,4 @@
-"""python -m cudadiag: the command."""
+"""python -m cudadiag: runs the command `cudadiag`."""
 
 import os
 import sys

@@ -35,8 +35,8 @@ def _output(*words):
 
 
 def prepare():
-    """(variables, session): the variables that make the driver record a process, and the folder of the
-    recording."""
+    """(variables, session): the environment variables that make the driver load the recorder, and the session's
+    folder."""
     variables, folder = {}, None
     for line in _output("env").splitlines():
         words = shlex.split(line, comments=False)

@@ -1,12 +1,12 @@
-"""Whether this process has lost a CUDA context. Only the driver that the program has loaded is queried."""
+"""Whether this process has lost a CUDA context. Queries the driver only if the program has already loaded it."""
 
 import ctypes
 import os
 
 NOT_INITIALIZED = 3
 DEINITIALIZED = 4
-# Errors after which each later call fails until the process ends: cuda.h, "the process must be terminated".
-STICKY = {214, 220, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 720, 721}
+# Errors after which the context is lost, as in lib/wire/error.h.
+STICKY = {214, 220, 226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721, 810, 911}
 
 
 def _loaded_driver():
@@ -23,7 +23,7 @@ def is_initialized():
 
 
 def lost_with():
-    """Waits for the work of the contexts in use. Returns the sticky error of the first lost one, or 0."""
+    """Waits for the work in all contexts in use. Returns the sticky error of the first lost context, or 0."""
     driver = _loaded_driver()
     count = ctypes.c_int()
     if driver is None or driver.cuDeviceGetCount(ctypes.byref(count)) in (NOT_INITIALIZED, DEINITIALIZED):

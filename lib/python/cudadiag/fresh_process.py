@@ -1,7 +1,7 @@
-"""Processes that have never used CUDA, to run tests in after this one has lost its context.
+"""Processes that have never used CUDA. Tests run in them after this process has lost its context.
 
-A template is forked before the first test, with everything imported and collected. It runs no test. It forks a new
-process on request, and passes that process's socket on.
+A template is forked before the first test, with everything imported and collected. It runs no tests. On request, it
+forks a new process, and passes back a socket that is connected to it.
 """
 
 import json
@@ -13,7 +13,7 @@ _ASK = b"?"
 
 
 class Template:
-    """Belongs to the process that makes it. When that process ends, the template ends too."""
+    """Belongs to the process that creates it. When that process ends, the template ends too."""
 
     def __init__(self, serve):
         """`serve(receive, send)` runs in each fresh process; `receive()` returns None at the end."""

@@ -1,5 +1,5 @@
-"""python -m cudadiag.github COMMAND SARIF: the GitHub Action runs this. It runs a shell command under cudadiag, and
-writes annotations, the job summary and SARIF. The exit status is that of the command."""
+"""python -m cudadiag.github COMMAND SARIF: run by the GitHub Action. Runs a shell command under cudadiag, and writes
+annotations, the job summary and the SARIF file. Its exit status is that of the command."""
 
 import os
 import pathlib
@@ -11,7 +11,7 @@ from . import command
 
 
 def escaped(text, more=""):
-    """Escaped as the runner expects data of a workflow command. `more`: additional characters, for properties."""
+    """`text`, escaped as data of a workflow command. `more`: further characters to escape, for properties."""
     for letter in "%\r\n" + more:
         text = text.replace(letter, f"%{ord(letter):02X}")
     return text

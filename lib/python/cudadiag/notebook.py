@@ -1,7 +1,7 @@
-"""%load_ext cudadiag: the report of a CUDA failure under the cell that noticed it.
+"""%load_ext cudadiag: shows the report of a CUDA failure under the cell that noticed it.
 
 `%load_ext cudadiag` prepares the recorder, and must run before CUDA is initialised. `%cudadiag` shows the report at any
-time, and `%%cudadiag` waits for the GPU after its cell, so that the cell itself fails.
+time. `%%cudadiag` waits for the GPU after its cell, so that a failure shows up in the cell that caused it.
 """
 
 import os
@@ -17,7 +17,7 @@ class Recording:
         os.environ.update(variables)
 
     def after_cell(self, result):
-        """A handler for IPython's event: a lost context may be the cause of a cell's exception."""
+        """Called by IPython. Shows the report if a cell raised an exception and a context is lost."""
         if getattr(result, "error_in_exec", None) is not None and not self.shown and context.lost_with():
             self.show()
 
@@ -45,4 +45,4 @@ def load(shell):
     recording = Recording(shell)
     shell.events.register("post_run_cell", recording.after_cell)
     shell.register_magic_function(recording.magic, "line_cell", "cudadiag")
-    print("cudadiag records this kernel, and reports a lost CUDA context under the cell that notices it")
+    print("cudadiag is recording this notebook, and reports a lost CUDA context under the cell that notices it")

@@ -29,8 +29,8 @@ def pytest_configure(config):
     is_worker = hasattr(config, "workerinput")
     if not is_worker:
         if context.is_initialized():
-            raise pytest.UsageError("--cudadiag: a plugin or conftest.py has initialised CUDA before the tests; the "
-                                    "recorder can only be loaded before that")
+            raise pytest.UsageError("--cudadiag: a plugin or conftest.py has already initialised CUDA; the recorder "
+                                    "must be loaded before that")
         try:
             variables, session = command.prepare()
         except command.NoCommand as error:
@@ -48,7 +48,7 @@ class Plugin:
         self.session = os.environ[SESSION]
         self.lost_in = None   # the test that lost the context of this process
         self.template = None
-        self.channel = None   # to the fresh process that runs the tests
+        self.channel = None   # a connection to the fresh process that runs the tests
         self.losses = []      # (test, headline), in the process that prints the summary
         self.items = []
 
@@ -78,7 +78,7 @@ class Plugin:
             report.longrepr = text
 
     def _answer(self, code):
-        unknown = f"CUDA error {code} has ended the context; its line is unknown"
+        unknown = f"the CUDA context was lost (error {code}); the source line is unknown"
         try:
             findings = command.report(self.session)["findings"]
         except (command.NoCommand, ValueError) as error:
@@ -149,7 +149,7 @@ class Plugin:
         hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
 
     def _serve(self, channel):
-        """Runs in the fresh process: runs the requested tests, identified by number."""
+        """Runs in the fresh process, and runs the tests whose numbers it receives."""
         from _pytest.runner import runtestprotocol
 
         self.template, self.lost_in = None, None
@@ -182,5 +182,5 @@ class Plugin:
 
 
 def _died(item):
-    text = "the process ended while it ran this test; later tests run in another process"
+    text = "the process ended while running this test; later tests run in a new process"
     return pytest.TestReport(item.nodeid, item.location, {}, "failed", text, "call")

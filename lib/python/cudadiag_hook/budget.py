@@ -1,4 +1,4 @@
-"""The time that the hook may take. It ends when the time is spent, or at an error."""
+"""The time that the hook may take. The hook is switched off when its time is spent, or at an error."""
 import sys
 
 from . import recorder
@@ -12,7 +12,7 @@ class State:
         self.seconds = 10.0  # limit of the time for reading values
         self.spent = 0.0
         self.on = True
-        self.tool = None  # of sys.monitoring, if that reports the lines
+        self.tool = None  # tool id in sys.monitoring, if that reports the lines
         self.ends = []  # called when the hook is switched off
 
 
@@ -33,8 +33,8 @@ def give_up(why):
 
 
 def is_from_handler(error):
-    """Whether a signal handler of the program raised it while the hook ran. The interpreter passes a handler the frame
-    that it interrupts."""
+    """Whether a signal handler of the program raised the exception while the hook ran. A handler can be recognised: one
+    of its arguments is the frame that it interrupts."""
     step = error.__traceback__
     while step is not None:
         code, caller = step.tb_frame.f_code, step.tb_frame.f_back
@@ -47,17 +47,18 @@ def is_from_handler(error):
 
 
 def swallow(error):
-    """Called with a caught error. Errors of the hook do not reach the target; those of its own signal handlers do."""
+    """Called with a caught exception. The hook's own exceptions do not reach the target. An exception of the target's
+    signal handlers is raised again."""
     if is_from_handler(error):
         if state.tool is None:
-            give_up("a signal handler raised an exception")  # which ends tracing
+            give_up("a signal handler raised an exception")  # an exception ends tracing with sys.settrace
         raise error
-    # A failed copy means that an earlier operation has failed: nothing more can be learnt in this process.
+    # A failed copy means that an earlier operation has failed, so no more values can be read in this process.
     give_up("%s: %s" % (type(error).__name__, str(error).partition("\n")[0][:MOST_TEXT]))
 
 
 def guarded(function, *arguments):
-    """Runs it and counts its time against the budget."""
+    """Runs the function, and counts its time against the budget. Returns False if the hook is off or fails."""
     if not state.on:
         return False
     started = clock()

@@ -1,4 +1,4 @@
-"""Values as JSON, without the json module: the target's folder may have a module of that name."""
+"""Converts values to JSON without the json module, since the target may have a module of its own with that name."""
 
 
 def to_json(value):

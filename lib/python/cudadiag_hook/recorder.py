@@ -5,12 +5,12 @@ inputs_folder = ""  # a folder for saving the failing call; it does not exist ye
 
 
 def deliver(text):
-    """Writes a line for the session; on one thread, in order with its operations. Returns False if it was not kept."""
+    """Writes a line for the session, in order with the calling thread's operations. Returns False if it was dropped."""
     return False
 
 
 def deliver_watched(text):
-    """The same, into a ring of the latest lines."""
+    """Like deliver(), but writes into a ring of the latest lines."""
     return False
 
 
@@ -19,19 +19,19 @@ def note(text):
 
 
 def near():
-    """Whether an awaited operation can come now."""
+    """Whether an operation that the rerun waits for may come soon."""
     return False
 
 
 def failed():
-    """Whether an operation has failed, so that nothing on the GPU works any more."""
+    """Whether an operation has failed, so that the GPU can no longer be used."""
     return False
 
 
 def quiet(on):
-    """From here on, this thread's CUDA calls are the hook's own and not recorded."""
+    """While on, this thread's CUDA calls are the hook's own, and are not recorded."""
 
 
 def hooked(on):
-    """This thread is inside a delivered operator: its native stack leads through the hook, and is left out of its call
-    sites."""
+    """While on, this thread is inside a reported operator. Its native stack goes through the hook, so it is not part of
+    the call site."""

@@ -1,9 +1,9 @@
 """Python stacks as lists of [file, line, function], innermost first."""
 import sys
 
-OWN_FILE = "<cudadiag>"  # of the hook's own code
+OWN_FILE = "<cudadiag>"  # co_filename of the hook's own code
 MOST_FRAMES = 48
-MOST_LOOKED_AT = 64  # frames, with the hook's own
+MOST_LOOKED_AT = 64  # frames, including the hook's own
 
 
 def name_of_code(code):
@@ -20,13 +20,13 @@ def frames_from(frame):
     return frames
 
 
-kept_places = {}  # by the numbers (id() of the code, instruction) of a stack: its places
+kept_places = {}  # the places of stacks, by (id() of the code, instruction) of all their frames
 MOST_STACKS = 4096
 
 
 def places_from(frame):
-    """The same stack as a key, innermost first, without the cost of finding the lines. Equal stacks are one object:
-    many small ones would make the target's garbage collector run more often."""
+    """The stack as (code, instruction) pairs, innermost first, which avoids the cost of finding the lines. Equal stacks
+    are one object: many small objects would make the target's garbage collector run more often."""
     numbers, innermost, left = [], frame, MOST_LOOKED_AT
     add = numbers.append
     while frame is not None and left:  # runs for each operator
@@ -44,7 +44,7 @@ def places_from(frame):
 
 
 def places_of(frame, count):
-    """The (code, instruction) of the target's frames among so many."""
+    """(code, instruction) of the target's own frames among the innermost `count` frames."""
     places = []
     for _ in range(count):
         if frame.f_code.co_filename != OWN_FILE and len(places) < MOST_FRAMES:
@@ -73,7 +73,7 @@ def frames_of_places(places):
 
 
 def is_in_library(code):
-    """Whether the code belongs to a library, judging by its path only."""
+    """Whether the code belongs to a library, judging only by its path."""
     file = code.co_filename
     return file.startswith("<") or "site-packages" in file or "dist-packages" in file or file.startswith(STANDARD)
 

@@ -17,7 +17,7 @@ void BlockingCalls::attach(Interner& interner, SiteFinder& sites, Streams& strea
   watch_ = &watch;
 }
 
-// Stores the site last: a reader that sees it also sees the rest.
+// Stores the site last, so that a reader that sees the site also sees the other fields.
 void BlockingCalls::enter(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
                           std::uintptr_t frame) {
   using wire::thread::Wait;
@@ -37,7 +37,7 @@ void BlockingCalls::enter(ThreadState& thread, std::uint32_t id, const CallRule&
   } else if (rule.role == Role::context_wait) {
     wait = Wait::context;
   }
-  // Readers read these fields twice, and compare ticks and site, which ENTER has stored. The fence keeps the order.
+  // Readers read these fields twice, and compare the site and the ticks stored at ENTER. The fence keeps the order.
   std::atomic_thread_fence(std::memory_order_release);
   wire::store(thread.entry, wire::thread::kCallWait, static_cast<std::uint32_t>(wait));
   wire::store(thread.entry, wire::thread::kCallStream, stream);

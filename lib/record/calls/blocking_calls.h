@@ -1,5 +1,5 @@
-// Publishes the call in which a thread may wait for the GPU, for readers of the area. A process stuck in such a call
-// cannot answer questions.
+// Publishes, for readers of the area, the call in which a thread may wait for the GPU. Readers cannot ask the process
+// itself while it is stuck in such a call.
 #pragma once
 
 #include <cupti.h>
@@ -22,7 +22,8 @@ class BlockingCalls {
   void enter(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
              std::uintptr_t frame);
   static void leave(ThreadState& thread) { wire::store(thread.entry, wire::thread::kCallSite, 0); }
-  // The uid of the context that a call waits for: the one it names, else the current one. Returns 0 if unknown.
+  // The uid of the context that a call waits for: the one passed to the call, else the current one. Returns 0 if
+  // unknown.
   std::uint32_t context_waited_for(std::uint32_t id, const CUpti_CallbackData& data) const;
 
  private:

@@ -25,7 +25,7 @@ void read_launch_config(const CUlaunchConfig& config, Call& call) {
   }
 }
 
-// Reads the addresses of a copy of rows; they are 0 for an array.
+// Reads the addresses of a copy of rows. The address of an array is 0.
 template <typename Copy>
 void read_rows(const Copy& copy, Call& call) {
   const auto place = [](CUmemorytype type, CUdeviceptr device, const void* host, std::size_t offset) -> std::uint64_t {
@@ -230,7 +230,7 @@ struct Builder {
 #define RULE_MEM(name, decoder)                                                                            \
   b.set(CUPTI_DRIVER_TRACE_CBID_##name, {Role::operation, Kind::memory_operation, false, false, decoder}); \
   b.set(CUPTI_DRIVER_TRACE_CBID_##name##_ptsz, {Role::operation, Kind::memory_operation, true, false, decoder})
-// Calls without "Async". The host may wait in them.
+// Calls without "Async" in their names, in which the host may wait.
 #define RULE_DS(role, kind, name, proves)                                                                         \
   b.set_blocking(CUPTI_DRIVER_TRACE_CBID_##name, {Role::role, Kind::kind, false, proves, decode<name##_params>}); \
   b.set_blocking(CUPTI_DRIVER_TRACE_CBID_##name##_ptds, {Role::role, Kind::kind, true, proves, decode<name##_params>})
@@ -249,7 +249,8 @@ constexpr void add_launches(Builder& b) {
 }
 
 constexpr void add_copies(Builder& b) {
-  // Only the return of a copy to the host proves that it is done. Others may return before their data has arrived.
+  // Only a copy to the host is known to be finished when the call returns. Others may return before their data has
+  // arrived.
   RULE_DS(operation, copy, cuMemcpyDtoH_v2, true);
   RULE_DS(operation, copy, cuMemcpyAtoH_v2, true);
   RULE_DS(operation, copy, cuMemcpyHtoD_v2, false);
@@ -359,8 +360,8 @@ constexpr void mark_memory(Builder& b) {
   for (std::uint32_t id = 1; id < b.table.size(); ++id) b.table[id].memory = memory_call(id) != MemoryCall::What::none;
 }
 
-// Calls that wait, and calls that may wait for the GPU as a side effect: allocating and freeing memory, ending
-// contexts. Loading code is left out: it can happen under the dynamic linker's lock, where no stack should be walked.
+// Calls that wait for the GPU, and calls that may do so as a side effect: allocating and freeing memory, ending
+// contexts. Loading code is excluded: it can happen under the dynamic linker's lock, where no stack should be walked.
 constexpr void mark_blocking(Builder& b) {
   for (const std::uint32_t id :
        {CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize, CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize_ptsz,
@@ -376,7 +377,7 @@ constexpr void mark_blocking(Builder& b) {
   }
   b.table[CUPTI_DRIVER_TRACE_CBID_cuStreamDestroy].decode = decode<cuStreamDestroy_params>;
   b.table[CUPTI_DRIVER_TRACE_CBID_cuStreamDestroy_v2].decode = decode<cuStreamDestroy_v2_params>;
-  // cuDevicePrimaryCtxRelease is left out: most calls of it end nothing.
+  // cuDevicePrimaryCtxRelease is excluded, because most calls of it do not end the context.
   b.table[CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy_v2].ends_context = true;
   b.table[CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset_v2].ends_context = true;
   for (const std::uint32_t id :
@@ -400,7 +401,8 @@ constexpr void mark_simple(Builder& b) {
 #undef RULE_MEM
 #undef RULE_DS
 
-// The compiler makes this table. A table made at first use would need a guard, and with it the C++ runtime's locks.
+// This table is built at compile time. A table built at first use would need a guard, and with it the C++ runtime's
+// locks.
 constexpr Table kTable = [] {
   Builder b;
   add_launches(b);

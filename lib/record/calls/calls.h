@@ -1,5 +1,5 @@
-// The meaning of the driver's calls for the recorder, by CUPTI callback id: which calls issue an operation on a stream,
-// wait, or begin or end a capture. All others are watched only for their return codes.
+// How the recorder treats each driver call, by CUPTI callback id: which calls issue an operation on a stream, wait, or
+// begin or end a capture. All others are watched only for their return codes.
 #pragma once
 
 #include <cuda.h>
@@ -18,8 +18,8 @@ enum class Role : std::uint8_t {
   stream_wait,      // success proves that the stream has finished
   context_wait,     // success proves that all streams of the context have finished
   event_wait,       // success proves that the event has completed
-  event_forgotten,  // from then on, the recorder no longer knows where the event was recorded
-  event_shared,     // with other processes, which may record it too
+  event_forgotten,  // after this call, the recorder no longer knows where the event was recorded
+  event_shared,     // shares the event with other processes, which may record it too
   capture_begin,
   capture_end,
   peer_access,  // the current context gains or loses access to another context's memory
@@ -29,7 +29,7 @@ enum class Role : std::uint8_t {
   load_code,
 };
 
-// The arguments of a call that the recorder keeps.
+// The arguments of a call that matter to the recorder.
 struct Call {
   StreamHandle stream{};
   CUfunction function = nullptr;
@@ -37,13 +37,14 @@ struct Call {
   std::uint32_t shared_bytes = 0;
   std::uint64_t argument = 0;  // wire::operation::kArgument, or a capture's mode
   std::uint64_t destination = 0, source = 0;
-  // Set for copies and memsets of rows. 1 row means one contiguous piece, 0 a shape that these fields cannot describe.
+  // Set for copies and memsets of rows. One row means a contiguous piece; 0 means a shape that these fields cannot
+  // describe.
   std::uint64_t width = 0, destination_pitch = 0, source_pitch = 0;
   std::uint32_t rows = 1;
   std::uint64_t value = 0;
   wire::operation::MemoryOperation memory_operation = wire::operation::MemoryOperation::unknown;
   bool to_host = false,
-       from_host = false;             // of a copy: its name and arguments allow the host as destination or source
+       from_host = false;             // whether a copy's destination and source may be on the host
   void* const* parameters = nullptr;  // of a launch
   void* const* extra = nullptr;
 };
@@ -52,26 +53,26 @@ struct CallRule {
   Role role = Role::watched;
   wire::operation::Kind kind = wire::operation::Kind::none;
   bool per_thread = false;       // handle 0 is the per-thread default stream
-  bool proves_finished = false;  // its success proves that its data has arrived
+  bool proves_finished = false;  // if the call succeeds, its data has arrived
   void (*decode)(const void* parameters, Call& call) = nullptr;
   bool memory = false;  // memory_calls.h
   bool ends_context = false;
-  bool ends_stream = false;  // for a context: all its streams
-  bool blocks = false;       // may wait for the GPU, so its stacks are published meanwhile
+  bool ends_stream = false;  // ends a stream, or a context with all its streams
+  bool blocks = false;       // may wait for the GPU, so its stacks are published while it runs
   bool only_issues = false;  // an operation without any of the flags above
 };
 
-// Ids of newer drivers lie past the end of the table. They are watched.
+// The ids of newer drivers lie past the end of the table. These calls get Role::watched.
 [[gnu::hot]] const CallRule& driver_call(std::uint32_t id);
-// Whether the call of this name only queries, and never returns a failure of the GPU. PyTorch makes thirty such calls
-// per launch, and a callback costs 0.2 µs, so they get none.
+// Whether the call with this name is a mere query that never returns a failure of the GPU. PyTorch makes thirty such
+// calls per launch. A callback costs 0.2 µs, so these calls get no callback.
 bool only_asks(std::string_view name);
 
 // Reads the addresses and rows of a copy.
 void read_copy(const CUDA_MEMCPY3D& copy, Call& call);
 
-// Reads the launch dimensions of a runtime call, for launches that the runtime refuses before any driver call. Returns
-// false if the call is not a launch.
+// Reads the launch dimensions of a runtime call, for launches that the runtime rejects before it calls the driver.
+// Returns false if the call is not a launch.
 bool decode_runtime_launch(std::uint32_t id, const void* parameters, Call& call);
 
 }  // namespace cudadiag::record

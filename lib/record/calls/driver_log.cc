@@ -11,7 +11,7 @@ namespace cudadiag::record::driver_log {
 
 namespace {
 
-// Strips the head of a line of the log file: "[08:28:00.739][140398069522432][CUDA][E] One or more …".
+// Strips the prefix of a line of the driver's log: "[08:28:00.739][140398069522432][CUDA][E] One or more …".
 std::string_view without_head(std::string_view line) {
   while (line.starts_with('[')) {
     const std::size_t end = line.find(']');
@@ -25,8 +25,8 @@ std::string_view without_head(std::string_view line) {
 
 void say(void*, int, char* message, std::size_t length) {
   const std::string_view line = without_head({message, strnlen(message, length)});
-  // The call itself already shows "Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuLaunchKernel". The first of several
-  // lines is the cause.
+  // "Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuLaunchKernel" says nothing that the call's record does not. If there
+  // are several other lines, the first one gives the cause.
   if (t_this.inside || t_this.explained || line.empty() || line.starts_with("Returning ")) return;
   if (t_this.state == nullptr) return;
   auto& said = t_this.state->said;

@@ -1,6 +1,6 @@
 // The driver's own explanation of a failed call: "One or more of block dimensions of (2048,1,1) exceeds …"
 // (cuLogsRegisterCallback, CUDA 12.9 and later). The driver passes it on the calling thread, before the call returns.
-// It is kept for that thread until the thread's next call.
+// The explanation is kept for that thread until the thread's next call.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,8 @@
 
 namespace cudadiag::record::driver_log {
 
-// Without the entry point there are no explanations. The program's own callbacks and settings stay unchanged.
+// If the driver does not have this function, there are no explanations. The program's own callbacks and settings stay
+// unchanged.
 void start(const DriverApi& driver);
 
 void forget();

@@ -38,12 +38,12 @@ class FailureRecorder {
   // EXIT of a runtime call that has failed, or that queries the last error.
   void runtime_call_returned(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
                              std::uintptr_t frame);
-  // PyTorch's allocator refused `bytes` bytes. It raises an error that no CUDA call has returned.
+  // PyTorch's allocator rejected a request for `bytes` bytes, with an error that no CUDA call returned.
   void allocator_refused(ThreadState* thread, std::uint64_t bytes, std::uintptr_t frame);
-  // The program ends because a memory pool refused a request.
+  // The program ends because a memory pool rejected a request.
   void refusal_uncaught(ThreadState* thread, const uncaught_refusal::Refusal& refusal);
-  // The driver has written a core dump and is about to end the process, so the call that waits now never returns.
-  // `waiting` is the thread that waits.
+  // The driver has written a core dump and is about to end the process, so the call that now waits never returns.
+  // `waiting` is the thread inside that call.
   void device_failed(ThreadState* waiting);
 
  private:

@@ -140,7 +140,8 @@ void Failures::add_flag(std::uint64_t serial, std::uint8_t flag) {
   }
 }
 
-// Only a runtime call leaves its code for later queries. An outer launch without a callback is assumed to have left it.
+// Only a runtime call leaves its code for later queries. If the outer call is a launch without a callback, we assume
+// that it left its code.
 bool Failures::left_behind(std::uint64_t serial, std::uint32_t code) const {
   std::byte* known = find(serial);
   if (known == nullptr) return false;
@@ -166,14 +167,14 @@ std::uint64_t Failures::looked_at(ThreadState& thread, std::uint32_t code) {
     add_flag(thread.recent[thread.recent_looked], error::kLookedAt);
   }
   if (thread.recent_worked < thread.recent_errors) return 0;
-  // From here on, the recorder no longer follows any of the recent failures.
+  // The recorder stops following the recent failures here.
   const std::uint64_t latest = thread.recent[thread.recent_errors - 1];
   const std::uint32_t recent = thread.recent_errors;
   thread.recent_errors = thread.recent_worked = thread.recent_looked = 0;
   if (is_answer(code) || !left_behind(latest, code)) return 0;
   std::byte* known = find(latest);
   if (wire::load(known, error::kOfCall) != 0) {
-    // cudaPeekAtLastError does not clear the error: this is the same one, queried again.
+    // cudaPeekAtLastError does not clear the error, so this is the same error, queried again.
     add_flag(latest, error::kAskedBefore);
     wire::atomic(known, error::kFlags).fetch_and(static_cast<std::uint8_t>(~error::kThenWorked));
     remember(thread, latest);

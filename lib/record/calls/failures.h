@@ -1,5 +1,5 @@
-// Failed calls: keeps them in the area, follows what happened
-// after each, and freezes the recording at the first sticky error.
+// Keeps failed calls in the area, follows what the program does after each of them, and freezes the recording at the
+// first sticky error.
 #pragma once
 
 #include <atomic>
@@ -24,22 +24,22 @@ struct FailedCall {
   std::uint32_t site;
   std::uint32_t stream;   // index, or kNoStream
   std::uint32_t context;  // index, or kNone
-  const Call* call;       // its arguments; null if not decoded
+  const Call* call;       // the call's arguments; null if they were not decoded
   bool launch;
   bool at_exit;
   bool own_wait;
   std::uint64_t started = 0;         // ticks; 0 if unknown
   std::string_view explanation{};    // the driver's own text
-  const Capture* capture = nullptr;  // the capture that it concerns; null if unknown
+  const Capture* capture = nullptr;  // the capture that the error concerns; null if unknown
   std::uint64_t bytes = 0;           // requested bytes, if `call` does not have them
   std::uint64_t device_free = 0, device_total = 0;
   const char* outer = nullptr;  // the enclosing runtime call, if that call has no callback
   std::uint64_t of_call = 0;    // serial of the failed call whose error this one returned; 0 if this call itself failed
-  std::uint32_t tid = 0;        // of the thread inside the call; 0 for the calling thread
+  std::uint32_t tid = 0;        // thread inside the call; 0 for the calling thread
 };
 
 using wire::error::is_sticky;
-// Whether the code is an answer, not a failure.
+// Whether the code is a normal answer, not a failure. 600 means that the GPU has not finished yet.
 inline bool is_answer(std::uint32_t code) { return code == 0 || code == 600; }
 
 class Failures {
@@ -50,12 +50,13 @@ class Failures {
   std::uint64_t add(ThreadState* thread, const FailedCall& failed);
   // Called when the runtime call around a failed driver call has returned too.
   void set_outer_code(std::uint64_t serial, std::uint32_t code);
-  // The thread queried its last error, which is `code`. Returns the serial of the call that left it, or of the first at
-  // one site. Returns 0 unless this is the first query since, and the thread has worked in between.
+  // The thread queried its last error, which is `code`. Returns the serial of the call that left the error; if several
+  // calls at one site did so, that of the first one. Returns 0 if the thread has queried the error before, or has
+  // issued no operation since that call.
   std::uint64_t looked_at(ThreadState& thread, std::uint32_t code);
-  // Whether the thread's last failed call ran out of memory, and the thread has issued nothing since.
+  // Whether the thread's last failed call ran out of memory, and the thread has issued no operation since.
   bool lacks_memory(const ThreadState& thread);
-  // Whether the same holds for any thread.
+  // Whether lacks_memory() is true for any thread.
   bool lack_memory();
   // Called when the thread has issued an operation successfully.
   void worked(ThreadState& thread);

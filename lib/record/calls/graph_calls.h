@@ -1,4 +1,4 @@
-// The meaning of the driver's calls on CUDA graphs for the recorder, by CUPTI callback id.
+// How the recorder treats each driver call on CUDA graphs, by CUPTI callback id.
 #pragma once
 
 #include <cupti.h>
@@ -10,11 +10,11 @@ namespace cudadiag::record {
 struct GraphCall {
   enum class What : std::uint8_t {
     none,
-    add_node,     // nodes made inside the call get its line
+    add_node,     // nodes created inside the call get its line
     instantiate,  // `made` points to the executable graph once the call has returned
-    update,       // from now on, `exec` has the contents of `graph`
+    update,       // gives `exec` the contents of `graph`
     set_node,     // sets the parameters of one node of `exec`
-    switch_node,  // switches the node on or off
+    switch_node,  // enables or disables the node
     destroy,      // destroys `exec`
     destroy_graph,
   };
@@ -23,7 +23,7 @@ struct GraphCall {
   CUgraphExec exec = nullptr;
   const CUgraphExec* made = nullptr;
   CUgraphNode node = nullptr;
-  // set_node: the node's new parameters; the others are null.
+  // set_node: the node's new parameters. At most one of these pointers is not null.
   const CUDA_KERNEL_NODE_PARAMS* kernel = nullptr;
   const CUDA_MEMCPY3D* copy = nullptr;
   const CUDA_MEMSET_NODE_PARAMS* memset = nullptr;

@@ -13,7 +13,7 @@ namespace wire_parameters = wire::launch_parameters;
 
 namespace {
 
-// Most parameters are pointers or 4-byte numbers.
+// Most parameters are pointers or 4-byte numbers, for which memcpy with a constant size needs no call.
 inline void copy(std::byte* to, const void* from, std::size_t size) {
   if (size == 8) {
     memcpy(to, from, 8);
@@ -32,7 +32,7 @@ void LatestParameters::attach(AreaMap& area, ParameterLayouts& layouts) {
 }
 
 void LatestParameters::keep(const ThreadState& thread, const Call& launch) {
-  // The driver refuses an empty launch without reading its parameters, so they may be invalid pointers.
+  // The driver rejects an empty launch without reading its parameters, so the pointers to them may be invalid.
   const bool empty = launch.grid[0] == 0 || launch.grid[1] == 0 || launch.grid[2] == 0 || launch.block[0] == 0 ||
                      launch.block[1] == 0 || launch.block[2] == 0;
   if (thread.index >= wire_parameters::kThreads || empty) [[unlikely]]

@@ -1,5 +1,5 @@
-// The parameters of the single launch that a rerun waits for. They are read at its ENTER, and recorded if it fails. The
-// caller holds the gate (exclusive_wait.h), so one buffer is enough.
+// The parameters of the one launch that a rerun is waiting for. They are read at ENTER, and recorded if the launch
+// fails. The caller holds the gate (exclusive_wait.h), so one buffer is enough.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ class LaunchArguments {
   void attach(Interner& interner, const DriverApi& driver);
 
   void read(const Call& launch);
-  // The operation that now runs alone has no parameters to keep.
+  // Called if the operation that now runs alone has no parameters to keep.
   void forget() { has_ = false; }
   // Called when the operation whose parameters were read has failed.
   void keep(std::uint16_t thread, std::uint64_t serial);

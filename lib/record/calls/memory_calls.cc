@@ -6,7 +6,7 @@ namespace {
 
 using wire::allocation::Kind;
 
-// The number of bytes is also needed at ENTER and after a refusal, when the output pointers are not valid.
+// The number of bytes is also needed at ENTER and after a failed call, when the output pointers are not valid.
 template <typename Parameters>
 std::uint64_t bytes(const void* raw) {
   const auto& p = *static_cast<const Parameters*>(raw);

@@ -1,4 +1,4 @@
-// The driver's allocating and freeing calls as the recorder interprets them, by CUPTI callback id.
+// How the recorder treats each driver call that allocates or frees memory, by CUPTI callback id.
 #pragma once
 
 #include <cupti.h>
@@ -19,7 +19,7 @@ struct MemoryCall {
   };
   What what = What::none;
   wire::allocation::Kind kind = wire::allocation::Kind::none;
-  std::uint64_t address = 0, bytes = 0;  // bytes is 0 if the call does not give it
+  std::uint64_t address = 0, bytes = 0;  // `bytes` is 0 if the call has no size
 };
 
 constexpr MemoryCall::What memory_call(std::uint32_t id) {
@@ -55,7 +55,7 @@ constexpr MemoryCall::What memory_call(std::uint32_t id) {
 
 // `parameters` is the structure that CUPTI passes at EXIT of a call that returned success.
 MemoryCall decode_memory_call(std::uint32_t id, const void* parameters);
-// How many bytes the call requested. May be called at any time. Returns 0 if the call requests none.
+// How many bytes the call requests; 0 if it requests none. May be called at ENTER or EXIT.
 std::uint64_t bytes_asked_for(std::uint32_t id, const void* parameters);
 
 }  // namespace cudadiag::record

@@ -21,7 +21,7 @@ void ParameterLayouts::attach(AreaMap& area, const DriverApi& driver) {
   pool_ = reinterpret_cast<std::uint16_t*>(area.region(wire::area::Region::layouts));
 }
 
-// The program may have passed a CUkernel as a CUfunction. Each of the two calls refuses the other's handle.
+// The program may have passed a CUkernel as a CUfunction. Each of the two calls rejects a handle of the other type.
 std::uint32_t ParameterLayouts::ask(CUfunction function) {
   std::array<std::uint16_t, 1 + 2 * kMostParameters> layout;
   std::size_t count = 0, offset = 0, size = 0;
@@ -49,7 +49,7 @@ std::uint32_t ParameterLayouts::ask(CUfunction function) {
 }
 
 ParameterLayout ParameterLayouts::of(CUfunction function) {
-  // A single multiplication, since every launch runs this code. The upper half of the product is well mixed.
+  // Every launch runs this code, so the hash is a single multiplication. The upper half of the product is well mixed.
   const std::uint64_t handle = reinterpret_cast<std::uint64_t>(function) + generation_.load(std::memory_order_relaxed);
   const std::uint64_t product = handle * 0x9e3779b97f4a7c15;
   const std::uint64_t key = (product ^ product >> 32) | 1;

@@ -1,5 +1,5 @@
-// The layout of a kernel's parameters among the bytes of a launch. The recorder queries the driver once per kernel, and
-// keeps the answer in the area (wire/launch_parameters.h) for readers of the parameters.
+// The offset and size of each parameter of a kernel. The recorder queries the driver once per kernel, and keeps the
+// answer in the area (wire/launch_parameters.h) for readers of the parameters.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@ struct ParameterLayout {
 class ParameterLayouts {
  public:
   void attach(AreaMap& area, const DriverApi& driver);
-  // From now on, kernel handles may refer to other kernels.
+  // Forgets all layouts, since kernel handles may be reused for different kernels.
   void module_unloaded() { generation_.fetch_add(1, std::memory_order_relaxed); }
 
   ParameterLayout of(CUfunction function);

@@ -1,5 +1,5 @@
-// Which words of a kernel's parameters may be addresses of allocations. Structures passed by value may contain
-// pointers, so every aligned word counts.
+// Finds the words of a kernel's parameters that may be addresses of allocations. Structures passed by value may contain
+// pointers, so every aligned word is checked.
 #pragma once
 
 #include <array>

@@ -9,7 +9,7 @@
 namespace cudadiag::record {
 
 void WatchedCalls::enable(bool modules) {
-  // A CUPTI newer than the headers has calls past their last one.
+  // A CUPTI that is newer than our headers has callback ids beyond their last one.
   constexpr std::uint32_t kMostCalls = 2048;
   // Hooks on a shared runtime's launches cost almost nothing.
   launches_ = !runtimes_.hand_launches_on() || watch_.by_hooks();

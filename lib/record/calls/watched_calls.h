@@ -1,4 +1,4 @@
-// Decides for which calls of the driver and the runtimes the recorder gets callbacks, and when that changes. Owns the
+// Decides which calls of the driver and the runtimes the recorder gets callbacks for, and when that changes. Owns the
 // source of the callbacks.
 #pragma once
 
@@ -22,16 +22,17 @@ class WatchedCalls {
   bool start(CUpti_CallbackFunc callback, const DriverApi& driver, Interner& interner, wire::WatchBy way) {
     return watch_.start(callback, driver, interner, way);
   }
-  // `modules`: also the device code that the driver loads.
+  // `modules`: whether the recorder also gets a callback when the driver loads device code.
   void enable(bool modules);
   const Watch& watch() const { return watch_; }
 
-  // ENTER of a call with which a runtime may start.
+  // ENTER of a call that may be the first one of a runtime.
   void runtime_may_start(std::uint32_t id, const CUpti_CallbackData& data);
-  // A driver call has failed. Returns the runtime launch around it if that has no callback; null if none is known.
+  // A driver call has failed. Returns the name of the runtime launch around it if launches have no callbacks; null if
+  // there is no such launch, or if it is unknown.
   const char* driver_call_failed(const char* name, bool launch);
-  // Called at the first failure. From then on, calls that query the
-  // last error matter. Before that, they are too frequent to watch.
+  // Called at the first failure. Calls that query the last error matter only after that. They are too frequent to be
+  // watched from the start.
   void watch_last_error();
 
   static bool asks_for_last_error(std::uint32_t id) {

@@ -1,4 +1,5 @@
-// Records NCCL's communicators and the calls on them (wire/collective.h). Memory is bounded; a call takes no lock.
+// Records NCCL's communicators and the calls on them (wire/collective.h). Its memory is bounded, and recording a call
+// takes no lock.
 #pragma once
 
 #include <array>
@@ -18,19 +19,19 @@ struct CommunicatorMade {
   std::string_view name;  // empty if it has none
   std::int32_t rank;
   std::int32_t ranks;    // 0 if unknown
-  std::int32_t version;  // of NCCL's profiler interface
+  std::int32_t version;  // version of NCCL's profiler interface
 };
 
 struct CollectiveCall {
   std::uint32_t communicator;
-  const char* function;  // named as NCCL names it
+  const char* function;  // NCCL's name for it
   const char* type;
   std::uint64_t count;
   std::int32_t peer;     // or root
   std::uint64_t stream;  // CUstream, with wire::collective::kBeforeLaunch
   std::uint8_t flags;    // wire::collective::Flag
-  // NCCL's number of the call among those of its function, from 0. A repeated number marks the replay of a captured
-  // call. nullopt if NCCL does not give it.
+  // NCCL's number for the call, counted from 0 for each function. A repeated number means that a captured call is
+  // replayed. nullopt if NCCL does not report the number.
   std::optional<std::uint64_t> sequence;
 };
 
@@ -41,7 +42,7 @@ class Collectives {
   void attach(AreaMap& area) { area_ = &area; }
   bool attached() const { return area_ != nullptr; }
 
-  // Returns its index, or kNone if no entry was left.
+  // Returns the communicator's index, or kNone if no entry was left.
   std::uint32_t made(const CommunicatorMade& made);
   // Returns the index of the live communicator with this hash and rank. Adds it if it is new.
   std::uint32_t find_or_make(const CommunicatorMade& made);

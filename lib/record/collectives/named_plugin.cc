@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kLongestName = 255;  // NCCL truncates names to this length
 
-// A plugin may be linked into the program. NCCL accepts any prefix of this word for it.
+// A plugin may be linked into the program itself. Users say so with any prefix of this word, in upper or lower case.
 bool means_program(const char* name) {
   const char* word = "STATIC_PLUGIN";
   const auto upper = [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; };
@@ -48,7 +48,7 @@ void* open_by(const char* name, const char* prefix) {
   return open_library(file);
 }
 
-// NCCL looks into the network plugin last, and has loaded it by then.
+// NCCL looks for a profiler in the network plugin last. By then, it has loaded the network plugin.
 void* network_plugin() {
   const char* name = getenv("NCCL_NET_PLUGIN");
   char file[kLongestName];
@@ -71,7 +71,7 @@ void NamedPlugin::search() {
   library_ = open_by(getenv(wire::environment::kProfiler), "libnccl-profiler");
   if (library_ == nullptr) library_ = network_plugin();
   if (library_ != nullptr && !has_table(library_)) library_ = nullptr;
-  dlerror();  // NCCL would take our failed attempt for its own
+  dlerror();  // clears our error, which NCCL would take for its own
 }
 
 void* NamedPlugin::table(int version) const {

@@ -1,11 +1,11 @@
-// The profiler plugin that NCCL would have loaded without cudadiag's: the one that the user named, else the default.
+// The profiler plugin that NCCL would load without cudadiag: the one that the user chose, else the default one.
 #pragma once
 
 namespace cudadiag::record {
 
 class NamedPlugin {
  public:
-  // Searched once, at the first call, in the same way as NCCL does.
+  // The first call searches for the plugin in the same way as NCCL does.
   static const NamedPlugin& instance();
 
   bool exists() const { return library_ != nullptr; }

@@ -1,7 +1,7 @@
 // NCCL's profiler plugin: the tables that NCCL looks up in this library. Nothing here makes NCCL fail or wait.
 //
-// A plugin that the user named gets exactly the events that it would get without cudadiag's plugin. It keeps its own
-// table versions, contexts and handles, and gets only the events that its own mask requests.
+// A plugin that the user chose gets exactly the events that it would get without cudadiag. It keeps its own table
+// versions, contexts and handles, and gets only the events that its own mask requests.
 #include <stdlib.h>
 
 #include <algorithm>
@@ -19,16 +19,16 @@ namespace {
 
 // NCCL's context of a plugin. There is one for each communicator.
 struct Context {
-  void* named = nullptr;  // the other plugin's context
-  bool names = false;     // the other plugin receives this communicator's events
-  int* mask = nullptr;    // NCCL's
+  void* named = nullptr;  // the user's plugin's own context
+  bool names = false;     // whether the user's plugin receives this communicator's events
+  int* mask = nullptr;    // the mask that NCCL reads
   std::uint32_t communicator = Collectives::kNone;
 };
 
-// All contexts of this process. With NCCL's PXN, a proxy thread forwards events of another process, with that process's
-// context. It must not be dereferenced here.
+// All contexts of this process. With NCCL's PXN, a proxy thread forwards events of another process. Their context is an
+// address in that process, and must not be dereferenced here.
 std::array<std::atomic<const Context*>, 4096> g_contexts;
-std::atomic<bool> g_lacks_contexts;  // some contexts of this process found no place
+std::atomic<bool> g_lacks_contexts;  // there was no room for some contexts of this process
 
 bool enter_context(const Context* context) {
   for (std::atomic<const Context*>& place : g_contexts) {
@@ -56,14 +56,14 @@ constexpr bool may_be_foreign(std::uint64_t type) {
   return (type & (kProxyOperation | kProxyStep | kProxyControl | kKernelChannel | kNetwork)) != 0;
 }
 
-// The other plugin's mask, which that plugin may change at any time.
+// The mask of the user's plugin, which that plugin may change at any time.
 int g_named_mask;
 
 constexpr int own_mask(int version) {
   return static_cast<int>(version >= 5 ? kCollectiveCall | kPointToPoint : kCollective | kPointToPoint);
 }
 
-// The mask bits for which NCCL sends events of this type. The bits of child events count too.
+// The mask bits that make NCCL send events of this type. They include the bits of its child events.
 constexpr std::uint64_t asked_for_by(std::uint64_t type) {
   constexpr std::uint64_t kParts = kProxyOperation | kProxyStep | kKernelChannel | kNetwork;
   constexpr std::uint64_t kCopyEngine = kCopyEngineCollective | kCopyEngineSync | kCopyEngineBatch;
@@ -172,7 +172,7 @@ struct Plugin {
     return result;
   }
 
-  // Returns null if memory ran out. The communicator is then not recorded.
+  // Returns null if there is no memory, so that the communicator is not recorded.
   static Context* make_context(void** to, int* mask) {
     void* memory = malloc(sizeof(Context));
     *to = memory;
@@ -217,7 +217,7 @@ struct Plugin {
   static void* found() {
     const NamedPlugin& other = NamedPlugin::instance();
     void* theirs = other.table(Version);
-    // NCCL then tries the versions that the other plugin has.
+    // The user's plugin lacks this version. NCCL goes on to try other versions.
     if (other.exists() && theirs == nullptr) return nullptr;
     if (!takes_collectives()) return theirs;
     named = static_cast<const Table<Init>*>(theirs);
@@ -245,8 +245,8 @@ using Anything = void (*)();
 }  // namespace
 }  // namespace cudadiag::record::profiler
 
-// dlsym() calls the resolver of such a symbol, and returns its
-// result. Thus NCCL sees only the versions that the other plugin has.
+// dlsym() calls the resolver of an indirect function, and returns its result. NCCL thus sees only the versions that the
+// user's plugin has.
 #define CUDADIAG_PROFILER(version, table)                                                             \
   extern "C" {                                                                                        \
   static cudadiag::record::profiler::Anything resolve_v##version() {                                  \

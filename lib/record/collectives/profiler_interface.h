@@ -1,11 +1,11 @@
-// NCCL's interface to a profiler plugin, versions 1 to 6, limited to the parts used here.
+// NCCL's interface to a profiler plugin, versions 1 to 6. Only the parts that the recorder uses are declared.
 //
 // A plugin exports a table for each version that it supports. NCCL uses the newest version that both support:
 //
 //   NCCL      2.23  2.24, 2.25  2.26  2.27  2.28  2.29 and later
 //   version   1     2           3     4     5     6
 //
-// The plugin only reads events and passes them on, so each is declared up to the last field read here.
+// Our plugin only reads events and passes them on, so each event is declared only up to the last field that is read.
 #pragma once
 
 #include <cstddef>
@@ -23,12 +23,12 @@ enum EventType : std::uint64_t {
   kProxyControl = 1 << 5,
   kKernelChannel = 1 << 6,
   kNetwork = 1 << 7,
-  // From version 5 on.
+  // Version 5 and later.
   kGroupCall = 1 << 8,
   kCollectiveCall = 1 << 9,
   kPointToPointCall = 1 << 10,
   kKernelLaunch = 1 << 11,
-  // From version 6 on.
+  // Version 6 and later.
   kCopyEngineCollective = 1 << 12,
   kCopyEngineSync = 1 << 13,
   kCopyEngineBatch = 1 << 14,

@@ -16,8 +16,8 @@ namespace {
 
 constexpr const char* kSonames[] = {"libcupti.so.13", "libcupti.so.12"};
 
-// CUpti_SubscriberParams of CUPTI 13.2 and later, which older headers lack. From 13.3 on, with driver r610 or later,
-// several tools can use CUPTI at once if each requests it.
+// CUpti_SubscriberParams of CUPTI 13.2 and later, which older headers lack. From CUPTI 13.3 and driver r610 on, several
+// tools can use CUPTI at the same time if all of them request this.
 struct SharedSubscriberParams {
   std::size_t structSize;
   const char* subscriberName;
@@ -34,7 +34,7 @@ Function resolve(void* library, const char* name) {
   return reinterpret_cast<Function>(dlsym(library, name));
 }
 
-// Copies the n-th path of a colon-separated list to `path`. Returns false past the list's end.
+// Copies the n-th path of a colon-separated list to `path`. Returns false if the list has no such path.
 bool list_entry(const char* list, std::size_t n, char* path, std::size_t size) {
   for (; list != nullptr && n > 0; --n) {
     list = strchr(list, ':');
@@ -47,8 +47,8 @@ bool list_entry(const char* list, std::size_t n, char* path, std::size_t size) {
 
 }  // namespace
 
-// Tries candidates in this order: libraries already loaded, the launcher's list, which begins with the user's own, and
-// what the loader finds.
+// Tries candidates in this order: libraries that are already loaded, the paths of the launcher's list, which begins
+// with the user's own, and what the loader finds.
 bool CuptiApi::open_next(std::size_t& candidate, char* path, std::size_t path_size) {
   constexpr std::size_t kSonameCount = std::size(kSonames);
   const char* list = getenv(wire::environment::kCupti);
@@ -69,7 +69,7 @@ bool CuptiApi::open_next(std::size_t& candidate, char* path, std::size_t path_si
   return true;
 }
 
-// The path where the loader found the library. `asked` may be only a name.
+// The path where the loader found the library, since `asked` may be just a name.
 const char* CuptiApi::place_of_library(const char* asked) const {
   Dl_info info{};
   const bool known = dladdr(reinterpret_cast<void*>(enable_callback_), &info) != 0 && info.dli_fname != nullptr;
@@ -93,7 +93,7 @@ CuptiApi::Outcome CuptiApi::try_subscribe(CUpti_CallbackFunc callback, char* det
   get_context_id_ = resolve<decltype(get_context_id_)>(library_, "cuptiGetContextId");
   CUptiResult result = CUPTI_ERROR_UNKNOWN;
   char rival[128] = "";
-  // _v2 (CUDA 12.9 and later) names the other subscriber. The first version exists in every CUPTI.
+  // _v2 (CUDA 12.9 and later) reports the name of the other subscriber. The first version exists in every CUPTI.
   if (const auto subscribe_v2 = resolve<decltype(&cuptiSubscribe_v2)>(library_, "cuptiSubscribe_v2")) {
     SharedSubscriberParams parameters = {sizeof parameters, "cudadiag", rival, sizeof rival, 1, {}};
     auto* passed = reinterpret_cast<CUpti_SubscriberParams*>(&parameters);
@@ -115,7 +115,7 @@ CuptiApi::Outcome CuptiApi::try_subscribe(CUpti_CallbackFunc callback, char* det
 }
 
 void CuptiApi::enable(CUpti_CallbackDomain domain, std::uint32_t id) {
-  if (enable_callback_ == nullptr) return;  // in a child of fork()
+  if (enable_callback_ == nullptr) return;  // true in a child of fork()
   const LockGuard lock(mutex_);
   enable_callback_(1, subscriber_, domain, id);
 }

@@ -1,5 +1,5 @@
-// libcupti, opened at run time: the one that the process already has, else the best one that the launcher found. A
-// CUPTI older than the driver works. One too new for the driver refuses, and the recorder tries the next one.
+// libcupti, opened at run time: the one that the process has already loaded, else the best one that the launcher found.
+// A CUPTI that is older than the driver works. If a CUPTI is too new for the driver, the recorder tries the next one.
 #pragma once
 
 #include <cupti.h>
@@ -16,8 +16,8 @@ class CuptiApi {
  public:
   enum class Outcome { subscribed, not_found, held, refused };
 
-  // Opens a CUPTI and subscribes `callback` to it. `detail` receives a text for the user: the path in use, the holder
-  // of the process's only subscription, or the error.
+  // Opens a CUPTI and subscribes `callback` to it. `detail` receives a text for the user: the library's path, the name
+  // of the tool that holds the process's only subscription, or the error.
   Outcome subscribe(CUpti_CallbackFunc callback, char* detail, std::size_t detail_size);
 
   // May be called at any time, also inside a callback.
@@ -33,7 +33,7 @@ class CuptiApi {
   const char* place_of_library(const char* asked) const;
   Outcome try_subscribe(CUpti_CallbackFunc callback, char* detail, std::size_t detail_size);
 
-  Mutex mutex_;  // CUPTI requires that only one thread at a time enables something
+  Mutex mutex_;  // CUPTI requires that only one thread at a time enables callbacks
   void* library_ = nullptr;
   CUpti_SubscriberHandle subscriber_ = nullptr;
   decltype(&cuptiEnableCallback) enable_callback_ = nullptr;

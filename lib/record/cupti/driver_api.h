@@ -1,6 +1,6 @@
-// The driver functions that the recorder itself calls, found in the process's
-// own libcuda. An older driver may lack some of them (third column: the CUDA
-// release that introduced each). Features that depend on a missing one stay off.
+// The driver functions that the recorder itself calls, found in the process's own libcuda. An older driver may lack
+// some of them: each comment gives the CUDA release that introduced the function. Features that need a missing function
+// stay off.
 #pragma once
 
 #include <cuda.h>
@@ -71,8 +71,8 @@ struct DriverApi {
   }
 };
 
-// Used around every call of the recorder into the driver. Another thread's capture in global mode may forbid such a
-// call, and would then be invalidated. The calling thread's relaxed mode prevents that.
+// Used around every call that the recorder makes to the driver. If another thread captures in global mode, the call may
+// be an error that also invalidates the capture. Relaxed mode on the calling thread prevents that.
 class RelaxedCapture {
  public:
   explicit RelaxedCapture(const DriverApi& driver) : driver_(driver) { driver_.thread_exchange_capture_mode(&mode_); }

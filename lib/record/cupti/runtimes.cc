@@ -22,7 +22,7 @@ namespace cudadiag::record {
 namespace {
 
 constexpr int kHandsOn = 13;  // the first major version that passes all launches on
-// The least number of functions that a runtime looks up. A program that uses the driver directly looks up a few.
+// A runtime looks up at least this many functions. A program that uses the driver directly looks up only a few.
 constexpr std::uint32_t kFunctionsOfARuntime = 100;
 
 // The module that called the driver: the innermost one except the recorder, the driver and CUPTI.
@@ -72,7 +72,7 @@ class Caller {
     // Finding the executable's name would need a system call.
     std::string_view name = goes_on || is_in_executable(module) ? "" : Modules::path(module, room_->path);
     name.remove_prefix(name.rfind('/') + 1);
-    // Runtimes initialise themselves with pthread_once.
+    // libc may be on the stack too, since runtimes initialise themselves with pthread_once.
     if (name.starts_with("libcuda.so") || name.starts_with("libcupti.so") || name.starts_with("libc.so")) continue;
     if (count_ != 0 && !goes_on) return;
     if (count_ == 0)
@@ -84,8 +84,9 @@ class Caller {
 
 using Launches = std::array<CodeRange, std::size(Runtimes::kLeftOut)>;
 
-// Finds the launches of the single runtime linked into the executable. Returns an empty result if there is none or two,
-// or if that runtime may not pass launches on. All functions of the static library are in one object file.
+// Finds the launch functions of the one runtime that is linked into the executable. Returns an empty result if there is
+// not exactly one, or if the runtime may not pass launches on. All functions of the static library are in one object
+// file.
 Launches launches_linked_in() {
   constexpr const char* kCameWith13 = "cudaDeviceGetHostAtomicCapabilities";
   constexpr const char* kWentWith13 = "cudaThreadSynchronize";
@@ -105,7 +106,7 @@ Launches launches_linked_in() {
   return launches;
 }
 
-// Finds the launches in a libcudart.so.
+// Finds the launch functions in a libcudart.so.
 Launches launches_in(const LoadedModule& library) {
   Launches launches;
   LoadedLibrary symbols;
@@ -129,7 +130,7 @@ void Runtimes::meet_first() {
 }
 
 void Runtimes::looked_up(std::string_view function, int version) {
-  // The first look-up of each runtime. The thread's earlier look-ups belong to another runtime.
+  // Each runtime looks cuInit up first, so the thread's earlier look-ups belong to another runtime.
   if (function == "cuInit") t_this.looked_up = 0, t_this.newest_looked_up = 0;
   ++t_this.looked_up;
   if (version > t_this.newest_looked_up) t_this.newest_looked_up = version;

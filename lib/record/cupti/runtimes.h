@@ -1,13 +1,15 @@
-// Which CUDA runtimes the process has, as far as launches matter. Runtimes 11.3 to 12 refuse some launches themselves
-// (a block of too many threads: 9), and only their own callback reports that. Later runtimes pass launches to the
-// driver, and its callback reports as much. The runtime's callback would cost half as much again, so it is left out.
-// Later runtimes refuse only launches that lack a kernel or context. Either the driver has refused one before, which is
-// seen, or the kernel is a null pointer, which is not. Measured with 12.8 and 13.0. A runtime before 11.3 that starts
-// later does not look functions up this way, and is not seen.
+// Which CUDA runtimes the process has, and whether their launches need callbacks. Runtimes 11.3 to 12 reject some
+// launches themselves (error 9 for a block of too many threads), and only their own callback reports that. Later
+// runtimes pass launches on to the driver, whose callback reports the same. The runtime's callback would cost half as
+// much again, so it stays off.
+//
+// Later runtimes reject only launches that lack a context or a kernel. Either the driver call that should have provided
+// it has failed, which is seen, or the kernel is a null pointer, which is not. Measured with 12.8 and 13.0.
 //
 // A process may have several runtimes, one in each of its libraries, and they may start at any time. A runtime looks up
-// more than 400 driver functions, and then calls cuInit. The newest version that it requests is its own. A runtime that
-// does this while another thread is in the process's first cuInit is not seen.
+// more than 400 driver functions, and then calls cuInit. The newest version that it requests is its own version. Two
+// kinds of runtimes are missed. Runtimes before 11.3 that start late do not look functions up this way. Others may
+// start while another thread is in the process's first cuInit.
 #pragma once
 
 #include <cupti.h>
@@ -24,22 +26,21 @@ namespace cudadiag::record {
 
 class Runtimes {
  public:
-  // Called inside the first cuInit. The caller made all its look-ups before anybody could see them. Two kinds of
-  // callers pass launches on: a libcudart.so.13 or later, and an executable that contains only such a runtime
-  // (nvcc's default). Its symbol table's names show that. Other callers may contain any runtime. Walks the
-  // stack.
+  // Called inside the first cuInit, whose caller has made all its look-ups unseen. Two kinds of callers pass launches
+  // on: a libcudart.so.13 or later, and an executable that contains only such a runtime (nvcc's default), as its symbol
+  // table shows. Any other caller may contain any runtime. Walks the stack.
   void meet_first();
-  // Whether all runtimes found so far pass all launches on, as far as is known.
+  // Whether, as far as we know, all runtimes found so far pass all launches on.
   bool hand_launches_on() const { return hand_launches_on_.load(std::memory_order_relaxed); }
 
-  // Called by the calling thread for cuGetProcAddress, and for cuInit, whose caller may be a runtime.
+  // Called for cuGetProcAddress, and for cuInit, on the thread that calls them. The caller may be a runtime.
   static void looked_up(std::string_view function, int version);
   void initialised();
-  // A driver call failed: a launch (`launches`), or a look-up for one. Returns the name of the unwatched launch around
-  // it, or null if none is known. Walks the stack.
+  // A driver call has failed: a launch (`launches`), or a look-up that a launch needs. Returns the name of the runtime
+  // launch around it that has no callback, or null if none is known. Walks the stack.
   const char* failed(std::string_view driver_call, bool launches);
 
-  // The launches that are not watched, because they are frequent.
+  // The launches that have no callback, because they are frequent.
   struct LeftOut {
     CUpti_CallbackId id;
     const char* function;

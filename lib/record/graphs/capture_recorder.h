@@ -1,5 +1,5 @@
-// Follows stream captures from their begin to their end, on whichever thread they end. Owns the list of captures in
-// progress. `thread` may be null in all functions: a thread without a ring.
+// Follows stream captures from beginning to end, whichever thread ends them. Owns the list of captures in progress. In
+// all functions, `thread` is null for a thread without a ring.
 #pragma once
 
 #include <cupti.h>
@@ -23,14 +23,14 @@ class CaptureRecorder {
 
   void begin(ThreadState* thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
              std::uintptr_t frame);
-  // The call that should have begun the capture has failed.
+  // Called if the call that should have begun the capture has failed.
   void refuse(const ThreadState* thread, const CallRule& rule, const CUpti_CallbackData& data);
   void end(const ThreadState* thread, const CallRule& rule, const CUpti_CallbackData& data, std::uint32_t result);
   // A capture ends when its stream or its context is destroyed.
   void stream_destroyed(CUstream stream);
   void context_destroyed(std::uint32_t context);
 
-  // The capture that an error of this thread concerns. `rule`: of the failed driver call; null for other calls.
+  // The capture that an error of this thread concerns. `rule` is that of the failed driver call; null for other calls.
   Capture concerned(const ThreadState& thread, const CallRule* rule, const CUpti_CallbackData& data) const;
 
  private:

@@ -1,5 +1,5 @@
-// The captures in progress: where each was begun, by which thread and in which mode. If one of them is broken, they
-// explain the errors that follow. There are few, so a failed call can search through all of them.
+// The captures in progress: where each one began, on which thread and in which mode. After a call has broken a capture,
+// this explains the errors that follow. There are few captures, so a failed call can search through all of them.
 #pragma once
 
 #include <cuda.h>
@@ -23,7 +23,8 @@ struct Capture {
 
 class Captures {
  public:
-  // A stream, identified by its handle. The per-thread default stream also has its context and thread. Handle 0: none.
+  // A stream, identified by its handle. The per-thread default stream is also identified by its context and thread.
+  // Handle 0 means no stream.
   struct Stream {
     std::uint64_t handle = 0;
     std::uint32_t context_uid = 0, tid = 0;
@@ -34,13 +35,13 @@ class Captures {
   // began() is called before the call that begins the capture, refused() after that call failed.
   void began(const Stream& stream, const Capture& capture);
   void refused(const Stream& stream);
-  // Returns false if the stream began no capture, or if so many have begun since that it was dropped.
+  // Returns false if no capture began on the stream, or if the capture was dropped because too many others began.
   bool ended(const Stream& stream);
   // Returns how many captures ended with their context.
   std::size_t context_ended(std::uint32_t context);
 
   // The capture that an error of this thread concerns: the stream's own, else the thread's own, else another thread's,
-  // preferring the mode that forbids most.
+  // with the strictest mode first.
   Capture concerned(const Stream& stream, std::uint32_t tid) const;
 
  private:
@@ -51,7 +52,7 @@ class Captures {
   template <typename Which>
   std::size_t remove(Which which);
 
-  // Captures that never end also take places. The oldest one is dropped.
+  // Captures that never end occupy entries too, so the oldest one is dropped if all entries are used.
   std::array<Entry, 64> entries_;  // the newest last
   std::size_t used_ = 0;
   mutable Mutex mutex_;

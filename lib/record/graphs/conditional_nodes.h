@@ -12,13 +12,13 @@
 
 namespace cudadiag::record {
 
-// Any thread may call it. A node replaces an older one whose handle has the same hash. The bodies of replaced nodes,
-// and of copies of nodes, are unknown.
+// All functions may be called on any thread. A node replaces an older one whose handle has the same hash. The bodies of
+// replaced nodes, and of copies of nodes, are unknown.
 class ConditionalNodes {
  public:
   // `bodies`: the driver's own array, which lives as long as the node.
   void made(CUgraphNode node, const CUgraph* bodies, std::uint32_t count);
-  // From now on, the handle belongs to another node.
+  // Called when the handle belongs to a different node.
   void forget(CUgraphNode node);
   // Returns an empty span if the bodies are unknown.
   std::span<const CUgraph> bodies_of(CUgraphNode node);

@@ -11,7 +11,7 @@ namespace cudadiag::record {
 
 namespace intern = wire::intern;
 
-// The kernel provides pages when they are touched, so a small graph uses few.
+// The operating system provides pages when they are touched, so a small graph uses only a few.
 struct GraphDescription::Memory {
   CUgraphNode handles[kMostNodes];
   CUgraph graphs[kMostNodes];
@@ -65,7 +65,7 @@ bool GraphDescription::read(CUgraph graph, Interner& interner, ConditionalNodes*
   return true;
 }
 
-// The nodes and edges of one graph, without those of its child graphs.
+// Adds the nodes and edges of one graph, without those of its child graphs.
 bool GraphDescription::add_level(CUgraph graph, std::uint32_t parent) {
   std::size_t nodes = 0;
   if (driver_.graph_get_nodes(graph, nullptr, &nodes) != CUDA_SUCCESS || nodes > kMostNodes - count_) return false;

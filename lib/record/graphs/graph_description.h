@@ -22,8 +22,8 @@ class GraphDescription {
   GraphDescription(const GraphDescription&) = delete;
   GraphDescription& operator=(const GraphDescription&) = delete;
 
-  // Returns false if the driver refuses, or if the graph is too large. Bodies that `conditionals` contains are read
-  // like child graphs; without them, nodes have other numbers.
+  // Returns false if a driver call fails, or if the graph is too large. Bodies of conditional nodes are read like child
+  // graphs if `conditionals` contains them. Without `conditionals`, nodes have different numbers.
   bool read(CUgraph graph, Interner& interner, ConditionalNodes* conditionals = nullptr);
 
   std::size_t size() const { return count_; }
@@ -54,7 +54,7 @@ class GraphDescription {
   Memory* memory_ = nullptr;
   CUgraphNode* handles_ = nullptr;
   CUgraph* graphs_ = nullptr;
-  Place* places_ = nullptr;  // of one level, by handle
+  Place* places_ = nullptr;  // of the nodes of one level, sorted by handle
   std::byte* records_ = nullptr;
   CUgraphNode *from_ = nullptr, *to_ = nullptr;
   CUgraphEdgeData* edge_data_ = nullptr;

@@ -33,7 +33,7 @@ void GraphMarkers::note_once(const char* code, const char* text) {
   if (!noted_.exchange(true)) interner_->note(code, text);
 }
 
-// The registration is valid in all contexts, and ends with the context that was current.
+// The registration is valid in all contexts, but ends with the context that was current when it was made.
 CUdeviceptr GraphMarkers::device_words() {
   CUdeviceptr device = 0;
   if (driver_->mem_host_get_device_pointer(&device, words_, 0) == CUDA_SUCCESS) return device;
@@ -45,7 +45,7 @@ CUdeviceptr GraphMarkers::device_words() {
   return 0;
 }
 
-// If all words are taken, the first ones are reused: words concern a single launch, during which no other graph runs.
+// If all words are in use, the first ones are reused: words matter only during one launch, when no other graph runs.
 GraphWords GraphMarkers::take_words(std::size_t count) {
   if (count > area::kGraphWords) return {};
   const auto wanted = static_cast<std::uint32_t>(count);
@@ -121,17 +121,17 @@ AddedMarkers GraphMarkers::add(CUgraph graph, bool for_device, GraphWords words)
   }
   if (!can_be_marked) {
     note_once(kLeftOut,
-              "the nodes of a graph were not watched: the graph allocates, branches, is launched from the device or "
-              "overlaps its kernels");
+              "the nodes of a graph were not watched: the graph allocates memory, has conditional nodes, is launched "
+              "from the device or lets kernels overlap");
     return {};
   }
-  // An update that does not fit fails with or without markers on the nodes.
+  // If the number of nodes differs, the update fails with or without markers.
   if (words.count != 0 && words.count != description.size()) return {};
   if (words.count == 0) words = take_words(description.size());
   const CUdeviceptr device = words.count == 0 ? 0 : device_words();
   if (device == 0) {
     if (description.size() > 0)
-      note_once(kLeftOut, "some graphs are too large, so cudadiag does not watch which of their nodes finish");
+      note_once(kLeftOut, "some graphs are too large, so cudadiag did not watch which of their nodes finished");
     return {};
   }
   Adding adding(*driver_, device);
@@ -143,7 +143,7 @@ AddedMarkers GraphMarkers::add(CUgraph graph, bool for_device, GraphWords words)
   AddedMarkers result = adding.result(words);
   if (added) return result;
   remove(result, true);
-  note_once(kLeftOut, "the driver refused the markers that show which nodes of a graph finish");
+  note_once(kLeftOut, "the driver rejected the markers that show which nodes of a graph have finished");
   return {};
 }
 
@@ -153,7 +153,8 @@ void GraphMarkers::remove(AddedMarkers& added, bool call_worked) {
   while (added.count > 0) driver_->graph_destroy_node(added.nodes[--added.count]);
   munmap(added.nodes, kListBytes);
   added.nodes = nullptr;
-  if (!call_worked) note_once("graph-refused", "a graph could not be made or updated while its nodes had markers");
+  if (!call_worked)
+    note_once("graph-refused", "a graph could not be instantiated or updated while its nodes had markers");
 }
 
 void GraphMarkers::clear(GraphWords words) {

@@ -1,10 +1,10 @@
 // Markers inside graphs, in a rerun. A 32-bit write follows each kernel, copy and memset of a graph, and shows that the
 // node has finished.
 //
-// The writes are nodes of the program's graph only during the call that makes or updates the executable graph. They are
-// added at its ENTER and removed at its EXIT. Whatever depends on a node then also depends on its write. Therefore a
-// node that began proves that the writes before it are done. The driver forbids this for graphs with allocations,
-// conditions, launches from the device or programmatic edges. Such graphs get no markers, and a note says so.
+// The writes are nodes of the program's graph only during the call that instantiates or updates the executable graph.
+// They are added at the call's ENTER and removed at its EXIT. Whatever depends on a node also depends on the node's
+// write. Therefore, if a node has begun, all writes before it are done. Writes cannot be added to graphs with allocations,
+// conditional nodes, launches from the device or programmatic edges. These get no markers, and a note says so.
 #pragma once
 
 #include <atomic>
@@ -34,7 +34,8 @@ class GraphMarkers {
  public:
   void attach(AreaMap& area, Interner& interner, const DriverApi& driver);
 
-  // ENTER. `words` are those of the executable graph to update. Without any, the graph is being made and gets new ones.
+  // ENTER. `words` belong to the executable graph to be updated. If there are none, the graph is being instantiated,
+  // and gets new words.
   AddedMarkers add(CUgraph graph, bool for_device, GraphWords words = {});
   // EXIT of the same call. `added.words` stay in use.
   void remove(AddedMarkers& added, bool call_worked);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMostParameters = 256;
 
-// Passes the possible pointers among a node's parameters to each(offset, address, in_structure).
+// Calls each(offset, address, in_structure) for every possible pointer in a node's parameters.
 template <typename Each>
 void read_kernel(const DriverApi& driver, const CUDA_KERNEL_NODE_PARAMS& kernel, Each each) {
   if (kernel.kernelParams == nullptr) return;
@@ -61,11 +61,11 @@ std::size_t given_pointers(const DriverApi& driver, const Allocations& allocatio
   return count;
 }
 
-// The kernel provides pages when they are touched.
+// The operating system provides pages when they are touched.
 struct GraphPointers::Memory {
   Allocations::Living living[wire::area::kAllocations];
   GraphPointer pointers[kMostPointers];
-  std::uint32_t kept[wire::area::kAllocations];  // by entry: 1 + place of the pointer to it; 0 if none
+  std::uint32_t kept[wire::area::kAllocations];  // by entry: 1 + index of the pointer to it; 0 if none
 };
 
 GraphPointers::~GraphPointers() {
@@ -83,7 +83,7 @@ void GraphPointers::read(GraphDescription& graph) {
   std::sort(living_.begin(), living_.end(), [](const auto& a, const auto& b) { return a.address < b.address; });
   const RelaxedCapture relaxed(driver_);
   for (std::size_t node = 0; node < graph.size(); ++node) {
-    // A node that does not run uses no freed memory.
+    // The node may never run, so its pointers prove nothing.
     if (graph.may_not_run(node)) continue;
     const std::uint8_t type = wire::load(graph.record(node), intern::kNodeType);
     const CUgraphNode handle = graph.handle(node);
@@ -107,7 +107,7 @@ void GraphPointers::read(GraphDescription& graph) {
 }
 
 void GraphPointers::add(const GraphPointer& pointer) {
-  // Most words of structures are small numbers.
+  // Most words of structures are small numbers, which this test rejects quickly.
   if (pointer.address < living_.front().address) return;
   const auto after = std::upper_bound(living_.begin(), living_.end(), pointer.address,
                                       [](std::uint64_t wanted, const auto& each) { return wanted < each.address; });

@@ -1,7 +1,7 @@
-// The live memory that a graph's nodes point to when it becomes executable. Candidates are the aligned 8-byte words
-// among kernel parameters, and the addresses of copies and memsets. One pointer per allocation is kept: the first, but
-// preferably an 8-byte parameter rather than a word of a structure. Lists in structures are seldom full, and values
-// left over from earlier calls look like pointers too.
+// The live memory that a graph's nodes point to when the graph is instantiated. Candidates are the aligned 8-byte words
+// in kernel parameters, and the addresses of copies and memsets. One pointer per allocation is kept: the first one that
+// is an 8-byte parameter, or else the first word of a structure. Structures are less certain, because their arrays are
+// seldom full, and values left over from earlier calls look like pointers too.
 #pragma once
 
 #include <cstddef>
@@ -24,9 +24,9 @@ struct GraphPointer {
   std::uint32_t entry;       // index in Allocations
 };
 
-// The new pointers that a call gives to a node, without `node`. Only 8-byte parameters that point to the beginning of
-// an allocation count. A full search would take too long for a call that a program may make at each launch. Returns the
-// number of pointers, at most `to.size()`.
+// The new pointers that a call gives to a node. The member `node` is not set. Only 8-byte parameters that point to the
+// beginning of an allocation count. A full search would take too long, since a program may make such a call at each
+// launch. Returns the number of pointers, at most `to.size()`.
 std::size_t given_pointers(const DriverApi& driver, const Allocations& allocations, const GraphCall& call,
                            std::span<GraphPointer> to);
 
@@ -45,7 +45,7 @@ class GraphPointers {
  private:
   struct Memory;
 
-  // The allocation of `pointer` is not set yet.
+  // The member `allocation` of `pointer` is not set yet.
   void add(const GraphPointer& pointer);
 
   const DriverApi& driver_;

@@ -1,4 +1,5 @@
-// Records graphs: their nodes as they are made, executable graphs and their launches. Owns the state of both.
+// Records graphs: their nodes when they are created, executable graphs, and their launches. Owns the state of graphs
+// and executable graphs.
 //
 // It handles only calls on graphs, and launches of graphs. `thread` may be null only where a comment says so.
 #pragma once
@@ -25,7 +26,7 @@ class GraphRecorder {
  public:
   void attach(AreaMap& area, Interner& interner, const DriverApi& driver, const Allocations& allocations,
               SiteFinder& sites);
-  // In a rerun, awaited graphs get markers.
+  // Called in a rerun. Graphs that the rerun waits for get markers.
   void follow(const Window& window, const ExclusiveWait& alone) {
     window_ = &window;
     exclusive_wait_ = &alone;
@@ -39,13 +40,13 @@ class GraphRecorder {
 
   void enter(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
   void leave(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data, bool ok);
-  // Called at EXIT of every such call, even after a failure: the graph belongs to the program.
+  // Called at EXIT of every call on graphs, even after a failure, because the graph belongs to the program.
   void remove_markers(ThreadState& thread, bool ok) {
     if (thread.markers.nodes != nullptr) markers_.remove(thread.markers, ok);
   }
-  // Called inside the call that makes the node. `thread` may be null.
+  // Called inside the call that creates the node. `thread` may be null.
   void node(const ThreadState* thread, std::uint32_t id, const CUpti_GraphData& data);
-  // The recorder does not read the call's effect on an executable graph. From then on, that graph is unknown.
+  // Makes the executable graph that the call changes unknown, because the recorder does not read the call's effect.
   void forget(std::uint32_t id, const CUpti_CallbackData& data);
   // Writes the part of a launch's record that describes its graph.
   [[gnu::cold, gnu::noinline]] void write_replay(std::byte* record, const OpenOperation& open, CUgraphExec graph,

@@ -125,7 +125,8 @@ void Graphs::take_stale(Exec& exec, StalePointers& stale) {
   for (std::uint64_t i = exec.first_pointer; i < exec.first_pointer + exec.pointers; ++i) {
     GraphPointer& pointer = pointers_[i % kPointers];
     if (pointer.allocation == 0 || allocations_->lives(pointer.entry, pointer.allocation)) continue;
-    // Pointers over the limit are never reported: at a later launch they would seem to have been freed just before it.
+    // Pointers over the limit are never reported: if a later launch reported them, the memory would seem to have been
+    // freed just before that launch.
     const std::uint64_t freed = std::exchange(pointer.allocation, 0);
     if (stale.count == StalePointers::kMost) continue;
     const std::uint32_t flags = pointer.in_structure ? std::uint32_t{intern::kInStructure} : 0;
@@ -165,20 +166,21 @@ void Graphs::updated(const GraphCall& call) {
   const LockGuard lock(mutex_);
   if (Exec* known = execs_.find(key_of(call.exec))) {
     take(*known, made);
-    // Calls still name its nodes by the handles of the graph that it was made from. Which is which is unknown.
+    // Calls still refer to its nodes by the handles of the graph from which it was instantiated. We cannot tell which
+    // node of the new graph they mean.
     known->nodes = 0;
     known->replay.flags = operation::kGraphRepointed;
   }
 }
 
-// ---- nodes that get other parameters; callers hold the lock
+// ---- nodes that get different parameters; callers hold the lock
 
 Graphs::ExecNode& Graphs::exec_node(const Exec& exec, std::uint32_t node) {
   return exec_nodes_[(exec.first_node + node) % kExecNodes];
 }
 
-// Programs usually set nodes in the order in which they made them, or back from the last one. The search therefore
-// begins where the latest one ended.
+// Programs usually set nodes in the order in which they created them, or in reverse order. Therefore each search begins
+// where the previous one ended.
 std::uint32_t Graphs::index_of(Exec& exec, CUgraphNode handle) {
   if (exec_nodes_used_ - exec.first_node > kExecNodes) return kNoNode;
   for (std::uint32_t away = 0; away < exec.nodes; ++away) {
@@ -205,7 +207,7 @@ void Graphs::forget_pointers(Exec& exec, std::uint32_t node) {
   }
 }
 
-// Pointers that find no place are unknown.
+// Pointers for which there is no room stay unknown.
 void Graphs::add_pointers(Exec& exec, std::uint32_t node, std::span<const GraphPointer> given) {
   if (pointers_used_ - exec.first_pointer > kPointers) return;
   std::uint64_t at = exec.first_pointer;
@@ -217,11 +219,11 @@ void Graphs::add_pointers(Exec& exec, std::uint32_t node, std::span<const GraphP
   }
 }
 
-// Whether the node's description is no longer true. Takes no lock, since it calls the driver.
+// Whether the call makes the node's description wrong. Takes no lock, since it calls the driver.
 bool Graphs::alters(const GraphCall& call, CUgraphNodeType& type) {
   const RelaxedCapture relaxed(*driver_);
   if (driver_->graph_node_get_type != nullptr) driver_->graph_node_get_type(call.node, &type);
-  // Only the descriptions of kernels and child graphs contain more than their line.
+  // Only the descriptions of kernels and child graphs contain more than the node's line.
   if (type != CU_GRAPH_NODE_TYPE_KERNEL && type != CU_GRAPH_NODE_TYPE_GRAPH) return false;
   CUDA_KERNEL_NODE_PARAMS now = {};
   if (call.kernel == nullptr || driver_->graph_kernel_node_get_params == nullptr ||
@@ -259,7 +261,7 @@ void Graphs::node_set(const GraphCall& call, std::uint32_t site) {
   }
 }
 
-// Lists are interned: a list that a program uses again and again is written once.
+// Lists of changes are interned, so a list that a program uses again and again is stored once.
 void Graphs::record_changes(Exec& exec) {
   exec.changed = false;
   exec.replay.graph = exec.described;

@@ -1,11 +1,11 @@
-// CUDA graphs: which line made each node, the parts of each executable graph, and how often it was launched.
+// CUDA graphs: which line created each node, the parts of each executable graph, and how many times it was launched.
 //
-// A node's line is recorded when the driver makes the node: inside the captured launch, or inside the call that adds
-// it. After a call has made or updated an executable graph, its parts are read from the program's own graph, and stored
-// in the intern heap. Launches refer to them by id. If a node of the executable graph got new parameters, the next
-// launch records which call set them.
+// A node's line is recorded when the driver creates the node: inside the captured launch, or inside the call that adds
+// the node. After an executable graph was instantiated or updated, its parts are read from the program's own graph, and
+// stored in the intern heap. Launches refer to them by id. If a node of the executable graph got new parameters, the
+// next launch records which call set them.
 //
-// Everything is bounded. A graph without a place is counted, and its launches belong to an unknown graph.
+// All tables are bounded. A graph for which there is no room is counted, and its launches belong to an unknown graph.
 #pragma once
 
 #include <array>
@@ -28,10 +28,10 @@ struct GraphReplay {
   std::uint32_t graph = 0;    // intern id; 0 if unknown
   std::uint32_t ordinal = 0;  // 1-based; 0 if unknown
   std::uint32_t flags = 0;    // wire::operation::GraphFlag
-  GraphWords words;           // in a rerun
+  GraphWords words;           // set only in a rerun
 };
 
-// The pointers of a graph whose memory was freed since its previous launch. Each is reported once.
+// A graph's pointers to memory that was freed after the graph's previous launch. Each pointer is reported once.
 struct StalePointers {
   static constexpr std::size_t kMost = 8;
   std::size_t count = 0;
@@ -47,25 +47,25 @@ class Graphs {
   void attach(AreaMap& area, Interner& interner, const DriverApi& driver, const Allocations& allocations);
   void save_by(FollowedGraphs& followed) { followed_ = &followed; }
 
-  // The driver reuses nodes' handles, so the latest report counts.
+  // The driver reuses the handles of nodes, so the latest call counts.
   void node_created(CUgraphNode node, std::uint32_t site);
   void node_cloned(CUgraphNode node, CUgraphNode original);
-  // The node may belong to a graph or to an executable graph.
+  // Called for a node of unknown origin, which may belong to a graph or to an executable graph.
   void node_unknown(CUgraphNode node) { conditionals_.forget(node); }
-  // The call has returned success.
+  // Called after the call has succeeded.
   void conditional_made(const GraphCall& call);
 
-  // The call has returned success. `site` is its own.
+  // Called after the call has succeeded. `site` is that of the call.
   void instantiated(const GraphCall& call, std::uint32_t site, GraphWords words);
   void updated(const GraphCall& call);
   // `site` is that of the call, if the call sets the node's parameters.
   void node_set(const GraphCall& call, std::uint32_t site);
   void destroyed(CUgraphExec exec);
 
-  // The site where a node was made; 0 if unknown.
+  // The site where a node was created; 0 if unknown.
   std::uint32_t site_of(CUgraphNode node);
   GraphWords words_of(CUgraphExec exec);
-  // Called at ENTER of a launch. Adds to `stale`, which is empty before.
+  // Called at ENTER of a launch. Fills `stale`, which must be empty.
   GraphReplay launched(CUgraphExec exec, StalePointers& stale);
 
  private:
@@ -77,26 +77,26 @@ class Graphs {
   struct Exec {
     std::uint64_t handle;  // 0 if free
     std::uint32_t stamp;
-    std::uint32_t site;       // of its instantiation
+    std::uint32_t site;       // site of the instantiation
     GraphReplay replay;       // the latest
-    std::uint32_t described;  // intern id of the graph it was made or updated from
-    // Its nodes in `exec_nodes_`, and the index of the last node looked up.
+    std::uint32_t described;  // intern id of the graph from which it was instantiated or updated
+    // Its nodes in `exec_nodes_`, and the index of the node that was looked up last.
     std::uint32_t nodes, last_set;
     std::uint64_t first_node;
-    bool changed;  // since the latest launch, other sites have set nodes
-    // Its pointers in `pointers_`, and how many allocations had ended when all its pointers were live.
+    bool changed;  // since the latest launch, a different site has set a node
+    // Its pointers in `pointers_`, and how many allocations had ended when its pointers were last checked.
     std::uint64_t first_pointer, ends;
     std::uint32_t pointers;
   };
   struct ExecNode {
     CUgraphNode handle;
-    std::uint32_t site;             // of the call that set its parameters; 0 if still as described
+    std::uint32_t site;             // site of the call that set its parameters; 0 if they are still as described
     std::uint32_t parent : 31;      // wire/intern.h
     std::uint32_t may_not_run : 1;  // it is in the body of a conditional node
   };
   static constexpr std::uint32_t kNoNode = 0xffffffff;
-  // Rows of places. A handle's hash picks its row. If a row is full,
-  // its oldest entry is dropped: usually that of a destroyed graph.
+  // A hash table of rows with kWays entries. If a row is full, its oldest entry is dropped, which usually belongs to a
+  // destroyed graph.
   template <typename Entry, std::size_t Rows>
   struct Table {
     static constexpr std::size_t kWays = 8;
@@ -105,12 +105,12 @@ class Graphs {
     std::array<std::array<Entry, kWays>, Rows> rows;
   };
 
-  // The parts of an executable graph. Its id is 0 if it did not fit, or if the driver does not report it.
+  // The parts of an executable graph. `graph` is 0 if the description did not fit, or if the driver did not report it.
   struct Made {
     std::uint32_t graph = 0, nodes = 0, pointers = 0;
     std::uint64_t first_node = 0, first_pointer = 0, ends = 0;
   };
-  // `call` is the call that has made or updated it.
+  // `call` has instantiated or updated the executable graph.
   Made describe(const GraphCall& call, std::uint32_t site);
   void keep(GraphDescription& description, std::span<const GraphPointer> pointers, Made& made);
   static void take(Exec& exec, const Made& made);
@@ -133,13 +133,14 @@ class Graphs {
   ConditionalNodes conditionals_;
   Table<Exec, 1024> execs_;
   const Allocations* allocations_ = nullptr;
-  // Pointers of the graphs made last: pointer n has place n modulo the size.
+  // A ring of the pointers of the newest graphs: pointer n is at n modulo the size.
   static constexpr std::uint64_t kPointers = 65536;
-  // kSparePointers: places per graph for pointers that its nodes lacked before. kMostGiven: new pointers per node.
+  // kSparePointers: how many entries each graph has for additional pointers that its nodes get later. kMostGiven: limit
+  // of new pointers per call.
   static constexpr std::uint32_t kSparePointers = 4, kMostGiven = 16;
   std::uint64_t pointers_used_ = 0;
   std::array<GraphPointer, kPointers> pointers_;
-  // The nodes of those graphs, in the order of their description, placed in the same way.
+  // A ring of the nodes of those graphs, in the order of their descriptions.
   static constexpr std::uint64_t kExecNodes = GraphDescription::kMostNodes;
   static constexpr std::size_t kMostChanges = 4096;
   std::uint64_t exec_nodes_used_ = 0;

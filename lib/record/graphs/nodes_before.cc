@@ -14,7 +14,8 @@ bool take(const GraphEdge& edge, Orders orders) {
   return true;
 }
 
-// If a child graph comes before, all its nodes do. They have higher numbers than the node that contains them.
+// If a child graph comes before, so do all its nodes. They have higher numbers than the node that contains them, so one
+// pass suffices.
 void take_children(std::span<const std::uint32_t> parents, Orders orders) {
   for (std::size_t node = 0; node < parents.size(); ++node) {
     const bool held = parents[node] != 0 && orders[parents[node] - 1] == NodeOrder::before;
@@ -29,7 +30,7 @@ bool order_nodes(std::span<const std::uint32_t> parents, std::span<const GraphEd
   std::fill(orders.begin(), orders.end(), NodeOrder::apart);
   orders[node] = NodeOrder::itself;
   for (std::uint32_t at = node; parents[at] != 0; at = parents[at] - 1) orders[parents[at] - 1] = NodeOrder::itself;
-  // Edges usually come in the order of their nodes. The loop alternates directions, so few rounds suffice.
+  // Edges are usually in the order of their nodes. The loop visits them in both directions, so few rounds suffice.
   bool changed = true;
   while (changed) {
     changed = false;

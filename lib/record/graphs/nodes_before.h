@@ -1,4 +1,4 @@
-// Which nodes of a graph must have finished before one of them may begin.
+// Which nodes of a graph must have finished before a given node may begin.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 namespace cudadiag::record {
 
 enum class NodeOrder : std::uint8_t {
-  apart,   // it may run at any time, or after the node
-  itself,  // the node, or a child graph that it lies in
-  before,
+  apart,   // may run at any time, or after the given node
+  itself,  // the given node, or a child graph that contains it
+  before,  // must have finished before the given node begins
 };
 
-// `parents` has the parent of each node of a description (graph_description.h), as in its record. `orders` gets the
-// order of each node. Returns whether any node comes before.
+// `parents` has the parent of each node of a description (graph_description.h), as in the node's record. `orders`
+// receives the order of each node. Returns whether any node comes before `node`.
 bool order_nodes(std::span<const std::uint32_t> parents, std::span<const GraphEdge> edges, std::uint32_t node,
                  std::span<NodeOrder> orders);
 

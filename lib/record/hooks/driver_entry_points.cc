@@ -1,4 +1,5 @@
-// Only this file declares all versions of the driver's functions: <cupti.h> cannot be included together with them.
+// Only this file declares all versions of the driver's functions, because <cupti.h> cannot be included together with
+// these declarations.
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 #include <cuda_runtime_api.h>

@@ -72,7 +72,7 @@ const Parameters& as(const CUpti_CallbackData& data) {
   return *static_cast<const Parameters*>(data.functionParams);
 }
 
-// Replaces the address that a look-up has found with the wrapper's address.
+// Replaces the address that a look-up has found by the address of its wrapper.
 void give_wrapper(std::uint32_t id, const CUpti_CallbackData& data) {
   void** given = id == CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress ? as<cuGetProcAddress_params>(data).pfn
                                                                 : as<cuGetProcAddress_v2_params>(data).pfn;
@@ -85,7 +85,7 @@ void name_calls(CUpti_CallbackDomain domain, std::span<const EntryPoint> entries
   }
 }
 
-// Redirects the driver, and watches the calls needed before the recorder exists.
+// Redirects the driver, and watches the calls that are needed before the recorder exists.
 void redirect() {
   g_redirection = redirect_driver();
   if (g_redirection.outcome != Redirection::Outcome::done) return;
@@ -142,7 +142,7 @@ std::string_view Hooks::call_name(CUpti_CallbackDomain domain, std::uint32_t id)
 void Hooks::meet(CUcontext context, std::uint32_t uid) {
   for (Known& known : contexts_) {
     if (known.context.load(std::memory_order_acquire) != context || known.uid.load() == uid) continue;
-    // A new context has this address, so the end of the old one was missed.
+    // A new context has the same address, so the end of the old context was missed.
     tell(CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, context, nullptr, nullptr);
     known.uid.store(uid, std::memory_order_release);
     return;
@@ -215,7 +215,7 @@ void Hooks::report_node(std::uint32_t id, CUgraph graph, CUgraphNode node, CUgra
   tell(id, nullptr, nullptr, &data);
 }
 
-// Called during an ENTER.
+// Called as part of an ENTER.
 void Hooks::before(std::uint32_t id, const CUpti_CallbackData& data) {
   switch (kEffects[id]) {
     case Effect::stream_ends:
@@ -286,7 +286,7 @@ void Hooks::after(std::uint32_t id, const CUpti_CallbackData& data) {
 
 // ---- nodes of graphs
 
-// The node that a captured operation made is the last node of its stream.
+// The node that a captured operation has created is the last node of its stream.
 void Hooks::after_captured(std::uint32_t id, const CUpti_CallbackData& data) {
   const CallRule& rule = driver_call(id);
   if (rule.role != Role::operation || rule.decode == nullptr || !succeeded(data)) return;
@@ -310,7 +310,7 @@ void Hooks::after_captured(std::uint32_t id, const CUpti_CallbackData& data) {
 }
 
 void Hooks::node_added(std::uint32_t id, const void* parameters) {
-  // All of these structures begin with the place for the node's handle, then its graph.
+  // All of these structures begin with the address where the call stores the node's handle. The graph follows.
   const auto& added = *static_cast<const cuGraphAddChildGraphNode_params*>(parameters);
   if (added.phGraphNode == nullptr) return;
   const CUgraphNode node = *added.phGraphNode;

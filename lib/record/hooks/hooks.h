@@ -1,10 +1,10 @@
-// Watching without CUPTI. The driver's entry points are redirected to wrappers (redirection.h, entry_points.h), which
-// report each call to the recorder in CUPTI's terms (passage.h). This class finds out what CUPTI reports besides calls:
-// contexts and their numbers, ends of contexts, streams and modules, and the nodes of graphs.
+// Watches calls without CUPTI. The driver's entry points are redirected to wrappers (redirection.h, entry_points.h),
+// which report each call to the recorder in CUPTI's terms (passage.h). This class also finds out what CUPTI reports
+// besides calls: contexts and their numbers, the ends of contexts, streams and modules, and the nodes of graphs.
 //
-// Hooks see only calls through exported functions. They miss calls through the driver's export tables (a runtime linked
-// into the program resets its device that way), and errors that a runtime keeps to itself. They also miss calls through
-// addresses that were looked up before and are kept on the heap.
+// Hooks see only calls through exported functions. They miss calls through the driver's export tables: a runtime linked
+// into the program resets its device that way. They also miss errors that a runtime keeps to itself, and calls through
+// addresses on the heap that the program looked up before the redirection.
 #pragma once
 
 #include <cuda.h>
@@ -26,8 +26,8 @@ struct Call;
 
 class Hooks {
  public:
-  // Redirects the driver unless that is done, and from then on calls `callback` for what is enabled. One object per
-  // process, never destroyed.
+  // Redirects the driver unless that has already been done, and starts to call `callback` for everything that is
+  // enabled. There is one object per process, which is never destroyed.
   Redirection start(CUpti_CallbackFunc callback, const DriverApi& driver);
   // Redirects the driver as soon as it is loaded. Calls `initialised` once the first cuInit has succeeded.
   static Redirection redirect_early(void (*initialised)());
@@ -58,7 +58,7 @@ class Hooks {
   CUpti_CallbackFunc callback_ = nullptr;
   DriverApi driver_;
   std::atomic<std::uint32_t> captures_ = 0;
-  std::atomic<std::uint32_t> next_uid_ = 1;  // if the driver does not number contexts
+  std::atomic<std::uint32_t> next_uid_ = 1;  // used if the driver does not number contexts
   struct Known {
     std::atomic<CUcontext> context;
     std::atomic<std::uint32_t> uid;

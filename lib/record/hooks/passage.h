@@ -1,4 +1,4 @@
-// One program call through a wrapper. It calls the recorder before and after the call, as CUPTI would.
+// One call of the program that goes through a wrapper. Calls the recorder before and after it, as CUPTI would.
 #pragma once
 
 #include <cuda.h>
@@ -22,7 +22,7 @@ class Passage {
   static bool is_watched(CUpti_CallbackDomain domain, std::uint32_t call) {
     return place(domain, call).load(std::memory_order_acquire) && !t_this.inside;
   }
-  // Publishes what a passage needs (release): names, and the hooks.
+  // The release also publishes what a Passage needs: the names, and the hooks.
   static void watch(CUpti_CallbackDomain domain, std::uint32_t call) {
     place(domain, call).store(true, std::memory_order_release);
   }
@@ -36,7 +36,7 @@ class Passage {
 
   // ENTER. `parameters` points to CUPTI's structure for the call.
   [[gnu::hot, gnu::noinline]] Passage(CUpti_CallbackDomain domain, std::uint32_t call, const void* parameters);
-  // Whether the recorder wants the call suppressed. Only a rerun does that.
+  // Whether the wrapper must not call the driver. This happens only in a rerun.
   static bool is_withheld() { return std::exchange(t_this.withheld, false); }
   // EXIT. `result`, a CUresult or a cudaError_t, is what the program receives.
   [[gnu::hot, gnu::noinline]] std::uint32_t leave(std::uint32_t result);

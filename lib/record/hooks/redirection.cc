@@ -76,7 +76,7 @@ bool find_driver(LoadedModule& module) {
   return inside != nullptr && Modules::find(reinterpret_cast<std::uintptr_t>(inside), module);
 }
 
-// Finds a runtime version whose types are known.
+// Finds a libcudart.so of a version whose function types are known.
 bool find_runtime(LoadedModule& module) {
   for (const char* name : {"libcudart.so.13", "libcudart.so.12"}) {
     void* library = dlopen(name, RTLD_NOW | RTLD_NOLOAD);
@@ -120,7 +120,7 @@ bool redirect_symbols(const LoadedModule& module, std::span<const EntryPoint> al
     auto* symbol = const_cast<ElfW(Sym)*>(library.symbol(all[i].name));
     if (symbol == nullptr) continue;
     const std::uintptr_t original = module.bias + symbol->st_value;
-    // If two names denote one function, the first one is used.
+    // If two names have the same function, only the first one gets a wrapper.
     const auto known = g_by_original.begin() + static_cast<std::ptrdiff_t>(g_count);
     if (std::any_of(g_by_original.begin(), known, [&](const Redirected& each) { return each.from == original; }))
       continue;
@@ -146,10 +146,10 @@ bool redirect_symbols(const LoadedModule& module, std::span<const EntryPoint> al
   return true;
 }
 
-// ---- addresses looked up before
+// ---- addresses that were looked up earlier
 
-// Tells which pages have been written to since they were mapped.
-// Only these can contain addresses that were looked up at run time.
+// Finds out which pages have been written to since they were mapped. Only these can contain addresses that were looked
+// up at run time.
 class WrittenPages {
  public:
   WrittenPages() : page_(static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE))) {
@@ -162,7 +162,7 @@ class WrittenPages {
   WrittenPages& operator=(const WrittenPages&) = delete;
 
   std::uintptr_t page() const { return page_; }
-  // Returns false only if the page is surely unwritten.
+  // Returns false only if the page has certainly not been written to.
   bool may_be_written(std::uintptr_t address) {
     constexpr std::uint64_t kPresent = 1ull << 63, kSwapped = 1ull << 62, kOfFile = 1ull << 61;
     if (fd_ < 0) return true;
@@ -186,7 +186,7 @@ class WrittenPages {
 };
 
 struct Rewriting {
-  std::uintptr_t library, own;  // their biases
+  std::uintptr_t library, own;  // load biases of the redirected library and of the recorder
   std::uintptr_t lowest, highest;
   WrittenPages pages;
   std::size_t replaced = 0;

@@ -1,5 +1,5 @@
-// The function that replaces one entry point. It reports the call before and after it (passage.h), and calls the
-// library's own function in between.
+// The function that replaces one entry point. It calls the library's own function, and reports the call before and
+// afterwards (passage.h).
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace cudadiag::record {
 
-// Replaces the parameter structure of a call for which CUPTI has none.
+// Used if CUPTI has no parameter structure for a call.
 struct NoParameters {};
 
-// Only this wrapper checks whether to suppress its call.
+// Whether the wrapper checks if it must not call the driver. Only the one of cuGraphDestroy does.
 template <CUpti_CallbackDomain kDomain, std::uint32_t kCall>
 constexpr bool kMayBeWithheld = kDomain == CUPTI_CB_DOMAIN_DRIVER_API&& kCall == CUPTI_DRIVER_TRACE_CBID_cuGraphDestroy;
 
@@ -26,7 +26,8 @@ struct Wrapper<kDomain, kCall, Parameters, Result (*)(Arguments...)> {
   static inline constinit void* original = nullptr;
 
   // A thread reads the wrapper's address from a symbol table or a GOT, jumps there, and reads `original`. On x86-64,
-  // loads stay in order. 64-bit Arm may read `original` too early and miss it; the value arrives a moment later.
+  // loads stay in order. A 64-bit Arm processor may read `original` too early and get null; the loop waits for the
+  // value.
   static Result (*target())(Arguments...) {
     void* function = __atomic_load_n(&original, __ATOMIC_ACQUIRE);
 #if !defined(__x86_64__)
@@ -48,7 +49,7 @@ struct Wrapper<kDomain, kCall, Parameters, Result (*)(Arguments...)> {
   }
 };
 
-// Written out, so that the compiler makes the table of entry points, not a constructor when the recorder is loaded.
+// A macro, so that the table of entry points is built at compile time and not by a constructor of the recorder.
 #define CUDADIAG_ENTRY_POINT(name, domain, id, parameters, function)                               \
   {                                                                                                \
     name, id, reinterpret_cast<void*>(&Wrapper<domain, id, parameters, decltype(function)>::call), \

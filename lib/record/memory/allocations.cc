@@ -53,7 +53,8 @@ bool Allocations::lives(std::uint32_t at, std::uint64_t serial) const {
   return wire::load_acquire(known, allocation::kSerial) == serial && wire::load(known, allocation::kFreed) == 0;
 }
 
-// Returns 1 + the index of an unused entry, else of the one freed longest ago.
+// Returns 1 + the index of an unused entry or, if there is none, of the entry that was freed longest ago. Returns 0 if
+// all allocations are live.
 std::uint32_t Allocations::take_entry() {
   if (used_ < area::kAllocations) return ++used_;
   if (freed_count_ == 0) return 0;
@@ -66,7 +67,7 @@ std::uint32_t Allocations::take_entry() {
 
 void Allocations::made(const Made& made) {
   const LockGuard lock(mutex_);
-  // Another thread's call has freed that allocation, and has not returned to report it.
+  // Another thread has freed the earlier allocation at this address, but its call has not returned yet.
   if (const std::uint32_t before = find(made.address)) {
     end(before - 1, {made.address, ticks(), 0, allocation::kNone}, allocation::kReplaced);
     ++replaced_;
@@ -95,7 +96,7 @@ void Allocations::made(const Made& made) {
   bucket = taken;
 }
 
-// Removes the allocation from the live ones. Its entry stays until it is the oldest freed one.
+// Removes the allocation from the live ones. Its entry stays until it is the oldest freed one and the space is needed.
 void Allocations::end(std::uint32_t index, const Freed& freed, std::uint8_t flags) {
   std::byte* to = entry(index);
   std::uint32_t* at = &buckets_[bucket_of(wire::load(to, allocation::kAddress))];
@@ -114,7 +115,7 @@ void Allocations::freed(const Freed& freed) {
   const LockGuard lock(mutex_);
   const std::uint32_t at = find(freed.address);
   if (at != 0 && wire::load(entry(at - 1), allocation::kMade) < freed.entered) return end(at - 1, freed, 0);
-  // A live allocation at this address is newer. The one that this call frees was marked as replaced.
+  // A live allocation at this address is newer. The allocation that this call frees was marked as replaced.
   for (std::uint32_t i = 0; replaced_ > 0 && i < used_; ++i) {
     std::byte* to = entry(i);
     if (wire::load(to, allocation::kAddress) != freed.address ||

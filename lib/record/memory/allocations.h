@@ -1,5 +1,5 @@
-// The allocations of the process, live and recently freed, in the area's `allocations` (wire/allocation.h). Each
-// function is called after the driver's call has returned success. The class has one lock.
+// The process's allocations, live and recently freed, in the area's `allocations` (wire/allocation.h). The functions
+// that change them are called after the driver's call has returned success. The class has one lock.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ class Allocations {
   };
   struct Freed {
     std::uint64_t address;
-    std::uint64_t entered;  // ticks at ENTER of the call: from then on, the memory must not be used
+    std::uint64_t entered;  // ticks at ENTER of the call, after which the memory must not be used
     std::uint32_t site, stream;
   };
 
@@ -34,10 +34,11 @@ class Allocations {
 
   void attach(AreaMap& area);
 
-  // Live device memory. `to` has room for kAllocations entries. Returns how many there are. Leaves out stream-ordered
-  // memory: it may return to its pool and be allocated again without a change of the driver's mapping.
+  // Stores the live device memory in `to`, which must have room for kAllocations entries. Returns the number of
+  // entries. Omits stream-ordered memory, which may return to its pool and be allocated again while its mapping stays
+  // the same.
   std::size_t living(Living* to) const;
-  // Calls `visit(address, bytes, kind)` for all live memory, host memory included.
+  // Calls `visit(address, bytes, kind)` for all live memory, including host memory.
   template <typename Visit>
   void each_living(Visit visit) const {
     const LockGuard lock(mutex_);
@@ -50,14 +51,15 @@ class Allocations {
   }
   // Finds the live allocation that begins at the address.
   bool living_at(std::uint64_t address, Living& to) const;
-  // Whether this allocation has not been freed. Any thread may call it; the answer may be slightly out of date.
+  // Whether this allocation has not been freed. Any thread may call this function. The answer may be slightly out of
+  // date.
   bool lives(std::uint32_t entry, std::uint64_t serial) const;
   // How many allocations have ended.
   std::uint64_t ends() const { return ends_.load(std::memory_order_acquire); }
 
   void made(const Made& made);
   void freed(const Freed& freed);
-  // Everything mapped within `bytes` from the address on.
+  // Ends everything that is mapped in the `bytes` bytes from the address on.
   void unmapped(const Freed& freed, std::uint64_t bytes);
   void context_destroyed(std::uint32_t context, const Freed& freed);
 
@@ -77,8 +79,8 @@ class Allocations {
   std::atomic<std::uint64_t> ends_ = 0;
   std::uint64_t serial_ = 0;
   std::uint32_t used_ = 0;                                      // entries used so far
-  std::uint32_t replaced_ = 0;                                  // replaced allocations whose end is unknown so far
-  std::array<std::uint32_t, kBuckets> buckets_{};               // of live ones: 1 + entry; 0 if empty
+  std::uint32_t replaced_ = 0;                                  // replaced allocations whose free call is still unknown
+  std::array<std::uint32_t, kBuckets> buckets_{};               // of live allocations: 1 + entry; 0 if empty
   std::array<std::uint32_t, wire::area::kAllocations> next_{};  // the next entry in the same bucket
   std::array<std::uint32_t, wire::area::kAllocations> freed_;   // entries, oldest first, a ring buffer
   std::size_t freed_first_ = 0, freed_count_ = 0;

@@ -18,9 +18,9 @@ namespace cudadiag::record {
 namespace {
 
 constexpr std::uint64_t kMillisecond = 1'000'000;
-constexpr int kMostPauses = 50'000;  // a second
+constexpr int kMostPauses = 50'000;  // one second in total
 
-// Returns false if the kernel does not have this call.
+// Returns false if the kernel rejects the system call.
 bool sleep_while(std::atomic<std::uint32_t>& word, std::uint32_t value, std::uint64_t at_most) {
   const timespec limit = {0, static_cast<long>(at_most)};
   const long result = syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, &limit, nullptr, 0);
@@ -89,7 +89,7 @@ void CopySources::wake() {
   syscall(SYS_futex, &releases_, FUTEX_WAKE_PRIVATE, 1 << 30, nullptr, nullptr, 0);
 }
 
-// Either this call sees that a stream is held, or the function that holds it sees the wait.
+// Either this function sees that a stream is held, or the function that holds the stream sees that a wait has begun.
 void CopySources::wait_begins() {
   waiting_.fetch_add(1);
   if (holding_.load() > 0) wake();
@@ -106,7 +106,7 @@ void CopySources::forget(std::uint64_t begin, std::uint64_t end) {
     if (slot.state.load() == State::free || !slot.snapshot.meets(begin, end)) continue;
     slot.dropped.store(true);
     if (holding_.load() > 0) wake();
-    // A comparison takes less than a millisecond, unless its thread gets no processor.
+    // A comparison takes less than a millisecond, unless its thread gets no processor time.
     const Uncancelled uncancelled;
     for (int i = 0; i < kMostPauses && slot.state.load() == State::reading; ++i) {
       const timespec moment = {0, 20'000};
@@ -142,7 +142,7 @@ void CUDA_CB CopySources::reached(void* data) {
   errno = error;
 }
 
-// Either compare() sees that the slot was dropped, or the dropping thread sees that compare() reads.
+// Either compare() sees that the slot was dropped, or the thread that drops it sees that compare() is reading.
 bool CopySources::compare(Slot& slot, SourceSnapshot::Difference& difference) {
   slot.state.store(State::reading);
   const bool compared = !slot.dropped.load() && slot.snapshot.compare(difference);

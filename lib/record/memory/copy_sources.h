@@ -1,16 +1,16 @@
 // Finds pinned memory that changes before an asynchronous copy has read it.
 //
-// The thread that issues the copy saves the bytes of its source, and queues a host function before the copy. When that
-// function runs, all work ordered before the copy has finished, and the copy has not begun. The function compares the
-// source with the saved bytes, holds the stream for a while, and compares again.
+// The thread that issues the copy saves the bytes of the copy's source, and queues a host function before the copy.
+// When that function runs, all work ordered before the copy has finished, and the copy has not begun. The function
+// compares the source with the saved bytes, holds the stream for a while, and compares again.
 //
-// Limits: kSlots copies at a time; at each site the first kAlways copies, then one of kSeldom. A stream is held for at
-// most kHold, a call site's copies for kMostHeldAtSite, all for kMostHeld. A stream continues at once
+// Limits: at most kSlots copies are watched at a time. At each call site, the first kAlways copies are watched, then
+// one in kSeldom. A stream is held for at most kHold per copy, kMostHeldAtSite per call site, and kMostHeld in total.
+// A stream continues at once
 //  - if a thread enters or is in a call that may wait for the GPU, or any other call that does more than issue work,
-//  - if the program issues a host function: the driver may run both on one thread,
+//  - if the program issues a host function, because the driver may run both host functions on one thread,
 //  - before memory is freed, before a context ends, and when the process ends.
-// The host function makes no CUDA call, takes no lock and allocates nothing. A stream that captures is not
-// watched.
+// The host function makes no CUDA calls, takes no lock and allocates nothing. A stream under capture is not watched.
 #pragma once
 
 #include <cuda.h>
@@ -31,19 +31,19 @@ class CopySources {
   static constexpr std::uint32_t kAlways = 64, kSeldom = 16;
   static constexpr std::uint64_t kHold = 20'000'000, kMostHeldAtSite = 100'000'000, kMostHeld = 1'000'000'000;  // ns
 
-  // Stays off if memory or a driver function is missing.
+  // Stays off if there is not enough memory, or if the driver lacks a function.
   void start(const DriverApi& driver);
   bool on() const { return on_.load(std::memory_order_relaxed); }
   PinnedRanges& pinned() { return pinned_; }
 
-  // ENTER of an asynchronous copy out of pinned memory, in its stream, which is not capturing. Returns the number of
-  // the watch, or 0 if the copy is not watched.
+  // ENTER of an asynchronous copy out of pinned memory. `stream` is the copy's stream, which must not be under capture.
+  // Returns the number of the watch, or 0 if the copy is not watched.
   std::uint64_t watch(std::uint32_t site, CUstream stream, const SourceRows* sources, std::size_t count);
 
   // Called around calls that may wait for the GPU.
   void wait_begins();
   void wait_ends() { waiting_.fetch_sub(1); }
-  // From now on, streams are not held. Copies are still compared.
+  // Stops holding streams for good. The sources of copies are still compared.
   void hold_no_more();
   // Called before memory is freed.
   void forget(std::uint64_t begin, std::uint64_t end);

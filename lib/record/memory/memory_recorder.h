@@ -1,5 +1,5 @@
-// Records who allocated and freed which memory, and which contexts may access each other's memory. Called after the
-// program's call has succeeded. Owns the list of allocations.
+// Records where memory was allocated and freed, and which contexts may access each other's memory. The functions are
+// called after the program's call has succeeded. Owns the list of allocations.
 #pragma once
 
 #include <cupti.h>
@@ -23,10 +23,10 @@ class MemoryRecorder {
   const Allocations& allocations() const { return allocations_; }
 
   void note(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
-  // The call of a thread without a ring.
+  // Like note(), for a call of a thread without a ring.
   void note_unrecorded(std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data);
   void note_peer_access(std::uint32_t id, const CUpti_CallbackData& data);
-  // `thread` may be null. `context` is its index.
+  // `thread` may be null. `context` is the index of the context.
   void context_destroyed(ThreadState* thread, std::uint32_t context, std::uintptr_t frame);
 
  private:

@@ -1,5 +1,6 @@
-// The process's pinned memory that the recorder may read: allocated or registered, neither write-combined nor device
-// memory. Sorted by address. Ranges over the limit kMost are dropped. The class has one lock, held briefly.
+// The process's pinned memory that the recorder may read: allocated or registered, but neither write-combined nor
+// device memory. The ranges are sorted by address. If there are more than kMost, further ones are dropped. The class
+// has one lock, which is held only briefly.
 #pragma once
 
 #include <array>
@@ -16,7 +17,7 @@ class PinnedRanges {
 
   // EXIT of a call that has allocated or registered memory. `parameters` is the structure that CUPTI passes.
   void made(std::uint32_t id, const void* parameters, std::uint64_t begin, std::uint64_t bytes);
-  // Returns the end of the range, or `begin` if the range is unknown.
+  // Removes the range that begins at the address. Returns the end of the range, or `begin` if the range is unknown.
   std::uint64_t gone(std::uint64_t begin);
   void clear();
   bool contain(std::uint64_t begin, std::uint64_t end) const;

@@ -1,7 +1,9 @@
-// The bytes of a copy's source at one moment, and what differs later. A source of at most kRoom bytes in at most
-// kMostPieces rows is saved whole. A larger one is sampled: kSamples evenly spread pieces of kSample bytes.
+// The bytes of a copy's source at one moment, for comparison with the bytes at a later time. A source of at most kRoom
+// bytes in at most kMostPieces rows is saved whole. From a larger source, kSamples pieces of kSample bytes are saved,
+// spread evenly.
 //
-// The memory belongs to the program, and may be unmapped, so each page is probed first. No locks, no allocation.
+// The memory belongs to the program, which may have unmapped it, so each page is probed first. The class takes no
+// locks, and allocates nothing.
 #pragma once
 
 #include <cstddef>
@@ -47,7 +49,7 @@ class SourceSnapshot {
   bool sampled_, compared_;
   std::uint64_t low_, high_;
   Piece pieces_[kMostPieces];
-  std::byte first_[kRoom], last_[kRoom];  // of all pieces, one after the other
+  std::byte first_[kRoom], last_[kRoom];  // contents of all pieces, one after the other
 };
 
 }  // namespace cudadiag::record

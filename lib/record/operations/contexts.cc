@@ -28,8 +28,8 @@ std::uint32_t Contexts::index_of(CUcontext handle) const {
   return kNone;
 }
 
-// Returns a free place, else that of the context destroyed longest ago. A destroyed context may still be current to a
-// thread. Uids are not reused.
+// Returns a free entry, else that of the context that was destroyed longest ago. Uids are not reused, so that is the
+// one with the lowest uid. A destroyed context may still be current to a thread.
 Contexts::Place Contexts::place_for(std::uint32_t uid) const {
   using Outcome = Place::Outcome;
   std::uint32_t free = kNone, gone = kNone, gone_uid = 0xffffffff;
@@ -109,7 +109,7 @@ void Contexts::give_access(std::uint32_t uid, CUcontext peer) {
   wire::store(entry(index), context::kPeers, wire::load(entry(index), context::kPeers) | peer_bits(peer));
 }
 
-// If the peer is unknown, the call may have revoked any access or none, so all bits stay.
+// If the peer is unknown, we cannot tell which access the call revoked, so all bits stay.
 void Contexts::take_access(std::uint32_t uid, CUcontext peer) {
   const LockGuard lock(mutex_);
   const std::uint32_t index = index_of(uid);

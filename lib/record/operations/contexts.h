@@ -1,5 +1,6 @@
-// The CUDA contexts of the process, in the area's `contexts` (wire/stream.h): the device of each, and whose memory it
-// may access. The class has one lock, never held during a call into the driver. Look-ups take no lock.
+// The CUDA contexts of the process, in the area's `contexts` (wire/stream.h): the device of each context, and the other
+// devices whose memory it may access. The class has one lock, which is never held during a driver call. Look-ups take
+// no lock.
 #pragma once
 
 #include <cuda.h>
@@ -31,8 +32,9 @@ class Contexts {
            static_cast<std::uint32_t>(wire::context::State::live);
   }
 
-  // A place for a context that has become current. `known`: it already has one, or none is left. `busy`: another thread
-  // is adding it. `taken`: no look-up finds it until make_live(); give_back() returns the place.
+  // An entry for a context that has become current. `known`: the context already has an entry, or no entry is left.
+  // `busy`: another thread is adding the context. `taken`: the caller got an entry. Look-ups find it only after
+  // make_live(); give_back() frees it again.
   struct Place {
     enum class Outcome { taken, known, busy } outcome;
     std::uint32_t index = kNone;
@@ -43,12 +45,12 @@ class Contexts {
   void give_back(std::uint32_t index);
   void destroyed(std::uint32_t index);
 
-  // wire::context::kPeers: access to another context's memory, changed once the call has succeeded.
+  // Changes the context's access to the memory of `peer` (wire::context::kPeers), after the call has succeeded.
   void give_access(std::uint32_t uid, CUcontext peer);
   void take_access(std::uint32_t uid, CUcontext peer);
 
  private:
-  // Callers of these hold the lock.
+  // Callers of these functions hold the lock.
   Place place_for(std::uint32_t uid) const;
   std::uint64_t peer_bits(CUcontext peer) const;
 

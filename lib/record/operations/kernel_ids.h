@@ -1,4 +1,4 @@
-// Intern ids of kernels, found by the handles that launches pass. The class has one lock.
+// Finds the intern id of a kernel by the handle that is passed to a launch. The class has one lock.
 #pragma once
 
 #include <cuda.h>
@@ -16,8 +16,8 @@ namespace cudadiag::record {
 class KernelIds {
  public:
   void attach(Interner& interner, const DriverApi& driver, const Watch& watch);
-  // `symbol` is null if CUPTI did not pass it. `unloads` counts the unloadings of code so far: afterwards, a handle may
-  // denote another kernel. Returns 0 if unknown.
+  // `symbol` is null if CUPTI did not pass it. `unloads`: how many times code has been unloaded so far, since a handle
+  // may be reused for a different kernel afterwards. Returns 0 if unknown.
   std::uint32_t id_of(CUfunction kernel, const char* symbol, std::uint64_t unloads);
 
  private:

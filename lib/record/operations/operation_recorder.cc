@@ -14,7 +14,7 @@ using operation::Kind;
 
 namespace {
 
-constexpr std::uint32_t kMostBlocks = 0xffff;  // of a grid's second and third dimension
+constexpr std::uint32_t kMostBlocks = 0xffff;  // in a grid's second and third dimension
 
 bool fits_record(const Call& call) {
   return call.grid[1] <= kMostBlocks && call.grid[2] <= kMostBlocks && operation::Block::fit(call.block) &&
@@ -59,7 +59,7 @@ void OperationRecorder::enter(ThreadState& thread, std::uint32_t id, const CallR
   if (operation::can_stand(rule.kind)) [[likely]]
     site = sites_.enter(thread, id, rule.kind, call.function, data.symbolName, frame);
   open.site = site.site;
-  // A wait never runs alone: the work that it waits for could not be issued meanwhile.
+  // A wait never runs alone, because the work that it waits for could not be issued in the meantime.
   if (exclusive_wait_.on()) [[unlikely]]
     take_turn(thread, site.armed && operation::can_fault(rule.kind));
   if ((open.flags & operation::kAlone) != 0) [[unlikely]] {
@@ -67,7 +67,7 @@ void OperationRecorder::enter(ThreadState& thread, std::uint32_t id, const CallR
   }
 
   const bool young = site.ordinal > 0 && site.ordinal <= kDenseOperations;
-  // The progress of another thread's default stream cannot be queried. In a rerun, its markers show it.
+  // The progress of another thread's default stream cannot be queried. In a rerun, markers show it instead.
   const bool dense = markers_ == wire::Markers::dense || young || site.checks_its_data ||
                      (exclusive_wait_.on() && open.stream != Streams::kNone && streams_.thread_of(open.stream) != 0);
   if (open.stream != Streams::kNone && (open.flags & operation::kCaptured) == 0) [[likely]] {
@@ -88,7 +88,7 @@ void OperationRecorder::enter(ThreadState& thread, std::uint32_t id, const CallR
   write(thread, rule, call, site.ordinal);
 }
 
-// All earlier work has finished, and nothing else is issued until this operation has finished too.
+// When this is called, all earlier work has finished. Nothing else is issued until this operation has finished too.
 void OperationRecorder::keep_suspect(std::uint32_t id, const CallRule& rule, const Call& call,
                                      const CUpti_CallbackData& data) {
   if (rule.kind != Kind::kernel) {
@@ -110,7 +110,7 @@ void OperationRecorder::save_node(const Call& launch) {
 void OperationRecorder::meet_stream(ThreadState& thread, const Call& call, const CUpti_CallbackData& data) {
   see_context(data);
   thread.open.stream = streams_.find(thread, call.stream, data.contextUid);
-  // No operation may be older than its stream's entry, which may have been made just now.
+  // No operation may be older than its stream's entry, and the entry may be new.
   wire::store(thread.entry, wire::thread::kCallTicks, ticks());
 }
 
@@ -142,7 +142,7 @@ void OperationRecorder::take_turn(ThreadState& thread, bool armed) {
 void OperationRecorder::write(ThreadState& thread, const CallRule& rule, const Call& call, std::uint32_t site_ordinal) {
   OpenOperation& open = thread.open;
   std::byte* record = next_record(thread, streams_);
-  // Clears the whole line at once, so that fields which a kind does not have are zero.
+  // Clears the whole record at once, so that the fields that this kind lacks are zero.
   memset(record + operation::kSerial.end, 0, area::kOperationSize - operation::kSerial.end);
   wire::store(record, operation::kKind, static_cast<std::uint8_t>(rule.kind));
   wire::store(record, operation::kThread, static_cast<std::uint8_t>(thread.index));
@@ -150,8 +150,8 @@ void OperationRecorder::write(ThreadState& thread, const CallRule& rule, const C
   wire::store(record, operation::kStream, static_cast<std::uint16_t>(open.stream));
   wire::store(record, operation::kOrdinal, open.ordinal);
   wire::store(record, operation::kSiteOrdinal, site_ordinal);
-  // The clock was read at ENTER, except for an operation that has waited at the gate since, or that has no call of its
-  // own.
+  // The clock was read at ENTER. It is read again if the operation may have waited at the gate since then, or if it has
+  // no call of its own.
   const bool is_late = exclusive_wait_.on() || rule.role != Role::operation;
   wire::store(record, operation::kTicks, is_late ? ticks() : wire::load(thread.entry, wire::thread::kCallTicks));
   if (rule.kind == Kind::kernel) [[likely]] {
@@ -211,15 +211,16 @@ void OperationRecorder::leave(ThreadState& thread, const CallRule& rule, std::ui
     if (ok && open.mark && !rule.proves_finished) {
       const bool marked = mark(thread);
       if (marked) open.flags |= operation::kMarked;
-      // An operation without a marker after it would never count as finished.
+      // The stream's entry must not be replaced too early: an operation without a marker after it would never count as
+      // finished.
       if (open.ordinal >= (marked ? Streams::kMarkedOrdinal : Streams::kLastOrdinal)) streams_.renew(open.stream);
     }
-    // A wait for captured work has brought its own stream into the capture.
+    // An event wait for captured work has brought this stream into the capture.
     if (ok && rule.kind == Kind::event_wait && streams_.capture_going_on() &&
         streams_.is_capturing({streams_.handle(open.stream), false})) [[unlikely]] {
       open.flags |= operation::kCaptured;
     }
-    // The record shows failure or completion before anything else can be issued.
+    // Waits here, so that the record shows failure or completion before anything else can be issued.
     if (ok && (open.flags & operation::kAlone) != 0 && !exclusive_wait_.wait(thread)) {
       open.flags &= static_cast<std::uint8_t>(~operation::kAlone);
     }

@@ -1,8 +1,8 @@
 // Records an operation between ENTER and EXIT of the call that issues it. Every launch runs through all of this code.
 //
 // Between two launches, a program fills the caches with its own data. The cost of the launch path is therefore the
-// number of lines and pages that it touches. Its data are members of this class, reached without pointers (small ones
-// first). Its functions are marked hot, so that the linker places them side by side.
+// number of cache lines and pages that it touches. Its data are direct members of this class, small ones first, so that
+// no pointer must be followed. Its functions are marked hot, so that the linker places them side by side.
 #pragma once
 
 #include <cupti.h>
@@ -37,13 +37,14 @@ class OperationRecorder {
   // How many operations of a site get their own markers in sparse mode, and the distance between later markers.
   static constexpr std::uint32_t kDenseOperations = 8;
   static constexpr std::uint32_t kSparseDistance = 16;
-  // After kSettledOperations of a site, markers take at most 1/kPartsOfTime of a thread's time. Their distance never
-  // exceeds kFarDistance. If threads wait for the driver's lock, a marker costs as much as a launch.
+  // After a site's first kSettledOperations operations, markers take at most 1/kPartsOfTime of a thread's time, unless
+  // their distance would exceed kFarDistance. If threads wait for the driver's lock, a marker costs as much as a
+  // launch.
   static constexpr std::uint32_t kSettledOperations = 256;
   static constexpr std::uint32_t kPartsOfTime = 400;
   static constexpr std::uint32_t kFarDistance = 64;
 
-  // Recording failed calls needs no driver.
+  // Enables the recording of failed calls, which needs no driver.
   void attach(AreaMap& area, Interner& interner) { failures_.attach(area, interner, streams_); }
   void start(AreaMap& area, Interner& interner, const DriverApi& driver, wire::Markers markers);
   // `races` is null if cudadiag does not look for races.
@@ -63,9 +64,9 @@ class OperationRecorder {
   [[gnu::hot]] void enter(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
                           std::uintptr_t frame);
   [[gnu::hot]] void leave(ThreadState& thread, const CallRule& rule, std::uint32_t result);
-  // A call on an event. It is ordered with operations and recorded like one.
+  // Records a call on an event like an operation, since its order among the operations matters.
   void note_event(ThreadState& thread, const CallRule& rule, const CUpti_CallbackData& data);
-  // Marks a stream that is destroyed while it is busy: only a marker shows its progress.
+  // Queues a marker to a stream that is about to be destroyed. If the stream is busy, only a marker shows its progress.
   void mark_last(const CallRule& rule, const CUpti_CallbackData& data);
   void see_context(const CUpti_CallbackData& data);
   void context_destroyed(std::uint32_t uid) {
@@ -96,17 +97,18 @@ class OperationRecorder {
   [[gnu::cold, gnu::noinline]] void meet_stream(ThreadState& thread, const Call& call, const CUpti_CallbackData& data);
   [[gnu::hot]] void write(ThreadState& thread, const CallRule& rule, const Call& call, std::uint32_t site_ordinal);
 
-  // Every launch reads these members, between the tables of the first member and of the last.
+  // Every launch reads the members from here to `streams_`. In `autograd_`, the data that a launch reads comes last. In
+  // `streams_`, it comes first.
   Autograd autograd_;
   RaceRecords* races_ = nullptr;  // null if cudadiag does not look for races
   wire::Markers markers_ = wire::Markers::sparse;
   SiteFinder sites_;
-  Failures failures_;  // its last member shares a line with the first one of the next member
+  Failures failures_;  // its last member shares a cache line with the first member of `latest_`
   LatestParameters latest_;
   ExclusiveWait exclusive_wait_;
   Streams streams_;
 
-  std::atomic<std::uint32_t> newest_context_ = 0;  // uid of the latest one: most processes have one context
+  std::atomic<std::uint32_t> newest_context_ = 0;  // uid of the context seen last; most processes have only one
   GraphRecorder* graphs_ = nullptr;
   LaunchBlocking* blocking_ = nullptr;
   Interner* interner_ = nullptr;

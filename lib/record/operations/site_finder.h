@@ -1,7 +1,8 @@
-// Finds the site of a call: its stacks and kernel as one number (wire/rerun/site_key.h). Counts the calls of each site.
+// Finds the site of a call: one number for its stacks and kernel (wire/rerun/site_key.h). Counts the calls of each
+// site.
 //
-// Owns the readers of both kinds of stack. On the launch path, a site comes from the thread's cache. Stacks are walked
-// only if the cache does not contain it.
+// Owns the readers of Python and native stacks. On the launch path, a site comes from the thread's cache. Stacks are
+// walked only if the cache does not contain the site.
 #pragma once
 
 #include <cuda.h>
@@ -27,7 +28,7 @@ namespace cudadiag::record {
 struct SiteCall {
   std::uint32_t site = 0, ordinal = 0, function = 0;
   bool checks_its_data = false;  // Interner::checks_its_data
-  bool armed = false;            // in a rerun: the recorder must wait for it
+  bool armed = false;            // in a rerun: whether the recorder must wait for this operation
 };
 
 class SiteFinder {
@@ -38,18 +39,18 @@ class SiteFinder {
   };
   void attach(AreaMap& area, Interner& interner, KernelIds& kernels, const Window& window, PythonHook& hook);
   void start(Stacks wanted);
-  // Called in a child of fork(), instead of `start`. Takes over what the parent has found.
+  // Called in a child of fork() instead of `start`. Takes over the interpreter that the parent has found.
   void adopt(const SiteFinder& parent);
   void seek_loaded_python() {
     if (wanted_.python && PythonStacks::is_loaded()) seek_python();
   }
 
-  // ENTER of a call that issues an operation. Counts it at its site. `id` is the CUPTI callback id. `frame` is the
-  // address of the recorder's callback on the stack.
+  // ENTER of a call that issues an operation. Counts the call at its site. `id` is the CUPTI callback id. `frame` is
+  // the frame address of the recorder's callback.
   [[gnu::hot]] SiteCall enter(ThreadState& thread, std::uint32_t id, wire::operation::Kind kind, CUfunction kernel,
                               const char* symbol, std::uintptr_t frame);
 
-  // The stacks of a call and its identity among the sites. Does not count the call.
+  // A call's stacks, and the key of its site. Does not count the call.
   struct Place {
     std::uint32_t python, native;
     std::uint64_t key;
@@ -70,7 +71,7 @@ class SiteFinder {
     return interner_->site(place.key, place.python, place.native, function, kind, thread.index);
   }
 
-  // From now on, kernel handles may denote other kernels.
+  // Called when code is unloaded, since kernel handles may then be reused for different kernels.
   void code_unloaded() { unloads_.fetch_add(1, std::memory_order_relaxed); }
   // Called on the thread's own stack, before its first call.
   void thread_started(ThreadState& thread, std::uintptr_t frame) const;
@@ -91,13 +92,13 @@ class SiteFinder {
   SiteCall count(const SiteCache::Entry& entry);
   std::uint32_t count_at(std::uint32_t site);
 
-  // Every launch reads these members, so they are small and together.
+  // Every launch reads these members, so they are small and lie together.
   Stacks wanted_{};
   std::atomic<bool> has_python_ = false;
   // Set at start if there is an interpreter, so that each thread's first operations have Python stacks. Otherwise the
   // first operation searches for one.
   std::atomic<bool> python_sought_ = false;
-  std::atomic<std::uint64_t> unloads_ = 0;  // how often code was unloaded
+  std::atomic<std::uint64_t> unloads_ = 0;  // how many times code was unloaded
   std::byte* counts_ = nullptr;             // the area's region `sites`
   PythonStacks python_;
   NativeStacks native_;

@@ -33,8 +33,8 @@ void Streams::attach(AreaMap& map, Interner& interner, const DriverApi& driver, 
 bool Streams::context_created(CUcontext handle, std::uint32_t uid) {
   const Contexts::Place place = contexts_.take(handle, uid);
   if (place.outcome != Contexts::Place::Outcome::taken) return place.outcome == Contexts::Place::Outcome::known;
-  // The page is registered now, while the context is idle: later, that might wait for a kernel that waits for this
-  // thread. No look-up finds the context yet: the page may be released, and must have no streams.
+  // The page is registered now, while the context is idle. Later, the registration might wait for a kernel that waits
+  // for this thread. No look-up finds the context yet, because the page may be released again and must have no streams.
   const bool ready = new_page(place.index) != kNotReady;
   ready ? contexts_.make_live(place.index) : contexts_.give_back(place.index);
   return ready;
@@ -91,14 +91,15 @@ bool Streams::register_page(std::uint32_t context_place, std::uint32_t page) {
     CUdeviceptr device = 0;
     CUresult result =
         driver_->mem_host_register(memory, area::kPage, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
-    // A primary context becomes current before it is made.
+    // A primary context becomes current before the driver has created it.
     if (result == CUDA_ERROR_CONTEXT_IS_DESTROYED) return false;
     if (result == CUDA_SUCCESS) result = driver_->mem_host_get_device_pointer(&device, memory, 0);
     state = result == CUDA_SUCCESS ? context::Markers::on : context::Markers::refused;
     pages_[page].device = result == CUDA_SUCCESS ? device : 0;
     if (result != CUDA_SUCCESS) {
       char text[128];
-      snprintf(text, sizeof text, "completion markers are off: the driver refused their memory (error %d)", result);
+      snprintf(text, sizeof text, "completion markers are off: the driver could not register their memory (error %d)",
+               result);
       interner_->note("markers-refused", text);
     }
   }
@@ -110,7 +111,8 @@ bool Streams::register_page(std::uint32_t context_place, std::uint32_t page) {
 
 namespace {
 
-// Handle 0 is the legacy or the per-thread default stream, by entry point. Both also have handles of their own.
+// Handle 0 means the legacy or the per-thread default stream, depending on the entry point. Both streams also have
+// handles of their own.
 std::uint64_t own_handle(StreamHandle given) {
   if (given.handle != nullptr) return reinterpret_cast<std::uint64_t>(given.handle);
   return reinterpret_cast<std::uint64_t>(given.per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY);
@@ -146,7 +148,8 @@ std::uint32_t Streams::find(ThreadState& thread, StreamHandle given, std::uint32
   const bool per_thread = handle == reinterpret_cast<std::uint64_t>(CU_STREAM_PER_THREAD);
   found = find_slow(thread, handle, context_uid, per_thread ? thread.tid : 0);
   if (found == kNotReady) return kNone;
-  // A lack of room is remembered too, until a stream is destroyed, unless a destroyed one is still busy.
+  // If the table is full, that is cached too, until a stream is destroyed. It is not cached if a destroyed stream is
+  // still busy.
   cache_place(thread, handle, context_uid) = {handle, context_uid, generation, found};
   return found;
 }
@@ -177,14 +180,14 @@ std::uint32_t Streams::find_slow(ThreadState& thread, std::uint64_t handle, std:
   std::uint32_t taken;
   do {
     const LockGuard lock(mutex_);
-    // The driver was called without the lock, so another thread may have added the stream meanwhile.
+    // The driver was called without the lock, so another thread may have added the stream in the meantime.
     if (const std::uint32_t known = known_entry(bucket, handle, context_place, tid); known != kNone) return known;
     taken = take_entry(context_place);
     if (taken >= area::kStreams) continue;
-    // Readers of all entries take no lock. One may read this entry meanwhile, and checks the state first.
+    // Functions that read all entries take no lock. They may read this entry now, and check its state first.
     std::byte* made = entry(taken);
     wire::store_release(made, stream::kState, static_cast<std::uint32_t>(stream::State::free));
-    std::atomic_thread_fence(std::memory_order_release);  // readers see the state before what follows
+    std::atomic_thread_fence(std::memory_order_release);  // readers see the new state before the following changes
     memset(made + stream::kState.end, 0, area::kStreamSize - stream::kState.end);
     wire::atomic(marker(taken), wire::marker::kCompleted).store(0);
     wire::store(made, stream::kContext, context_place);
@@ -221,8 +224,8 @@ void Streams::record_made(ThreadState& thread, std::uint32_t at) {
   publish(thread, record);
 }
 
-// Copies, event waits and waits of the host accept streams of any context. If the stream's own context is unknown too,
-// it counts as the current one.
+// Copies, event waits and host waits accept streams of any context. If the stream's own context cannot be found, the
+// current context is used.
 std::uint32_t Streams::home_of(std::uint64_t handle, std::uint32_t current) {
   CUcontext home = nullptr;
   const bool has_home = handle != reinterpret_cast<std::uint64_t>(CU_STREAM_LEGACY) &&
@@ -255,7 +258,7 @@ std::uint32_t Streams::living(CUstream made) {
   return at == 0 ? kNone : at - 1;
 }
 
-// A destroyed stream may still be busy. Its marker word is free once the last marker has been written.
+// A destroyed stream may still be busy. Its marker word can be reused once the last marker has been written.
 bool Streams::reusable(std::uint32_t at) const {
   return wire::load(entry(at), stream::kState) == static_cast<std::uint32_t>(stream::State::destroyed) &&
          wire::load_acquire(marker(at), wire::marker::kCompleted) >=
@@ -357,8 +360,8 @@ std::uint32_t Streams::mark(std::uint32_t at) {
       wire::load_acquire(known, stream::kMarkerIssued) == ordinal) {
     return 0;
   }
-  // From here on, the marker counts as a call in flight. Threads that arrive meanwhile know that its place is
-  // uncertain, and queue no marker that this one could overtake.
+  // The marker counts as a call in flight. Other threads then know that its position in the queue is uncertain, and
+  // queue no marker that this one could overtake.
   auto flight = wire::atomic(known, stream::kIssuedInFlight);
   std::uint64_t alone = ordinal;
   if (!flight.compare_exchange_strong(alone, alone + kOneInFlight, std::memory_order_acq_rel)) return 0;
@@ -426,7 +429,7 @@ void Streams::finish_context_wait(ThreadState& thread, std::uint32_t context_uid
   const LockGuard lock(mutex_);
   const std::uint32_t context_place = context_index(context_uid);
   for (std::uint32_t i = 0; i < highest_; ++i) {
-    // If an entry was given to another stream meanwhile, earlier operations do not concern it.
+    // If the entry has been given to another stream since the wait began, the waited operations are not that stream's.
     if (wire::load(entry(i), stream::kContext) != context_place || wire::load(entry(i), stream::kCreated) > began) {
       continue;
     }
@@ -456,15 +459,15 @@ bool Streams::can_be_at_work(std::uint32_t at) const {
 std::uint32_t Streams::thread_of(std::uint32_t at) const { return wire::load(entry(at), stream::kThreadTid); }
 
 bool Streams::finished(std::uint32_t at, std::uint32_t ordinal) const {
-  // The marker comes last: each write of the GPU evicts its cache line.
+  // The marker is read last, because each write of the GPU evicts its cache line.
   return wire::load_acquire(entry(at), stream::kHostCompleted) >= ordinal ||
          wire::load_acquire(marker(at), wire::marker::kCompleted) >= ordinal;
 }
 
 void Streams::hold(const std::byte* record, std::uint32_t at) {
   const std::uint64_t created = wire::load(entry(at), stream::kCreated);
-  // The record belongs to a destroyed context, or to an earlier
-  // stream at this entry. A stream may be destroyed while it is busy.
+  // Drops records of destroyed contexts, and of earlier streams with this entry. Records of destroyed streams are kept,
+  // because a stream may be destroyed while it is busy.
   if (wire::load(entry(at), stream::kState) == static_cast<std::uint32_t>(stream::State::free) ||
       !contexts_.is_live(wire::load(entry(at), stream::kContext)) ||
       wire::load(record, wire::operation::kTicks) < created) {
@@ -485,7 +488,7 @@ void Streams::hold(const std::byte* record, std::uint32_t at) {
     wire::store_release(place, wire::operation::kSerial, wire::load(record, wire::operation::kSerial));
     return;
   }
-  // The oldest ones are kept: only the first unfinished operation of a stream can have failed.
+  // There is no room. The oldest records stay, since only the first unfinished operation of a stream can have failed.
   area_->count(area::kDroppedHeld);
 }
 

@@ -1,9 +1,8 @@
 // The streams of the process, their ordinals, and the markers that show the progress of each stream.
 //
-// A stream's marker word is in a page registered with its context, since the registration
-// ends with the context. Every context therefore takes whole pages of marker words, and
-// its streams use the entries of these pages. Look-ups go through a cache per thread. One
-// lock guards everything else, and is never held during a call into the driver.
+// A stream's marker word is in a page that is registered with the stream's context. The registration ends with the
+// context, so every context has whole pages of marker words, and its streams use the entries of these pages. Each
+// thread has a cache for look-ups. One lock guards everything else. It is never held during a driver call.
 #pragma once
 
 #include <array>
@@ -24,56 +23,58 @@ namespace cudadiag::record {
 
 struct StreamHandle {
   CUstream handle;
-  bool per_thread;  // the entry point takes 0 for the per-thread default stream
+  bool per_thread;  // whether handle 0 means the per-thread default stream for this entry point
 };
 
 class alignas(64) Streams {
  public:
   static constexpr std::uint32_t kNone = Contexts::kNone;
-  // Ordinals run out after 2^32 operations, so a stream gets a new entry in time. From kOldOrdinal on, that happens once
-  // all its operations have finished. From kMarkedOrdinal on, a marker after them is enough. kLastOrdinal forces it.
+  // Ordinals run out after 2^32 operations, so a stream must get a new entry in time. From kOldOrdinal on, it gets one
+  // when all its operations have finished. From kMarkedOrdinal on, a marker after them is enough. At kLastOrdinal, it
+  // gets one in any case.
   static constexpr std::uint32_t kOldOrdinal = 0xf0000000, kMarkedOrdinal = 0xff000000, kLastOrdinal = 0xffff0000;
 
   void attach(AreaMap& area, Interner& interner, const DriverApi& driver, wire::Markers mode);
 
-  // From now on, a stream's entry shows whether it waits for the legacy stream, and each stream has a record
+  // Makes the entries of streams show whether they wait for the legacy stream, and adds a record for each stream
   // (race_record.h).
   void record_streams() { records_streams_ = true; }
 
-  // The context is current to the thread. Returns false if it is not made yet, or if another thread is adding it. Then
-  // the caller must try again at the next call.
+  // The context must be current to the thread. Returns false if the driver has not created it yet, or if another thread
+  // is adding it. In these cases, the caller must try again at the next call.
   bool context_created(CUcontext context, std::uint32_t uid);
   void context_destroyed(std::uint32_t uid);
   void stream_destroyed(CUstream stream);
-  // The thread's default streams end with it.
+  // Ends the thread's default streams.
   void thread_ended(std::uint32_t tid);
 
-  // The index of the stream's entry, made at the first call. Returns kNone if the table is full.
+  // The index of the stream's entry, which the first call creates. Returns kNone if the table is full.
   std::uint32_t find(ThreadState& thread, StreamHandle stream, std::uint32_t context_uid);
-  // Returns false if the thread has not looked the stream up since anything was destroyed. `found` may be kNone.
+  // Looks only into the thread's cache. Returns false if the thread has not looked the stream up since a stream or
+  // context was last destroyed. `found` may be kNone.
   [[gnu::hot]] bool find_known(ThreadState& thread, StreamHandle stream, std::uint32_t context_uid,
                                std::uint32_t& found) const;
-  // The index of the entry of a stream that the program made, or kNone if it has none.
+  // The index of the entry of a stream that the program created, or kNone if the stream has no entry.
   std::uint32_t living(CUstream stream);
   std::uint32_t context_index(std::uint32_t uid) const { return contexts_.index_of(uid); }
   Contexts& contexts() { return contexts_; }
 
-  // ENTER and EXIT of a call that issues an operation. `enter` returns its ordinal and adds operation flags.
+  // ENTER and EXIT of a call that issues an operation. `enter` returns the operation's ordinal and adds to its flags.
   [[gnu::hot]] std::uint32_t enter(std::uint32_t stream, std::uint8_t& flags);
   [[gnu::hot]] void leave(std::uint32_t stream, std::uint32_t ordinal, std::uint8_t& flags);
   // The number of operations without a marker after them.
   [[gnu::hot]] std::uint32_t unmarked(std::uint32_t stream) const;
   [[gnu::hot]] std::uint32_t issued(std::uint32_t stream) const;
-  // The same if no call is in flight, so that all of them are queued; else 0.
+  // Like issued(), if no call is in flight, so that all operations issued so far are queued; else 0.
   std::uint32_t queued(std::uint32_t stream) const;
   // Queues a marker after all operations issued so far. Returns the ordinal of the last of them. Returns 0 if no marker
-  // was queued (refused, capturing, contended), or if another thread issued an operation meanwhile.
+  // could be queued (rejected, capturing, contended), or if another thread issued an operation in the meantime.
   [[gnu::noinline]] std::uint32_t mark(std::uint32_t stream);
 
-  // The host has seen the operation's result.
+  // Called when the host has seen the operation's result, so that the operation must have finished.
   [[gnu::noinline]] void completed(std::uint32_t stream, std::uint32_t ordinal);
-  // A successful wait proves that everything queued before it began has finished. Operations are counted before they
-  // are queued, so a wait proves nothing while a call is in flight.
+  // A successful wait proves that everything has finished that was queued before the wait began. Operations are counted
+  // before they are queued, so a wait proves nothing if a call is in flight when it begins.
   void begin_wait(ThreadState& thread, std::uint32_t stream) const;
   void finish_wait(ThreadState& thread);
   void begin_context_wait(ThreadState& thread) const;
@@ -86,7 +87,7 @@ class alignas(64) Streams {
   std::uint32_t context_of(std::uint32_t stream) const;  // index; kNone for an unknown stream
   std::uint32_t thread_of(std::uint32_t stream) const;   // tid of a per-thread default stream
   [[gnu::hot]] bool finished(std::uint32_t stream, std::uint32_t ordinal) const;
-  // Whether it is the default stream of this thread, and the thread has not ended.
+  // Whether the stream is the per-thread default stream of this thread, and the thread has not ended.
   bool is_default_of(std::uint32_t stream, std::uint32_t tid) const;
   // Keeps a record that is about to be overwritten in its ring, if its operation has not finished.
   void hold_unfinished(const std::byte* record) {
@@ -94,7 +95,7 @@ class alignas(64) Streams {
     const std::uint32_t ordinal = wire::load(record, wire::operation::kOrdinal);
     if (stream < wire::area::kStreams && ordinal != 0 && !finished(stream, ordinal)) hold(record, stream);
   }
-  // Copies every stream's state for the frozen picture.
+  // Copies the state of every stream at the freeze.
   void freeze();
   // Calls `visit(context handle, stream handle, flags, stream)` for the streams of live contexts that have unfinished
   // operations.
@@ -119,37 +120,39 @@ class alignas(64) Streams {
   std::byte* marker(std::uint32_t stream) const {
     return markers_ + wire::area::marker_place(stream, wire::area::kPage);
   }
-  // Whether it is live, or the default stream of a thread that may have ended without waiting for it.
+  // Whether the stream is live, or is the default stream of a thread that may have ended without waiting for the
+  // stream.
   bool can_be_at_work(std::uint32_t stream) const;
   [[gnu::cold, gnu::noinline]] void hold(const std::byte* record, std::uint32_t stream);
   std::uint32_t home_of(std::uint64_t handle, std::uint32_t current);
   void end_all(std::uint64_t handle, std::uint32_t tid);
-  // Returns kNotReady if the context is not made yet, or if a place becomes free once a destroyed stream has finished.
+  // Returns kNotReady if the driver has not created the context yet, or if no entry is free until a destroyed stream
+  // has finished.
   std::uint32_t find_slow(ThreadState& thread, std::uint64_t handle, std::uint32_t context_uid, std::uint32_t tid);
   void record_made(ThreadState& thread, std::uint32_t stream);
-  // Callers of both hold the lock.
+  // Callers of these two functions hold the lock.
   std::uint32_t known_entry(std::size_t bucket, std::uint64_t handle, std::uint32_t context, std::uint32_t tid) const;
   std::uint32_t take_entry(std::uint32_t context);
   bool queue_marker(std::uint32_t stream, std::uint32_t ordinal);
   void note_completed(std::uint32_t stream, std::uint32_t ordinal);
   bool is_old(std::uint32_t stream, std::uint32_t completed) const;
-  // Callers of both hold the lock. end_life() takes the link of the chain that refers to the entry.
+  // Callers of these two functions hold the lock. end_life() gets the link of the chain that refers to the entry.
   void retire(std::uint32_t stream);
   void end_life(std::uint32_t& link);
   bool reusable(std::uint32_t stream) const;
-  // The page; kNone if none is left; kNotReady if the context is not made yet.
+  // The page; kNone if no page is left; kNotReady if the driver has not created the context yet.
   std::uint32_t new_page(std::uint32_t context);
   bool register_page(std::uint32_t context, std::uint32_t page);
 
   struct Page {
     std::uint32_t context;  // 1 + index; 0 if free
     std::uint32_t used;     // entries taken
-    CUdeviceptr device;     // of the page in its context; 0 if there are no markers
+    CUdeviceptr device;     // the page's address in its context; 0 if there are no markers
   };
 
   // Every operation reads these members, so they come first.
   std::byte *streams_ = nullptr, *markers_ = nullptr;
-  std::atomic<std::uint32_t> generation_ = 1;  // of the threads' caches; changes when a handle may be reused
+  std::atomic<std::uint32_t> generation_ = 1;  // of the threads' caches; incremented when a handle may be reused
   std::atomic<int> captures_ = 0;
   wire::Markers mode_ = wire::Markers::sparse;
   bool records_streams_ = false;

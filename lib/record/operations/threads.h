@@ -1,8 +1,8 @@
-// The recorder's state of each thread: its ring in the area, its caches, and the call that it is in.
+// The data that the recorder keeps for each thread: its ring in the area, its caches, and the call that it is in.
 //
-// A ThreadState belongs to one thread at a time. When the thread ends, the next thread gets its state, with the
-// contents of the ring and the caches. These stay valid, because they refer to the process. The ended thread's stack
-// and default streams become invalid.
+// A ThreadState belongs to one thread at a time. When a thread has ended, a new thread takes over its state, including
+// the contents of the ring and the caches. These stay valid, because they refer to the process. Whatever concerned the
+// ended thread's stack and default streams becomes invalid.
 #pragma once
 
 #include <array>
@@ -35,17 +35,17 @@ struct OpenOperation {
   std::uint32_t stream;
   std::uint32_t ordinal;  // 0 if none (captured, no stream, or an operation without one)
   std::uint8_t flags;
-  bool mark;  // whether a marker must follow it
+  bool mark;  // whether a marker must follow the operation
 };
 
 // The thread's state at the gate of ExclusiveWait.
 enum class Turn : std::uint8_t { none, passing, alone };
 
-// Aligned so that it shares no pair of lines with another thread's state: processors fetch lines in pairs.
+// Aligned so that no pair of cache lines has the states of two threads, since processors fetch lines in pairs.
 struct alignas(128) ThreadState {
   std::uint16_t index;
   std::uint8_t torch_thread;  // PyTorch's number of the thread; 0 if none yet
-  bool on_own_stack;          // `stack` belongs to the thread itself, and lasts as long as it does
+  bool on_own_stack;          // `stack` belongs to the thread itself, and lasts as long as the thread
   std::uint32_t tid;
   std::byte* entry;  // wire/thread.h
   std::byte* ring;
@@ -53,29 +53,29 @@ struct alignas(128) ThreadState {
   std::uint64_t operations;  // records of kinds that have an ordinal
 
   OpenOperation open;
-  StackRange stack;                // on which it ran last
+  StackRange stack;                // the stack on which the thread ran last
   StreamCacheEntry newest_stream;  // the stream looked up last
   std::uint64_t next_marker;       // before these ticks, a sparse marker would take too much time
   Turn turn;
   bool waits;       // the current call may wait for the GPU, as reported to CopySources
   bool interrupts;  // the current call came during `interrupted`, in a signal handler
-  // The call on graphs that the thread is in: the call's site, and whether nodes made in it belong to the program.
+  // The call on graphs that the thread is in: the call's site, and whether nodes created in it belong to the program.
   std::uint32_t graph_site;
   bool adds_nodes;
   AddedMarkers markers;  // added for the duration of the call
-  // The latest failed calls of this thread that the recorder still follows: serials of their records. After the first
-  // `recent_worked`, an operation succeeded. The program has queried the first `recent_looked`.
+  // The serials of this thread's latest failed calls, which the recorder still follows. The thread has issued an
+  // operation since the first `recent_worked` of them, and has queried its last error since the first `recent_looked`.
   std::uint32_t recent_errors, recent_worked, recent_looked;
   std::array<std::uint64_t, 16> recent;
 
-  // The ordinals issued at ENTER of a call that waits. Its success proves that these have finished.
+  // The latest ordinals at ENTER of a call that waits. If the call succeeds, everything up to these has finished.
   std::uint32_t waited_stream;
   std::uint32_t waited_ordinal;
   std::array<std::uint32_t, wire::area::kStreams> waited_streams;
 
   OpenOperation interrupted;
   Turn interrupted_turn;
-  StackRange own_stack;  // once the thread was seen on it
+  StackRange own_stack;  // set once the thread was seen on its own stack
   KnownStacks known_stacks;
   std::array<StreamCacheEntry, 256> streams;
   SiteCache sites;
@@ -91,7 +91,7 @@ class Threads {
   void release(ThreadState& state);
   // Whether any thread other than that of `own` is in a driver call. `own` is null for a thread without a state.
   bool others_are_in_calls(const ThreadState* own);
-  // The thread that entered its current call last, among those whose call may wait for the GPU; null if there is none.
+  // Among the threads whose call may wait for the GPU, the one that entered its call last; null if there is none.
   ThreadState* latest_in_wait();
 
  private:
@@ -108,8 +108,8 @@ class Threads {
 // Whether the thread is between ENTER and EXIT of a driver call.
 inline bool is_in_call(const ThreadState& thread) { return wire::load(thread.entry, wire::thread::kCallDomain) != 0; }
 
-// The slot for the thread's next record, with its serial cleared. If the old record's operation has not finished, that
-// record is kept elsewhere. Publish the slot with `publish`.
+// The slot for the thread's next record, with its serial cleared. If the operation of the old record in that slot has
+// not finished, the record is kept elsewhere. The caller fills the slot, then calls `publish`.
 class Streams;
 [[gnu::hot]] std::byte* next_record(ThreadState& state, Streams& streams);
 [[gnu::hot]] void publish(ThreadState& state, std::byte* record);

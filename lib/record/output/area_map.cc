@@ -30,8 +30,8 @@ std::byte* map_shared(int fd, std::size_t offset, std::size_t size) {
   return mapped == MAP_FAILED ? nullptr : static_cast<std::byte*>(mapped);
 }
 
-// The most files with one process id. An existing one belongs to the program that this process ran before exec, or to a
-// process in another container.
+// How many files may have the same process id. An existing file belongs to the program that this process ran before
+// exec, or to a process in another container.
 constexpr int kMostOfOneNumber = 16;
 
 int create_exclusively(const char* folder, char (&path)[PATH_MAX]) {
@@ -57,7 +57,7 @@ bool AreaMap::open() {
     if (!made && claim != Claim::beside) leave_unrecorded(claim == Claim::unmapped ? lack : of_file);
     if (!made) return false;
   }
-  // A forked child inherits this mapping. g_home (inject.cc) keeps it from writing into the parent's area.
+  // A forked child inherits this mapping. g_home (inject.cc) keeps the child from writing into the parent's area.
   initialise();
   return true;
 }
@@ -105,10 +105,10 @@ bool AreaMap::create_file(Lack& lack) {
     lack.error = errno;
     return false;
   }
-  // A write past a file size limit would end the target with SIGXFSZ.
+  // A write beyond the limit on file sizes would kill the target with SIGXFSZ.
   rlimit limit{};
   const bool fits = getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= area::kAreaSize;
-  // Without allocated blocks, a full disk would end the target with SIGBUS.
+  // Unless the blocks are allocated now, a full disk would kill the target with SIGBUS.
   lack.error = fits ? posix_fallocate(fd, 0, area::kAreaSize) : EFBIG;
   if (lack.error == 0) {
     base_ = map_shared(fd, 0, area::kAreaSize);
@@ -143,7 +143,7 @@ void AreaMap::set_state(area::State state) {
 area::State AreaMap::state() const { return static_cast<area::State>(wire::load_acquire(base_, area::kState)); }
 
 void AreaMap::set_exit_status(int status) {
-  constexpr int kLowByte = 0xff;  // a parent sees nothing else
+  constexpr int kLowByte = 0xff;  // the parent process sees only this part
   wire::store_release(base_, area::kExitStatus, 1 + static_cast<std::uint32_t>(status & kLowByte));
 }
 

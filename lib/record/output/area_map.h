@@ -1,5 +1,5 @@
-// The process's area (wire/area.h) as the recorder writes it: a part of the launcher's arena, or a file in the session
-// folder if it cannot reach an arena.
+// The process's area (wire/area.h), to which the recorder writes: a part of the launcher's arena or, if the recorder
+// cannot use the arena, a file in the session folder.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@ namespace cudadiag::record {
 
 class AreaMap {
  public:
-  // Maps and initialises an area. Returns false if no memory could be mapped; then the process is not recorded, and the
-  // reason is left if possible.
+  // Maps and initialises an area. Returns false if no memory could be mapped. In this case, the process is not
+  // recorded, and the reason is stored for the launcher if possible.
   bool open();
 
   std::byte* header() { return base_; }
@@ -34,12 +34,11 @@ class AreaMap {
   bool may_have_others() const;
   // Takes the second reading of both clocks.
   void calibrate();
-  // Wakes a waiting launcher, since there is something new to read.
+  // Wakes the launcher, which waits until there is something to read.
   void wake_launcher();
 
  private:
-  // The arena counts processes that found no free area. `beside`: this
-  // one is among the few that may record to a file. `full`: it is not.
+  // If no area is free, the first few processes may record to a file (`beside`), later ones may not (`full`).
   enum class Claim { made, out_of_reach, unmapped, beside, full };
   Claim claim_in_arena(Lack& lack);
   bool create_file(Lack& lack);

@@ -1,5 +1,5 @@
-// Decimal numbers in text. libc's strtoul() and atoi() are not used: with new headers, they call functions of glibc
-// 2.38. A recorder copied to an older system would not find those.
+// Decimal numbers in text. libc's strtoul() and atoi() are not used: with new headers, they call functions that only
+// glibc 2.38 and later have, so the recorder could not be loaded on an older system.
 #pragma once
 
 #include <charconv>
@@ -7,7 +7,7 @@
 
 namespace cudadiag::record {
 
-// The number that `text` begins with; 0 if it begins with none or overflows.
+// The number at the beginning of `text`; 0 if there is none, or if it is too large.
 inline long leading_number(std::string_view text) {
   long number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);

@@ -1,6 +1,6 @@
-// A fixed hash table from a 64-bit key to a small id. Look-ups take no lock, insertions
-// take the owner's lock, and nothing is ever removed. It never grows: insertion into a
-// full table fails. An id may have a stamp: the time from which it is valid.
+// A hash table of fixed size that maps a 64-bit key to a small id. Look-ups take no lock, insertions take the owner's
+// lock, and nothing is ever removed. The table never grows: insertion into a full table fails. An id may have a stamp,
+// the time from which it is valid.
 #pragma once
 
 #include <array>
@@ -31,14 +31,14 @@ class IdTable {
     return {};
   }
 
-  // Returns false if no place is left near the key. Callers hold the
-  // owner's lock. Key 0 is invalid. An existing key gets the new value.
+  // Returns false if no entry near the key's position is free. Callers hold the owner's lock. Key 0 is invalid. An
+  // existing key gets the new value.
   bool insert(std::uint64_t key, std::uint32_t id) { return put(key, {id, 0}); }
   bool put(std::uint64_t key, StampedId value) {
     for (std::size_t at = key & kMask, probes = 0; probes < kProbes; at = (at + 1) & kMask, ++probes) {
       const std::uint64_t seen = key_of(at).load(std::memory_order_relaxed);
       if (seen != 0 && seen != key) continue;
-      // Both are released: if an existing key gets a new value, readers find it through the old key.
+      // The value must be released too: if an existing key gets a new value, readers see the key before the value.
       value_of(at).store(std::bit_cast<std::uint64_t>(value), std::memory_order_release);
       key_of(at).store(key, std::memory_order_release);
       return true;
@@ -49,7 +49,7 @@ class IdTable {
  private:
   static constexpr std::size_t kMask = Capacity - 1;
   static constexpr std::size_t kProbes = 64;
-  // Plain memory, so that construction touches none of the table's pages: the kernel provides them zeroed.
+  // Plain memory, so that construction does not touch the table's pages. The operating system provides them zeroed.
   struct Entry {
     std::uint64_t key, value;  // value: a StampedId
   };

@@ -1,5 +1,5 @@
 // Writes the intern heap (wire/intern.h): gives every name, module, code object, stack and site one number. Look-ups
-// take no lock. New entries take a lock that only the recorder uses, never held during a call out of it.
+// take no lock. New entries take a lock of the recorder's own, which is never held during a call to other code.
 #pragma once
 
 #include <array>
@@ -39,7 +39,7 @@ struct NativeFrame {
   std::uint64_t address;
 };
 
-// Keys of interned things, the same in other runs (wire/rerun/site_key.h), by id. In zeroed pages, like the tables.
+// The keys of interned entries by id. A key is the same in all runs (wire/rerun/site_key.h). The memory must be zeroed.
 template <std::size_t N>
 class KeyTable {
  public:
@@ -80,17 +80,17 @@ class Interner {
   }
   std::uint32_t code(std::uint64_t key, const CodeObject& code);
   std::uint32_t python_stack(std::uint64_t key, std::span<const PythonFrame> frames, bool truncated);
-  // Found by its frames, and from now on also by `addresses`, the hash of its return addresses. After modules are
-  // unloaded, other code may have the same addresses. The stamp gives the time.
+  // Finds the stack by its frames, and makes find_native_stack() find it by `addresses`, the hash of its return
+  // addresses. After a module is unloaded, different code may have the same addresses, so the stamp gives the time.
   std::uint32_t native_stack(std::uint64_t addresses, std::uint32_t stamp, std::span<const NativeFrame> frames,
                              bool truncated);
   std::uint32_t site(std::uint64_t key, std::uint32_t python, std::uint32_t native, std::uint32_t function,
                      wire::operation::Kind kind, std::uint16_t thread);
 
-  // A graph with these contents. A graph described before keeps its id. `nodes`: records of wire/intern.h.
+  // A graph with these contents. A known graph keeps its id. `nodes`: records of wire/intern.h.
   std::uint32_t graph(std::uint32_t site, std::span<const std::byte> nodes, std::span<const GraphEdge> edges);
 
-  // The graph `before`, already described, after these changes. A known result keeps its id.
+  // The graph that results from the known graph `before` by these changes. A known result keeps its id.
   std::uint32_t changed_graph(std::uint32_t site, std::uint32_t before, std::span<const GraphChange> changes);
 
   // Parameters of a launch, laid out as wire/intern.h draws them.
@@ -104,7 +104,7 @@ class Interner {
   std::uint32_t find_python_stack(std::uint64_t key) const { return python_stacks_.find(key); }
   StampedId find_native_stack(std::uint64_t addresses) const { return native_addresses_.find_stamped(addresses); }
 
-  // From now on, keys are kept. Call it before interning anything that needs a key.
+  // Starts keeping keys. Must be called before anything that needs a key is interned.
   void keep_keys() { keeps_keys_ = true; }
   wire::site_key::Key function_key(std::uint32_t function) const { return function_keys_.of(function); }
   wire::site_key::Key site_key(wire::operation::Kind kind, std::uint32_t python, std::uint32_t native,
@@ -112,12 +112,12 @@ class Interner {
     return wire::site_key::of_site(kind, python_keys_.of(python), native_keys_.of(native), function_keys_.of(function));
   }
 
-  // Each text is written once: contexts that come and go would repeat it.
+  // Each text is written only once, although every new context may cause the same note.
   void note(std::string_view code, std::string_view text);
   void property(std::string_view key, std::string_view value);
 
  private:
-  // Limits for all graphs together, so that stacks and names still find room.
+  // Limits for all graphs together, so that there is still room for stacks and names.
   static constexpr std::size_t kGraphBytes = 12u << 20, kChangeBytes = 1u << 20;
   static constexpr std::uint32_t kMostStalePointers = 256;
 
@@ -127,7 +127,7 @@ class Interner {
     std::uint16_t count;
     std::span<const std::byte> first, second{};
   };
-  // Returns its id, or 0. Callers hold the lock.
+  // Returns the id of the new entry, or 0. Callers hold the lock.
   std::uint32_t append(const Entry& entry);
   template <std::size_t N>
   std::uint32_t add(IdTable<N>& table, std::uint64_t key, const Entry& entry) {
@@ -145,7 +145,7 @@ class Interner {
   IdTable<32768> strings_;
   IdTable<4096> modules_;
   IdTable<16384> functions_;
-  std::array<bool, 8192> checking_functions_;  // by id; in zeroed pages, like the tables
+  std::array<bool, 8192> checking_functions_;  // by id; the memory must be zeroed, like that of the tables
   IdTable<32768> codes_;
   IdTable<131072> python_stacks_;
   IdTable<131072> native_stacks_;     // by their frames

@@ -37,23 +37,23 @@ void ModuleImages::give_up(const char* why) {
 void ModuleImages::save(std::span<const std::byte> image) {
   if (folder_[0] == '\0' || image.empty() || (keep_ == Keep::small && image.size() > kSmall)) return;
   const Uncancelled uncancelled;
-  // A write past a file size limit would end the target with SIGXFSZ.
+  // A write beyond the limit on file sizes would kill the target with SIGXFSZ.
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < image.size()) {
-    return give_up("device code over the file size limit was not kept: whether its kernels read or write is unknown");
+    return give_up("device code over the file size limit was not kept, so the memory use of its kernels is unknown");
   }
   const std::uint64_t hash = wire::hash_bytes(reinterpret_cast<const char*>(image.data()), image.size());
   char path[PATH_MAX];
   snprintf(path, sizeof path, "%.*s/%016llx.cubin", PATH_MAX - 64, folder_, static_cast<unsigned long long>(hash));
-  // An image that exists already costs nothing from the budget.
+  // An image that already exists does not count against the budget.
   if (access(path, F_OK) == 0) return;
   if (bytes_.fetch_add(image.size()) + image.size() > (keep_ == Keep::all ? kMostBytes : kMostOfSmall)) {
     bytes_.fetch_sub(image.size());
-    return give_up("device code over 1 GiB was not kept: whether its kernels read or write is unknown");
+    return give_up("device code beyond 1 GiB was not kept, so the memory use of its kernels is unknown");
   }
   if (write(image, hash, path)) return;
   bytes_.fetch_sub(image.size());
-  give_up("device code could not be kept: whether its kernels read or write is unknown");
+  give_up("device code could not be kept, so the memory use of its kernels is unknown");
 }
 
 bool ModuleImages::write(std::span<const std::byte> image, std::uint64_t hash, const char* path) const {
@@ -69,7 +69,7 @@ bool ModuleImages::write(std::span<const std::byte> image, std::uint64_t hash, c
     done += static_cast<std::size_t>(written);
   }
   close(file);
-  // All or nothing: a concurrent reader sees only complete files.
+  // The file gets its name only when it is complete, since another process may read it.
   if (done == image.size() && rename(draft, path) == 0) return true;
   unlink(draft);
   return false;

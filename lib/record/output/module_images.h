@@ -1,6 +1,6 @@
-// Writes the device code that the driver loads to files of the session, for reading the kernels' memory accesses. If
-// cudadiag looks for races, it keeps nearly all images; otherwise only small ones, in case one of their kernels fails.
-// Writes each image once, by the hash of its bytes, within a budget.
+// Writes the device code that the driver loads to files of the session, so that the analysis can read which memory the
+// kernels access. If cudadiag looks for races, nearly all images are kept; otherwise only small ones are kept, in case
+// one of their kernels fails. Each image is written once, under the hash of its bytes, within a budget.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@ class ModuleImages {
  public:
   enum class Keep { all, small };
 
-  // `folder` is that of the pass. If it is null or empty, nothing is written.
+  // `folder` is the folder of the pass. If it is null or empty, nothing is written.
   void attach(Interner& interner, const char* folder, Keep keep);
   void save(std::span<const std::byte> image);
 

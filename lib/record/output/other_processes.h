@@ -1,5 +1,5 @@
-// The program's other processes: which ones are still running when one ends badly. Their parent then ends them, and no
-// recorder sees how.
+// The program's other processes: which ones are still running when one of them fails. Their parent may then kill them,
+// and no recorder sees that.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace cudadiag::record {
 
-// Writes the pids of the live processes that record in the same arena to `text`, in decimal with spaces between, as
-// many as fit. Returns an empty text if the arena cannot be reached. Any thread may call it while the process ends.
+// Writes the pids of the live processes that record in the same arena to `text`: decimal numbers separated by spaces,
+// as many as fit. Returns an empty text if the arena cannot be opened. Any thread may call this while the process ends.
 std::string_view others_at_work(std::span<char> text);
 
 }  // namespace cudadiag::record

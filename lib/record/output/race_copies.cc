@@ -1,4 +1,4 @@
-// Records that precede a copy's record: the parts of a batch, and whether its source is watched.
+// Writes the records that precede a copy's record: the parts of a batch, and whether the copy's source is watched.
 #include <array>
 
 #include "record/output/race_records.h"
@@ -22,7 +22,8 @@ void RaceRecords::copy_part(ThreadState& thread, const Call& call) {
 
 namespace {
 
-// If the driver reads sources before the call returns, it does not read them in stream order.
+// Whether the driver must read all sources in stream order. Otherwise, it may read a source before the call returns, or
+// at any time.
 template <typename Parameters>
 bool reads_in_order(const Parameters& p) {
   bool in_order = true;
@@ -50,7 +51,7 @@ void RaceRecords::copies(ThreadState& thread, const void* parameters) {
 
 namespace {
 
-// A row's elements are bytes if no array takes part. If one side is an array, only the other's address is known.
+// Row widths are in bytes if neither side is an array. If one side is an array, only the other side has an address.
 void read_box(const CUDA_MEMCPY3D_BATCH_OP& box, Call& call) {
   const auto of_memory = [](const CUmemcpy3DOperand& operand) {
     return operand.type == CU_MEMCPY_OPERAND_TYPE_POINTER;
@@ -106,7 +107,7 @@ void RaceRecords::before_batch(ThreadState& thread, std::uint32_t id, const void
 
 namespace {
 
-constexpr std::size_t kMostSources = 64;  // of a batch; further sources are not watched
+constexpr std::size_t kMostSources = 64;  // further sources of a batch are not watched
 
 struct Sources {
   std::array<SourceRows, kMostSources> rows;
@@ -128,7 +129,8 @@ void add_sources(const PinnedRanges& pinned, const void* parameters, Sources& to
   }
 }
 
-// Finds pinned memory that the copy reads in stream order, unless the host waits until the data has arrived.
+// Finds the pinned memory that the copy reads in stream order. Ignores copies for which the host waits until the data
+// has arrived.
 void find_sources(const PinnedRanges& pinned, const RaceRecords::Copy& copy, Sources& to) {
   const Call& call = copy.call;
   switch (copy.id) {
@@ -146,7 +148,8 @@ void find_sources(const PinnedRanges& pinned, const RaceRecords::Copy& copy, Sou
   add_source(pinned, {call.source, call.width, call.source_pitch, call.rows}, to);
 }
 
-// The driver copies pageable memory through its own buffer, and may wait for the stream first.
+// Whether the copy may involve pageable memory. The driver copies this through its own buffer, and may wait for the
+// stream first.
 bool may_wait(const PinnedRanges& pinned, const RaceRecords::Copy& copy) {
   switch (copy.id) {
     case CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoDAsync_v2:
@@ -166,7 +169,7 @@ bool may_wait(const PinnedRanges& pinned, const RaceRecords::Copy& copy) {
 
 void RaceRecords::before_copy(ThreadState& thread, const Copy& copy) {
   before_batch(thread, copy.id, copy.parameters);
-  // Calls that wait are handled elsewhere.
+  // Calls that wait are handled by call_begins().
   if (!sources_.on() || copy.waits) return;
   Sources sources;
   find_sources(sources_.pinned(), copy, sources);

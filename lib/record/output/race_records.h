@@ -1,4 +1,4 @@
-// Writes the records of wire/race_record.h if cudadiag looks for races. Otherwise it costs one test.
+// Writes the records of wire/race_record.h if cudadiag looks for races. Otherwise, this class costs one test per call.
 #pragma once
 
 #include <cupti.h>
@@ -29,7 +29,7 @@ class RaceRecords {
     std::uint32_t id;
     const void* parameters;
     const Call& call;
-    bool waits;  // the call may wait for the GPU
+    bool waits;  // whether the call may wait for the GPU
   };
   // Records the parts of a batch, and whether the source is watched (memory/copy_sources.h).
   void before_copy(ThreadState& thread, const Copy& copy);
@@ -43,7 +43,7 @@ class RaceRecords {
     }
     note_changes(thread);
   }
-  // The same for a call of a thread without a ring. Its end is not seen.
+  // Like call_begins(), for a call of a thread without a ring. The end of such a call is not seen.
   void call_begins_unrecorded() { sources_.end(); }
   void context_ends();
   // `thread` may be null.
@@ -60,14 +60,14 @@ class RaceRecords {
   void returned(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data);
   void memory(ThreadState& thread, std::uint32_t id, const MemoryCall& call, std::uint32_t stream,
               std::uint32_t context, std::uint32_t site);
-  // EXIT of a call that made memory. `parameters` is the structure that CUPTI passes.
+  // EXIT of a call that allocated memory. `parameters` is the structure that CUPTI passes.
   void memory_made(std::uint32_t id, const void* parameters, const MemoryCall& call) {
     sources_.pinned().made(id, parameters, call.address, call.bytes);
   }
   // Records the parts of an executable graph, or that it no longer exists.
   void graph(ThreadState& thread, CUgraphExec exec, CUgraph graph, Interner& interner, Graphs& graphs);
   void graph_changed(ThreadState& thread, CUgraphExec exec) { graph_made(thread, exec, 0, 0); }
-  // The handle may belong to another graph when the call returns.
+  // Called before the call, because the handle may belong to another graph when the call returns.
   void graph_gone(ThreadState& thread, CUgraphExec exec) { graph_made(thread, exec, 0, wire::race::kGone); }
 
  private:

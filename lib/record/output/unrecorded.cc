@@ -47,7 +47,7 @@ bool leave_in_arena(const Lack& lack) {
   return is_arena;
 }
 
-// The file stays empty: a write past a file size limit would end the target with SIGXFSZ.
+// The file stays empty, because a write beyond the limit on file sizes would kill the target with SIGXFSZ.
 void leave_in_folder(const Lack& lack) {
   const char* folder = getenv(wire::environment::kSession);
   if (folder == nullptr) return;
@@ -60,7 +60,7 @@ void leave_in_folder(const Lack& lack) {
   if (fd >= 0) close(fd);
 }
 
-// The number of pages at this position of /proc/self/statm, in bytes; 0 if unknown.
+// The number at this position of /proc/self/statm, converted from pages to bytes; 0 if unknown.
 std::size_t bytes_in_use(int place) {
   const int fd = ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return 0;
@@ -102,7 +102,7 @@ bool may_take_address_space(std::size_t bytes) {
 }
 
 bool may_take_data(std::size_t bytes) {
-  constexpr int kData = 5;  // includes the stack
+  constexpr int kData = 5;  // the data segment and the stack
   rlimit limit{};
   const bool limited = getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
   return !limited || leaves_enough(bytes, limit.rlim_cur, bytes_in_use(kData));

@@ -1,4 +1,4 @@
-// A trace of a process that cannot be recorded, so that it does not pass for one without CUDA.
+// Leaves a trace of a process that cannot be recorded. Otherwise, it would look like a process that does not use CUDA.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,16 @@ struct Lack {
   int error;  // errno
 };
 
-// Makes the folder of a pass if it is missing: without a launcher, the first recorder does that. After `cudadiag env`,
-// the session's folder may have been removed because it was unused.
+// Creates the folder of a pass if it does not exist. Without a launcher, the first recorder must do that. The session's
+// folder may be missing too: after `cudadiag env`, it may have been removed because it was not used.
 void make_session_folder(const char* folder);
 
-// Leaves the reason in the launcher's arena, else in the session's folder, else nowhere.
+// Stores the reason in the launcher's arena or, if that is impossible, in the session's folder.
 void leave_unrecorded(const Lack& lack);
 
-// Whether the recorder may use that much of what a limit leaves to the process.
-// It takes at most a quarter, so that it does not make the program run out of
-// memory. RLIMIT_AS counts all mappings, RLIMIT_DATA the process's private ones.
+// Whether the recorder may use this many bytes of what a limit leaves to the process. It uses at most a quarter, so
+// that the program does not run out of memory because of it. RLIMIT_AS counts all mappings, RLIMIT_DATA only private
+// ones.
 bool may_take_address_space(std::size_t bytes);
 bool may_take_data(std::size_t bytes);
 

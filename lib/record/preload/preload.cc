@@ -1,10 +1,10 @@
-// Loaded into each process of a `run --once` by LD_PRELOAD. The driver must not load the recorder there: with an
-// injection library, it writes no GPU core dumps. This library only waits until the process has libcuda. It then loads
-// the recorder, which redirects the driver's functions to itself.
+// Loaded into each process of `run --once` by LD_PRELOAD. In this mode, the driver must not load the recorder, because
+// it writes no GPU core dumps if it has an injection library. This library only waits until the process has loaded
+// libcuda. It then loads the recorder, which redirects the driver's functions to itself.
 //
-// libcuda is loaded with the program, or by a call of dlopen for itself or for a library
-// that needs it. This dlopen passes everything on with a jump, so that the caller remains
-// the caller. The dynamic linker searches the caller's own RUNPATH for libraries.
+// libcuda is loaded at program start, or by a call of dlopen that names libcuda or a library that needs it. The dlopen
+// in this file ends with a tail call of the real one. The dynamic linker therefore still sees the original caller, in
+// whose RUNPATH it searches for libraries.
 
 #include <dlfcn.h>
 #include <stdio.h>

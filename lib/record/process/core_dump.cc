@@ -10,20 +10,20 @@
 
 namespace cudadiag::record {
 
-// Armed through the driver's interface: an environment variable would also arm the program's children.
+// Uses the driver's interface, because environment variables would also make the program's children write dumps.
 void arm_core_dump(const DriverApi& driver, Interner& interner, const char* folder) {
   char file[PATH_MAX];
   const int written =
       snprintf(file, sizeof file, "%s/%d%s", folder == nullptr ? "" : folder, getpid(), wire::core_dump::kSuffix);
   if (folder == nullptr || written < 0 || static_cast<std::size_t>(written) >= sizeof file) {
-    interner.note("core-dump-off", "there is no folder for a GPU core dump");
+    interner.note("core-dump-off", "there is no folder for GPU core dumps");
     return;
   }
   if (driver.coredump_set_attribute_global == nullptr) {
     interner.note("core-dump-off", "the driver does not support requests for GPU core dumps (CUDA 12.1 and later do)");
     return;
   }
-  // With the constant banks, the driver began a dump in tests and never finished it.
+  // In our tests, the driver never finished a dump that included the constant banks.
   int left_out = CU_COREDUMP_SKIP_NONRELOCATED_ELF_IMAGES | CU_COREDUMP_SKIP_GLOBAL_MEMORY |
                  CU_COREDUMP_SKIP_SHARED_MEMORY | CU_COREDUMP_SKIP_LOCAL_MEMORY | CU_COREDUMP_SKIP_CONSTBANK_MEMORY;
   bool yes = true;
@@ -33,7 +33,7 @@ void arm_core_dump(const DriverApi& driver, Interner& interner, const char* fold
   if (result == CUDA_SUCCESS) result = set(CU_COREDUMP_GENERATION_FLAGS, &left_out, &flags_size);
   if (result == CUDA_SUCCESS) result = set(CU_COREDUMP_ENABLE_ON_EXCEPTION, &yes, &yes_size);
   if (result != CUDA_SUCCESS) {
-    snprintf(file, sizeof file, "the driver refused to write GPU core dumps (%d)", static_cast<int>(result));
+    snprintf(file, sizeof file, "the driver cannot write GPU core dumps (error %d)", static_cast<int>(result));
     interner.note("core-dump-off", file);
     return;
   }

@@ -13,18 +13,19 @@
 #include "record/this_thread.h"
 #include "record/uncancelled.h"
 
-// A function of the C++ ABI. With null, it runs the handlers of atexit()
-// and the static destructors that have not begun yet, newest first.
+// A function of the C++ ABI. With a null argument, it runs all handlers of atexit() and static destructors that have
+// not begun yet, the newest first.
 extern "C" void __cxa_finalize(void* library);
 
 namespace cudadiag::record {
 
 namespace {
 
-// A handler may wait for a thread that has itself called exit(). That thread then takes part, as usual.
+// How long a second thread waits before it runs handlers too. It must run them in the end, because a handler may wait
+// for a thread that has called exit() itself.
 constexpr std::uint64_t kPatience = 1'000'000'000;  // ns
-// How many copies libc's list gets. Each thread takes one, and puts one back once it has libc's lock again. Threads
-// that wait for the lock meanwhile take others.
+// How many times our handler is in libc's list. Each thread takes one copy, and puts one back once it has libc's lock
+// again. Threads that wait for the lock in the meantime take other copies.
 constexpr int kCopies = 64;
 
 void (*g_first)(int status);
@@ -50,12 +51,12 @@ void wait_for_first() {
 
 void run_handlers(int status, void*) {
   if (!is_own_process()) return;                // the other handlers belong to the parent
-  if (t_running) return g_leaving.store(true);  // a handler calls exit()
+  if (t_running) return g_leaving.store(true);  // a handler has called exit()
   on_exit(run_handlers, nullptr);
   if (g_begun.exchange(true)) {
     wait_for_first();
   } else {
-    t_running = true;  // before a signal handler can call exit()
+    t_running = true;  // set first, because a signal handler may call exit()
     g_first(status);
   }
   if (g_leaving.load()) wait_for_end();
@@ -64,14 +65,14 @@ void run_handlers(int status, void*) {
   __cxa_finalize(nullptr);
   if (g_leaving.exchange(true)) wait_for_end();
   if (g_running.load() == 1) return;
-  // Other threads are still inside handlers, so their blocks must stay.
+  // Other threads are still inside handlers, whose blocks must not be freed.
   fflush(nullptr);
   _exit(status);
 }
 
 void run_first(int status, void*) { g_first(status); }
 
-// glibc 2.41 and later let only one thread through.
+// glibc 2.41 and later let only one thread run exit handlers.
 bool libc_frees_too_early() {
   constexpr char kTwo[] = "glibc 2.";
   char version[32] = "";

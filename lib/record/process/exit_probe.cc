@@ -27,8 +27,8 @@ void ExitProbe::attach(AreaMap& area, Interner& interner, const DriverApi& drive
   threads_ = &threads;
 }
 
-// Waits for the unfinished work of contexts that are about to end, according to `ends(handle, device)`. Does not wait
-// long, and only while `may_wait()` returns true.
+// Waits for the unfinished work of the contexts for which `ends(handle, device)` returns true, because they are about
+// to end. Waits only for a short time, and only while `may_wait()` returns true.
 template <typename Ends, typename MayWait>
 void ExitProbe::find_faults(Ends ends, MayWait may_wait) {
   constexpr std::uint64_t kPatience = 500'000'000;  // ns
@@ -68,8 +68,8 @@ void ExitProbe::at_exit(int status, ExitingThread thread) {
   area_->set_exit_status(status);
   if (!recording) return;
   if (thread.may_ask_driver) {
-    // Threads inside driver calls now would return from them while the destructors run, and crash in a runtime that no
-    // longer exists. Without cudadiag, the program has ended by then.
+    // If other threads are inside driver calls, a wait could make the program crash: these threads would return into a
+    // runtime that the destructors have destroyed. Without cudadiag, the program would have ended by then.
     const auto others_rest = [this] { return !threads_->others_are_in_calls(t_this.state); };
     find_faults([](CUcontext, std::uint32_t) { return true; }, others_rest);
   }

@@ -1,5 +1,5 @@
-// Looks for a fault that no call of the program has reported, at process exit and before a context ends. No return code
-// shows such a fault. Waits for unfinished work, but not for long.
+// Looks for a fault that no call of the program has reported, at process exit and before a context ends. To find such a
+// fault, it waits for unfinished work, but not for long.
 #pragma once
 
 #include <cupti.h>
@@ -15,9 +15,9 @@
 
 namespace cudadiag::record {
 
-// The thread that calls exit(). It may have been interrupted inside the recorder or the driver.
+// The rights of the thread that calls exit(), which may have been interrupted inside the recorder or the driver.
 struct ExitingThread {
-  bool may_lock;  // the recorder's locks
+  bool may_lock;  // take the recorder's locks
   bool may_ask_driver;
 };
 

@@ -15,9 +15,9 @@ namespace cudadiag::record {
 
 namespace {
 
-forks::Origin g_origin;             // of this process; parent is null if it is not such a child
-std::atomic<bool> g_tried;          // whether the process has tried to make its recorder
-std::atomic<Recorder*> g_in_child;  // null if there is none yet, or none could be made
+forks::Origin g_origin;             // where this process came from; `parent` is null if it is not such a child
+std::atomic<bool> g_tried;          // whether the process has tried to create its recorder
+std::atomic<Recorder*> g_in_child;  // null if there is none yet, or if it could not be created
 
 void make_recorder() {
   const bool has_room = may_take_address_space(sizeof(Recorder) + wire::area::kAreaSize);
@@ -60,7 +60,7 @@ void record_refused(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpt
 }  // namespace
 
 void forks::begin_child(const Origin& origin) {
-  // A child of such a child keeps the first parent that has used CUDA.
+  // In a child of such a child, the origin remains the process that used CUDA.
   if (g_origin.parent == nullptr) g_origin = origin;
   g_tried.store(false);
   g_in_child.store(nullptr);

@@ -1,7 +1,7 @@
-// Forks of a process that has used CUDA. In the child, the driver refuses every call with code 3.
+// Forks of a process that has used CUDA. In the child, the driver rejects every call with error 3.
 //
 // The parent records where it forks. The child cannot use the parent's recorder, because other threads may have held
-// its locks. The first refused call in the child makes a new recorder, which records only refused calls.
+// its locks. The first rejected call in the child creates a new recorder, which records only rejected calls.
 #pragma once
 
 #include <cupti.h>
@@ -25,7 +25,7 @@ struct Origin {
 
 // Called in the child, on its only thread. Reads `Origin::parent`, but never locks or changes it.
 void begin_child(const Origin& origin);
-// A callback in a process without a recorder. Does nothing unless the process is such a child.
+// Handles a callback in a process without a recorder. Does nothing unless the process is such a child.
 void see(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data, std::uintptr_t frame);
 
 }  // namespace forks

@@ -10,12 +10,13 @@
 #include <initializer_list>
 
 #include "record/process/launch_blocking.h"
+#include "wire/names/rank_variables.h"
 
 namespace cudadiag::record {
 
 namespace {
 
-// NUL-separated, as the kernel returns it; truncated if it does not fit.
+// The contents of a file of /proc, truncated to the buffer. A command line has NUL-separated words.
 std::string_view read_file(const char* path, std::span<char> buffer) {
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return {};
@@ -36,11 +37,12 @@ std::string_view driver_version(std::string_view text) {
   return {};
 }
 
-// The first of these variables that is set.
-void first_of(Interner& interner, const char* key, std::initializer_list<const char*> variables) {
+// Stores the first of these variables that is set. Returns whether one is.
+bool store_first_of(Interner& interner, const char* key, std::initializer_list<const char*> variables) {
   for (const char* variable : variables) {
-    if (const char* value = getenv(variable)) return interner.property(key, value);
+    if (const char* value = getenv(variable)) return interner.property(key, value), true;
   }
+  return false;
 }
 
 }  // namespace
@@ -53,10 +55,12 @@ void describe_process(Interner& interner) {
   if (length > 0) interner.property("exe", {text, static_cast<std::size_t>(length)});
   if (getcwd(text, sizeof text) != nullptr) interner.property("cwd", text);
   if (gethostname(text, HOST_NAME_MAX) == 0) interner.property("host", text);
-  first_of(interner, "rank", {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"});
-  // In the order in which PyTorch asks for them.
-  first_of(interner, "flight_recorder", {"TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE"});
-  // Variables that change CUDA's behaviour, with their values when CUDA starts.
+  for (const auto& [size, rank] : wire::kRankVariables) {
+    if (store_first_of(interner, "rank", {rank})) break;
+  }
+  // PyTorch uses the first of these variables that is set.
+  store_first_of(interner, "flight_recorder", {"TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE"});
+  // Variables that change CUDA's behaviour, with the values that they have when CUDA is initialised.
   for (const char* variable : {"CUDA_VISIBLE_DEVICES", LaunchBlocking::kVariable}) {
     const char* value = getenv(variable);
     if (value == nullptr) continue;

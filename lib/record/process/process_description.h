@@ -1,4 +1,5 @@
-// Describes the process in its area: command line, folder, host, rank, driver (session::ProcessRecord's properties).
+// Describes the process in its area: command line, folder, host, rank, driver (the properties of
+// session::ProcessRecord).
 #pragma once
 
 #include "record/output/interner.h"

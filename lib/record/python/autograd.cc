@@ -12,8 +12,8 @@ namespace {
 
 namespace operation = wire::operation;
 
-// The offsets of the fields of torch::autograd::Node that are read here (torch/csrc/autograd/function.h). They follow
-// its virtual table and its std::enable_shared_from_this, whose pointers to the node and to its count prove the layout.
+// The offsets of some fields of torch::autograd::Node (torch/csrc/autograd/function.h). They follow the pointer to the
+// virtual table and the std::enable_shared_from_this, whose pointers to the node and to its count prove the layout.
 constexpr std::size_t kSelf = 8, kSelfCount = 16, kSequenceNumber = 24, kHasParent = 40, kThread = 48;
 constexpr std::size_t kUseCount = 8;  // in libstdc++'s control block of a shared pointer
 
@@ -27,7 +27,8 @@ std::uint8_t thread_number(std::uint64_t number) {
   return number < operation::kManyThreads ? static_cast<std::uint8_t>(number) : operation::kManyThreads;
 }
 
-// The thread's own variable also refers to the running node, so this is never the last reference. If it were: a leak.
+// A variable of the thread also refers to the running node, so this is never the last reference. If it were the last
+// one, the node would leak.
 void release(std::byte* control_block) {
   auto* count = reinterpret_cast<int*>(control_block + kUseCount);
   if (__atomic_load_n(count, __ATOMIC_RELAXED) > 1) __atomic_fetch_sub(count, 1, __ATOMIC_ACQ_REL);
@@ -64,7 +65,7 @@ void Autograd::look() {
   if (!resolve(library, "_ZN2at15sequence_number4peekEv", peek_) ||
       !resolve(library, "_ZN2at14RecordFunction15currentThreadIdEv", own_thread_) ||
       !resolve(library, "_ZN5torch8autograd16get_current_nodeEv", current_node_)) {
-    give_up("the forward-pass lines of backward kernels are unknown: this PyTorch version hides its autograd nodes");
+    give_up("the forward-pass lines of backward kernels are unknown: this PyTorch version does not export its nodes");
     return;
   }
   resolve(library, "_ZN5torch8autograd25get_current_graph_task_idEv", graph_task_);
@@ -76,7 +77,7 @@ void Autograd::describe_node(const std::byte* node, const std::byte* control_blo
   if (read_field<const std::byte*>(node, kSelf) != node ||
       read_field<const std::byte*>(node, kSelfCount) != control_block ||
       read_field<unsigned char>(node, kHasParent) > 1 || thread == 0 || thread >> 32 != 0) {
-    give_up("the forward-pass lines of backward kernels are unknown: this PyTorch version has another node layout");
+    give_up("the forward-pass lines of backward kernels are unknown: this PyTorch version has a different node layout");
     return;
   }
   const auto number = read_field<std::uint64_t>(node, kSequenceNumber);
@@ -91,8 +92,8 @@ std::uint16_t Autograd::type_of(const std::byte* node) {
   const auto key = reinterpret_cast<std::uint64_t>(table);
   std::uint32_t id = types_.find(key);
   if (id == 0) {
-    // In front of a class's virtual functions is its std::type_info,
-    // which contains its name. '*' marks a name local to this library.
+    // A virtual table has a pointer to the class's std::type_info in front of the virtual functions. The type_info
+    // contains the class's name. '*' marks a name that is local to its library.
     const auto* type = read_field<const std::byte*>(table, -8);
     if (type == nullptr) return 0;
     const char* name = read_field<const char*>(type, 8);

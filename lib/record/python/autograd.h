@@ -1,9 +1,9 @@
-// The state of PyTorch's autograd at a launch: how many nodes the thread has made, and which node it runs backwards
-// (wire/operation.h says how to use that). Autograd's threads have no Python frames. Nothing else leads from a backward
-// kernel to the line that caused it.
+// The state of PyTorch's autograd at a launch: how many nodes the thread has created, and which node's backward
+// function it runs (wire/operation.h says how this is used). Autograd's threads have no Python frames, so nothing else
+// leads from a backward kernel to the line that caused it.
 //
-// It uses neither Python nor the GIL, but exported C++ functions of libtorch_cpu.so that read thread-local variables.
-// Anything unexpected switches it off with a note.
+// This class needs neither Python nor the GIL. It calls exported C++ functions of libtorch_cpu.so, which read
+// thread-local variables. If anything is unexpected, it switches itself off and leaves a note.
 #pragma once
 
 #include <atomic>
@@ -26,10 +26,10 @@ class Autograd {
     interner_ = &interner;
     look();
   }
-  // PyTorch may be loaded after CUDA, and then loads its own code into the GPU. Checks at fewer and fewer of these
-  // occasions, since each check reads a file.
+  // Called when device code is loaded. PyTorch may be loaded after CUDA, and then loads its own device code. Each check
+  // reads a file, so checks become rarer and rarer.
   void look_again();
-  // The state of the calling thread. Stores its PyTorch number in `thread`. Returns all zeros without PyTorch.
+  // The state of the calling thread. Stores PyTorch's number for the thread in `thread`. Returns zeros without PyTorch.
   [[gnu::hot]] Origin current(ThreadState& thread);
 
  private:
@@ -41,7 +41,7 @@ class Autograd {
   enum class State : std::uint8_t { unknown, looking, ready, off };
   IdTable<4096> types_;  // by address of the virtual table
   Mutex mutex_;          // guards `types_`
-  // Every operation reads these members, so they come last, next to such members of the recorder.
+  // Every operation reads these members. They come last, so that they are next to the recorder's other such members.
   std::atomic<State> state_ = State::unknown;
   std::atomic<std::uint32_t> occasions_;
   Interner* interner_ = nullptr;

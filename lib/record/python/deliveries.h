@@ -1,4 +1,4 @@
-// The output of the Python hook, as lines of a file next to the process's area (wire/rerun/delivery.h). Each line is
+// The output of the Python hook: lines in a file next to the process's area (wire/rerun/delivery.h). Each line is
 // written with write(2), so that it survives the process.
 #pragma once
 
@@ -11,9 +11,9 @@ namespace cudadiag::record {
 
 class Deliveries {
  public:
-  // Returns false if the line was not kept. Any thread may call it.
+  // Returns false if the line was dropped. Any thread may call this function.
   bool add(std::string_view text);
-  // Keeps only the latest lines, in a separate file.
+  // Writes to a separate file that keeps only the latest lines.
   bool add_watched(std::string_view text);
 
  private:

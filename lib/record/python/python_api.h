@@ -1,4 +1,4 @@
-// The few functions of CPython's C API that the hook needs, found in the process. All but
+// The few functions of CPython's C API that the hook needs, found in the process. All of them except
 // PyInterpreterState_Main belong to the stable ABI, so no Python header is needed.
 #pragma once
 
@@ -25,10 +25,10 @@ struct PythonApi {
   int (*add_pending_call)(int (*)(void*), void*) = nullptr;  // needs no GIL
   const void* (*main_interpreter)() = nullptr;               // needs no GIL
   // All of the following need the GIL.
-  const void* (*interpreter)() = nullptr;             // that the thread runs
+  const void* (*interpreter)() = nullptr;             // the interpreter that the thread runs
   PyObject* (*add_module)(const char*) = nullptr;     // PyImport_AddModule: a borrowed reference
   PyObject* (*modules)() = nullptr;                   // sys.modules: a borrowed reference
-  PyObject* (*system_object)(const char*) = nullptr;  // of `sys`: a borrowed reference, or null without an exception
+  PyObject* (*system_object)(const char*) = nullptr;  // in `sys`: a borrowed reference, or null without an exception
   PyObject* (*compile)(const char* source, const char* file, int start) = nullptr;
   PyObject* (*run)(PyObject* code, PyObject* globals, PyObject* locals) = nullptr;
   PyObject* (*attribute)(PyObject*, const char*) = nullptr;

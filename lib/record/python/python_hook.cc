@@ -16,7 +16,8 @@ namespace cudadiag::record {
 
 namespace {
 
-// One per process, as the interpreter's functions take no further argument. Set before the interpreter is called.
+// There is one hook per process, because the interpreter passes no user data to our functions. Set before the
+// interpreter is called.
 PythonHook* g_hook;
 Deliveries g_deliveries;
 
@@ -28,7 +29,7 @@ std::string_view view(const PythonApi& python, PyObject* text) {
 
 }  // namespace
 
-// Functions that the package can call. An invalid value counts as none: these functions never raise.
+// Functions that the package can call. They never raise an exception, and ignore invalid arguments.
 struct HookFunctions {
   static PyObject* answer(bool yes) { return g_hook->python_.new_bool(yes); }
   static bool truth(PyObject* value) { return g_hook->python_.is_true(value) == 1; }
@@ -65,7 +66,7 @@ struct HookFunctions {
 void PythonHook::ask(Interner& interner, const Window& window, const Failures& failures) {
   interner_ = &interner;
   failures_ = &failures;
-  // A process without Python gets no note.
+  // No note is left in a process without Python.
   if (!python_.load()) return;
   if (python_.is_initialized() == 0) {
     interner.note("python-hook-off", "the Python hook read no values: CUDA was initialised before Python");
@@ -101,8 +102,8 @@ bool PythonHook::run() {
 bool PythonHook::run_loader(PyObject* names) {
   PyObject* code = python_.compile(python::hook_loader(), "<cudadiag>", kPythonFileInput);
   if (code == nullptr) return false;
-  // The loader gives this name to all code objects of the package.
-  // Kept alive, so that no other string gets its address.
+  // The loader gives this name to all code objects of the package. The string is kept alive, so that no other string
+  // gets its address.
   PyObject* file = python_.attribute(code, "co_filename");
   file_.store(file);
   PyObject* result = file == nullptr ? nullptr : python_.run(code, names, names);
@@ -148,7 +149,8 @@ bool PythonHook::add_text(PyObject* names, const char* name, const char* value) 
   return true;
 }
 
-// Whether code ran that belongs neither to the hook nor to the interpreter: a handler of a signal that came meanwhile.
+// Whether the traceback has code that belongs neither to the hook nor to the interpreter: the handler of a signal that
+// came while the hook ran.
 bool PythonHook::comes_from_target(PyObject* traceback) {
   PyObject *file = traceback, *next = nullptr;
   for (const char* name : {"tb_frame", "f_code", "co_filename"}) {
@@ -176,7 +178,7 @@ bool PythonHook::note_error() {
   };
   add("the Python hook did not run");
   if (type != nullptr && (!is_exception || comes_from_target(traceback))) {
-    add(": the program was interrupted there");
+    add(": a signal interrupted the program");
     interner_->note("python-hook", {text, used});
     python_.restore_error(type, value, traceback);
     return false;

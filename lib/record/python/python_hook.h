@@ -1,21 +1,21 @@
-// cudadiag's Python code inside the target, in a rerun. It collects facts that no callback has, such as the values that
-// a suspect line passes to its operators. It is the package lib/python/cudadiag_hook. lib/python/load.py runs it once
-// from memory, on the main thread, as soon as the interpreter allows it. The package's module `recorder` gets:
+// cudadiag's Python code inside the target, in a rerun. It collects data that no callback has, such as the values that
+// a suspect line passes to its operators. The code is the package lib/python/cudadiag_hook. lib/python/load.py runs it
+// once from memory, on the main thread, as soon as the interpreter allows it. The package's module `recorder` gets:
 //
 //    lines                the value of CUDADIAG_VALUES (wire/rerun/values.h); "" if no values are wanted
-//    deliver(text)        writes a line for the session; on one thread, in order with its operations
-//    deliver_watched(text)  the same, into a ring of the latest lines
+//    deliver(text)        writes a line for the session, in order with the calling thread's operations
+//    deliver_watched(text)  like deliver(), but writes into a ring of the latest lines
 //    note(text)           reports a degraded mode
 //    inputs_folder        a folder for saving the failing call; it does not exist yet
-//    failed()             whether an operation has failed, so that nothing on the GPU works any more
-//    near()               whether an awaited operation can come now
-//    quiet(bool)          from here on, this thread's CUDA calls are the hook's own and not recorded
-//    hooked(bool)         this thread is inside an operator whose values were read: its native stack leads through the
-//                         hook, and is left out of its sites
+//    failed()             whether an operation has failed, so that the GPU can no longer be used
+//    near()               whether an operation that the rerun waits for may come soon
+//    quiet(bool)          while on, this thread's CUDA calls are the hook's own, and are not recorded
+//    hooked(bool)         while on, this thread is inside an operator whose values were read. Its native stack goes
+//                         through the hook, so it is not part of the call site
 //
-// An exception in the hook leaves a note. An exception raised meanwhile by the target's own signal handler reaches the
-// target. Python stacks leave out the package's frames. The target's own code can find nothing of the hook except what
-// the package installs: its modules are not in sys.modules.
+// An exception in the hook leaves a note. If a signal handler of the target raises an exception while the hook runs,
+// the exception reaches the target. Python stacks do not contain the package's frames. The target's own code can find
+// no part of the hook except what the package installs, because the package's modules are not in sys.modules.
 #pragma once
 
 #include <atomic>
@@ -29,11 +29,11 @@ namespace cudadiag::record {
 
 class PythonHook {
  public:
-  // Requests that the interpreter run the package. Leaves a note if no interpreter can. Needs no GIL.
+  // Requests that the interpreter run the package. Leaves a note if that is impossible. Needs no GIL.
   void ask(Interner& interner, const Window& window, const Failures& failures);
   bool asked() const { return asked_; }
 
-  // An awaited call of an operation comes now or soon.
+  // Called when an operation that the rerun waits for may come soon.
   void come_near() {
     if (!near_.load(std::memory_order_relaxed)) near_.store(true, std::memory_order_relaxed);
   }
@@ -43,13 +43,13 @@ class PythonHook {
 
  private:
   static int run_pending(void*);
-  // Returns false if an exception of the target is set, which the target must receive.
+  // Returns false if an exception of the target is set. The target must receive it.
   bool run();
   bool run_loader(PyObject* names);
   bool add_functions(PyObject* names);
   bool add_sources(PyObject* names);
   bool add_text(PyObject* names, const char* name, const char* value);
-  // Returns false if the error belongs to the target, and is set again.
+  // Returns false if the error belongs to the target. In this case, the error is set again.
   bool note_error();
   bool comes_from_target(PyObject* traceback);
 

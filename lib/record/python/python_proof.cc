@@ -1,4 +1,4 @@
-// The first walk over an interpreter's frames. It trusts nothing that it reads.
+// The first walk over an interpreter's frames. It checks everything that it reads.
 #include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
@@ -13,7 +13,7 @@ using namespace wire::python;
 
 namespace {
 
-// Reads through the kernel, which reports unreadable memory. If the system call is forbidden, reads directly.
+// Reads memory with a system call, which fails if the memory is unreadable. Reads directly if the call is not allowed.
 bool read_bytes(const std::byte* from, void* to, std::size_t size) {
   if (reinterpret_cast<std::uintptr_t>(from) < 4096) return false;
   iovec local{to, size}, remote{const_cast<std::byte*>(from), size};
@@ -56,7 +56,7 @@ bool PythonStacks::is_code(const std::byte* code, std::uintptr_t instruction, bo
     instruction -= reinterpret_cast<std::uintptr_t>(code) + layout.code_bytecode;
   }
   const auto offset = static_cast<std::intptr_t>(instruction);
-  // A frame that has not started is one instruction before the first one.
+  // In a frame that has not started, the current instruction is one before the first.
   return offset >= (calling ? 2 : -2) && offset < static_cast<std::intptr_t>(size);
 }
 
@@ -94,7 +94,7 @@ PythonStacks::Proof PythonStacks::prove(const std::byte* thread) const {
   return codes > 0 ? Proof::holds : Proof::none_yet;
 }
 
-// CPython 3.13 and later publish their offsets themselves.
+// Compares the layout with the table of offsets in CPython 3.13 and later.
 bool PythonStacks::agrees_with_runtime() const {
   const auto* runtime = static_cast<const std::byte*>(dlsym(RTLD_DEFAULT, "_PyRuntime"));
   for (const OffsetTable& table : kOffsetTables) {

@@ -22,7 +22,7 @@ using namespace wire::python;
 
 namespace {
 
-constexpr char kOtherLayout[] = "Python stacks are off: this interpreter's frame layout differs from its release";
+constexpr char kOtherLayout[] = "Python stacks are off: this interpreter's frame layout is not that of its release";
 
 const std::byte* pointer(const std::byte* object, std::size_t offset) {
   return read_field<const std::byte*>(object, static_cast<std::ptrdiff_t>(offset));
@@ -49,13 +49,13 @@ std::size_t append_utf8(char* out, std::uint32_t point) {
 struct Text {
   const std::byte* data;
   std::size_t length;
-  std::uint32_t kind;  // bytes of a character
+  std::uint32_t kind;  // bytes per character
   bool is_compact, is_ascii;
 };
 
 inline Text text_of(const std::byte* string, const PythonLayout& layout) {
   const std::uint32_t state = read_field<std::uint32_t>(string, kStringState);
-  // Bits, from the lowest: interned 2, kind 3, compact 1, ascii 1.
+  // Fields from the lowest bit on: interned (2 bits), kind (3), compact (1), ascii (1).
   const bool is_compact = (state >> 5 & 1) != 0, is_ascii = (state >> 6 & 1) != 0;
   return {string + (is_ascii ? layout.ascii_header : layout.compact_header),
           read_field<std::size_t>(string, kStringLength), state >> 2 & 7, is_compact, is_ascii};
@@ -70,7 +70,7 @@ std::string_view read_string(const std::byte* string, const PythonLayout& layout
     const std::uint32_t point = kind == 1   ? read_field<std::uint8_t>(data, i)
                                 : kind == 2 ? read_field<std::uint16_t>(data, i * 2)
                                             : read_field<std::uint32_t>(data, i * 4);
-    // A byte of a path that is not UTF-8 is stored in this way (surrogateescape).
+    // If a path is not valid UTF-8, Python stores its invalid bytes in this way (surrogateescape).
     if (point >= 0xdc80 && point <= 0xdcff) {
       buffer[used++] = static_cast<char>(point & 0xff);
     } else {
@@ -80,8 +80,8 @@ std::string_view read_string(const std::byte* string, const PythonLayout& layout
   return {buffer.data(), used};
 }
 
-// The last eight bytes, the last one lowest, where the sum weighs it most. A shorter text includes the bytes before it
-// in its object.
+// The last eight bytes of a text. The last byte becomes the lowest one, which has the most influence on the sum. If the
+// text is shorter, the result includes bytes of the object in front of it.
 std::uint64_t tail(const std::byte* data, std::size_t size) {
   return __builtin_bswap64(read_field<std::uint64_t>(data, static_cast<std::ptrdiff_t>(size) - 8));
 }
@@ -91,13 +91,13 @@ std::uint64_t tail(const std::byte* data, std::size_t size) {
   return tail(text.data, text.is_ascii ? text.length : text.length * text.kind);
 }
 
-// A code object's memory may be reused for another one. Its line table and the names of its file and function may then
-// be at the same addresses too, so equal addresses prove little.
+// Distinguishes code objects at the same address, since the memory of one may be reused for another. The line table and
+// the names of file and function may be at the same addresses too, so their contents are compared.
 [[gnu::always_inline]] inline std::uint64_t identity(const std::byte* code, const PythonLayout& layout) {
   if (layout.code_version >= 0) return read_field<std::uint32_t>(code, layout.code_version);
   const std::byte* table = pointer(code, layout.code_line_table);
   const auto size = read_field<std::size_t>(table, kBytesSize);
-  // The hash of a table that was compiled in this process (3.10, 3.11), else -1.
+  // The first word is the hash of the table if it was compiled in this process (3.10, 3.11), else -1.
   return wire::sum_of(
       read_field<std::uint64_t>(table, kBytesHash), tail(table + kBytesData, size),
       tail(table + kBytesData, size < 8 ? size : 8), read_field<std::uint32_t>(code, layout.code_first_line),
@@ -172,7 +172,7 @@ void PythonStacks::adopt(const PythonStacks& parent, Interner& interner, const P
   trust_.store(parent.trust_.load());
 }
 
-// Other threads may be in the middle of a walk, so nothing that a walk uses may change.
+// Changes nothing that a walk uses, because other threads may be in the middle of a walk.
 void PythonStacks::give_up(const char* why) {
   trust_.store(Trust::none, std::memory_order_relaxed);
   interner_->note("python-stacks-off", why);
@@ -261,7 +261,7 @@ const std::byte* PythonStacks::innermost(const std::byte* thread) const {
 
 template <typename Visit>
 bool PythonStacks::walk(const std::byte* frame, Walk& found, Visit visit) const {
-  // Instantiates the walk for each layout, so that offsets are constants.
+  // Instantiates the walk for each layout, so that all offsets are constants.
   bool walked = false;
   const auto walk_by_each = [&]<std::size_t... i>(std::index_sequence<i...>) {
     static_cast<void>(((layout_ == &kPythonLayouts[i] && (walked = walk_by<i>(frame, found, visit), true)) || ...));
@@ -300,7 +300,7 @@ std::uint32_t PythonStacks::intern(const Walk& walk, const Frames& found) {
   std::array<PythonFrame, kFrames> frames;
   for (std::size_t i = 0; i < walk.frames; ++i) {
     const std::byte* code = found.codes[i];
-    // The self-check: with an unexpected layout, this is not a code object.
+    // With an unexpected layout, this would not be a code object.
     if (!looks_like_code(code)) {
       give_up(kOtherLayout);
       return 0;
@@ -334,7 +334,7 @@ std::uint32_t PythonStacks::intern_code(const std::byte* code) {
                        {reinterpret_cast<const char*>(table + kBytesData), read_field<std::size_t>(table, kBytesSize)},
                        first_line,
                        static_cast<std::uint32_t>(layout_->minor)};
-  // The entry's count has 16 bits. A longer table belongs to generated code of thousands of lines.
+  // The count in an entry has only 16 bits. Longer tables belong to generated code with thousands of lines.
   object.line_table = object.line_table.substr(0, wire::intern::kLongestLineTable);
   std::uint64_t key = mix(hash_bytes(object.file.data(), object.file.size()), first_line);
   key = mix(key, hash_bytes(object.qualified_name.data(), object.qualified_name.size()));

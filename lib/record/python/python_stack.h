@@ -1,11 +1,11 @@
 // The Python stack of the calling thread as an intern id, read from memory without the GIL.
 //
-// This is safe because the walk reads only the calling thread's own frames. The thread is inside a call that they made,
-// so nothing can unlink or free them meanwhile. Other threads' frames are never read.
+// This is safe because the walk reads only the calling thread's own frames. The thread is inside a call from these
+// frames, so they cannot be unlinked or freed during the walk. Other threads' frames are never read.
 //
-// A build of CPython may lay out its structures differently from its release. The first walk is therefore careful: it
-// reads memory through the kernel, and everything must look as the layout says. If anything does not, Python stacks
-// stay off, and a note says so.
+// A build of CPython may lay out its structures differently from the official release. The first walk is therefore
+// careful: it reads memory with system calls, and checks that everything matches the layout. If anything does not,
+// Python stacks are switched off, and a note says so.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ namespace cudadiag::record {
 
 using wire::python::PythonLayout;
 
-// A frame of a traceback. `offset`: of its instruction, in bytes from the beginning of the bytecode.
+// A frame of a traceback. `offset` is that of its instruction, in bytes from the beginning of the bytecode.
 struct TracedFrame {
   const void* code;
   std::int32_t offset;
@@ -29,22 +29,23 @@ struct TracedFrame {
 class PythonStacks {
  public:
   static bool is_loaded();
-  // Looks for an interpreter in the process. Returns false if there is none (yet); with an unknown layout, adds a note.
+  // Looks for an interpreter in the process. Returns false if there is none yet, or if its layout is unknown; in the
+  // latter case, leaves a note.
   bool start(Interner& interner, const PythonHook& hook);
-  // Called in a child of fork(). Takes over what the parent has found.
+  // Called in a child of fork(). Takes over the interpreter that the parent has found.
   void adopt(const PythonStacks& parent, Interner& interner, const PythonHook& hook);
   // An address inside the interpreter's module. Native stacks end there.
   std::uintptr_t interpreter() const { return interpreter_; }
 
   // Returns 0 if this thread has no Python frame.
   std::uint32_t current();
-  // The stack with these frames, innermost first; at most kFrames count. Needs the GIL. Returns 0 if the code objects do
-  // not match the layout.
+  // The stack with these frames, innermost first. Only the first kFrames frames are used. Needs the GIL. Returns 0 if
+  // the code objects do not match the layout.
   std::uint32_t of_traceback(std::span<const TracedFrame> traced);
-  // The calling thread's PyThreadState, once current() has found a stack.
+  // The calling thread's PyThreadState. Valid only after current() has found a stack.
   std::uint64_t thread_state() const { return reinterpret_cast<std::uint64_t>(this_thread_state_()); }
-  // A hash that distinguishes this stack from others of the process, without looking up interned stacks. Returns false
-  // if it is not available yet.
+  // A hash that distinguishes the current stack from other stacks of the process, without looking up interned stacks.
+  // Returns false if the hash is not available yet.
   [[gnu::hot, gnu::noinline]] bool fingerprint(std::uint64_t& hash) const;
 
  private:
@@ -55,10 +56,10 @@ class PythonStacks {
   enum class Trust : std::uint8_t { none, unproven, proven };
 
   const std::byte* innermost(const std::byte* thread) const;
-  // Whether the calling thread's frames match the layout; in python_proof.cc.
+  // Whether the calling thread's frames match the layout (python_proof.cc).
   enum class Proof { none_yet, refuted, holds };
   Proof prove(const std::byte* thread) const;
-  // `calling`: the frame is at a call, so never at its first instruction.
+  // `calling`: whether the frame is at a call, and thus not at its first instruction.
   bool is_code(const std::byte* code, std::uintptr_t instruction, bool calling) const;
   bool is_a(const std::byte* object, const std::byte* type) const;
   bool agrees_with_runtime() const;
@@ -70,7 +71,8 @@ class PythonStacks {
   std::uint32_t find_or_intern(const Walk& walk, const Frames& found);
   std::uint32_t intern(const Walk& walk, const Frames& found);
   std::uint32_t intern_code(const std::byte* code);
-  // Whether there are several interpreters. A thread then leads to the main one's frames, whichever it runs.
+  // Whether there are several interpreters. In this case, we would always find the main interpreter's frames, whichever
+  // interpreter the thread runs.
   bool are_several() const;
   bool looks_like_code(const std::byte* code) const;
   void give_up(const char* why);

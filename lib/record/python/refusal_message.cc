@@ -7,7 +7,7 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Reads "1,572,864,000" from the beginning of the text.
+// Removes a number such as "1,572,864,000" from the beginning of the text, and returns it.
 std::uint64_t take_number(std::string_view& text) {
   std::uint64_t number = 0;
   while (!text.empty() && (is_digit(text.front()) || text.front() == ',')) {

@@ -1,4 +1,4 @@
-// The messages of the exceptions that CuPy and JAX raise if their memory pool refuses a request.
+// The messages of the exceptions that CuPy and JAX raise if their memory pool rejects a request.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@ enum class Refuser : std::uint8_t { none, cupy, jax };
 Refuser refuser_of(std::string_view module, std::string_view type);
 
 struct RefusedRequest {
-  const char* pool = nullptr;  // wire/error.h; null if the pool did not refuse a request
-  std::uint64_t bytes = 0;     // JAX may round them to a hundredth of the unit
+  const char* pool = nullptr;  // wire/error.h; null if the pool did not reject a request
+  std::uint64_t bytes = 0;     // JAX may round the number to a hundredth of its unit
 };
 
-// Returns no pool if CuPy's message shows that the GPU refused the memory: a CUDA call has failed then.
+// Returns no pool if CuPy's message shows that the GPU ran out of memory, because a CUDA call has failed in that case.
 RefusedRequest refused_request(Refuser refuser, std::string_view message);
 
 }  // namespace cudadiag::record

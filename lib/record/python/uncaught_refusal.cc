@@ -19,7 +19,7 @@ constexpr std::size_t kLongestMessage = 300;
 
 PythonApi g_python;
 std::atomic<Found> g_found = nullptr;
-std::atomic<bool> g_asked = false;           // a pending call is under way, or the function is registered
+std::atomic<bool> g_asked = false;           // whether a pending call was requested, or the function is registered
 std::atomic<std::uint64_t> g_libraries = 0;  // loaded_libraries() at the latest look
 
 // How many libraries the process has loaded so far. An import of CuPy or JAX loads more.
@@ -33,7 +33,7 @@ std::uint64_t loaded_libraries() {
   return loaded;
 }
 
-// An attribute of an object; null if it has none. Never leaves an exception set.
+// An attribute of an object; null if the object lacks it. Never leaves an exception set.
 class Attribute {
  public:
   Attribute(PyObject* object, const char* name)
@@ -52,7 +52,7 @@ class Attribute {
 
   PyObject* get() const { return value_; }
   bool is_none() const { return value_ == nullptr || value_ == g_python.none; }
-  // Empty if it is not a string. Lives as long as this object.
+  // Empty if the value is not a string. The text lives as long as this object.
   std::string_view text() const { return text_of(value_); }
 
   static std::string_view text_of(PyObject* string) {
@@ -66,7 +66,7 @@ class Attribute {
   PyObject* value_;
 };
 
-// The frames of a traceback, of which the innermost ones are kept. The traceback keeps their code alive.
+// The innermost frames of a traceback. The traceback keeps their code objects alive.
 class Traceback {
  public:
   explicit Traceback(PyObject* error) {
@@ -87,12 +87,12 @@ class Traceback {
   std::size_t count_ = 0;
 };
 
-// Returns whether the exception is a refusal, which it then reports.
+// If the exception is a refusal, reports it and returns true.
 bool report(PyObject* error) {
   const Attribute type(error, "__class__");
   const Attribute module(type.get(), "__module__"), name(type.get(), "__name__");
   const Refuser refuser = refuser_of(module.text(), name.text());
-  if (refuser == Refuser::none) return false;  // the text of another exception may be made by the program's code
+  if (refuser == Refuser::none) return false;  // computing the text of any other exception may run the program's code
   PyObject* text = g_python.text_of(error);
   if (text == nullptr) return g_python.clear_error(), false;
   const std::string_view message = Attribute::text_of(text);
@@ -106,7 +106,7 @@ bool report(PyObject* error) {
   return request.pool != nullptr;
 }
 
-// Follows the chain of exceptions that the interpreter has printed.
+// Follows the chain of exceptions in the order in which the interpreter prints it.
 void report_chain(PyObject* error, int length) {
   if (error == nullptr || length == kLongestChain || report(error)) return;
   const Attribute cause(error, "__cause__");
@@ -125,7 +125,7 @@ PyObject* at_exit(PyObject*, PyObject*) {
   return g_python.new_bool(0);
 }
 
-// Returns null if it did not register the function. An exception may be set then.
+// Returns null if the function was not registered. In this case, an exception may be set.
 PyObject* register_at_exit() {
   static PythonFunction function = {"cudadiag", at_exit, kPythonNoArguments, nullptr};
   PyObject* modules = g_python.modules();
@@ -147,7 +147,7 @@ int run_pending(void*) {
       is_own_process() && g_python.interpreter() == g_python.main_interpreter() ? register_at_exit() : nullptr;
   g_asked.store(registered != nullptr, std::memory_order_release);
   if (registered != nullptr) return g_python.drop(registered), 0;
-  // The target's own signal handler may have raised it.
+  // If the exception is not an ordinary error, the target's own signal handler may have raised it.
   if (g_python.error_occurred() != nullptr && g_python.error_matches(*g_python.exception) == 0) return -1;
   g_python.clear_error();
   return 0;

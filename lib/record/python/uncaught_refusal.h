@@ -1,11 +1,12 @@
-// Detects that a refusal of CuPy's or JAX's memory pool ended the program, although no CUDA call failed.
+// Detects that the program ended because CuPy's or JAX's memory pool rejected a request (a refusal), although no CUDA
+// call failed.
 //
-// Neither library has a function that this file could replace. The exception that ended the interpreter counts: CPython
-// keeps it in `sys` before it runs the functions registered with `atexit`, and this file registers one. A refusal that
-// the program caught is never examined.
+// Neither library has a function that this file could replace. Instead, it examines the exception that ended the
+// interpreter. CPython keeps this exception in `sys` before it runs the functions registered with `atexit`, and this
+// file registers one. A refusal that the program caught is never examined.
 //
-// No Python code runs for this, and nothing is imported. In a program without these libraries, only a pending call looks
-// for them in sys.modules.
+// This runs no Python code, and imports nothing. In a program without these libraries, it only makes one pending call,
+// which looks for them in sys.modules.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +20,17 @@ namespace cudadiag::record::uncaught_refusal {
 
 struct Refusal {
   RefusedRequest request;
-  std::string_view message;             // its first line
-  std::span<const TracedFrame> frames;  // of the exception's traceback, innermost first
+  std::string_view message;             // the first line of the exception's message
+  std::span<const TracedFrame> frames;  // the exception's traceback, innermost frame first
 };
 
 // Called on the main thread with the GIL, before the interpreter finalizes itself.
 using Found = void (*)(const Refusal& refusal);
 
-// Call it once per process.
+// Must be called once per process.
 void listen(Found found);
-// The libraries may be imported after CUDA is initialised, and then load their own code into the GPU. Call it at such
-// occasions. It does nothing if no library was loaded in the meantime. Needs no GIL.
+// Must be called when device code is loaded, since CuPy or JAX may be imported after CUDA was initialised, and then
+// load their own device code. Does nothing if the process has loaded no library since the last call. Needs no GIL.
 void look();
 
 }  // namespace cudadiag::record::uncaught_refusal

@@ -15,7 +15,8 @@ namespace {
 // How many threads may run alone in succession before the next one at the gate continues without waiting.
 constexpr std::uint64_t kTurns = 4;
 
-// A short kernel finishes within the first polls. While the recorder waits for a long one, others may use the core.
+// A short kernel finishes within the first polls. While the recorder waits for a long one, other threads may use the
+// core.
 void pause(std::uint32_t& polls) {
   constexpr std::uint32_t kSpins = 64;
   if (++polls <= kSpins) return;
@@ -57,7 +58,7 @@ bool ExclusiveWait::expired(std::uint64_t deadline) const {
 void ExclusiveWait::give_up(const char* what) {
   if (failures_->frozen() || !on_.exchange(false)) return;
   char text[256];
-  snprintf(text, sizeof text, "%s within %.1f s: from there on, the rerun waited for no operation", what,
+  snprintf(text, sizeof text, "%s within %.1f s: from then on, the rerun waited for no operations", what,
            static_cast<double>(patience_) * 1e-9);
   interner_->note("wait-given-up", text);
 }
@@ -170,7 +171,7 @@ bool ExclusiveWait::wait(ThreadState& thread) {
   const Wait wait = {current, streams_->handle(open.stream), open.stream, open.ordinal, false};
   const CUresult result = wait_for(wait, nanoseconds(CLOCK_MONOTONIC) + patience_);
   if (result == CUDA_ERROR_NOT_READY) give_up("an operation did not finish");
-  // This comes before the picture is frozen, since the launcher may read it from then on.
+  // This comes before the freeze, after which the launcher may read the recording at any time.
   if (is_sticky(static_cast<std::uint32_t>(result))) {
     arguments_->keep(thread.index, thread.serial);
     if (saver_ != nullptr) saver_->failed(result);

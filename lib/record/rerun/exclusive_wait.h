@@ -1,11 +1,11 @@
-// Gives an operation exclusive use of the devices, in a rerun. All earlier work has finished, other threads wait at a
-// gate before they issue more, and the recorder waits for the operation. If the device fails meanwhile, no other
-// operation can be the cause.
+// Gives an operation exclusive use of the devices, in a rerun. The recorder waits until all earlier work has finished,
+// and makes other threads wait at a gate before they issue more. It then waits for the operation. If the device fails
+// during this time, no other operation can be the cause.
 //
 // Every wait polls with a deadline, because a blocking call could not be cancelled. An operation may itself wait for a
-// later one (NCCL, persistent kernels). After the time limit, waiting ends for good and a note says so. While any
-// stream captures, the recorder does not wait. No capture begins while an operation runs alone. Therefore no call of
-// the recorder can disturb a capture.
+// later one (NCCL, persistent kernels), so the recorder stops waiting for good after the time limit, and leaves a note.
+// While any stream is under capture, the recorder does not wait, and while an operation runs alone, no capture can
+// begin. Therefore no call of the recorder can disturb a capture.
 #pragma once
 
 #include <cuda.h>
@@ -31,17 +31,19 @@ class ExclusiveWait {
               LaunchArguments& arguments);
   // `patience` is in milliseconds, for one operation.
   void start(std::uint32_t patience);
-  // `saver` is notified when the lone operation has failed; `nodes`, which may be null, when its call has returned.
+  // `saver` is notified when the operation that ran alone has failed. `nodes`, which may be null, is notified when its
+  // call has returned.
   void save_by(LaunchSaver& saver, NodeSaver* nodes) { saver_ = &saver, nodes_ = nodes; }
   bool on() const { return on_.load(std::memory_order_relaxed); }
 
   // ENTER of a call that issues work or begins a capture. Waits while another thread's operation runs alone.
   void pass(ThreadState& thread);
-  // ENTER of a call whose operation should run alone. Returns false if it passes like any other.
+  // ENTER of a call whose operation should run alone. Returns false if the call must pass like any other.
   bool begin(ThreadState& thread);
-  // EXIT of the same call, if it queued the operation. Waits for it. Returns false if it did not stay alone.
+  // EXIT of the same call, if it queued the operation. Waits for the operation. Returns false if it did not stay alone.
   bool wait(ThreadState& thread);
-  // Waits for the recorder's own work, on the thread that runs alone. CUDA_ERROR_NOT_READY if it takes too long.
+  // Waits for the recorder's own work on `stream`, on the thread that runs alone. Returns CUDA_ERROR_NOT_READY if that
+  // takes too long.
   CUresult finish(CUstream stream) const;
   // EXIT of every call that called pass() or begin().
   void leave(ThreadState& thread) {
@@ -72,7 +74,7 @@ class ExclusiveWait {
   std::uint64_t patience_ = 0;  // ns
   std::atomic<bool> noted_capture_ = false;
   std::atomic<std::uint32_t> passing_ = 0;  // threads inside a call that issues work
-  std::atomic<bool> closed_ = false;        // the gate: a thread runs alone, or is about to
+  std::atomic<bool> closed_ = false;        // whether the gate is closed: a thread runs alone, or is about to
 };
 
 }  // namespace cudadiag::record

@@ -1,5 +1,5 @@
 // Writes the records of a saved launch's description (wire/rerun/saved_launch.h) to its file. Failed writes are
-// ignored: a reader rejects a truncated description.
+// ignored, because readers reject a truncated description.
 #pragma once
 
 #include <string.h>
@@ -16,7 +16,7 @@ namespace cudadiag::record {
 
 bool write_all(int file, const void* data, std::size_t size);
 
-// `after` follows `first` in the payload.
+// The payload is `first`, then `after`.
 void put(int file, wire::saved_launch::Record kind, std::span<const std::byte> first,
          std::span<const std::byte> after = {});
 

@@ -11,10 +11,10 @@ namespace cudadiag::record {
 
 namespace intern = wire::intern;
 
-// Allocated in its own pages, followed by the lists.
+// Allocated in pages of its own. The lists follow in the same pages.
 struct FollowedGraph::Parts {
   NodeLaunch launch;
-  std::size_t bytes;  // of these pages
+  std::size_t bytes;  // size of these pages
   CUgraphNode* handles;
   std::uint32_t* parents;
   GraphEdge* edges;
@@ -49,7 +49,7 @@ std::uint8_t type_of(GraphDescription& description, std::size_t node) {
   return wire::load(description.record(node), intern::kNodeType);
 }
 
-// An update keeps the order of nodes if the new graph is made in the same way as the first one.
+// Whether an update keeps the order of nodes: the new graph must have the same node types and edges as the first one.
 bool is_alike(const FollowedGraph& graph, GraphDescription& description) {
   for (std::size_t node = 0; node < graph.count; ++node) {
     if (graph.types()[node] != type_of(description, node)) return false;
@@ -80,7 +80,7 @@ void FollowedGraphs::described(const GraphCall& call, GraphDescription& descript
                                 [&](const auto& node) { return node.count == description.size(); });
   FollowedGraph* graph = nullptr;
   if (call.what == GraphCall::What::instantiate) {
-    // A graph at this address may have ended without a call.
+    // An earlier graph with this handle may have been destroyed without a call that we saw.
     if (FollowedGraph* old = place_of(*call.made)) drop(*old);
     if (!fits) return;
     made(call, description);
@@ -109,7 +109,7 @@ void FollowedGraphs::made(const GraphCall& call, const GraphDescription& descrip
   }
 }
 
-// Chooses the likeliest node that belongs to this graph.
+// Chooses the most likely node that belongs to this graph.
 void FollowedGraphs::choose_node(FollowedGraph& graph, GraphDescription& description) {
   graph.node = graph.count;
   if (graph.count != description.size()) return;
@@ -139,7 +139,7 @@ void FollowedGraphs::node_set(const GraphCall& call) {
   if (graph == nullptr || graph->node == graph->count) return;
   const CUgraphNode node = graph->handles()[graph->node];
   bool is_it = call.node == node;
-  // The call replaces the whole child graph.
+  // A call on a node with a child graph replaces the whole child graph.
   for (std::uint32_t at = graph->node; graph->parents()[at] != 0; at = graph->parents()[at] - 1) {
     is_it = is_it || call.node == graph->handles()[graph->parents()[at] - 1];
   }

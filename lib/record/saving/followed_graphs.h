@@ -1,8 +1,9 @@
 // The executable graphs whose failing node a rerun saves (saving/node_saver.h): their parts, and what that node
-// launches. Follows the calls on graphs. Other runs do not make such an object.
+// launches. Follows the calls on graphs. Other runs do not create such an object.
 //
-// The driver identifies a node of an executable graph by the node of the source graph. Programs destroy the source,
-// PyTorch as soon as it has made the executable graph. This class keeps it until the executable graph is destroyed.
+// The driver identifies a node of an executable graph by the node of the source graph. But programs destroy the source
+// graph; PyTorch does so right after the instantiation. This class keeps the source until the executable graph is
+// destroyed.
 #pragma once
 
 #include <cuda.h>
@@ -23,13 +24,13 @@
 
 namespace cudadiag::record {
 
-// The launch that a node makes. Its parameters are contiguous.
+// The kernel launch of a node. Its parameters are contiguous.
 struct NodeLaunch {
   static constexpr std::size_t kMostBytes = std::size_t{1} << 15;
   static constexpr std::size_t kMostAttributes = 4;
 
-  bool known;               // false if the call that set it was not read
-  bool parameters_unknown;  // it has some, and the driver does not report their sizes
+  bool known;               // false if the recorder did not read the call that set it
+  bool parameters_unknown;  // true if there are parameters, but the driver does not report their sizes
   CUfunction function;      // or a CUkernel
   std::uint32_t grid[3], block[3], cluster[3], shared_bytes;
   std::uint32_t attribute_count;
@@ -39,10 +40,10 @@ struct NodeLaunch {
 };
 
 struct FollowedGraph {
-  CUgraphExec exec = nullptr;  // null if the place is free
+  CUgraphExec exec = nullptr;  // null if the entry is free
   CUgraph source = nullptr;    // the graph whose nodes identify the nodes of `exec`
-  bool named = false;          // whether they still do
-  bool kept = false;           // the program has destroyed the source
+  bool named = false;          // whether the nodes of `source` still identify those of `exec`
+  bool kept = false;           // whether the program has destroyed the source, so that only this class keeps it
   std::uint32_t node = 0;      // index of the node to save; `count` if none
   std::uint32_t count = 0, edge_count = 0;
   struct Parts;
@@ -68,15 +69,16 @@ class FollowedGraphs {
   };
   explicit FollowedGraphs(const Rooms& rooms) : rooms_(rooms) {}
 
-  // The call that made or updated it has returned success. `description` describes the call's source graph.
+  // Called after the executable graph was instantiated or updated. `description` is that of the call's source graph.
   void described(const GraphCall& call, GraphDescription& description);
   void node_set(const GraphCall& call);
   // Called before the call.
   void exec_destroyed(CUgraphExec exec);
-  // Called before the call that destroys the graph. Returns true if that call must not be made.
+  // Called before the call that destroys the graph. Returns true if the driver must not be called.
   bool keeps(CUgraph graph);
 
-  // Returns null if the graph is not followed, or has no node to save. The caller is about to launch it, so it is live.
+  // Returns null if the graph is not followed, or has no node to save. The caller is about to launch the graph, so it
+  // is live.
   const FollowedGraph* find(CUgraphExec exec) const;
 
  private:

@@ -25,7 +25,7 @@ bool read(Bytes bytes, std::uint64_t offset, T& value) {
   return true;
 }
 
-// The text at an offset; empty if it is not terminated.
+// The text at an offset; empty if it is not NUL-terminated.
 const char* text_at(Bytes bytes, std::uint64_t offset) {
   if (offset >= bytes.size()) return "";
   const auto* text = reinterpret_cast<const char*>(bytes.data() + offset);
@@ -105,7 +105,7 @@ void list_of_line(const char* begin, const char* end, NameList& names) {
   if (start != stop && is_word) names.add(start, static_cast<std::size_t>(stop - start));
 }
 
-// Variables are declared at the start of a line, outside of functions.
+// Lists the variables of PTX text. They are declared at the start of a line, outside of functions.
 bool list_of_text(Bytes bytes, NameList& names) {
   const auto* at = reinterpret_cast<const char*>(bytes.data());
   const char* const all = at + bytes.size();
@@ -171,7 +171,7 @@ bool list_of_entry(const Entry& entry, Bytes code, NameList& names) {
   return listed;
 }
 
-// Lists the entries that `wanted` accepts. Returns how many could be read.
+// Lists the variables of the entries that `wanted` accepts. Returns how many entries could be read.
 template <typename Wanted>
 std::size_t list_entries(Bytes bytes, NameList& names, Wanted wanted) {
   std::uint16_t header = 0;

@@ -23,7 +23,7 @@ T at(const std::byte* place, std::size_t offset = 0) {
   return value;
 }
 
-// A cubin ends with its section headers, its program headers, or the contents of a section.
+// The last part of a cubin is its section headers, its program headers, or the contents of a section.
 std::size_t elf_size(const std::byte* image) {
   const auto header = at<Elf64_Ehdr>(image);
   std::uint64_t end = sizeof header;
@@ -38,7 +38,7 @@ std::size_t elf_size(const std::byte* image) {
   return end > kMostBytes ? 0 : end;
 }
 
-// Magic, version (2 bytes), size of the header (2), size of the remainder (8).
+// A fat binary begins with: magic (4 bytes), version (2), size of the header (2), size of the remainder (8).
 std::size_t fatbin_size(const std::byte* image) {
   const auto header = at<std::uint16_t>(image, 6);
   const auto rest = at<std::uint64_t>(image, 8);

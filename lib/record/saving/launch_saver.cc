@@ -34,7 +34,7 @@ namespace {
 template <std::size_t kSize>
 using Bytes = std::array<std::byte, kSize>;
 
-// The attributes that refer to objects of this process. All others are numbers.
+// Whether the attribute refers to an object of this process. All other attributes are numbers.
 bool names_object(CUlaunchAttributeID id) {
   return id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT || id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT ||
          id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE || id == CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW;
@@ -42,7 +42,7 @@ bool names_object(CUlaunchAttributeID id) {
 
 }  // namespace
 
-// A launch, independent of the call that makes it.
+// A launch, independent of the call that issues it.
 struct LaunchSaver::Launched {
   const Call& call;
   bool cooperative;
@@ -92,7 +92,7 @@ void LaunchSaver::give_up(const char* why) {
   if (!std::exchange(noted_, true)) rooms_.interner.note("launch-not-saved", why);
 }
 
-// The program may have passed a CUkernel as a CUfunction. Each of the two calls refuses the other's handle.
+// The program may have passed a CUkernel as a CUfunction. Each of the two calls rejects a handle of the other type.
 const char* LaunchSaver::name_of(CUfunction function) const {
   const DriverApi& driver = rooms_.driver;
   const char* name = nullptr;
@@ -139,9 +139,9 @@ void LaunchSaver::save(const Launched& launched) {
   const char* kernel = name_of(launch.function);
   const bool too_many = ++saved_ > kMostSaved || bytes_ > kMostBytes * limit_;
   if (too_many || kernel == nullptr || !open_folder()) {
-    give_up(too_many            ? "the rerun waited for more launches than it can save"
-            : kernel == nullptr ? "a launch was not saved: the driver does not name its kernel"
-                                : "a launch was not saved: its folder could not be made");
+    give_up(too_many            ? "some launches were not saved: the rerun waited for more launches than it can save"
+            : kernel == nullptr ? "a launch was not saved: the driver does not report the kernel's name"
+                                : "a launch was not saved: its folder could not be created");
     return passed();
   }
   Bytes<format::kHeaderSize> header{};
@@ -246,13 +246,13 @@ void LaunchSaver::describe_gpu(CUdevice device) {
 void LaunchSaver::save_image(const LoadedImages::Kernel& kernel) {
   if (kernel.image == nullptr) return;
   ImageExtent extent = kernel.image->extent;
-  // The file's present contents. The driver read it earlier, when the code was loaded.
+  // The image is read from its file, which may have changed since the driver loaded the code.
   void* mapped = MAP_FAILED;
   if (extent.begin == nullptr && kernel.image->file != nullptr) {
     const int file = open(kernel.image->file, O_RDONLY | O_CLOEXEC);
     struct stat status {};
     if (file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
-      // A text ends with a zero byte after the file's contents.
+      // The NUL at the end of text is not part of the file, and is not saved.
       extent.size = static_cast<std::size_t>(status.st_size);
       mapped = mmap(nullptr, extent.size, PROT_READ, MAP_PRIVATE, file, 0);
       if (mapped != MAP_FAILED) extent.begin = static_cast<const std::byte*>(mapped);
@@ -312,7 +312,7 @@ void LaunchSaver::save_memory(const Call& launch, const LoadedImages::Kernel& ke
   }
   memory->start(api_, rooms_.allocations, folder_, limit_);
   memory->follow({parameters->bytes, parameters->size}, Reach::parameter);
-  // Variables are small, and nothing else would restore them.
+  // Global variables come first, because they are small and cannot be restored in any other way.
   save_globals(kernel, *memory);
   memory->save(Reach::parameter);
   memory->save(Reach::memory);

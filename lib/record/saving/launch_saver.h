@@ -1,6 +1,6 @@
 // Saves the launch that a rerun waits for, before it is issued: code, parameters, memory (wire/rerun/saved_launch.h).
-// The caller holds the gate (rerun/exclusive_wait.h), and runs on the program's own path into the driver. Needs hooks,
-// because a CUPTI callback must not copy memory.
+// The caller holds the gate (rerun/exclusive_wait.h). It must run in a hook, because a CUPTI callback must not copy
+// memory.
 #pragma once
 
 #include <climits>
@@ -22,8 +22,8 @@ struct NodeLaunch;
 
 class LaunchSaver {
  public:
-  // A window may contain so many launches that saving each would take forever. These are the limits for all launches:
-  // their number, and their bytes as a multiple of the limit for one.
+  // A window may contain so many launches that saving all of them would take forever. These are the limits for all
+  // launches together: their number, and their bytes as a multiple of the limit for one launch.
   static constexpr std::uint32_t kMostSaved = 64;
   static constexpr std::uint64_t kMostBytes = 8;
 
@@ -34,7 +34,8 @@ class LaunchSaver {
     const Allocations& allocations;
     ParameterLayouts& layouts;
   };
-  // Made in fresh pages. Null if memory is short, or if the path is too long. `limit`: bytes of memory to save.
+  // Creates one in fresh pages. Returns null if there is not enough memory, or if the path is too long. `limit`: how
+  // many bytes of memory to save with one launch.
   static LaunchSaver* make(const Rooms& rooms, const char* folder, std::uint64_t limit);
 
   const SavingApi& api() const { return api_; }
@@ -43,12 +44,12 @@ class LaunchSaver {
   void returned(std::uint32_t id, const void* parameters) { images_.returned(id, parameters); }
   // ENTER of the launch. `parameters` is CUPTI's structure for the call.
   void save(std::uint32_t id, const void* parameters, const Call& launch);
-  // ENTER of a launch of the node's graph, once everything that the node depends on has finished.
+  // ENTER of a launch of the node's graph, after everything that the node depends on has finished.
   void save_node(const NodeLaunch& launch);
-  // The launch saved last has failed, or has not.
+  // Called when the launch that was saved last has failed, or has passed.
   void failed(CUresult result);
   void passed();
-  // Adds a note that explains why a launch is not saved, the first time only.
+  // Adds a note that explains why a launch is not saved. Only the first reason is noted.
   void give_up(const char* why);
 
  private:
@@ -72,10 +73,10 @@ class LaunchSaver {
 
   Rooms rooms_;
   SavingApi api_;
-  char path_[PATH_MAX] = {};  // of this process's folder
+  char path_[PATH_MAX] = {};  // path of this process's folder
   std::uint64_t limit_ = 0;
   std::uint32_t saved_ = 0;
-  std::uint64_t bytes_ = 0;  // bytes of memory saved in all
+  std::uint64_t bytes_ = 0;  // bytes of memory saved for all launches
   bool noted_ = false;
   int folder_ = -1, description_ = -1;  // open while a launch is saved, and until it has passed
   LoadedImages images_;

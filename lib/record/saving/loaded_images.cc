@@ -108,12 +108,12 @@ void LoadedImages::got(const void* handle, const void* owner, bool is_kernel) {
   if (known != 0) owners_.insert(key(handle), (known & ~1u) | (is_kernel ? 1u : 0u));
 }
 
-// Called once per image: calls the dynamic linker here, while code is loaded, and never at a launch.
+// Called once per image, when its code is loaded. It calls the dynamic linker, which must never happen at a launch.
 bool LoadedImages::keep(ImageExtent& extent) {
   Dl_info library{};
   if (dladdr(extent.begin, &library) != 0) return true;
   if (extent.size > kMostCopied - copied_) return false;
-  const std::size_t bytes = extent.size + 1;  // a text keeps its terminating zero
+  const std::size_t bytes = extent.size + 1;  // text must stay NUL-terminated
   void* copy = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (copy == MAP_FAILED) return false;
   memcpy(copy, extent.begin, extent.size);
@@ -122,14 +122,14 @@ bool LoadedImages::keep(ImageExtent& extent) {
   return true;
 }
 
-// From now on, the driver accepts no call on the library.
+// The driver accepts no calls on an unloaded library.
 void LoadedImages::unloaded(const void* library) {
   const LockGuard lock(mutex_);
   const std::uint32_t known = owners_.find(key(library));
   if (known != 0) images_[known / 2 - 1].library = nullptr;
 }
 
-// A graph node may have a handle that no call has returned: that of a library's kernel.
+// A graph node may have a handle that no call has returned, if its kernel belongs to a library.
 LoadedImages::Kernel LoadedImages::find_by_name(CUfunction function, const char* name) {
   if (api_->library_get_kernel == nullptr || api_->kernel_get_function == nullptr) return {};
   const LockGuard lock(mutex_);
@@ -148,7 +148,7 @@ LoadedImages::Kernel LoadedImages::find(CUfunction function, const char* name) {
   std::uint32_t known = owners_.find(key(function));
   Kernel kernel;
   if ((known & 1) != 0) kernel.kernel = reinterpret_cast<CUkernel>(function);
-  // The kernel was looked up in a call that was not seen.
+  // If the handle is unknown, the kernel was looked up by a call that was not seen.
   CUlibrary library = nullptr;
   CUmodule module = nullptr;
   if (known == 0 && api_->kernel_get_library != nullptr &&

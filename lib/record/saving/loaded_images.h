@@ -1,8 +1,8 @@
 // The device code images that the program has loaded, and the image of each kernel. Used only in a rerun that saves
 // launches. Follows the calls that load code and look kernels up.
 //
-// An image in a mapped file of the process stays there. Any other
-// image is copied when it is loaded, because the program may free it.
+// An image in a library that the process has loaded is read from there. Any other image is copied when it is loaded,
+// because the program may free it.
 #pragma once
 
 #include <cuda.h>
@@ -23,7 +23,7 @@ class LoadedImages {
  public:
   struct Image {
     ImageExtent extent;
-    const char* file = nullptr;  // the file that the driver read; then the extent is unknown
+    const char* file = nullptr;  // the file from which the driver read the image, if `extent` is unknown
     CUlibrary library = nullptr;
     CUmodule module = nullptr;
   };
@@ -36,7 +36,7 @@ class LoadedImages {
 
   // EXIT of a successful call that may load code or look up a kernel.
   void returned(std::uint32_t id, const void* parameters);
-  // `name` is that of the kernel.
+  // `name` is the kernel's name.
   Kernel find(CUfunction function, const char* name);
 
  private:

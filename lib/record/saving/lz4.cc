@@ -5,8 +5,8 @@
 namespace cudadiag::record {
 
 // A block is a list of sequences:
-//   token: length of the literals (upper 4 bits) and of the match less 4 (lower 4 bits); 15 means that more bytes of
-//   length follow; literals; distance of the match, 2 bytes. The last sequence ends after its literals.
+//   token (upper 4 bits: length of the literals; lower 4 bits: length of the match minus 4), literals, distance of the
+//   match (2 bytes). A length of 15 is continued in further bytes. The last sequence ends after its literals.
 bool decompress_lz4(std::span<const std::byte> from, std::span<std::byte> to) {
   std::size_t in = 0, out = 0;
   const auto length = [&](std::size_t first) {

@@ -51,7 +51,7 @@ const char* obstacle(const FollowedGraph& graph) {
                "graph";
     }
   }
-  return graph.named ? nullptr : "the driver no longer identifies the nodes of an updated graph";
+  return graph.named ? nullptr : "the failing node of an updated graph can no longer be identified";
 }
 
 }  // namespace
@@ -113,7 +113,7 @@ bool NodeSaver::read_states(const FollowedGraph& graph) {
   return true;
 }
 
-// Leaves nodes off that the program has switched off.
+// Nodes that the program has disabled stay disabled.
 template <typename Wanted>
 bool NodeSaver::switch_nodes(const FollowedGraph& graph, Wanted wanted) {
   bool all = true;

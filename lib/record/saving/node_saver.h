@@ -1,9 +1,9 @@
 // Saves the kernel that a graph node launches, before it runs, in a rerun that saves launches.
 //
-// The graph is launched twice instead of once. The first launch runs what the node depends on, with the other nodes
-// switched off. After the saving, the second launch runs the rest. Each node runs once. The driver can switch only
-// kernels, copies and memsets off. A graph with other work is launched unchanged, and nothing is saved. A node that
-// depends on nothing needs none of this.
+// The graph is launched twice instead of once. The first launch runs the nodes on which the failing node depends, while
+// the others are disabled. Then the kernel is saved, and the second launch runs the other nodes. Each node thus runs
+// once. The driver can disable only kernels, copies and memsets. A graph with other work is launched unchanged, and no
+// kernel is saved. If the failing node depends on no other node, the graph is launched only once.
 //
 // The caller holds the gate (rerun/exclusive_wait.h), as for any saved launch.
 #pragma once
@@ -23,20 +23,22 @@ class ExclusiveWait;
 
 class NodeSaver {
  public:
-  // Makes one in fresh pages. It is never destroyed. Returns null if memory is short. `saver` must outlive it.
+  // Creates one in fresh pages. It is never destroyed. Returns null if there is not enough memory. `saver` must outlive
+  // the new object.
   static NodeSaver* make(const FollowedGraphs::Rooms& rooms, LaunchSaver& saver);
 
   FollowedGraphs& graphs() { return graphs_; }
-  // ENTER of a graph launch on `stream`. The graph may have no node to save. `exclusive_wait` waits for earlier work.
+  // ENTER of a graph launch on `stream`. Does nothing if the graph has no node to save. `exclusive_wait` waits for the
+  // first launch.
   void save(CUgraphExec exec, CUstream stream, ExclusiveWait& exclusive_wait);
-  // EXIT of the launch, with any result. Restores the executable graph as the program made it.
+  // EXIT of the launch, with any result. Enables all nodes again that the program had enabled.
   void restore();
 
  private:
   NodeSaver(const FollowedGraphs::Rooms& rooms, LaunchSaver& saver)
       : driver_(rooms.driver), api_(rooms.api), saver_(saver), graphs_(rooms) {}
 
-  // Returns false if nothing can be saved; a note then gives the reason.
+  // Returns false if the kernel cannot be saved. In this case, a note gives the reason.
   bool run_before(const FollowedGraph& graph, CUstream stream, ExclusiveWait& exclusive_wait);
   bool read_states(const FollowedGraph& graph);
   template <typename Wanted>
@@ -49,7 +51,7 @@ class NodeSaver {
   // The graph that is launched in two parts; null if none.
   const FollowedGraph* divided_ = nullptr;
   std::array<NodeOrder, GraphDescription::kMostNodes> orders_{};
-  std::array<bool, GraphDescription::kMostNodes> enabled_{};  // by the program
+  std::array<bool, GraphDescription::kMostNodes> enabled_{};  // whether the program has enabled the node
 };
 
 }  // namespace cudadiag::record

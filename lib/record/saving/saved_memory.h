@@ -1,6 +1,6 @@
-// The memory that a launch may use, and which parts of it are saved: the blocks that its parameters point to, and those
-// that pointers in these blocks point to. One object in fresh pages for each saving. The thread holds the gate
-// (rerun/exclusive_wait.h), so nothing is issued meanwhile.
+// The memory that a launch may use, and which parts of it are saved: the blocks that its parameters point to, and the
+// blocks that pointers in these blocks point to. Each saved launch uses a new object in fresh pages. The thread holds
+// the gate (rerun/exclusive_wait.h), so no work is issued while memory is saved.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ class SavedMemory {
  public:
   struct Block {
     std::uint64_t address, bytes;
-    std::uint64_t from, saved;  // the part in its file
-    std::uint64_t wanted;       // offset of the first byte with a pointer to it
+    std::uint64_t from, saved;  // offset and size of the part that is in the block's file
+    std::uint64_t wanted;       // the lowest offset in the block that a pointer refers to
     wire::allocation::Kind kind;
     wire::saved_launch::Reach reach;
     wire::saved_launch::Unsaved unsaved;
@@ -27,9 +27,9 @@ class SavedMemory {
   // `folder` is a file descriptor. `limit` is the number of bytes that may be saved.
   void start(const SavingApi& api, const Allocations& allocations, int folder, std::uint64_t limit);
 
-  // Each aligned word may be a pointer.
+  // Treats each aligned word as a possible pointer, and notes the blocks that these point to.
   void follow(std::span<const std::byte> words, wire::saved_launch::Reach reach);
-  // Saves the blocks reached by `reach`. In those reached by parameters, follows the pointers.
+  // Saves the blocks that were reached by `reach`. In blocks reached by parameters, follows the pointers.
   void save(wire::saved_launch::Reach reach);
   // Saves a variable of the module at this address. `number` is its block number.
   Block save_global(std::uint64_t address, std::uint64_t bytes, std::uint32_t number);
@@ -41,7 +41,7 @@ class SavedMemory {
   static constexpr std::size_t kPiece = std::size_t{4} << 20;
 
   void note(std::uint64_t pointer, wire::saved_launch::Reach reach);
-  // `whole`: if the block does not fit, saves nothing of it.
+  // `whole`: whether to save nothing if the block does not fit.
   void save_block(Block& block, std::uint32_t number, bool whole, bool follows);
   bool read(const Block& block, std::uint64_t offset, std::size_t size);
   bool write(int file, std::uint64_t offset, std::size_t size) const;

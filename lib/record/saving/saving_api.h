@@ -1,5 +1,5 @@
-// The driver functions used to save a launch. Any of them may be missing (third column: the CUDA release that
-// introduced it). The data that it would have provided is then left out.
+// The driver functions that are used to save a launch. An older driver may lack some of them: each comment gives the
+// CUDA release that introduced the function. Data that a missing function would provide is omitted.
 #pragma once
 
 #include <cuda.h>

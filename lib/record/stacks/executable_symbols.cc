@@ -17,7 +17,7 @@ namespace cudadiag::record {
 namespace {
 
 constexpr std::uint64_t kMost = std::uint64_t{64} << 20;  // bytes of a table
-constexpr std::size_t kLongest = 64;                      // name that is looked for
+constexpr std::size_t kLongest = 64;                      // bytes of a name that is looked for
 constexpr std::size_t kPiece = std::size_t{64} << 10;
 
 class Executable {
@@ -29,7 +29,7 @@ class Executable {
   Executable(const Executable&) = delete;
   Executable& operator=(const Executable&) = delete;
 
-  // Returns false if either table is missing or unusable.
+  // Returns false if the symbol table or its string table is missing or unusable.
   bool find_tables() {
     Elf64_Ehdr header;
     if (!piece_ || !read(header, 0) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return false;
@@ -43,12 +43,13 @@ class Executable {
     return false;
   }
 
-  // Calls `each` with a name's index and its place among the names; repeatedly if others have the same ending.
+  // Calls `each` with the index of a function and the offset of its name in the string table. Calls it several times if
+  // other names have the same ending.
   template <typename Each>
   bool find_names(std::span<const NamedFunction> functions, Each each) const {
     return for_each_piece(names_, kLongest, [&](std::uint64_t at, std::span<const char> piece) {
       for (std::size_t i = 0; i < functions.size(); ++i) {
-        const std::size_t length = strlen(functions[i].name) + 1;  // with its terminator
+        const std::size_t length = strlen(functions[i].name) + 1;  // including the NUL
         const char* end = piece.data() + piece.size();
         for (const char* from = piece.data();; ++from) {
           from =
@@ -77,7 +78,7 @@ class Executable {
     return pread(fd_, &object, sizeof object, static_cast<off_t>(at)) == static_cast<ssize_t>(sizeof object);
   }
 
-  // Each piece begins with the last `again` bytes of the one before it. Returns false if a piece could not be read.
+  // Each piece begins with the last `again` bytes of the previous one. Returns false if a piece could not be read.
   template <typename Each>
   bool for_each_piece(const Elf64_Shdr& section, std::size_t again, Each each) const {
     constexpr std::size_t kWhole = kPiece / sizeof(Elf64_Sym) * sizeof(Elf64_Sym);

@@ -1,5 +1,5 @@
-// Finds functions in the program's own executable by the symbol table in its file, which is not in memory. Reads the
-// file in pieces and never maps it: if the file were truncated meanwhile, that would end the program (SIGBUS).
+// Finds functions in the program's own executable by the symbol table in its file, which is not loaded into memory.
+// Reads the file in pieces and never maps it: if a mapped file were truncated, the program would be killed (SIGBUS).
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,12 @@ struct CodeRange {
 
 struct NamedFunction {
   const char* name;
-  CodeRange code = {};  // at the addresses given in the file
+  CodeRange code = {};  // addresses as in the file
   int times = 0;        // how many functions have the name
 };
 
-// Returns false if a part of the table could not be read. Finds nothing in a stripped file, or in a table over 64 MiB.
+// Returns false if a part of the table could not be read. Finds nothing in a stripped file, or in a table larger than
+// 64 MiB.
 bool find_in_executable(std::span<NamedFunction> functions);
 
 }  // namespace cudadiag::record

@@ -28,7 +28,7 @@ bool LoadedLibrary::read(const LoadedModule& module) {
   for (const auto& segment : Modules::program_headers(module.begin)) {
     if (segment.p_type == PT_DYNAMIC) entry = reinterpret_cast<const ElfW(Dyn)*>(bias_ + segment.p_vaddr);
   }
-  // The loader makes the addresses absolute on most machines, and leaves them unchanged on some.
+  // On most machines, the loader makes these addresses absolute. On some, it leaves them unchanged.
   const auto place = [&](const ElfW(Dyn) & dynamic) {
     return dynamic.d_un.d_ptr < bias_ ? bias_ + dynamic.d_un.d_ptr : dynamic.d_un.d_ptr;
   };
@@ -49,8 +49,9 @@ bool LoadedLibrary::read(const LoadedModule& module) {
   return symbols_ != nullptr && names_ != nullptr && hash_ != nullptr;
 }
 
-// DT_GNU_HASH has: number of buckets, first symbol, words of the Bloom filter, shift; then the filter, the buckets, and
-// one hash per symbol, whose lowest bit ends a chain.
+// DT_GNU_HASH begins with: number of buckets, index of the first symbol, number of words of the Bloom filter, shift.
+// Then come the filter, the buckets, and one hash per symbol. If a hash's lowest bit is set, it is the last of its
+// chain.
 const ElfW(Sym) * LoadedLibrary::symbol(std::string_view name) const {
   std::uint32_t hash = 5381;
   for (const char c : name) hash = hash * 33 + static_cast<unsigned char>(c);

@@ -8,7 +8,7 @@ namespace cudadiag::record {
 
 namespace {
 
-// The kernel writes a newline in a name as \012, but a backslash unchanged.
+// The kernel writes a newline in a name as \012, but does not escape backslashes, so the result is ambiguous.
 void restore_newlines(char* path) {
   constexpr char kEscaped[] = "\\012";
   if (strstr(path, kEscaped) == nullptr || access(path, F_OK) == 0) return;

@@ -1,4 +1,4 @@
-// Reads /proc/self/maps line by line through its own buffer: no heap, no stdio, little stack.
+// Reads /proc/self/maps line by line through its own buffer, without the heap or stdio, and with little stack space.
 #pragma once
 
 #include <array>

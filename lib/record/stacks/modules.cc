@@ -19,12 +19,12 @@ using wire::mix;
 
 namespace {
 
-constexpr std::size_t kFirstPage = 4096;  // at least this much of a module is mapped
+constexpr std::size_t kFirstPage = 4096;  // at least this many bytes of a module are mapped
 
 using FindObject = int (*)(void*, FoundObject*);
-FindObject g_find_object;  // glibc's own; null before 2.35
+FindObject g_find_object;  // glibc's own function; null before 2.35
 std::uintptr_t g_executable_begin, g_executable_end;
-char g_executable_path[PATH_MAX];  // the dynamic linker has none; "" if unknown
+char g_executable_path[PATH_MAX];  // needed because the dynamic linker does not know it; "" if unknown
 
 // The loader maps whole pages of the system's page size.
 std::uintptr_t page_of(std::uintptr_t address) { return address & -getauxval(AT_PAGESZ); }
@@ -72,7 +72,7 @@ bool find_in_memory_map(std::uintptr_t address, FoundObject& found) {
       begin = range.begin;
       strcpy(*path, range.path);  // both are PATH_MAX long
     } else if (named ? strcmp(range.path, *path) != 0 : range.begin != end) {
-      begin = 0;  // neither the module's next segment nor the zero pages after it
+      begin = 0;  // this range is neither the module's next segment nor the zero pages after it
     }
     end = range.end;
     if (address < range.begin || address >= range.end) continue;
@@ -126,7 +126,7 @@ bool Modules::find(std::uintptr_t address, LoadedModule& module) {
   FoundObject found = {};
   if (!find_object(reinterpret_cast<const void*>(address), found)) return false;
   auto begin = reinterpret_cast<std::uintptr_t>(found.map_start), end = reinterpret_cast<std::uintptr_t>(found.map_end);
-  // If an executable's segments have gaps, as for huge pages, glibc returns only the segment.
+  // If there are gaps between an executable's segments, as with huge pages, glibc returns only one segment.
   if (Modules::program_headers(begin).empty() && address >= g_executable_begin && address < g_executable_end) {
     begin = g_executable_begin, end = g_executable_end;
   }

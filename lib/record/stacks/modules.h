@@ -1,5 +1,5 @@
 // Finds the executable or library that contains an address, without the dynamic loader's lock. Uses the lock-free
-// _dl_find_object of glibc 2.35 and later. Otherwise it reads /proc/self/maps again.
+// _dl_find_object of glibc 2.35 and later. With an older glibc, each look-up reads /proc/self/maps.
 #pragma once
 
 #include <elf.h>
@@ -36,11 +36,11 @@ class Modules {
   // Returns false if no module contains the address.
   static bool find_object(const void* address, FoundObject& found);
   static bool find(std::uintptr_t address, LoadedModule& module);
-  // Whether look-ups find only modules that the dynamic loader has initialised, as glibc's list does.
+  // Whether look-ups find only modules that the dynamic loader has initialised, which is true for _dl_find_object.
   static bool knows_what_is_ready();
   // The program headers of a module whose first page (with the ELF header) is at `begin`; empty if there are none.
   static std::span<const Elf64_Phdr> program_headers(std::uintptr_t begin);
-  // Distinguishes modules loaded at the same place: each has its own build-id, or at least its own name.
+  // Distinguishes modules that are loaded at the same address one after the other: by build-id, or else by name.
   static std::uint64_t identity(const LoadedModule& module);
   // The file that a module was loaded from, written to `buffer`.
   static const char* path(const LoadedModule& module, std::span<char, PATH_MAX> buffer);

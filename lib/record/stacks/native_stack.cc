@@ -17,10 +17,11 @@ using wire::mix;
 
 namespace {
 
-constexpr std::uint32_t kHopeless = 4096;  // after so many misses in a row, a set's calls are no longer unwound
+constexpr std::uint32_t kHopeless = 4096;  // after this many misses in a row, the calls of a set are no longer unwound
 
-// A hash of a stack's return addresses, innermost first: polynomials in an odd number. Four run in parallel, because a
-// single one would wait for each multiplication. `address` is called for a multiple of kSums.
+// A hash of a stack's return addresses, innermost first: polynomials in an odd number. Four of them are computed in
+// parallel, because a single one would wait for each multiplication. The number of calls of `address` is a multiple of
+// kSums.
 constexpr std::size_t kSums = 4;
 static_assert(StackShape::kFrames % kSums == 0);
 
@@ -36,7 +37,7 @@ std::uint64_t hash_addresses(std::size_t count, Address address) {
   return wire::mix_all(a, b, c, d);
 }
 
-// Whether a coroutine's stack still reaches up to the return addresses. It does contain the stack pointer.
+// Whether a coroutine's stack, which contains the stack pointer, still extends to all return addresses of the shape.
 [[gnu::noinline]] bool reaches(const StackShape& shape, std::uintptr_t stack_pointer) {
   constexpr std::uintptr_t kPage = 4096;  // the smallest page size
   std::uintptr_t page = stack_pointer / kPage;
@@ -48,8 +49,8 @@ std::uint64_t hash_addresses(std::size_t count, Address address) {
   return true;
 }
 
-// The hash of the stack with return addresses at these places. Returns 0 if not all places are on the thread's newest
-// stack, which contains the stack pointer.
+// The hash of the return addresses at the positions of the shape. Returns 0 if not all positions are on the thread's
+// newest stack, which contains the stack pointer.
 [[gnu::hot]] std::uint64_t hash_at(const StackShape& shape, ThreadState& thread, std::uintptr_t stack_pointer) {
   if (stack_pointer + shape.bytes() > thread.stack.high) return 0;
   if (!thread.on_own_stack && !reaches(shape, stack_pointer)) [[unlikely]] {
@@ -113,7 +114,8 @@ std::uint32_t NativeStacks::current(ThreadState& thread, std::uintptr_t stack_po
   if (victim == nullptr) victim = &ways[shapes.misses[set] % StackShapes::kWays];
   const std::uint32_t stack = unwind(stack_pointer, *victim, key, python, recognition);
   if (closes && recognition.shape != nullptr) recognition.opened = opened_.in(*recognition.shape, stack_pointer);
-  // Another, larger module has taken a module's place.
+  // The outermost return address is beyond the known end of the stack, so the stack must have been replaced by a larger
+  // one.
   if (stack != 0 && stack_pointer + victim->bytes() > thread.stack.high) forget_stack(thread, stack_pointer);
   return stack;
 }
@@ -127,7 +129,7 @@ std::uint32_t NativeStacks::unwind(std::uintptr_t stack_pointer, StackShape& lea
       record::unwind(stack_pointer, python ? stop_begin_ : 0, python ? stop_end_ : 0, all, truncated);
   const std::span<const UnwoundFrame> frames(all.data(), count);
   if (frames.empty()) return 0;
-  // Past the outermost frame, the outermost is repeated.
+  // After the outermost frame, that frame is repeated.
   const auto frame = [&](std::size_t i) -> const UnwoundFrame& { return frames[std::min(i, frames.size() - 1)]; };
   const std::uint64_t addresses = hash_addresses(frames.size(), [&](std::size_t i) { return frame(i).return_address; });
   const std::uint32_t stack = intern(frames, addresses, truncated);

@@ -1,5 +1,5 @@
-// The native stack of the calling thread as an intern id. It is recognised by its shape (stack_shapes.h) if it was seen
-// before, and unwound otherwise. It ends where a Python interpreter begins.
+// The native stack of the calling thread as an intern id. A stack that was seen earlier is recognised by its shape
+// (stack_shapes.h). Any other stack is unwound. A stack ends where a Python interpreter begins.
 #pragma once
 
 #include <atomic>
@@ -15,11 +15,12 @@ namespace cudadiag::record {
 
 class NativeStacks {
  public:
-  // `unloads` counts the unloadings of code. With the code, libraries may have been replaced by others.
+  // `unloads`: how many times device code was unloaded. When this happens, libraries may have been replaced by others.
   void start(Interner& interner, std::atomic<std::uint64_t>& unloads);
-  // Called in a child of fork(). Leaves out what the parent has found: finding it takes the dynamic loader's lock.
+  // Called in a child of fork() instead of `start`. Skips the steps that take the dynamic loader's lock, whose results
+  // the child has from its parent.
   void attach(Interner& interner, std::atomic<std::uint64_t>& unloads);
-  // Stacks with Python code leave out native frames of this module, and everything outer.
+  // Stacks with Python code end before the innermost native frame of this module.
   void stop_at(std::uintptr_t begin, std::uintptr_t end);
 
   // Data with which `still_matches` recognises a stack.
@@ -29,15 +30,15 @@ class NativeStacks {
     std::uint8_t opened;  // a library in the stack (opened_modules.h); 0 if none
   };
   // `stack_pointer`: the frame address of the recorder's callback. `salt`: distinguishes calls at the same depth
-  // (callback id, kernel). `python`: Python code is on the stack. `closes`: the program may close libraries. Returns 0
-  // if the stack is unknown.
+  // (callback id, kernel). `python`: whether Python code is on the stack. `closes`: whether the program may close
+  // libraries. Returns 0 if the stack is unknown.
   std::uint32_t current(ThreadState& thread, std::uintptr_t stack_pointer, std::uint64_t salt, bool python, bool closes,
                         Recognition& recognition);
-  // Whether the present stack is that of the entry's site again.
+  // Whether the current stack is the stack of the entry's site again.
   [[gnu::hot]] bool still_matches(const SiteCache::Entry& entry, ThreadState& thread, std::uintptr_t stack_pointer);
 
  private:
-  // Whether another library is now at this one's place; then code has been unloaded.
+  // Whether this library is no longer at its address. If so, counts that as an unloading of code.
   [[gnu::noinline]] bool has_gone(std::uint8_t opened);
   std::uint32_t unloads() const { return static_cast<std::uint32_t>(unloads_->load(std::memory_order_relaxed)); }
   std::uint32_t unwind(std::uintptr_t stack_pointer, StackShape& learn, std::uint64_t key, bool python,

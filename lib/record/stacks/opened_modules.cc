@@ -34,7 +34,8 @@ void OpenedModules::start() {
   if (Modules::find(getauxval(AT_PHDR), program)) program_ = program.map;
 }
 
-// Modules up to the dynamic linker in the list came with the program and stay. Some after it do too.
+// In the dynamic linker's list, the modules up to the dynamic linker itself were loaded with the program and stay. Some
+// later modules stay too, but we cannot tell which.
 bool OpenedModules::came_with_program(const LoadedModule& module) const {
   const std::uintptr_t linker = getauxval(AT_BASE);
   for (const link_map* each = linker == 0 ? nullptr : program_; each != nullptr; each = each->l_next) {
@@ -44,8 +45,8 @@ bool OpenedModules::came_with_program(const LoadedModule& module) const {
   return true;
 }
 
-// Returns the place of the module that was here before, else a new place, else that of a closed module. Returns the
-// number of places if there is none.
+// Returns the entry of an earlier module at the same address, else a new entry, else that of a closed module. Returns
+// the number of entries if none is free.
 std::size_t OpenedModules::place_for(std::uintptr_t begin) const {
   const std::size_t count = count_.load(kRelaxed);
   for (std::size_t i = 0; i < count; ++i) {
@@ -87,7 +88,7 @@ std::uint8_t OpenedModules::in(const StackShape& shape, std::uintptr_t stack_poi
   return 0;
 }
 
-// Whether that module or one of the same size is still there.
+// Whether this module, or a different one of the same size, is at the address now.
 bool OpenedModules::is_occupied(const Module& place) {
   const std::uintptr_t begin = place.begin.load(kRelaxed);
   FoundObject now;
@@ -96,7 +97,7 @@ bool OpenedModules::is_occupied(const Module& place) {
          reinterpret_cast<std::uintptr_t>(now.map_end) == place.end.load(kRelaxed);
 }
 
-// The module that is there now is on the stack, so it cannot be closed meanwhile.
+// The module that is now at the address is on the stack, so it cannot be closed during this call.
 bool OpenedModules::is_still_there(std::uint8_t module) const {
   const Module& known = modules_[module - 1];
   if (!is_occupied(known)) return false;

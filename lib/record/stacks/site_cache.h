@@ -1,6 +1,6 @@
-// The sites at which a thread issues operations, found by cheap facts: the kernel's handle, the Python stack's hash,
-// the stack pointer. If these are the same for two sites, the native stack distinguishes them, so several entries may
-// have one key. Only its own thread accesses it.
+// The sites at which a thread issues operations. The key is a hash of what is cheap to read: the kernel's handle, the
+// Python stack's hash, the stack pointer. If these are the same for two sites, the native stack distinguishes them, so
+// several entries may have the same key. Only the thread itself accesses its cache.
 #pragma once
 
 #include <array>
@@ -14,19 +14,19 @@ struct SiteCache {
   static constexpr std::size_t kWays = 4;
   struct alignas(32) Entry {
     std::uint64_t key;         // 0 if free
-    std::uint64_t addresses;   // hash of the native stack's return addresses, to compare again; 0 if none
+    std::uint64_t addresses;   // hash of the native stack's return addresses, compared at each call; 0 if none
     std::uint32_t shape_key;   // lower half of the expected key of `shape`
     std::uint32_t armed_from;  // Window::armed_from
-    std::uint16_t shape;       // index of the thread's shape with the places of these addresses
+    std::uint16_t shape;       // index of the thread's shape that has the positions of these addresses
     std::uint16_t site;
     std::uint16_t function;  // 0 if unknown
     bool checks_its_data;    // Interner::checks_its_data
     std::uint8_t opened;     // a library in the stack that the program may close (opened_modules.h); 0 if none
   };
   std::array<Entry, kSets * kWays> entries;  // set by set
-  std::uint16_t replaced;                    // entries so far
+  std::uint16_t replaced;                    // number of entries replaced so far
 
-  // The entry with this key that `fits`; null if none.
+  // An entry with this key for which `fits` returns true; null if there is none.
   template <typename Fits>
   const Entry* find(std::uint64_t key, Fits fits) const {
     const Entry* set = &entries[set_of(key)];

@@ -1,11 +1,13 @@
-// The places of return addresses on a thread's stack, learnt from one unwinding and checked at every later call.
+// The positions of return addresses on a thread's stack, learnt from one unwinding and checked at every later call.
 //
-// Unwinding costs microseconds, and a program calls from few places. The first unwinding at some depth therefore keeps
-// the positions of all return addresses relative to the stack pointer (a shape). Later calls at the same depth read
-// these words, and look up the stack with exactly these addresses by their hash. That is sound frame by frame. The
-// innermost position is right because the code between the program and the recorder has fixed frames. A correct return
-// address fixes the size of its caller's frame, and hence the next position. (A caller with alloca could break that.
-// Then a stale word would have to equal a real return address of another known stack, at every position.)
+// Unwinding takes microseconds, and a program makes CUDA calls from few places. The first unwinding at some depth
+// therefore keeps the positions of all return addresses relative to the stack pointer (a shape). Later calls at the
+// same depth read the words at these positions, and look up the stack with exactly these addresses by their hash.
+//
+// This is sound, frame by frame. The innermost position is right, because the code between the program and the recorder
+// has frames of fixed size. A correct return address determines the size of its caller's frame, and thus the next
+// position. A caller with alloca could break this. But then a stale word would have to equal a real return address of
+// another known stack, at every position.
 #pragma once
 
 #include <array>
@@ -14,12 +16,12 @@
 
 namespace cudadiag::record {
 
-// If it has less than thirty frames, it takes two cache lines, which processors fetch together.
+// With fewer than thirty frames, a shape takes two cache lines, which processors fetch together.
 struct alignas(128) StackShape {
   static constexpr std::size_t kFrames = 48;
   std::uint64_t key;                           // 0 if free
   std::uint32_t frames;                        // at least one
-  std::array<std::uint32_t, kFrames> offsets;  // from the stack pointer, in bytes, ascending; the last one is repeated
+  std::array<std::uint32_t, kFrames> offsets;  // bytes from the stack pointer, ascending; the last one is repeated
 
   // The end of the outermost return address, relative to the stack pointer.
   std::size_t bytes() const { return std::size_t{offsets[frames - 1]} + sizeof(std::uint64_t); }
@@ -29,7 +31,7 @@ struct StackShapes {
   static constexpr std::size_t kSets = 256;
   static constexpr std::size_t kWays = 4;
   std::array<StackShape, kSets * kWays> shapes;  // set by set
-  std::array<std::uint32_t, kSets> misses;       // per set: unwindings in a row that found no known stack
+  std::array<std::uint32_t, kSets> misses;       // per set: how many unwindings in a row found no known stack
 };
 
 }  // namespace cudadiag::record

@@ -12,8 +12,8 @@ namespace cudadiag::record {
 
 namespace {
 
-// The kernel's stack grows down as it is used, so this includes the room to grow. Nothing else can appear there: the
-// kernel maps top down, so the ranges just below are the oldest, from the program's start.
+// The main thread's stack grows down as it is used, so the result includes the room to grow. No new mapping appears in
+// that room: the kernel maps top down, so the ranges just below it are the oldest ones, from the program's start.
 StackRange with_room_to_grow(StackRange stack, std::uintptr_t end_below) {
   constexpr std::uintptr_t kGap = 1 << 20;     // the kernel normally leaves this gap below
   constexpr std::uintptr_t kMost = 256 << 20;  // without a limit
@@ -33,8 +33,9 @@ bool find_stack(std::uintptr_t inside, StackRange& stack) {
   return false;
 }
 
-// Whether the stack lasts as long as the calling thread. It does if it is the kernel's stack, with the program's random
-// bytes at its end, or if it contains the thread's own data. Leaves out what is beyond these.
+// Whether the stack lasts as long as the calling thread. That is true for the main thread's stack, which contains the
+// kernel's random bytes, and for a stack with the thread's own data. In the latter case, the part beyond these data is
+// removed from the range.
 bool is_own(StackRange& stack, std::uintptr_t stack_pointer) {
   if (stack.has(getauxval(AT_RANDOM))) return true;
   const auto data = reinterpret_cast<std::uintptr_t>(reinterpret_cast<void*>(pthread_self()));

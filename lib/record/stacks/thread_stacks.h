@@ -1,5 +1,6 @@
-// The stack that a thread runs on: its own, or that of a coroutine, of which there may be hundreds. The bounds come
-// from the memory map when the stack was first seen. The stack may have ended since, and another may be there.
+// The stack that a thread runs on: its own, or that of a coroutine. There may be hundreds of coroutines. The bounds of
+// a stack are read from the memory map when it is first seen. By now, the stack may have been freed, and a different
+// one may be at its address.
 #pragma once
 
 #include <array>
@@ -30,9 +31,9 @@ struct KnownStacks {
   std::array<StackRange, kSets * kWays> ranges;
 };
 
-// Makes the mapped stack that contains this address the thread's newest. Returns false if there is none.
+// Finds the mapped stack that contains this address, and makes it the thread's newest. Returns false if there is none.
 bool change_stack(ThreadState& thread, std::uintptr_t stack_pointer);
-// Called if the stack is no longer at its place.
+// Called if the stack no longer exists.
 void forget_stack(ThreadState& thread, std::uintptr_t stack_pointer);
 
 }  // namespace cudadiag::record

@@ -11,13 +11,14 @@ namespace cudadiag::record {
 
 namespace {
 
-// Without tables, libgcc compares the code with that of a signal return, even if it is not code: a coroutine's first
-// frame may return to any address. An unreadable address gets these tables. They have one function, with nothing to
-// undo, for all addresses except the one just below its begin.
+// If a frame has no unwind tables, libgcc reads the code at the return address, and compares it with that of a signal
+// return. But a coroutine's first frame may return to any address, even an unreadable one. Therefore unreadable
+// addresses get these tables. They describe one function that has nothing to undo, which covers all addresses except
+// the one just below its begin.
 constexpr std::uint64_t kNowhere = std::uint64_t{1} << 63;
 struct TablesOfNowhere {
   std::uint8_t version = 1, frames_encoding = 0x1b, count_encoding = 0xff, table_encoding = 0xff;  // pcrel sdata4; none
-  std::int32_t frames = 4;                                                                         // from here
+  std::int32_t frames = 4;                                                                         // offset from here
   struct {
     std::uint32_t length = 12, id = 0;
     std::uint8_t version = 1, augmentation = 0, code_factor = 1, data_factor = 1, return_column = 0, nothing[3] = {};
@@ -31,23 +32,23 @@ static_assert(offsetof(TablesOfNowhere, common) == 8 && offsetof(TablesOfNowhere
               "as libgcc reads it");
 constexpr TablesOfNowhere kTablesOfNowhere;
 
-// Whether libgcc can read it as code. `address` is just before it, or inside it.
+// Whether libgcc can read the code at a return address. `address` is just before that code, or inside it.
 bool can_be_code(std::uintptr_t address) { return is_readable(address) && is_readable(address + 2); }
 
-// Finds where the frames of one unwinding keep their return addresses. libgcc's CFA of a frame is its stack pointer
-// after the return into it.
+// Finds where on the stack the return addresses of one unwinding are. libgcc's CFA of a frame is the stack pointer
+// after the return into that frame.
 class ReturnSlots {
  public:
-  // Call it for each frame in turn. `address` is the return address into this frame.
+  // Must be called for each frame in turn. `address` is the return address into the frame.
   std::uintptr_t next(_Unwind_Context* context, std::uintptr_t address) {
     const std::uintptr_t end = _Unwind_GetCFA(context);
 #if defined(__x86_64__)
-    // The call stored the address directly below.
+    // The call instruction stored the address directly below.
     (void)address;
     return end - sizeof(address);
 #else
-    // The called function stored it somewhere in its own frame: in the record that its x29 pointed to, or elsewhere if
-    // it keeps no record. An address that is not found gets a slot that never matches.
+    // The called function stored the address somewhere in its own frame: in the frame record that its x29 pointed to,
+    // or elsewhere if it keeps no frame record. If the address is not found, the result is a slot that never matches.
     const std::uintptr_t begin = callee_stack_pointer_, record = callee_frame_pointer_ + sizeof(address);
     callee_stack_pointer_ = end;
     callee_frame_pointer_ = _Unwind_GetGR(context, kFramePointer);
@@ -115,7 +116,8 @@ std::size_t unwind(std::uintptr_t stack_pointer, std::uintptr_t stop_begin, std:
 
 }  // namespace cudadiag::record
 
-// libgcc's unwinder calls this for a frame's tables. This definition is bound at link time and stays hidden.
+// libgcc's unwinder calls this to find a frame's tables. The call is bound to this definition at link time, and the
+// symbol stays hidden.
 extern "C" __attribute__((visibility("hidden"))) int _dl_find_object(void* address,
                                                                      cudadiag::record::FoundObject* found) {
   return cudadiag::record::find_tables(address, *found) ? 0 : -1;

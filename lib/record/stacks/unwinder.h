@@ -1,6 +1,6 @@
-// One native unwinding of the calling thread, by the unwinder of libgcc that C++ exceptions use, linked in statically.
-// libgcc finds a frame's unwind tables through _dl_find_object. The recorder defines that function itself
-// (unwinder.cc), without a lock of the dynamic loader, for any glibc.
+// Unwinds the native stack of the calling thread, with libgcc's unwinder for C++ exceptions, which is linked in
+// statically. libgcc finds a frame's unwind tables through _dl_find_object. The recorder defines that function itself
+// (unwinder.cc), for any glibc, and takes no lock of the dynamic loader in it.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ struct UnwoundFrame {
 };
 
 // Fills `frames` with the return addresses of the calling thread, innermost first, except those whose slot is below
-// `stack_pointer`. Returns how many. Stops before an address in [stop_begin, stop_end).
+// `stack_pointer`. Returns the number of frames. Stops before an address in [stop_begin, stop_end).
 std::size_t unwind(std::uintptr_t stack_pointer, std::uintptr_t stop_begin, std::uintptr_t stop_end,
                    std::span<UnwoundFrame> frames, bool& truncated);
 

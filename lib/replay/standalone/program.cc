@@ -1,6 +1,6 @@
 // Replays one saved kernel launch with only the CUDA driver API.
 // Build: g++ -std=c++17 -I/usr/local/cuda/include replay.cc -o replay -lcuda
-// Run it in this folder: ./replay [GPU]. It prints the error that the launch ends with.
+// Run it in this folder: ./replay [GPU]. It prints the error of the launch, if there is one.
 #include <cuda.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -79,7 +79,7 @@ static void rewrite(std::vector<unsigned char>& bytes) {
   }
 }
 
-// Maps the granules in this range. Returns false if the driver gives another address: `begin` is only a hint to it.
+// Maps the granules in this range. `begin` is only a hint: returns false if the driver chooses a different address.
 static bool map_at(std::uint64_t begin, std::uint64_t end, int device) {
   CUmemAllocationProp properties = {};
   properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
@@ -141,7 +141,7 @@ static void place_memory(int device) {
       CUdeviceptr elsewhere = 0;
       CHECK(cuMemAlloc(&elsewhere, block.bytes));
       block.now = elsewhere;
-      std::printf("the block at 0x%llx is at 0x%llx now\n", static_cast<unsigned long long>(block.address), elsewhere);
+      std::printf("the block at 0x%llx is now at 0x%llx\n", static_cast<unsigned long long>(block.address), elsewhere);
     }
   }
   for (std::size_t i = 0; i < block_count; ++i) {
@@ -160,7 +160,7 @@ static void make_context(int number, CUdevice& device) {
 
 static CUfunction load_kernel(CUmodule& module) {
   std::vector<unsigned char> image = contents_of("image");
-  image.push_back(0);  // PTX text needs a final zero
+  image.push_back(0);  // PTX text must end with a NUL
   CUfunction function = nullptr;
   CHECK(cuModuleLoadData(&module, image.data()));
   CHECK(cuModuleGetFunction(&function, module, kernel));

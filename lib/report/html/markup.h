@@ -15,7 +15,7 @@ class Markup {
 
   // One line without control characters and redacted names, escaped for an element or a quoted attribute.
   std::string text(std::string_view raw) const;
-  // Does the same, and makes a link of an address. Never use this for data from a session.
+  // Does the same, and turns an address into a link. Never use this for data from a session.
   std::string link(std::string_view address) const;
 
  private:

@@ -17,8 +17,8 @@ using diagnose::DrawnOperation;
 using diagnose::Progress;
 
 constexpr double kBoxWidth = 78, kBoxHeight = 38, kStep = 86, kLane = 76, kMargin = 4;
-constexpr double kLabel = 16,
-                 kBeforeBoxes = 44;  // the label above each lane; room for the number of operations that are not drawn
+constexpr double kLabel = 16;        // height of the label above each lane
+constexpr double kBeforeBoxes = 44;  // room for the number of operations that are not drawn
 constexpr std::size_t kTitleColumns = 60, kBoxColumns = 12;
 
 struct Look {

@@ -6,7 +6,7 @@
 
 namespace cudadiag::report {
 
-// The width of a drawing that does not depend on its content.
+// The width of drawings whose size does not depend on their content.
 inline constexpr double kFigureWidth = 720;
 
 class Drawing {

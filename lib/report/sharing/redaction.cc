@@ -5,7 +5,7 @@
 #include <cctype>
 
 #include "report/json_values.h"
-#include "report/sharing/secret_names.h"
+#include "report/sharing/secret_patterns.h"
 
 namespace cudadiag::report {
 namespace {
@@ -73,7 +73,7 @@ std::size_t second_argument(std::string_view text, std::size_t begin, std::size_
   return at != text.npos && is_quote(text[at]) ? at : end;
 }
 
-// The position of the value of a secret whose name is in [name, at); empty if it has no value.
+// The position of a secret's value; the secret's name is in [name, at). Empty if there is no value.
 struct Value {
   std::size_t begin = 0, end = 0;
   bool quoted = false;
@@ -325,7 +325,7 @@ Redaction::Redaction(std::vector<std::string> homes, std::vector<std::string> us
     if (dot != std::string::npos) hosts_.push_back(hosts_[i].substr(0, dot));
   }
   std::erase_if(hosts_, [](const std::string& host) { return host.size() < 2 || host == "localhost"; });
-  // "root" and one-letter names identify nobody.
+  // "root" and one-letter names do not identify anyone.
   std::erase_if(users_, [](const std::string& user) { return user.size() < 2 || user == "root"; });
   std::erase_if(homes_, [](const std::string& home) { return home.size() < 2; });
   const auto longer = [](const std::string& a, const std::string& b) { return a.size() > b.size(); };

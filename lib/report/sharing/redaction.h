@@ -17,11 +17,12 @@ class Redaction {
   Redaction(std::vector<std::string> homes, std::vector<std::string> users, std::vector<std::string> hosts);
 
   // In `text`, which may quote code, an unquoted value is removed only if it looks like a secret. In a `word` of a
-  // command and in a shell `script`, every value of a secret's name is removed.
+  // command and in a shell `script`, the value of every secret name is removed.
   enum class Kind { text, word, script };
   std::string text(std::string_view raw, Kind kind = Kind::text) const;
   std::vector<std::string> words(const std::vector<std::string>& command) const;
-  // Redacts every string of a JSON document, in the layout of write_json. Empty if it is not JSON, or nested too deep.
+  // Redacts every string of a JSON document, in the layout of write_json. Empty if it is not JSON, or nested too
+  // deeply.
   std::string json(std::string_view document) const;
 
  private:

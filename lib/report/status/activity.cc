@@ -139,7 +139,7 @@ std::string write_activity(const std::string& heading, const Activity& activity,
                                base::printable(queue.name), queue.proven ? age : " (at most: no marker follows them)"));
   }
   if (activity.per_second == 0 && !activity.streams.empty()) {
-    text.emplace_back("nothing was issued since the last update: cudadiag status shows what waits for what");
+    text.emplace_back("nothing has been issued since the last update: cudadiag status shows what waits for what");
   }
   constexpr std::size_t kHang = 4;
   std::string page;

@@ -87,7 +87,7 @@ class StatusText {
   void add(const diagnose::OpenStream& stream) {
     const std::uint32_t open = stream.issued - stream.completed;
     std::string text = base::printable(stream.name);
-    if (stream.device.value_or(0) != 0) text += fmt::format(" of device {}", *stream.device);
+    if (stream.device.value_or(0) != 0) text += fmt::format(" on device {}", *stream.device);
     const bool can_stand = stream.candidates + stream.missing > 0;
     if (!stream.proven) {
       text += fmt::format(": {} operation{} may be unfinished, no marker follows {}", open, open == 1 ? "" : "s",
@@ -100,7 +100,7 @@ class StatusText {
       text += fmt::format(": after operation {} of {} issued, at one of {}", stream.completed, stream.issued,
                           stream.candidates > 0 ? stream.candidates : stream.missing);
       if (stream.missing > 0) {
-        text += stream.candidates > 0 ? fmt::format(" or of {} more whose records are lost", stream.missing)
+        text += stream.candidates > 0 ? fmt::format(" or one of {} more whose records are lost", stream.missing)
                                       : " whose records are lost";
       }
     }
@@ -119,7 +119,8 @@ class StatusText {
     if (more > 0) line(4, fmt::format("and {} more after it", diagnose::thousands(more)));
   }
 
-  // Writes one line for an operation and those with the same line that follow it. Returns how many it covers.
+  // Writes one line for an operation and the following ones with the same location. Returns how many operations it
+  // covers.
   std::size_t add(const diagnose::OpenStream& stream, std::size_t first) {
     const diagnose::OpenOperation& operation = stream.operations[first];
     std::size_t same = 1;

@@ -30,7 +30,7 @@ Word half_bits(std::string_view text) {
   if (size == 0) return sign;
   int exponent = 0;
   std::frexp(size, &exponent);
-  const int unit = std::max(exponent - 11, -24);  // of the last bit in the fraction
+  const int unit = std::max(exponent - 11, -24);  // exponent of the fraction's last bit
   const double scaled = std::ldexp(size, -unit);
   if (scaled != std::floor(scaled) || exponent > 16) return std::nullopt;
   const auto fraction = static_cast<std::uint32_t>(scaled);
@@ -330,7 +330,7 @@ std::optional<std::uint32_t> immediate(std::string_view operand, std::uint32_t h
   std::uint64_t value = 0;
   const auto [rest, error] = std::from_chars(operand.data(), operand.data() + operand.size(), value, 16);
   if (error != std::errc() || rest != operand.data() + operand.size()) return std::nullopt;
-  // It is unknown whether such a 32-bit number is extended by its sign or by zeros.
+  // It is unknown whether a 32-bit number with its highest bit set is extended by its sign or by zeros.
   if (half != 0 && !minus && operand.size() <= 8 && value >= 0x80000000) return std::nullopt;
   if (minus) value = 0 - value;
   return static_cast<std::uint32_t>(value >> (32 * half));
@@ -373,7 +373,7 @@ std::optional<bool> compute_predicate(const Instruction& i, std::string_view pre
     const bool is_first = !parts.results.empty() && predicate_slot(parts.results[0]) == wanted;
     return is_first ? compare(i, operands, parts) : std::nullopt;
   }
-  // Only an instruction with one carry has a known one: if it sets two, whatever reads them adds both.
+  // A carry is known only if the instruction sets no other carry. If it sets two, their reader adds both.
   const auto of_carry = [&](std::string_view each) { return predicate_slot(each) == wanted; };
   const auto named = std::count_if(parts.carries.begin(), parts.carries.end(),
                                    [](std::string_view each) { return predicate_slot(each) != kNone; });

@@ -17,7 +17,7 @@ struct Parts {
   std::string_view destination;              // empty if it sets only predicates
   std::vector<std::string_view> carries;     // carries that it sets
   std::vector<std::string_view> values;      // operands that it reads, except conditions
-  std::vector<std::string_view> conditions;  // carries and choices that it reads
+  std::vector<std::string_view> conditions;  // predicates that it reads, as carries or to make a choice
 };
 Parts parts_of(const Instruction& i);
 

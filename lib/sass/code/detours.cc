@@ -13,7 +13,7 @@ constexpr std::uint32_t kFarthestReturn = 16;  // instructions between a call an
 
 bool may_end(const Instruction& i) { return is_any(i.base(), {"EXIT", "RET", "KILL", "RTT"}); }
 
-// Returns the first instruction of the function that it calls in the same code; kNone if there is none.
+// Returns the first instruction of the called function; kNone if the instruction calls none in the same code.
 std::uint32_t called_by(const Program& program, std::uint32_t at) {
   const auto* target = program[at].base() == "CALL" ? program.target_of(program[at]) : nullptr;
   return target != nullptr ? *target : kNone;
@@ -41,8 +41,8 @@ Detours::Detours(const Program& program) : program_(program) {
   }
 }
 
-// Returns for each instruction the nearest one that all its paths to an end go through; size() means an end. After
-// Cooper, Harvey and Kennedy, "A simple, fast dominance algorithm".
+// Returns for each instruction the nearest one that all paths from it to an end go through; size() means an end. The
+// algorithm is that of Cooper, Harvey and Kennedy, "A simple, fast dominance algorithm".
 std::vector<std::uint32_t> Detours::meeting_points() const {
   const std::uint32_t end = program_.size();
   std::vector<std::vector<std::uint32_t>> before(end + 1);
@@ -54,7 +54,7 @@ std::vector<std::uint32_t> Detours::meeting_points() const {
   for (std::uint32_t at = 0; at < end; ++at) {
     for (const std::uint32_t to : successors(at)) before[to].push_back(at);
   }
-  // Ranks the instructions in the order in which a search back from the end finishes.
+  // Ranks the instructions in the postorder of a backward search from the end.
   std::vector<std::uint32_t> rank(end + 1, kNone), order;
   std::vector<std::pair<std::uint32_t, std::size_t>> open{{end, 0}};
   std::vector<bool> seen(end + 1);
@@ -93,7 +93,7 @@ std::vector<std::uint32_t> Detours::meeting_points() const {
   return meets;
 }
 
-// Returns the successors, stepping over the functions that it calls.
+// Returns the instruction's successors. Steps over a called function.
 std::vector<std::uint32_t> Detours::next_here(std::uint32_t at) const {
   if (called_by(program_, at) != kNone && returns_behind(program_, at)) return {at + 1};
   return program_.next(at);
@@ -119,7 +119,7 @@ Detours::Detour Detours::found(std::uint32_t at, std::uint32_t meets) const {
         continue;
       }
       out.known &= !is_any(i.base(), {"CALL", "BRX", "BRXU", "JMX", "JMXU"});
-      // A function must return and not end; code outside a function may end but not return.
+      // A function must return and must not end the thread. Code outside a function may end it, but must not return.
       out.known &= called ? !is_any(i.base(), {"EXIT", "KILL", "RTT"}) : i.base() != "RET";
       for (const std::uint32_t to : program_.next(here)) visit(to);
     }

@@ -20,7 +20,7 @@ class Detours {
     std::vector<std::uint32_t> code;  // instructions that some threads may execute, any number of times
     std::uint32_t meets = kNone;      // where all threads that have not ended meet; kNone if they never do
   };
-  // Returns the detour from an instruction after which threads may differ; null if all continue alike.
+  // Returns the detour from an instruction after which threads may diverge; null if all continue at the same place.
   const Detour* from(std::uint32_t at) const {
     const auto known = detours_.find(at);
     return known == detours_.end() ? nullptr : &known->second;

@@ -156,8 +156,8 @@ void Program::connect_one(std::uint32_t at, const Joints& joints) {
   if (is_any(code.base(), {"BRX", "BRXU", "JMX", "JMXU"})) {
     next.insert(next.end(), joints.after_ends.begin(), joints.after_ends.end());
   }
-  // Threads that have waited for each other continue at the target of the instruction that names the barrier. Normally
-  // the next instruction is this target. If it is not, any target for this barrier may follow.
+  // Threads that have waited for each other continue at the target of the BSSY instruction for the same barrier.
+  // Normally the next instruction is this target. If it is not, any target for this barrier may follow.
   if (code.base() == "BSYNC" && !code.operands.empty()) {
     const auto points = joints.meeting_points.find(code.operands.back());
     if (points != joints.meeting_points.end() && !points->second.contains(at + 1)) {

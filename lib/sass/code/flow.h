@@ -24,14 +24,14 @@ class Program {
   const std::vector<std::uint32_t>& next(std::uint32_t at) const { return flow_[at].next; }
   // Returns true if only the next instruction can follow this one, and only this one can come before it.
   bool falls_through(std::uint32_t at) const;
-  // The places that a return may lead to, after the calls of the functions that it may end. Registers that such a
-  // function does not alter have their values from the call. The call itself leads there too.
+  // A place that a return may lead to: the instruction after a call of a function that the return may end. Registers
+  // that this function does not alter keep their values from the call. The call also leads there directly.
   struct Return {
     std::uint32_t to = 0;
     const std::vector<std::uint32_t>* altered = nullptr;
   };
   const std::vector<Return>& returns(std::uint32_t at) const;
-  // Returns null if no operand of the instruction is a place in this code.
+  // Returns null if the instruction has no target in this code.
   const std::uint32_t* target_of(const Instruction& instruction) const;
 
  private:
@@ -52,7 +52,8 @@ class Program {
   void connect_one(std::uint32_t at, const Joints& joints);
   void connect_returns(const Joints& joints);
   bool is_small() const;
-  // Returns what can be reached from `begin`; `into` decides whether calls are entered or stepped over.
+  // Returns the instructions that can be reached from `begin`. `into` decides whether calls are entered or stepped
+  // over.
   enum class Into { calls, none };
   std::vector<std::uint32_t> reach(std::uint32_t begin, Into into);
   std::vector<std::uint32_t> altered_from(std::uint32_t begin);
@@ -62,7 +63,7 @@ class Program {
   std::unordered_map<std::uint32_t, std::uint32_t> index_;       // by address
   std::map<std::uint32_t, std::vector<std::uint32_t>> altered_;  // registers that a function alters, by its start
   std::unordered_map<std::uint32_t, std::vector<Return>> returns_;
-  std::size_t work_ = 0;  // steps that connecting has taken so far
+  std::size_t work_ = 0;  // number of steps that connecting has taken so far
 };
 
 }  // namespace cudadiag::sass

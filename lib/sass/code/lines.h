@@ -1,4 +1,4 @@
-// One line of nvdisasm's text, taken apart. Internal to lib/sass.
+// One line of nvdisasm's text, split into its parts. Internal to lib/sass.
 #pragma once
 
 #include <cstdint>

@@ -67,7 +67,7 @@ std::size_t first_value(const Instruction& i) {
 Written written_by(const Instruction& i) {
   Written out;
   const std::string_view base = i.base();
-  // The called function is elsewhere.
+  // Registers that the called function writes do not count here.
   if (base == "CALL") return out;
   const std::size_t first = first_value(i);
   const auto add_predicate = [&out](std::string_view operand) {

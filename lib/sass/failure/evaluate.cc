@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cstring>
 
-#include "sass/code/bank_sizes.h"
+#include "sass/code/constant_bank.h"
 
 namespace cudadiag::sass {
 namespace {
 
-constexpr int kDeepest = 100;  // nesting of values made of values
+constexpr int kDeepest = 100;  // nesting of values that are computed from other values
 constexpr std::size_t kMostSums = 20'000;
 
 }  // namespace
@@ -41,7 +41,7 @@ std::optional<std::uint32_t> Evaluator::word(Slot slot, Moment moment) {
   const auto known = words_.find({slot, moment});
   if (known != words_.end()) return known->second;
   if (depth_ >= kDeepest) return std::nullopt;
-  words_[{slot, moment}] = std::nullopt;  // while it is being computed: a value made from itself is unknown
+  words_[{slot, moment}] = std::nullopt;  // while it is being computed: a value that depends on itself is unknown
   ++depth_;
   std::optional<std::uint32_t> value;
   if (stands_ != kNone && paths_.is_untouched(slot, moment, stands_)) value = kept(slot);
@@ -51,7 +51,7 @@ std::optional<std::uint32_t> Evaluator::word(Slot slot, Moment moment) {
   return words_[{slot, moment}] = value;
 }
 
-// Recovers a value that was written only once since, by an instruction that added something to it.
+// Recovers a value whose register has been written only once since, by an instruction that added something to it.
 std::optional<std::uint32_t> Evaluator::undone(Slot slot, Moment moment) {
   if (stands_ == kNone || !paths_.is_untouched_before(slot, moment)) return std::nullopt;
   const auto by = paths_.written_once_since(slot, stands_);
@@ -207,7 +207,7 @@ Evaluator::Sum Evaluator::joined(const Sum& a, const Sum& b) {
 
 Evaluator::Sum Evaluator::added(const Sum& a, const Sum& b) {
   if (a.mixed || b.mixed) return {.mixed = true};
-  // The loop adds a number to its previous value.
+  // A loop adds a number to the value of its previous iteration.
   if (a.open || b.open) {
     const Sum& other = a.open ? b : a;
     return other.words.empty() && !other.others ? Sum{.open = true} : Sum{.mixed = true};
@@ -242,7 +242,7 @@ Evaluator::Sum Evaluator::sum_of(Slot slot, Moment moment) {
     for (const At by : *all) out = joined(out, sum_made_by(paths_.last_before(by, moment), width(by)));
   }
   summing_.erase(key);
-  // Inside a loop, the answer may depend on another one that is not complete yet.
+  // Inside a loop, this sum may depend on another one that is not complete yet, so it is not cached.
   if (summing_.empty() || !out.open) {
     if (summing_.empty()) sums_[key] = out;
   }

@@ -28,7 +28,8 @@ class Evaluator {
   const std::set<std::string_view>& unknown_opcodes() const { return unknown_; }
 
  private:
-  // The words of a sum while paths are joined. `open` is what a loop adds to itself; it is compatible with everything.
+  // The words of a sum while paths are joined. `open`: the sum depends on itself in a loop. Joined with another sum, it
+  // gives that sum.
   struct Sum {
     bool open = false, mixed = false, others = false;
     std::set<std::uint32_t> words{};

@@ -52,7 +52,8 @@ bool Paths::waits_for_failing(At at) const {
                      [&](std::string_view operand) { return names(operand, loaded.first, count); });
 }
 
-// Returns what can be reached without passing a barred instruction other than those in `from`.
+// Returns the instructions that can be reached from `from` without passing a barred instruction. Those in `from` may be
+// barred themselves.
 Paths::Marks Paths::reach(const std::vector<At>& from, const std::vector<std::vector<At>>& edges, const Marks& barred) {
   Marks seen(program_.size());
   std::vector<At> open = from;
@@ -101,8 +102,8 @@ const Paths::Since& Paths::since(At stands) {
 
 bool Paths::can_stand(At stands) { return stands < program_.size() && since(stands).reachable; }
 
-// The instructions that may run between `moment` and the failing one. They include the failing one if it may have run
-// before.
+// Returns the instructions that may run between `moment` and the failing one. They include the failing one if it may
+// also have run earlier.
 const std::vector<Paths::At>& Paths::until_failing(Moment moment) {
   const auto [found, made] = until_.try_emplace(moment);
   if (!made) return found->second;

@@ -1,12 +1,12 @@
 // The instructions that may run before and after the failing one. Internal to lib/sass.
 //
-// A thread failed at one instruction and stopped at another. May anything have written a register between an earlier
-// instruction and now? Which instruction may have written it before that? For an instruction in a loop, `latest` means
-// its latest execution before the failure. If it may have run again since the execution in question, `latest` is false,
-// and the answer must be right for every execution.
+// A thread failed at one instruction and stopped at another. This class answers two questions: whether anything may
+// have written a register between an earlier instruction and now, and which instruction may have written it before
+// that. For an instruction in a loop, `latest` means its latest execution before the failure. If it may have run again
+// since the execution in question, `latest` is false, and the answer must be right for every execution.
 //
-// The hardware continues for some time before it stops. But no thread passes an instruction that needs the value that
-// the failing one was to load, so no such path counts.
+// The hardware continues for some time before it stops. However, no thread gets past an instruction that needs the
+// value that the failing one was to load. A path through such an instruction therefore does not count.
 #pragma once
 
 #include <cstdint>
@@ -38,11 +38,11 @@ class Paths {
   At failing() const { return failing_; }
   const Written& written(At at) const { return written_[at]; }
 
-  // Returns whether a thread can have stopped there.
+  // Returns whether a thread may have stopped at `stands`.
   bool can_stand(At stands);
-  // Returns whether nothing has written the slot from `moment`, its own instruction included, until the thread stopped.
+  // Returns whether nothing wrote the slot between `moment`, its own instruction included, and the stop of the thread.
   bool is_untouched(Slot slot, Moment moment, At stands);
-  // Returns whether nothing writes the slot from `moment` until the failing instruction, which does not count.
+  // Returns whether nothing writes the slot from `moment` up to, but not including, the failing instruction.
   bool is_untouched_before(Slot slot, Moment moment);
   // Returns the last execution of `by` before `moment`.
   Moment last_before(At by, Moment moment);
@@ -53,7 +53,8 @@ class Paths {
   enum class Guard { holds, fails, unknown };
   // Returns the one instruction that last wrote the slot before `at`. `guard` evaluates the conditions of instructions.
   std::optional<At> definition(Slot slot, At at, const std::function<Guard(At)>& guard);
-  // Returns all instructions that may have written it; nullopt if one outside this code may have.
+  // Returns all instructions that may have been the last to write the slot before `at`; nullopt if one outside this
+  // code may have been.
   std::optional<std::vector<At>> definitions(Slot slot, At at);
 
   // Limits the steps of all searches together.

@@ -42,7 +42,8 @@ bool is_product(const Instruction& i) {
   return (is_any(base, {"IMAD", "LEA", "IMUL"}) && !i.has("HI")) || base == "SHL" || (base == "SHF" && i.has("L"));
 }
 
-// -1 - x, or a little less: "LOP3.LUT R3, RZ, R3, RZ, 0x33, !PT", "LOP3.LUT R2, R2, 0xfffffffc, RZ, 0x3c, !PT".
+// Recognises -1 - x, or a little less: "LOP3.LUT R3, RZ, R3, RZ, 0x33, !PT", "LOP3.LUT R2, R2, 0xfffffffc, RZ, 0x3c,
+// !PT".
 bool is_complement(const Instruction& i, std::size_t first) {
   if (!i.base().ends_with("LOP3") || i.operands.size() < first + 5) return false;
   const std::string_view how = i.operands[first + 4];
@@ -50,15 +51,15 @@ bool is_complement(const Instruction& i, std::size_t first) {
   return is_any(how, {"0xf", "0x33", "0x55"}) || (how == "0x3c" && number && *number >= 0x80000000);
 }
 
-// Keeps numbers that can lead from one descriptor to another; others do not matter.
+// Keeps a number that may be the distance from one descriptor to another. Other numbers do not matter.
 std::uint32_t number_origin(std::uint32_t value) {
   const bool near = value < 0x10000 || value >= 0xffff0000;
   return near && value % 16 == 0 ? kNumber | (value & kValue) : 0;
 }
 
-// The places where the driver stores the addresses at which the parameters, or all of constant bank 0, can be read like
-// memory. They depend on the architecture, as does where the parameters begin. Compilers use the first. cuBLAS uses the
-// second, as its kernels for sm_90 and their descriptors show.
+// Where the driver stores two addresses: those at which the parameters, and all of constant bank 0, can be read like
+// memory. These places depend on the architecture, as does the place of the parameters. Compilers use the first
+// address. cuBLAS uses the second, as its kernels for sm_90 and their descriptors show.
 struct OwnAddresses {
   std::uint32_t parameters = 0, bank = 0;
 };
@@ -172,8 +173,8 @@ void Instructions::step(std::uint32_t at, Registers& state) {
 // ---- calls, conditions, numbers
 
 // An external function may do anything with the pointers that it receives, in registers or in a structure in local
-// memory, which it may alter. Its results are none of these pointers. A function in the same code is followed like a
-// jump, with the registers unchanged.
+// memory. It may alter that structure. None of its results is one of these pointers. A function in the same code is
+// followed like a jump, with the registers unchanged.
 void Instructions::call(const Step& s) {
   if (program_.target_of(s.i) != nullptr) return;
   if (calls_ == Calls::anything) {
@@ -186,7 +187,7 @@ void Instructions::call(const Step& s) {
   for (std::uint32_t at = kFirstArgument; at < kEndOfArguments; ++at) s.state.set(at, 0, s.predicate);
 }
 
-// An instruction that sets a predicate makes a new condition with an old name. Carries follow the result.
+// After an instruction sets a predicate, its name stands for a new condition. Carries follow the result operand.
 void Instructions::forget_conditions(const Step& s) {
   const auto& operands = s.i.operands;
   for (std::size_t at = 0; at < s.first && at < 2; ++at) s.state.forget_condition(operands[at]);
@@ -201,7 +202,7 @@ void Instructions::decide(const Step& s) {
   forget_conditions(s);
 }
 
-// Copies one of its operands unchanged.
+// The result is one of the operands, unchanged.
 void Instructions::move(const Step& s) {
   forget_conditions(s);
   if (s.to == kNone) return;
@@ -219,7 +220,7 @@ void Instructions::move(const Step& s) {
   if (moved.empty()) set_words(s, 0);
 }
 
-// The set of a register covers its values in all threads.
+// The set of a register already covers its values in all threads, so a shuffle just copies it.
 void Instructions::shuffle(const Step& s) {
   forget_conditions(s);
   if (s.to != kNone && s.first + 1 < s.i.operands.size()) {
@@ -332,7 +333,7 @@ void Instructions::compute(const Step& s) {
   if (wide || pair) s.state.set(s.to + 1, sets_.blurred(high), s.predicate);
 }
 
-// The lower half. A result that is not a sum is one of the terms, or has bits of each.
+// Returns the lower half of the result. A result that is not a sum is one of the terms, or has bits of each.
 OriginSets::Id Instructions::made_of(const Step& s, std::vector<Term> terms, const Term& product) {
   const std::string_view base = without_u(s.i.base());
   Id low = 0;
@@ -375,7 +376,8 @@ OriginSets::Id Instructions::indexed(Id index, std::uint32_t offset) {
   return by_thread ? sets_.join(word, sets_.one(kThread)) : word;
 }
 
-// A word of constant bank 0: the `half`th 4 bytes from the operand's place. The set is empty if it is not a parameter.
+// A word of constant bank 0: the 4 bytes at index `half` from the operand's place. The set is empty if the word is not
+// a parameter.
 OriginSets::Id Instructions::constant(const Step& s, std::string_view operand, std::uint32_t half) {
   if (operand.find("c[0x0][") == std::string_view::npos) return 0;
   const auto place = parse_constant(operand);

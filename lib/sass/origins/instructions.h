@@ -19,7 +19,7 @@ class Instructions {
   Instructions(const Program& program, ParameterBank bank, Calls calls, ZeroWords zeros, OriginSets& sets);
 
   void step(std::uint32_t at, Registers& state);
-  // Accesses are recorded from this call on.
+  // Starts recording accesses.
   void begin_noting() { noting_ = true; }
 
   // Changes whenever something new is stored in shared or local memory, because loads from there may return it.
@@ -36,7 +36,7 @@ class Instructions {
   };
   struct Step;
   using Rule = void (Instructions::*)(const Step&);
-  // The parts that are the same in every pass.
+  // The parts of an instruction that are the same in every pass.
   struct Decoded {
     Rule rule = nullptr;          // null if the instruction is never executed
     std::uint32_t predicate = 0;  // kNone if unconditional
@@ -111,7 +111,7 @@ class Instructions {
   std::vector<Decoded> decoded_;    // by instruction
   bool stack_holds_still_ = false;  // the stack pointer is set only at the beginning
   Id pool_ = 0;                     // everything that was stored in shared and local memory
-  Id anywhere_on_stack_ = 0;        // the part of it that may be in any word of the stack
+  Id anywhere_on_stack_ = 0;        // the part of pool_ that may be in any word of the stack
   std::uint32_t memory_version_ = 0;
   bool noting_ = false;
   std::uint32_t at_ = 0;  // the current instruction

@@ -9,7 +9,7 @@ namespace {
 
 using namespace origin;
 
-// The last address of an instruction: R2.64+0x10 in "[R7], desc[UR6][R2.64+0x10]".
+// Returns the last address of an instruction: R2.64+0x10 in "[R7], desc[UR6][R2.64+0x10]".
 std::string_view address_of(const Instruction& i) {
   for (auto operand = i.operands.rbegin(); operand != i.operands.rend(); ++operand) {
     if (const std::string_view text = address_in(*operand); !text.empty()) return text;
@@ -47,7 +47,7 @@ void Instructions::store_shared(const Step& s) {
   for (std::uint32_t w = 0; w < s.words; ++w) put(pool_, s.state.get(from + w, s.predicate));
 }
 
-// Returns the number of the word at "[R1+0x10]" as a register; kNone if it is unknown or too far away.
+// Returns the register number that the stack word at "[R1+0x10]" has; kNone if the word is unknown or too far away.
 std::uint32_t Instructions::stack_word(const Step& s, std::uint32_t word) const {
   const std::string_view place = address_of(s.i);
   if (!stack_holds_still_ || !(place == "R1" || place.starts_with("R1+0x"))) return kNone;
@@ -99,8 +99,8 @@ Instructions::Halves Instructions::place(const Step& s, std::string_view text) {
   return out;
 }
 
-// A word counts as an origin if its lower half is in the address's lower half and its upper half in the upper. Such
-// words are at multiples of 8.
+// A word counts as an origin if its lower half is in the address's lower half, and its upper half in the upper. Words
+// that are addresses lie at multiples of 8.
 void Instructions::note(const Halves& place, Mode mode) {
   if (!noting_) return;
   CodeAccess access;
@@ -177,9 +177,9 @@ void Instructions::reduce_bulk(const Step& s) {
   note(place(s, address_of(s.i, 0)), Mode::atomic);
 }
 
-// "UTMALDG.2D [UR8], [UR6]": the first operand is shared memory and coordinates, the second a descriptor's address. A
-// descriptor in the parameters begins with the address of its memory, which is the word at that place. A descriptor in
-// memory may contain anything that was put into shared memory, since descriptors are made there.
+// "UTMALDG.2D [UR8], [UR6]": the first operand is shared memory and coordinates, the second the address of a
+// descriptor. A descriptor in the parameters begins with a word that is the address of its memory. A descriptor in
+// memory may contain anything that was stored in shared memory, because descriptors are built there.
 void Instructions::note_tensor(const Step& s, Mode mode) {
   const Halves at = place(s, address_of(s.i, 1));
   note(at, Mode::read);
@@ -207,7 +207,7 @@ void Instructions::store_tensor(const Step& s) { note_tensor(s, Mode::write); }
 
 void Instructions::reduce_tensor(const Step& s) { note_tensor(s, Mode::atomic); }
 
-// The analysis does not distinguish addresses among its operands, or reads from writes.
+// Treats every register among the operands as an address that may be read or written.
 void Instructions::escape(const Step& s) {
   for (const std::string_view operand : s.i.operands) {
     for (std::size_t at = 0; at < operand.size(); ++at) {

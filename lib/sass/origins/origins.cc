@@ -58,7 +58,7 @@ OriginSets::Id OriginSets::together(Id a, Id b, Lead lead) {
   return number(sorted(std::move(out)));
 }
 
-// Words whose value would be an address are at multiples of 8.
+// Only words at multiples of 8 can be addresses.
 OriginSets::Id OriginSets::led(Id id, Lead lead) {
   if (lead == Lead::nowhere || lead == Lead::down) return id;
   Set out = of(id);

@@ -8,21 +8,22 @@
 
 namespace cudadiag::sass {
 
-// One possible source of a part of a register's value.
+// One possible source of a register's value, or of a part of it.
 //
-//   word      half of a word of the parameters, or that word plus something: bytes from their beginning, multiple of 4
-//   place     lower half of the address of a word of the parameters: bytes from their beginning
-//   kUpper    upper half of such an address
-//   number    exactly this
-//   kTop      any word of the parameters
-//   kThread   something that is made, among others, of the number of a thread or block
+//   word      half of a parameter word, or that word plus something: its offset in the parameters, a multiple of 4
+//   place     lower half of the address of a parameter word: the offset of that word
+//   kUpper    upper half of the address of a parameter word
+//   number    exactly this number
+//   kTop      any parameter word
+//   kThread   something computed from a thread or block number, and perhaps from other values
 //   kAddend   a parameter, or the sum or product of one and something else: likely more than 0 for every thread
 //   kBefore   a number less than 0
-//   kConstant a number in the code, other than 0, which is not kept
+//   kConstant a number in the code other than 0; its value is not kept
 //
-// With kIndexed: a word of the array, or a place in it, that begins there. A word with kChosen as well: its index does
-// not come from the number of a thread or block, so all threads may use one element. A lower half with kMoved: plus
-// something that may be 0 for some thread. A lower half with kShifted: plus something that likely is 0 for no thread.
+// kIndexed: a word of the array that begins there, or a place in that array. kChosen, with kIndexed: the index of a
+// word does not come from a thread or block number, so all threads may use the same element. kMoved, for a lower half:
+// plus something that may be 0 for some thread. kShifted, for a lower half: plus something that is likely not 0 for any
+// thread.
 namespace origin {
 inline constexpr std::uint32_t kTop = 0xffffffff, kIndexed = 0x80000000;
 inline constexpr std::uint32_t kPlace = 0x40000000, kNumber = 0x20000000, kUpper = 0x10000000, kChosen = 0x08000000;
@@ -33,7 +34,7 @@ inline constexpr std::uint32_t kValue = 0x01ffffff;
 constexpr bool is_place(std::uint32_t origin) { return origin != kTop && (origin & kPlace) != 0; }
 constexpr bool is_number(std::uint32_t origin) { return origin != kTop && (origin & kNumber) != 0; }
 constexpr bool is_word(std::uint32_t origin) { return (origin & (kPlace | kNumber | kUpper)) == 0; }
-// A mark that is valid on all paths.
+// Returns whether the origin is a mark that holds on all paths.
 constexpr bool is_certain(std::uint32_t origin) { return origin >= kAddend && origin <= kConstant; }
 constexpr bool is_mark(std::uint32_t origin) { return origin == kThread || is_certain(origin); }
 constexpr bool is_indexed(std::uint32_t origin) { return (origin & kIndexed) != 0; }
@@ -41,11 +42,11 @@ constexpr bool is_chosen(std::uint32_t origin) { return origin != kTop && (origi
 constexpr std::uint32_t value_of(std::uint32_t origin) { return origin & kValue; }
 }  // namespace origin
 
-// The direction in which an added number moves an address: by 0, by 0 or less, by less, by 0 or more, by more.
+// How an added number moves an address: not at all, by 0 or less, by less than 0, by 0 or more, by more than 0.
 enum class Lead { nowhere, down, back, anywhere, away };
 
-// There are few distinct sets, so each has a number; 0 is the empty one. A register may always contain something else
-// as well, unless its set consists of numbers only: then it contains one of these.
+// There are few distinct sets, so each has a number; 0 is the empty set. A register may also contain something that is
+// not in its set, unless the set consists only of numbers.
 class OriginSets {
  public:
   using Id = std::uint16_t;
@@ -64,19 +65,19 @@ class OriginSets {
 
   Id number(Set set);
   Id one(std::uint32_t origin) { return number({origin}); }
-  // The register contains one or the other.
+  // For a register that contains one value or the other.
   Id join(Id a, Id b);
-  // A value made of both; if it is a sum, `lead` says where it moves an address.
+  // For a value computed from both. If it is a sum, `lead` says how it moves an address.
   Id together(Id a, Id b, Lead lead);
   Id led(Id id, Lead lead);
-  // Drops the marks that must be valid on all paths.
+  // Drops the marks that must hold on all paths.
   Id uncertain(Id id);
-  // The result of any calculation with it, other than a move.
+  // For the result of any calculation with the value, other than a move.
   Id blurred(Id id);
-  // The marks that remain in a number made from it, and its origins without marks.
+  // The marks that remain in a number computed from the value, and the value's origins without marks.
   Id marks(Id id);
   Id without_marks(Id id);
-  // The origins that may make their sum an address. Marks that must be valid on all paths are dropped.
+  // For the sum of both: the origins that may make it an address. Drops the marks that must hold on all paths.
   Id sum(Id a, Id b);
 
  private:

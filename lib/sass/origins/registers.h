@@ -12,7 +12,7 @@
 
 namespace cudadiag::sass {
 
-// Returns a number for P0..P7 and UP0..UP7, with another one if negated; kNone for PT, UPT and everything else.
+// Returns a number for P0..P7 and UP0..UP7, and a different one if negated; kNone for PT, UPT and everything else.
 std::uint32_t predicate_of(std::string_view name);
 
 // After a conditional write, a register has its old value or the new one. An instruction under the same condition sees
@@ -40,7 +40,7 @@ class Registers {
   void enter(const State& state);
   // `holds` is a condition known to be true, or kNone.
   State leave(std::uint32_t holds) const;
-  // Returns false if nothing is new.
+  // Returns false if `more` adds nothing to `state`.
   bool join(State& state, const State& more) const;
 
  private:

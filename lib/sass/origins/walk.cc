@@ -59,7 +59,7 @@ class Walk {
   bool block(std::uint32_t begin) {
     const std::uint32_t last = pass(begin);
     const Instruction& end = program_[last];
-    // Functions may compute all conditions again.
+    // The called function may have recomputed any condition.
     if (end.base() == "CALL") state_.forget_conditions();
     for (const std::uint32_t to : program_.next(last)) arrive(to, state_.leave(known_at(end, to == last + 1)));
     for (const Program::Return& back : program_.returns(last)) {
@@ -114,7 +114,7 @@ class Walk {
   Registers state_;
   std::map<std::uint32_t, Registers::State> entries_;  // of basic blocks
   std::map<std::uint32_t, Returned> returned_;         // likewise
-  std::set<std::uint32_t> open_;                       // in order of address: earlier blocks are then mostly known
+  std::set<std::uint32_t> open_;                       // by address, so that earlier blocks are mostly known
   std::size_t steps_ = 0;
 };
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "sass/code/bank_sizes.h"
+#include "sass/code/constant_bank.h"
 
 namespace cudadiag::sass {
 namespace {
@@ -201,7 +201,7 @@ void Calculator::set_pair(Slot slot, const Pair& pair) {
   set(slot == kNone ? kNone : slot + 1, high);
 }
 
-// A carry that is 0 or 1 for all threads becomes a truth. If two predicates take the carries, they share the sum.
+// A carry that is 0 or 1 for all threads becomes a truth. If two predicates receive the carries, they share the sum.
 void Calculator::set_sum(const ThreadInstruction& code, const Sum& sum, std::uint32_t at) {
   std::vector<Condition> named;
   for (const Condition& carry : code.carries) {
@@ -233,7 +233,7 @@ Calculator::Carries Calculator::carries_of(std::span<const Condition> conditions
     const Truth& truth = state_.predicates[condition.slot - kFirstPredicate];
     if (truth.kind == Truth::Kind::unknown || condition.negated) return {};
     if (truth.shared != 0) {
-      // The second one of the pair adds nothing.
+      // The first predicate of the pair has added the carries of both.
       if (shared == truth.shared) {
         shared = 0;
         continue;
@@ -288,7 +288,7 @@ Calculator::Sum Calculator::added_to_pointer(const Value& pointer, const Form& r
     return out;
   }
   if (carry != nullptr && (carry->word != pointer.word || !same_low_word(carry->form, pointer.form))) return {};
-  // Reads it as a signed number, because what is added to an upper half is small.
+  // Reads `rest` as a signed number, because the value added to an upper half is small.
   const auto shifted = sum(rest, constant(kSign));
   const auto above = shifted ? quotient(*shifted, 32) : std::nullopt;
   const auto small = above ? sum(rest, constant(-*above * kWord)) : std::nullopt;

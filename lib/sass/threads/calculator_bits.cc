@@ -14,7 +14,7 @@ Value number_of(std::int64_t value) { return {Value::Kind::number, 0, constant(v
 
 bool is_number(const Value& value) { return value.kind == Value::Kind::number; }
 
-// The result for one combination of bits.
+// Returns the table's result for one combination of bits.
 bool entry(std::uint32_t table, bool a, bool b, bool c) {
   return (table >> ((a ? 4u : 0u) | (b ? 2u : 0u) | (c ? 1u : 0u)) & 1) != 0;
 }
@@ -66,7 +66,7 @@ void Calculator::shift(const Step& step) {
   set(code.to, result);
 }
 
-// The number with the bits outside of one contiguous range cleared.
+// Returns the number with all bits outside one contiguous range cleared.
 Value Calculator::masked(const Form& form, std::uint32_t mask) {
   if (mask == 0) return number_of(0);
   const unsigned first = static_cast<unsigned>(std::countr_zero(mask));
@@ -102,7 +102,7 @@ Value Calculator::combined(const Value& a, const Value& b, const Value& c, std::
     const auto known = number(*inputs[at]);
     known ? void(numbers[at] = static_cast<std::uint32_t>(*known)) : others.push_back(at);
   }
-  // Computes for each bit the result if the inputs that are not constant are 0 or 1.
+  // Computes the result for each bit if the inputs that are not constant have these values.
   const auto result = [&](bool first, bool second) {
     std::uint32_t out = 0;
     for (std::uint32_t bit = 0; bit < 32; ++bit) {
@@ -129,12 +129,12 @@ Value Calculator::combined(const Value& a, const Value& b, const Value& c, std::
       const auto complement = turned ? sum(*turned, constant(kWord - 1)) : std::nullopt;
       return complement ? word(*complement) : Value();
     }
-    // Bits that are always 1, and bits that come from the form.
+    // Every bit must be 0, 1 or the form's own bit; the table inverts none of them.
     if ((none & ~one) != 0) return {};
     const Value kept = masked(form, one & ~none);
     return is_number(kept) ? word(sum(kept.form, constant(none)).value_or(Form())) : Value();
   }
-  // The union of the bits of both.
+  // The result is the bitwise OR of both.
   const bool united_bits = none == 0 && one == kOnes && result(false, true) == kOnes;
   return united_bits ? united(inputs[others[0]]->form, inputs[others[1]]->form) : Value();
 }

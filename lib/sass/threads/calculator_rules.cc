@@ -116,7 +116,7 @@ Value Calculator::product(const Value& a, const Value& b) {
   if (y && *y == 1) return a;
   if (!is_number(a) || !is_number(b) || (!x && !y)) return {};
   const std::int64_t factor = x ? *x : *y;
-  // The signed reading gives the smaller factor.
+  // As a signed number, the factor has the smaller absolute value.
   const auto form = times(x ? b.form : a.form, factor >= kWord / 2 ? factor - kWord : factor);
   return form ? word(*form) : Value();
 }
@@ -246,7 +246,7 @@ std::optional<bool> Calculator::compared(const Step& step) {
     const Pair a = read_pair(code.values[0]), b = read_pair(code.values[1]);
     if (!a.known || !b.known) return std::nullopt;
     if (a.pointer != b.pointer && (i.has("EQ") || i.has("NE"))) {
-      // An address of memory is never 0.
+      // A memory address is never 0.
       const Form& other = a.pointer ? b.form : a.form;
       return other == Form() ? std::optional(i.has("NE")) : std::nullopt;
     }
@@ -272,7 +272,7 @@ std::optional<bool> Calculator::compared(const Step& step) {
   const auto x = form_of(a), y = form_of(b);
   if (!x || !y) return std::nullopt;
   if (!i.has("EX")) return compared_forms(i, *x, *y);
-  // The upper halves decide. If they are equal, the comparison of the lower halves does, which came before.
+  // The upper halves decide. If they are equal, the earlier comparison of the lower halves decides.
   const auto turned = times(*y, -1);
   const auto apart = turned ? sum(*x, *turned) : std::nullopt;
   const auto under = apart ? less(*apart, 0) : std::nullopt, up_to = apart ? less(*apart, 1) : std::nullopt;
@@ -288,7 +288,7 @@ void Calculator::compare(const Step& step) {
   const auto other = holds(code.conditions[0]);
   const bool both = step.i.has("AND"), either = step.i.has("OR");
   if (!both && !either) return;
-  // One side may decide alone.
+  // One operand may decide alone.
   if (other && *other == either) return set(code.results[0], truth_of(either));
   const auto result = compared(step);
   if (result && *result == either) return set(code.results[0], truth_of(either));

@@ -39,7 +39,7 @@ class FollowedLaunch {
 
   // Only one of these two may be called, and only once.
   std::vector<ParameterBytes> bytes();
-  // Returns what these threads do whatever the memory contains.
+  // Returns what these threads do regardless of the contents of memory.
   CertainAccesses certain(const Box& threads);
 
  private:
@@ -69,7 +69,7 @@ class FollowedLaunch {
   const std::size_t most_steps_;
   std::vector<Part> open_;
   std::size_t parts_ = 1, steps_ = 0;
-  std::set<std::uint32_t> not_known_;  // words not all of whose bytes are known
+  std::set<std::uint32_t> not_known_;  // words some of whose bytes are unknown
   bool none_known_ = false;
   using Use = std::pair<std::uint32_t, Mode>;  // of a parameter word
   std::map<Use, Lattices> used_;

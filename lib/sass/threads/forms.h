@@ -1,4 +1,4 @@
-// Numbers that depend on the thread: sums of its coordinates, each times a constant. Internal to lib/sass.
+// Numbers that depend on the thread: sums of its coordinates, each multiplied by a constant. Internal to lib/sass.
 #pragma once
 
 #include <array>
@@ -34,7 +34,7 @@ std::optional<Form> sum(const Form& a, const Form& b);
 std::optional<Form> times(const Form& a, std::int64_t factor);
 // Returns whether the base and the steps are multiples of the number.
 bool is_multiple(const Form& a, std::int64_t of);
-// Returns whether they differ by a multiple of 2^32 for every thread.
+// Returns whether the forms differ by a multiple of 2^32 for every thread.
 bool same_low_word(const Form& a, const Form& b);
 
 struct Range {

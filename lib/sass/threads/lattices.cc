@@ -59,7 +59,7 @@ bool Lattices::join_side_by_side(Lattice& to, const Lattice& other) {
   return true;
 }
 
-// Joins two that differ only in the count of one level, if one continues the other along it.
+// Joins two lattices that differ only in the count of one level, if one continues the other along that level.
 bool Lattices::join_in_a_row(Lattice& to, const Lattice& other) {
   if (to.width != other.width) return false;
   const Lattice& more = to.levels.size() >= other.levels.size() ? to : other;
@@ -119,7 +119,7 @@ void Lattices::make_rows(std::vector<Lattice>& all) {
   }
 }
 
-// Splits them into lattices of at most one level.
+// Splits the lattices until each has at most one level. Returns false if there would be more than `most`.
 bool Lattices::expand(std::vector<Lattice>& all, std::size_t most) {
   for (std::size_t at = 0; at < all.size() && all.size() <= most;) {
     auto& levels = all[at].levels;

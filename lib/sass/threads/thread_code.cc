@@ -33,7 +33,7 @@ Op op_of(const Instruction& i) {
   return op->second;
 }
 
-// Instructions without an effect on a thread's registers; they are listed to tell them from unknown ones.
+// Instructions without an effect on a thread's registers. The list distinguishes them from unknown ones.
 bool does_nothing(std::string_view base) {
   return is_any(base,
                 {"NOP",       "BAR",     "UBAR",     "WARPSYNC",     "YIELD",         "NANOSLEEP",   "DEPBAR",
@@ -43,7 +43,7 @@ bool does_nothing(std::string_view base) {
                  "UTMAPF",    "UBLKPF",  "UTMACCTL", "UTMACMDFLUSH", "ENDCOLLECTIVE", "ACQSHMINIT",  "USETMAXREG"});
 }
 
-// All other known instructions, whose results may be forgotten, without a leading U.
+// All other known instructions, without a leading U. Their results count as unknown.
 bool is_modelled(std::string_view base) {
   static const std::initializer_list<std::string_view> kKnown = {
       "IMUL",   "SHL",     "SHR",     "LOP",     "PRMT",     "FADD",    "FMUL",      "FFMA",   "FSEL",
@@ -97,7 +97,7 @@ Source source_of(std::string_view text) {
   return out;
 }
 
-// Returns whether it moves whole registers unchanged.
+// Returns whether the instruction moves whole registers unchanged.
 bool is_plain_move(const Instruction& i) {
   return !(i.has("U8") || i.has("S8") || i.has("U16") || i.has("S16") || i.has("OR"));
 }

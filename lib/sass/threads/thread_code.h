@@ -56,7 +56,7 @@ struct Source {
   bool negative = false, complement = false;
 };
 
-// A part of an address: 64 bits, or 32 unsigned. `sure`: the instruction says which.
+// A part of an address: 64 bits, or 32 unsigned bits. `sure`: the instruction says which.
 struct AddressTerm {
   Source source;
   bool pair = false, sure = true;

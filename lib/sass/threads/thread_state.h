@@ -20,9 +20,9 @@ struct Value {
   bool operator==(const Value&) const = default;
 };
 
-// `carry`: the carry of an address's lower half, with `form` added to it so far, when `more` (0 to 2^32) is added.
-// `number`: a carry from 0 to 2. Two predicates that share the carries of one sum have the same `shared`, which is not
-// 0. They mean something only together.
+// `carry`: an address's lower half, with `form` added to it so far, produces this carry when `more` (0 to 2^32) is
+// added. `number`: a carry from 0 to 2. Two predicates that share the carries of one sum have the same `shared`, which
+// is not 0. They mean something only together.
 struct Truth {
   enum class Kind : std::uint8_t { unknown, no, yes, carry, number };
   Kind kind = Kind::unknown;

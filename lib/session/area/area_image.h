@@ -1,4 +1,5 @@
-// The bytes of a stored area in our own memory. A file that shrinks or changes meanwhile cannot hurt the reader.
+// A copy of a stored area in our own memory. If the file shrinks or changes in the meantime, the reader is not
+// affected.
 #pragma once
 
 #include <cstddef>

@@ -61,7 +61,7 @@ std::vector<StreamProgress> stream_progress(std::span<const std::byte> area) {
     if (const std::byte* marker = regions.marker(i)) {
       streams[i].completed = std::max(streams[i].completed, wire::load_acquire(marker, wire::marker::kCompleted));
     }
-    // Read after `completed`, so that nothing issued meanwhile is missed.
+    // These are read after `completed`, so that no operation issued in between is missed.
     streams[i].marked = wire::load_acquire(entry, wire::stream::kMarkerIssued);
     streams[i].issued = wire::load_acquire(entry, wire::stream::kIssued);
   }

@@ -39,8 +39,8 @@ class AreaReader {
   ProcessRecord read() {
     record_.damaged += regions_.damaged();
     read_header();
-    // The heap is read after the frozen state and before anything that refers to it. No id is then ahead of it by more
-    // than the writer's lead.
+    // The heap is read after the frozen state and before anything that refers to it. An id can thus be ahead of the
+    // heap only by what the writer has added since.
     const std::uint64_t used = wire::load_acquire(area_.data(), wire::area::kInternUsed);
     auto heap = regions_.region(Region::intern);
     if (used > heap.size()) ++record_.damaged;
@@ -169,7 +169,7 @@ void AreaReader::read_threads() {
     thread.name.assign(name, ::strnlen(name, t::kNameSize));
     record_.operations_issued += thread.published;
     if (thread.call_domain != wire::error::Domain::none) read_blocked(entry.data(), thread);
-    // The thread has left that call meanwhile, so the fields may be from two calls.
+    // The thread has left that call in the meantime, so the fields may come from two calls.
     const auto again = copy_record<wire::area::kThreadSize>(at<wire::area::kThreadSize>(Region::threads, i));
     if (wire::load(again.data(), t::kCallTicks) != thread.call_ticks ||
         wire::load(again.data(), t::kCallSite) != thread.blocked.site) {
@@ -199,7 +199,7 @@ void AreaReader::read_blocked(const std::byte* entry, Thread& thread) {
 void AreaReader::check_blocked() {
   for (Thread& thread : record_.threads) {
     Thread::Blocked& blocked = thread.blocked;
-    // It was interned after the heap was read; the next reading will include it.
+    // This site was interned after the heap was read; the next read will include it.
     if (blocked.site > record_.sites.size()) blocked = {};
     if (blocked.stream >= record_.streams.size()) blocked.stream = wire::operation::kNoStream;
     if (blocked.context >= record_.contexts.size()) blocked.context = 0xffffffff;
@@ -281,7 +281,8 @@ void AreaReader::read_operations() {
   });
 }
 
-// Returns the highest serial with these low digits that the thread can have reached; a live thread continues.
+// Returns the highest serial with these low bits that the thread may have reached. A live thread may be ahead of its
+// published count.
 std::uint64_t AreaReader::full_serial(const std::byte* record, std::size_t thread) const {
   constexpr std::uint64_t kLead = 1u << 16, kTurn = std::uint64_t{1} << 32;
   const std::uint64_t newest = record_.threads[thread].published + kLead;

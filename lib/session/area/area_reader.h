@@ -11,7 +11,7 @@
 
 namespace cudadiag::session {
 
-// If the bytes are not an area (wrong magic, another version, too short), `error` is set to a text for the user. Damage
+// If the bytes are not an area (wrong magic, different version, too short), `error` is a text for the user. Damage
 // inside an area is counted in the record instead.
 struct AreaContents {
   ProcessRecord record;
@@ -21,8 +21,8 @@ struct AreaContents {
 // Returns why this program cannot read the bytes as an area; empty if it can.
 std::string not_an_area(std::span<const std::byte> area);
 
-// `area` may change during the reading (a live process): torn records are left out, not misread. `now` is the time for
-// a live area, which has no last clock reading yet.
+// `area` may change while it is read (a live process): torn records are ignored, not misread. `now` is the time for a
+// live area, which has no last clock reading yet.
 AreaContents read_area(std::span<const std::byte> area, std::optional<wire::ClockReading> now = {});
 
 }  // namespace cudadiag::session

@@ -25,8 +25,8 @@ struct RecordCopy {
   const std::byte* data() const { return bytes.data(); }
 };
 
-// Copies word by word: the writer stores single fields, so a word is never half old and half new. The order matters: a
-// field that is stored last (release) vouches for the later words of its record.
+// Copies word by word: the writer stores single fields, so a word is never half old and half new. The order matters: if
+// the copy contains a field that the writer stores last (release), the later words of the record are complete too.
 template <std::size_t Size>
 RecordCopy<Size> copy_record(const std::byte* record) {
   static_assert(Size % 8 == 0);
@@ -40,7 +40,7 @@ RecordCopy<Size> copy_record(const std::byte* record) {
 }
 
 // Copies a record that begins with a serial, which its writer clears first and stores last. Returns nullopt if the
-// record is empty or was being written meanwhile.
+// record is empty or was being written during the copy.
 template <std::size_t Size, typename Serial = std::uint64_t>
 std::optional<RecordCopy<Size>> copy_serialised(const std::byte* record) {
   const wire::Field<Serial, 0> serial;
@@ -78,12 +78,13 @@ class AreaRegions {
   }
   std::uint64_t damaged() const { return damaged_; }
 
-  // Number of records of `size` bytes in a region, at most `most`: bounds what a hostile table can make us allocate.
+  // The number of records of `size` bytes in a region, at most `most`. This limits what a hostile table makes us
+  // allocate.
   std::size_t count(wire::area::Region which, std::size_t size, std::size_t most) const {
     return std::min(region(which).size() / size, most);
   }
 
-  // Returns null if the region has no room for it.
+  // Returns null if the region is too small to contain the marker.
   const std::byte* marker(std::size_t stream) const {
     const std::span<const std::byte> markers = region(wire::area::Region::markers);
     const std::size_t place = wire::area::marker_place(stream, marker_page_);

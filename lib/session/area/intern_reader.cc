@@ -205,7 +205,7 @@ class HeapReader {
     if (!has(payload, 16)) return;
     graph.site = reference(record_.sites, number<std::uint32_t>(payload, 0));
     size = {number<std::uint32_t>(payload, 4), number<std::uint32_t>(payload, 8)};
-    // Only a graph that was described before can be changed.
+    // Only a graph that was described earlier can be changed.
     const auto before = number<std::uint32_t>(payload, 12);
     const Graph* from = before < record_.graphs.size() ? by_id(record_.graphs, before) : nullptr;
     if (from != nullptr && from->changed_from == 0) graph.changed_from = before;
@@ -236,7 +236,7 @@ class HeapReader {
                     wire::load(from, i::kNodeBlockZ)};
       node.shared_bytes = wire::load(from, i::kNodeSharedBytes);
       node.type = wire::load(from, i::kNodeType);
-      // A child graph's nodes follow the node that contains it, so parents cannot form a circle.
+      // A child graph's nodes follow the node that contains it, so parents cannot form a cycle.
       const std::uint32_t parent = wire::load(from, i::kNodeParent);
       node.parent = parent < graph->nodes.size() ? parent : 0;
       if (node.parent != parent) ++record_.damaged;
@@ -276,7 +276,7 @@ class HeapReader {
   }
 
   void read_stale_pointer(std::span<const std::byte> payload) {
-    // The recorder reports fewer; each one is searched for among all operations.
+    // The recorder reports fewer. The limit is low, because each pointer is searched for among all operations.
     constexpr std::size_t kMostPointers = 1024;
     if (!has(payload, 40) || record_.stale_pointers.size() == kMostPointers) return;
     record_.stale_pointers.push_back({number<std::uint64_t>(payload, 0), number<std::uint32_t>(payload, 8),

@@ -12,7 +12,7 @@
 namespace cudadiag::session {
 
 // The wire format shares the heap's strings by reference, and the record has copies. A hostile heap could name one long
-// string a million times, so the copies have a budget. Those beyond it are left out and counted.
+// string a million times, so the copies have a budget. Copies beyond the budget are omitted and counted.
 class InternStrings {
  public:
   void add(std::string text) { strings_.push_back(std::move(text)); }

@@ -41,7 +41,7 @@ class Reader {
   }
 
  private:
-  // Returns false if the layout cannot be right.
+  // Returns false if the layout is invalid.
   bool add_parameters(const Slot& slot, std::size_t bytes, Arguments& arguments) const {
     const char* values = reinterpret_cast<const char*>(slot.data()) + wire_parameters::kValues;
     const std::uint32_t layout = wire::load(slot.data(), wire_parameters::kLayout);
@@ -55,7 +55,7 @@ class Reader {
     std::size_t end = 0;
     for (std::uint32_t i = 0; i < *count; ++i) {
       const auto offset = number(layout + 1 + 2 * i), size = number(layout + 2 + 2 * i);
-      // They must not overlap or be empty, so that a few bytes cannot become very many parameters.
+      // Parameters must not overlap or be empty, so that a few bytes cannot become very many parameters.
       if (!offset || !size || *offset < end || *size == 0) return false;
       end = std::size_t{*offset} + *size;
       if (end > bytes) return (arguments.flags & wire::intern::kCut) != 0;
@@ -91,7 +91,7 @@ std::string parameter_bytes(const AreaRegions& regions, std::uint32_t thread, st
   const auto slots = regions.region(Region::parameters);
   const std::size_t per_thread = slots.size() / wire_parameters::kSlotSize / wire_parameters::kThreads;
   if (thread >= wire_parameters::kThreads || per_thread == 0) return "";
-  // The number of slots is a power of 2, so that the lower half of a serial identifies one.
+  // The number of slots is a power of 2, so the lower half of a serial is enough to find its slot.
   const std::size_t place = thread * per_thread + serial % per_thread;
   const auto slot =
       copy_serialised<wire_parameters::kSlotSize, std::uint32_t>(slots.data() + place * wire_parameters::kSlotSize);

@@ -24,7 +24,7 @@ bool take_number(std::string_view& text, Number& number, char end) {
   return true;
 }
 
-// The newest session held by a live launcher, or by one that no longer lives.
+// The newest session that a live launcher holds or, if `lives` is false, that was lost with its launcher.
 std::optional<fs::path> newest_held(const std::vector<Root>& roots, bool lives) {
   std::optional<fs::path> newest;
   for (const Root& root : roots) {

@@ -27,17 +27,17 @@ struct LivePlace {
 };
 
 std::string write_live_place(const LivePlace& place);
-// Returns nullopt if the text does not contain one.
+// Returns nullopt if the text does not describe a place.
 std::optional<LivePlace> parse_live_place(std::string_view text);
 
-// Returns the place of this session's recording; nullopt if it never had one or is finished.
+// Returns the place of this session's recording; nullopt if there never was one or the session is finished.
 std::optional<LivePlace> live_place(const std::filesystem::path& session);
 
-// Returns whether the launcher was killed before it could write anything of the recording that it held.
+// Returns whether the launcher was killed before it could store any part of the recording that it held.
 bool was_lost(const std::filesystem::path& session);
 
-// Returns whether the process has that recording mapped, as recorded processes do. Returns false also if its mappings
-// may not be seen.
+// Returns whether the process has that recording mapped, as recorded processes do. Also returns false if we may not
+// read its mappings.
 bool is_held_by(const LivePlace& place, std::uint32_t pid);
 // Returns all processes for which is_held_by() is true.
 std::vector<std::uint32_t> holders_of(const LivePlace& place);

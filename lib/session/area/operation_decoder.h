@@ -1,4 +1,4 @@
-// One operation record, from a ring or a full log, resolved with its process's other tables.
+// Decodes one operation record, from a ring or a full log, with the help of the process's other tables.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,9 @@
 // Reads the rings of a live area while its process runs: each record once, in the order of issue.
 //
-// Records that one call fetches are handed out by the next one. By then, every record has been fetched that any thread
-// published before any of them. Sorting by ticks thus puts causes before effects. A ring that was overwritten meanwhile
-// has lost records; the reader learns that before it receives anything that may follow them.
+// Each call hands out the records that the previous call fetched. By then, every record that any thread published
+// before them has been fetched too. Sorting by ticks thus puts causes before effects. If a ring was overwritten in the
+// meantime, records are lost. The reader learns of the loss before it receives any record that may follow the lost
+// ones.
 #pragma once
 
 #include <array>
@@ -59,7 +60,7 @@ class RingFollower {
   std::size_t capacity_ = 0;         // in records, per ring
   std::vector<std::uint64_t> done_;  // by thread: number of records fetched or lost
   std::vector<Fetched> fetched_;     // sorted by ticks, except what was fetched last
-  std::uint64_t ripe_ = 0;           // nothing more will come with ticks up to this
+  std::uint64_t ripe_ = 0;           // no more records with ticks up to this will come
 };
 
 }  // namespace cudadiag::session

@@ -12,8 +12,9 @@ namespace {
 // The operations of one stream, according to the records.
 struct Recorded {
   std::set<std::uint32_t> unfinished;
-  std::uint32_t open = 0;   // calls in flight that have a record
-  std::uint32_t alone = 0;  // the newest that began with no thread in a call: all earlier ones had returned
+  std::uint32_t open = 0;  // calls in flight that have a record
+  // The newest operation that was issued while no other thread was in a call, so all earlier calls had returned.
+  std::uint32_t alone = 0;
 };
 
 // A marker, or an operation that was alone, was queued while no other thread was in a call. If an earlier ordinal has

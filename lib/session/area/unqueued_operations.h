@@ -8,9 +8,10 @@
 
 namespace cudadiag::session {
 
-// A thread that is about to call the driver takes its operation's ordinal before it writes the record. An ordinal
-// without a record may belong to an operation that the GPU cannot have received: one per call in flight that has no
-// record. Removes these from the streams of `record`. `in_flight`: number of threads inside a call, per stream.
+// A thread that is about to call the driver takes its operation's ordinal before it writes the record. While such a
+// call is in flight, its ordinal has no record, and the GPU cannot have received the operation. Removes these ordinals
+// from the streams of `record`: at most one per call in flight. `in_flight`: the number of threads inside a call, per
+// stream.
 void leave_out_unqueued(ProcessRecord& record, std::span<const std::uint32_t> in_flight);
 
 }  // namespace cudadiag::session

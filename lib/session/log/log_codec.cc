@@ -18,7 +18,7 @@ static_assert(operation::kSerial.offset == 4 * kSerialWord && operation::kThread
               operation::kSiteOrdinal.offset == 4 * kSiteOrdinalWord &&
               operation::kStream.offset == 4 * kStreamWord + 2);
 
-// Encodes differences of unsigned numbers, where -1 is the highest number.
+// Encodes the difference of two unsigned numbers so that a small difference of either sign becomes a small number.
 template <typename T>
 T zigzag(T difference) {
   return (difference << 1) ^ (T{0} - (difference >> (8 * sizeof(T) - 1)));

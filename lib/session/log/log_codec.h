@@ -9,8 +9,8 @@
 //                               the differences
 //
 // Numbers have seven bits per byte, lowest first; differences have their sign in the lowest bit. The expected record is
-// the last one with this key, but with the next serial of its thread and the next ordinals of its stream and site. For
-// most launches only the time must then be written. The first words of kOrder are those that change most.
+// the last one with this key, with the next serial of its thread and the next ordinals of its stream and site. For most
+// launches, only the time must then be written. The first words of kOrder are those that change most.
 #pragma once
 
 #include <array>
@@ -41,13 +41,13 @@ enum class LogNote : std::uint8_t { lost = 1, through = 2 };
 
 using OperationCopy = RecordCopy<wire::area::kOperationSize>;
 
-// The state about the records so far, which writer and reader share.
+// The state that both writer and reader derive from the records so far.
 class LogModel {
  public:
   // Appends a record, which must not be a race record.
   void encode(const std::byte* record, std::string& out);
-  // `from`: the bytes after `key`; at least kMostItemBytes must be readable. Returns the end of what it read; null if
-  // the bytes are invalid.
+  // `from`: the bytes after `key`; at least kMostItemBytes must be readable. Returns the end of the decoded bytes; null
+  // if the bytes are invalid.
   const std::uint8_t* decode(std::uint64_t key, const std::uint8_t* from);
   // The last record that was encoded or decoded.
   const OperationCopy& record() const { return copy_; }
@@ -70,7 +70,7 @@ class LogModel {
 
 void append_number(std::string& out, std::uint64_t value);
 
-// Reads a number of at most ten bytes, which must all be readable; `from` moves past it. Returns false if it is longer.
+// Reads a number and moves `from` past it. Ten bytes must be readable. Returns false if the number is longer than that.
 inline bool take_number(const std::uint8_t*& from, std::uint64_t& value) {
   value = *from & 0x7f;
   if (*from++ < 0x80) return true;

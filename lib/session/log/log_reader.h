@@ -1,5 +1,5 @@
-// Reads a full log (log_codec.h) record by record. Every byte counts as hostile, and the file may grow or shrink
-// meanwhile.
+// Reads a full log (log_codec.h) record by record. Every byte is treated as hostile, and the file may grow or shrink
+// while it is read.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ class LogReader {
   std::uint32_t pid() const { return pid_; }
   std::uint64_t start() const { return start_; }
 
-  // After the end, it returns `end` again.
+  // At the end, every further call returns `end` again.
   Item next();
   const std::byte* record() const { return model_.record().data(); }
   std::uint64_t serial() const { return model_.serial(); }

@@ -15,9 +15,9 @@ namespace cudadiag::session {
 namespace {
 
 constexpr std::size_t kWriteBlock = 256u << 10;
-constexpr const char* kMoreRoom = "free some space, or name another folder with -o FOLDER";
+constexpr const char* kMoreRoom = "free some space, or choose a different folder with -o FOLDER";
 
-// Returns whether the file's disk has room; assumes it has if the disk does not tell.
+// Returns whether the file's disk has room; true if this is unknown.
 bool has_room(int file) {
   struct statvfs disk {};
   if (::fstatvfs(file, &disk) != 0 || disk.f_blocks == 0) return true;
@@ -79,12 +79,12 @@ void LogWriter::end_early(const std::string& why, std::string hint) {
   failure_ = {"the full log of process " + std::to_string(pid_) + " ends early: " + why, std::move(hint)};
 }
 
-// If a full disk truncates the log in the middle of an item, the reader leaves that item out.
+// If a full disk truncates the log in the middle of an item, the reader ignores that item.
 void LogWriter::flush() {
   std::string_view rest = waiting_;
   if (failure_.what.empty() && written_ + rest.size() > kMostBytes) {
     end_early("it has reached its limit of 1 GiB",
-              "as without --full-log, only the latest operations after that are kept");
+              "only the latest operations after that are kept, as without --full-log");
   }
   if (failure_.what.empty() && !has_room(file_.get())) {
     end_early("its disk has less than " + std::to_string(kLeftFree >> 20) + " MB left", kMoreRoom);
@@ -106,7 +106,7 @@ base::Error LogWriter::give_up() {
   failure_ = {"the full log of process " + std::to_string(pid_) + " was discarded to make room for the recording",
               kMoreRoom};
   waiting_.clear();
-  // A reader that has the file open would keep its space occupied.
+  // Truncates the file first: a reader that has it open would otherwise keep the space occupied.
   if (::ftruncate(file_.get(), 0) == 0) ::unlink(path_.c_str());
   return failure_;
 }

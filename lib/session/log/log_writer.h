@@ -1,4 +1,4 @@
-// Writes the full log of one process: encodes what a RingFollower hands out into a file that no other process has.
+// Writes the full log of one process: encodes the records that a RingFollower hands out. Each process has its own file.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,19 @@ namespace cudadiag::session {
 
 class LogWriter : public RingReader {
  public:
-  // At most this much is written: some hundred million operations.
+  // The largest size of a log: about a hundred million operations.
   static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
   // The space to leave free on the disk, for the process's area and the program's own files.
   static constexpr std::uint64_t kLeftFree = wire::area::kAreaSize;
 
-  // Creates `folder`/PID.log, or PID-2.log and so on. `start` is the process's own (wire::area::kStartRealtime).
+  // Creates `folder`/PID.log, or PID-2.log and so on. `start`: when the process started (wire::area::kStartRealtime).
   static base::Result<LogWriter> create(const std::filesystem::path& folder, std::uint32_t pid, std::uint64_t start);
 
   void record(const std::byte* record) override;
   void lost(std::uint64_t count, std::uint64_t until) override;
-  // Writes everything that was handed over to the file.
+  // Writes all records received so far to the file.
   void flush();
-  // Does the same as flush(), and notes that nothing up to these serials was left out, except what counts as lost.
+  // Like flush(), but also notes that every record up to these serials is in the log or counted as lost.
   void flush_through(const std::vector<std::uint64_t>& serials);
 
   std::uint64_t lost() const { return lost_; }

@@ -24,7 +24,8 @@ using Id = std::pair<std::uint16_t, std::uint64_t>;  // identifies an operation:
 constexpr std::size_t kMostUnfinished = 4096;
 constexpr std::size_t kMostKept = 1u << 20;
 constexpr std::size_t kMostEvents = 1u << 18;
-// Threads that issue on one stream at the same time may have reached it in a different order than their ordinals.
+// If several threads issue on one stream at the same time, their operations may be queued in a different order than
+// their ordinals. This is the largest difference that counts.
 constexpr std::uint32_t kContention = 64;
 
 using Kept = LoggedRecord;
@@ -64,8 +65,8 @@ class Join {
   struct StreamState {
     std::vector<Kept> unfinished;  // the oldest ones
     std::optional<Kept> newest;    // if there were too many
-    std::uint32_t pruned = 0;      // what had finished when they were last pruned
-    // The latest wait of the host that showed progress of this stream, and the record of its event.
+    std::uint32_t pruned = 0;      // the last ordinal that had finished when they were pruned
+    // The latest host wait that showed progress of this stream, and the record of the event that it waited for.
     std::optional<std::pair<Kept, Kept>> seen;
   };
 
@@ -91,8 +92,8 @@ class Join {
   std::vector<StreamState> streams_;
   std::vector<std::uint32_t> completed_;  // by stream
   std::set<Id> waits_, wanted_;
-  std::unordered_map<std::uint64_t, Kept> events_;  // their latest records
-  std::vector<bool> records_no_events_;             // by graph: it is completely known and records no event
+  std::unordered_map<std::uint64_t, Kept> events_;  // the latest record of each event
+  std::vector<bool> records_no_events_;             // by graph: whether it is completely known and records no event
   std::map<Id, Kept> kept_;
   std::map<Id, Id> links_;   // from a wait to the record that its event referred to
   std::uint64_t since_ = 0;  // nothing is missing from these ticks on
@@ -126,7 +127,7 @@ void Join::note(const std::byte* record) {
   const std::uint32_t ordinal = wire::load(record, o::kOrdinal);
   if (!wanted_.empty() && wanted_.contains({wire::load(record, o::kThread), log_.serial()})) keep(log_.current());
   if (kind == Kind::event_sync) return note_wait(kind, record, false);
-  // The stream's entry may have been reused for another stream since.
+  // The stream's entry may have been reused for a later stream.
   const bool placed =
       index < streams_.size() && ordinal != 0 && wire::load(record, o::kTicks) >= record_.streams[index].created;
   const std::uint64_t event = wire::load(record, o::kArgument);
@@ -143,7 +144,7 @@ void Join::note(const std::byte* record) {
     note_unfinished(streams_[index], index, ordinal);
   }
   if (kind == Kind::event_wait && !captured(record)) note_wait(kind, record, ordinal > completed);
-  // A record from before a gap may be written after it, and its successor may be lost.
+  // A record from before a gap may be written after the gap, and the next record of the same event may be lost.
   const bool certain = wire::load(record, o::kTicks) >= since_;
   if (kind == Kind::event_record && certain && (!returned(record) || worked(record))) {
     if (events_.size() >= kMostEvents) events_.clear();
@@ -160,7 +161,7 @@ void Join::note_unfinished(StreamState& stream, std::uint32_t index, std::uint32
   }
 }
 
-// Drops operations that the host has seen finish since.
+// Drops operations that are known to have finished by now.
 void Join::prune(StreamState& stream, std::uint32_t index) {
   stream.pruned = completed_[index];
   std::erase_if(stream.unfinished, [&](const Kept& kept) {
@@ -175,10 +176,11 @@ void Join::note_wait(Kind kind, const std::byte* record, bool open) {
   const auto found = events_.find(wire::load(record, o::kArgument));
   if (found == events_.end()) return;
   const Kept& recorded = found->second;
-  // The event was recorded again while the host waited, so it is unknown which of the two recordings it saw complete.
+  // The event was recorded again while the host waited, so we cannot tell which of the two recordings the host waited
+  // for.
   const std::uint64_t began = kind == Kind::event_sync ? wire::load(record, o::kBegan) : 0;
   if (began != 0 && recorded.load(o::kTicks) >= began) return;
-  // It is also unknown if another thread's call had not returned by then.
+  // Nor can we tell if another thread recorded the event and its call had not returned by then.
   const bool by_another = recorded.load(o::kThread) != wire::load(record, o::kThread);
   const bool open_call = (recorded.load(o::kFlags) & o::kReturned) == 0;
   const std::uint64_t given = began != 0 ? began : wire::load(record, o::kTicks);
@@ -216,7 +218,7 @@ void Join::add(const Kept& kept) {
   }
   operation->logged = true;
   operation->graph_words = 0;
-  // The log cannot say more about its neighbours than the rings.
+  // The log knows no more about this operation's neighbours than the rings do.
   if (operation->ticks < since_) operation->origin = {};
   record_.operations.push_back(*operation);
 }

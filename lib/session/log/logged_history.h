@@ -1,11 +1,11 @@
-// Adds a full log to a process's record: the operations, among millions, that an answer can depend on. The horizon of
-// the rings then no longer matters.
+// Adds a full log to a process's record: the operations, among millions, that an answer can depend on. The answer is
+// then no longer limited to the latest operations, which the rings contain.
 //
 //   unfinished   operations after the last one of their stream that is known to have finished
-//   events       for each kept wait, the record that its event referred to, and for each stream the latest such
-//                record that the host saw complete
-//   forward      what PyTorch launched with the number of a node that is being run backwards
-//   numbers      how many operations had been issued up to each kept one
+//   events       for each kept wait, the event record that it waited for; for each stream, the latest event record
+//                that the host saw complete
+//   forward      what PyTorch launched forward for the autograd nodes that are being run backwards
+//   numbers      how many operations had been issued up to each kept operation
 //
 // The log is read twice, and is never completely in memory.
 #pragma once
@@ -21,7 +21,7 @@ namespace cudadiag::session {
 
 void join_log(LogReader& log, ProcessRecord& record);
 
-// Finds the logs of these processes in a pass's folder, and joins them.
+// Finds the logs of these processes in a pass folder, and adds them to the processes' records.
 void attach_logs(const std::filesystem::path& folder, std::vector<Process>& processes);
 
 }  // namespace cudadiag::session

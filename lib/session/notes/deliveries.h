@@ -1,5 +1,5 @@
 // The output of a rerun's Python hook in one process (wire/rerun/delivery.h), decoded and checked. Invalid lines are
-// left out.
+// ignored.
 #pragma once
 
 #include <cstdint>
@@ -24,15 +24,15 @@ struct DeliveredValue {
 
   std::string name;
   ValueOrigin origin = ValueOrigin::schema;
-  std::string parameter;  // for a variable: the schema's name
+  std::string parameter;  // for a variable: the parameter's name in the schema
   std::string dtype, device, value;
   std::vector<std::int64_t> shape, strides, first_outside;
   std::optional<Number> min, max, first_value;
   std::optional<std::uint64_t> nan, inf, outside, pointer;
   std::optional<std::int64_t> bound;
   std::optional<std::uint64_t> bytes;  // from its first element to the end of its last
-  std::optional<bool> written;         // by the operator, according to its schema
-  bool view = false;                   // `name` is a variable that it is a view of
+  std::optional<bool> written;         // whether the operator writes it, according to its schema
+  bool view = false;                   // the tensor is a view of the variable `name`
 };
 
 struct DeliveredFrame {
@@ -46,7 +46,8 @@ struct DeliveredMemory {
     std::uint64_t bytes = 0, count = 0;
     std::vector<DeliveredFrame> frames;  // where it was allocated, innermost first
   };
-  // An exception that is being handled, or was last. Its traceback keeps frames alive, and these keep tensors.
+  // An exception that is being handled, or the last one that was. Its traceback keeps frames alive, and these keep
+  // tensors alive.
   struct Exception {
     std::string type, file;
     int line = 0;
@@ -66,20 +67,20 @@ struct DeliveredNonFinite {
   Role role = Role::made;
   std::uint64_t root = 0;  // ordinal of the operator in its process
   std::string used;        // "parameter", "loss", "number", …
-  std::string node;        // of a backward pass; empty otherwise
+  std::string node;        // in a backward pass: the autograd node; empty otherwise
   std::optional<std::string> module;
   std::string module_class, dtype;
   std::uint64_t step = 0;  // 0 if the program has no optimiser
   std::vector<std::int64_t> shape, index;
   std::optional<std::uint64_t> bad;                            // number of bad elements; nullopt if not counted
-  std::vector<std::pair<std::string, std::string>> elements;   // of the arguments, at the index
+  std::vector<std::pair<std::string, std::string>> elements;   // name and value of each argument's element at `index`
   std::vector<DeliveredFrame> stack, forward, backward, uses;  // innermost first
   bool forward_certain = true;
-  std::string infinite;  // the operator that made its infinite input elements; empty if none
+  std::string infinite;  // the operator that produced its infinite input elements; empty if none
   std::vector<DeliveredFrame> infinite_stack;
 };
 
-// The source of an element that an operator received although it is out of bounds.
+// The source of an out-of-bounds element, such as an index, that an operator received.
 struct DeliveredOrigin {
   enum class Role { made, passed, copied, loaded };
   struct Step {
@@ -94,10 +95,10 @@ struct DeliveredOrigin {
   std::optional<DeliveredValue::Number> value;
   bool certain = false;
   std::vector<DeliveredFrame> stack;  // of the operator
-  std::vector<Step> steps;            // the source first, then what carried the element; empty if unknown
+  std::vector<Step> steps;            // the source first, then the operators that passed it on; empty if unknown
 };
 
-// Two unordered uses of the same bytes, as the operators of a process show them.
+// Two unordered uses of the same bytes, as observed from the operators of a process.
 struct DeliveredRace {
   struct Access {
     std::string op;         // "aten::add_.Tensor"
@@ -106,8 +107,8 @@ struct DeliveredRace {
     bool on_host = false;               // not in a stream: the program's own operator on the CPU
     std::vector<DeliveredFrame> stack;  // innermost first
   };
-  Access first, second;        // in the order of issue
-  bool waited_before = false;  // the second one's stream has waited for an earlier point of the first one's
+  Access first, second;                         // in the order of issue
+  bool waited_before = false;                   // the second stream has waited for an earlier point of the first stream
   std::uint64_t begin = 0, end = 0, bytes = 0;  // the bytes in common
 };
 
@@ -117,10 +118,10 @@ enum class DeliveryKind : std::uint8_t {
   results,  // of the operator that the thread has called
   line,     // the variables at the line that the thread reaches
   watched,  // the same for a line that the user watches
-  forward,  // where the node was made that the thread now runs backwards
+  forward,  // where the node that the thread now runs backwards was created
   started,  // where the work of the thread was started
   memory,   // PyTorch's allocator
-  untold,   // from here on, some calls are left out
+  untold,   // from here on, some calls are omitted
   non_finite,
   origin,    // of a bad value
   race,      // between two operators
@@ -137,27 +138,27 @@ struct Delivery {
   DeliveryKind kind = DeliveryKind::other;
   std::string op;  // "aten::embedding"
   std::string overload, schema;
-  bool whole = false;  // it uses every element of its tensors
+  bool whole = false;  // the operator uses every element of its tensors
   std::string file;    // as CPython names it
   int line = 0;
   std::vector<DeliveredValue> values;
   std::uint64_t visit = 0;            // for a watched line: the number of this visit in the process
-  std::vector<std::uint64_t> visits;  // for a watched line: visits of each watched line, in their given order
+  std::vector<std::uint64_t> visits;  // for a watched line: visits to each watched line so far, in the requested order
   std::uint64_t milliseconds = 0;     // for a watched line: the time that reading the values took
   std::string node;                   // "GatherBackward0"
   std::uint64_t number = 0;
   bool pool = false;  // for the start of a thread's work: a thread pool received the work
-  // Innermost first. The first stack is of the node, or of the start. The next is of the node in whose run it was made,
-  // or of the start of the thread that started it; and so on.
+  // Each stack is innermost first. The first stack is where the node was created, or where the thread was started. If
+  // that happened while another node was run, or on another started thread, the next stack is where that one came from.
   std::vector<std::vector<DeliveredFrame>> stacks;
   std::optional<DeliveredMemory> memory;
   std::optional<DeliveredNonFinite> non_finite;
   std::optional<DeliveredOrigin> origin;
   std::optional<DeliveredRace> race;
-  std::string text;  // of a note; for a check, the version of PyTorch
+  std::string text;  // for a note: its sentence; for `checking`: the version of PyTorch
 };
 
-// In the order of the file; only the end of a long one.
+// Returns the deliveries in the order of the file. Reads only the end of a long file.
 std::vector<Delivery> read_deliveries(const std::filesystem::path& file);
 std::vector<Delivery> parse_deliveries(std::string_view text);
 

@@ -1,4 +1,4 @@
-// A process that is a fork of one that had used CUDA, according to its recorder: the driver refuses all its calls.
+// A process that was forked from a process that had used CUDA, according to its recorder. All its driver calls fail.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct ForkOrigin {
 bool is_fork(const ProcessRecord& record);
 // The site of the process's latest recorded fork; nullopt if there was none.
 std::optional<std::uint32_t> latest_fork(const ProcessRecord& record);
-// Returns nullopt if it is not a fork, or if its parent is not in the session.
+// Returns nullopt if the process was not forked, or if its parent is not in the session.
 std::optional<ForkOrigin> fork_origin(const Session& session, const Process& process);
 
 }  // namespace cudadiag::session

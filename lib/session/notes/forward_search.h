@@ -1,5 +1,5 @@
-// Searches a full log for what PyTorch launched forward with the numbers of nodes that were being run backwards when
-// the process stopped (wire/operation.h).
+// Searches a full log for the forward launches of the autograd nodes that were being run backwards when the process
+// stopped (wire/operation.h).
 #pragma once
 
 #include <array>
@@ -15,14 +15,14 @@ namespace cudadiag::session {
 
 class ForwardSearch {
  public:
-  // `completed`: by stream, the last operation that is known to have finished. Records older than `since` are left out.
+  // `completed`: by stream, the last operation that is known to have finished. Records older than `since` are ignored.
   ForwardSearch(const ProcessRecord& record, const std::vector<std::uint32_t>& completed, std::uint64_t since);
 
   bool any() const { return any_; }
-  // Call it for each record that the reading of the log has reached.
+  // Call this for each record, after reading it from the log.
   void look_at(const LogReader& log);
-  // Includes a record of each thread which shows that nothing of the nodes is older. Empty if there are too many,
-  // because a part of them would not be an answer.
+  // Also includes one record of each thread, to show that no older launch belongs to these nodes. Empty if there are
+  // too many launches, because only some of them would not be an answer.
   std::vector<LoggedRecord> found() &&;
 
  private:

@@ -1,4 +1,4 @@
-// Numbers operations by how many their process had issued up to each, from a full log that counts them all.
+// Numbers operations with a full log: the number of an operation is how many its process had issued up to that point.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,11 @@ class IssueNumbers {
   // `operations`: those to be numbered, sorted by ticks.
   explicit IssueNumbers(std::vector<Operation>& operations) : operations_(operations), counts_(operations.size() + 1) {}
 
-  // Call it once for each operation of the process, including those to be numbered; cheap if they are nearly in order.
+  // Call this once for each operation of the process, including those to be numbered; cheap if they are nearly in
+  // order.
   void count(wire::operation::Kind kind, std::uint64_t ticks);
-  // `issued`: by the whole process. `since`: nothing is missing from these ticks on; 0 if nothing is missing at all.
+  // `issued`: the number of operations of the whole process. `since`: nothing is missing from these ticks on; 0 if
+  // nothing is missing at all.
   void write(std::uint64_t issued, std::uint64_t since);
 
  private:

@@ -13,12 +13,12 @@ namespace cudadiag::session {
 struct KernelCode {
   std::string kernel;                            // mangled
   std::uint32_t bank_offset = 0, bank_size = 0;  // of its parameters in constant bank 0
-  bool harmless_calls = false;                   // the functions that it calls elsewhere alter no memory of the program
+  bool harmless_calls = false;                   // the functions that it calls in other files modify no memory
   std::string text;
   bool operator==(const KernelCode&) const = default;
 };
 
-// Several codes may have the same name, if the program has loaded all of them.
+// Several codes may have the same name, if the program has loaded several kernels with that name.
 std::string write_kernel_code(const std::vector<KernelCode>& codes);
 // Returns nullopt if the text is not such a file.
 std::optional<std::vector<KernelCode>> parse_kernel_code(std::string_view text);

@@ -1,4 +1,4 @@
-// Races between streams, as one process's run showed them and the session stores them.
+// Races between streams that a run of one process showed, in the form that the session stores.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ constexpr bool alters(RaceMode mode) { return mode == RaceMode::write || mode ==
 
 struct RaceAccess {
   Work what = Work::call;  // kernel, copy, memset, allocation or free
-  // The program's own code on the CPU, without a stream or line. `exact`: it was seen to write while the other access
-  // had certainly not begun.
+  // The program's own code on the CPU, without a stream or line. `exact` then means that the write was observed before
+  // the other access could have begun.
   bool on_host = false;
   RaceMode mode = RaceMode::unknown;
   std::uint64_t begin = 0, end = 0;
@@ -45,9 +45,9 @@ struct Race {
   RaceAccess first, second;    // in the order of issue
   bool possible = false;       // not certain: they may not conflict, or `uncertain` is set
   bool uncertain = false;      // something that the driver does not report may order them
-  bool waited_before = false;  // the second one's stream had waited for the first one's, for something earlier
+  bool waited_before = false;  // the second stream had waited for earlier work of the first stream
   bool one_graph = false;      // both are nodes of one launch of a graph
-  bool several = false;        // it represents pairs with other parameters too
+  bool several = false;        // it also represents pairs with different parameters
   std::uint64_t times = 1;
   std::uint64_t address = 0, bytes = 0;  // of the allocation; bytes is 0 if unknown
   std::uint32_t allocated = 0;           // site of the allocation
@@ -56,7 +56,7 @@ struct Race {
   bool sampled = false;
 };
 
-// A kernel that uses bytes outside the memory that it was pointed into, although nothing failed.
+// A kernel that accesses bytes outside the allocation that its pointer points into, although nothing failed.
 struct Overrun {
   std::uint32_t pid = 0;
   RaceAccess access;
@@ -75,16 +75,16 @@ struct RaceCounts {
   std::uint64_t unjudged = 0;    // unordered pairs of kernels for which it is unknown whether, or where, they write
 };
 
-// Number of kernels whose code was wanted, and whose code was found and understood.
+// The number of kernels whose code was requested, and of those whose code was found and understood.
 struct RaceKernels {
   std::uint64_t wanted = 0, understood = 0;
   bool disassembler = false;          // whether one was available
-  std::uint64_t unknown_opcodes = 0;  // in the code of kernels whose bytes are unknown because of them
+  std::uint64_t unknown_opcodes = 0;  // in kernels whose accessed bytes are unknown because of these opcodes
 };
 
 struct Races {
   std::vector<Race> found;
-  std::vector<Race> unjudged;  // the first of those pairs; neither mode is known
+  std::vector<Race> unjudged;  // the first unjudged pairs; neither mode is known
   std::vector<Overrun> overruns;
   std::vector<RaceCounts> counts;  // one per checked process
   RaceKernels kernels;
@@ -92,7 +92,8 @@ struct Races {
 
 // Returns the text of races.json, in format "cudadiag.races/1".
 std::string write_races(const Races& races);
-// Missing members, and those of another type, keep their default. Returns nullopt for another kind of text.
+// Members that are missing or have the wrong type keep their default. Returns nullopt if the text is not in this
+// format.
 std::optional<Races> parse_races(std::string_view text);
 
 }  // namespace cudadiag::session

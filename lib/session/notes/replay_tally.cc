@@ -13,9 +13,9 @@ std::string quantity(std::uint64_t bytes) {
   return bytes < kMebibyte ? std::to_string(bytes) + " bytes" : std::to_string(bytes / kMebibyte) + " MiB";
 }
 
-// Names the memory that was not saved. Returns an empty text if all of it was.
+// Says how much memory was not saved; empty if all of it was.
 std::string gap(const ReplayTally& tally) {
-  if (tally.unsaved > 0) return quantity(tally.unsaved) + " of the memory that it could reach were not saved";
+  if (tally.unsaved > 0) return quantity(tally.unsaved) + " of the memory that it could reach was not saved";
   return tally.lacks_more ? "part of what it could reach was not saved" : "";
 }
 

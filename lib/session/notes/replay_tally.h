@@ -1,4 +1,4 @@
-// The result of repeating a saved launch alone, some number of times (lib/replay): a file in the launch's folder.
+// The result of repeating a saved launch alone, once or several times (lib/replay): a file in the launch's folder.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ struct ReplayTally {
   unsigned runs = 0;
   unsigned as_it_did = 0, otherwise = 0, did_not_fail = 0, hung = 0, crashed = 0, impossible = 0;
   std::uint64_t unsaved = 0;  // bytes of memory that the launch could reach, and whose contents were not saved
-  bool lacks_more = false;    // more than these bytes was not saved
+  bool lacks_more = false;    // things other than these bytes were not saved either
   std::string gpu{};          // PCI bus id of the GPU of the first replay; empty if unknown
-  std::string why{};          // why the launch was not replayed, or could not be; empty if it was
+  std::string why{};          // why the launch was not or could not be replayed; empty if it was
 
   unsigned made() const { return runs - impossible; }
   unsigned failed() const { return as_it_did + otherwise + hung + crashed; }

@@ -9,7 +9,7 @@
 namespace cudadiag::session {
 namespace {
 
-// A program that stalls more often has said enough.
+// Further stalls would add nothing to a report.
 constexpr std::size_t kMostStalls = 256, kMostOperations = 16, kMostReasons = 16;
 
 constexpr std::pair<const char*, std::uint32_t Operation::*> kNumbers[] = {

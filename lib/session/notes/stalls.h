@@ -15,23 +15,23 @@ struct Stall {
   std::uint32_t pid = 0;
   std::uint64_t started = 0;          // ProcessRecord::start_realtime of its process
   double seconds = 0;                 // how long it had hung when it was reported
-  std::optional<double> ended_after;  // seconds; nullopt if it was not seen to finish
-  std::vector<Operation> operations;  // one of these hangs, likeliest first; streams and threads are of its process
+  std::optional<double> ended_after;  // seconds; nullopt if the end was not observed
+  std::vector<Operation> operations;  // one of these hangs, most likely first; ids are those of the process
   std::vector<std::string> because;   // clauses
-  bool certain = false;               // no other operation can be the one
+  bool certain = false;               // no other operation can be the one that hangs
   // The event or value that another stream has not reached, if the operation waits for that stream.
   std::optional<Operation> recorded;  // an event
   std::optional<Operation> write;     // a value
-  // The thread that waits for it; nullopt if none does.
+  // The thread that waits for the operation; nullopt if none does.
   std::optional<Thread> thread;
-  std::uint32_t site = 0;           // of the call in which it waits
+  std::uint32_t site = 0;           // of the call in which the thread waits
   std::optional<Operation> issues;  // the operation that this call issues
 };
 
 // A JSON array, for the manifest.
 std::string write_stalls(const std::vector<Stall>& stalls);
 
-// Values of another type keep their default. It is not checked yet whether the numbers fit the process.
+// Values of the wrong type keep their default. Does not check whether the ids exist in the process.
 std::vector<Stall> parse_stalls(const std::string& array);
 
 }  // namespace cudadiag::session

@@ -18,17 +18,17 @@ namespace {
 
 using wire::unrecorded::What;
 
-constexpr const char* kAnotherFolder = "name a folder for it with -o FOLDER or CUDADIAG_DIR";
+constexpr const char* kAnotherFolder = "choose a folder for it with -o FOLDER or CUDADIAG_DIR";
 
 std::optional<std::string> obstacle_to_recording(const std::filesystem::path& session) {
   const std::filesystem::path folder = session / kRecordFolder;
   if (::access(folder.c_str(), W_OK | X_OK) != 0) {
-    return folder.string() + " cannot be written: " + std::strerror(errno);
+    return folder.string() + " is not writable: " + std::strerror(errno);
   }
   struct statvfs disk {};
   if (::statvfs(folder.c_str(), &disk) != 0 || disk.f_bavail * disk.f_frsize >= wire::area::kAreaSize)
     return std::nullopt;
-  return folder.string() + " has no room on its disk for the 64 MB of a recording";
+  return folder.string() + " has no room on its disk for a 64 MB recording";
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ base::Error nothing_recorded_of(const Unrecorded& unrecorded) {
   const std::string whom = unrecorded.processes == 1 ? "a process that initialised CUDA: "
                                                      : std::to_string(unrecorded.processes) +
                                                            " processes that initialised CUDA; one of them: ";
-  const std::string what = "nothing was recorded of " + whom;
+  const std::string what = "nothing was recorded for " + whom;
   const std::string reason = std::strerror(unrecorded.error);
   switch (unrecorded.what) {
     case What::address_space:
@@ -65,14 +65,13 @@ base::Error nothing_recorded_of(const Unrecorded& unrecorded) {
               "raise the limits on its memory (ulimit -v)"};
     case What::file:
       if (unrecorded.error == EFBIG) {
-        return {what + "the limit on the size of its files leaves no room for the recording of 64 MB",
-                "raise the limit (ulimit -f)"};
+        return {what + "its file size limit leaves no room for the 64 MB recording", "raise the limit (ulimit -f)"};
       }
       if (is_for_lack_of_room(unrecorded.error)) {
-        return {what + "the disk had no room for the recording of 64 MB (" + reason + ")",
-                std::string("make room, or ") + kAnotherFolder};
+        return {what + "the disk had no room for the 64 MB recording (" + reason + ")",
+                std::string("free some space, or ") + kAnotherFolder};
       }
-      return {what + "no file could be made for the recording (" + reason + ")", kAnotherFolder};
+      return {what + "no file could be created for the recording (" + reason + ")", kAnotherFolder};
     default:
       return {what + "the recorder could not start in it (" + reason + ")", "run it again"};
   }

@@ -19,16 +19,16 @@ struct Unrecorded {
   int error = 0;                                                  // errno, likewise
 };
 
-// Returns those that left a mark in the folder of a pass.
+// Returns the processes that left a mark in a pass folder.
 Unrecorded unrecorded_in(const std::filesystem::path& pass_folder);
 
-// Returns "nothing was recorded of …", with a remedy.
+// Returns "nothing was recorded for …", with a hint.
 base::Error nothing_recorded_of(const Unrecorded& unrecorded);
 
-// Returns why a session that cudadiag env has prepared is empty, as far as that can still be seen.
+// Returns why a session that cudadiag env has prepared is empty, as far as cudadiag can still tell.
 std::string why_unused(const std::filesystem::path& session);
 
-// The newest prepared session in these roots that cannot be recorded to, because it cannot be written.
+// The newest prepared session in these roots that programs cannot record to, because it is not writable.
 std::optional<std::filesystem::path> newest_unwritable(const std::vector<Root>& roots);
 
 }  // namespace cudadiag::session

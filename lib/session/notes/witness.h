@@ -1,4 +1,4 @@
-// The end of a foreign program that examined the files of a pass. Its output is in a file of the pass's folder.
+// How an external program that examined the files of a pass ended. Its output is in a file in the pass folder.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace cudadiag::session {
 
-// Returns why a program has no result: "time limit", "signal 6", "status 1"; empty if it ended well.
+// Returns why a program has no result: "time limit", "signal 6", "status 1"; empty if it succeeded.
 std::string how_it_failed(const ProcessEnd& end, const std::string& cut_short);
 
 }  // namespace cudadiag::session

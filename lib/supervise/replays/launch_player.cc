@@ -65,7 +65,7 @@ std::vector<std::string> LaunchPlayer::command(const Order& order, const fs::pat
 }
 
 replay::Run LaunchPlayer::run(const Order& order) {
-  if (scratch_.empty()) return {replay::Outcome::impossible, 0, "cannot make a temporary folder", {}, {}};
+  if (scratch_.empty()) return {replay::Outcome::impossible, 0, "cannot create a temporary folder", {}, {}};
   const fs::path answer = scratch_ / ("answer-" + std::to_string(++runs_));
   const ToolRun child = run_tool(command(order, answer), settings_.patience, relay_);
   if (!child.obstacle.empty()) return {replay::Outcome::impossible, 0, child.obstacle, {}, {}};
@@ -91,8 +91,8 @@ replay::Run LaunchPlayer::run_at_old_addresses(const Order& order) {
   return done;
 }
 
-// The first replay reports the error, and the second leaves a dump, because the driver ends the process after a dump.
-// All others leave a dump: its exception and instruction must be those of the second.
+// The first replay only reports the error, because the driver ends the process after a dump. The second leaves a dump.
+// All later replays leave one too: its exception and instruction must be those of the second.
 replay::Run LaunchPlayer::play(const std::vector<std::uint32_t>& without) {
   Order order{settings_.gpu, false, without, {}, {}, {}};
   if (failure_) {
@@ -105,7 +105,7 @@ replay::Run LaunchPlayer::play(const std::vector<std::uint32_t>& without) {
   return is_known && done.outcome == replay::Outcome::as_it_did ? with_instruction(std::move(done), order) : done;
 }
 
-// Repeats `run`, which failed with the error of the launch, to find its instruction.
+// Repeats `run`, which failed with the same error as the launch, to find the failing instruction.
 replay::Run LaunchPlayer::with_instruction(replay::Run run, Order order) {
   using replay::Outcome;
   order.dump = scratch_ / kDump;

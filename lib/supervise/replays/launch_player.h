@@ -1,4 +1,4 @@
-// Repeats a saved launch in a child process, because the launch may crash or hang it, or the driver may end it.
+// Repeats a saved launch in a child process, because the launch may crash or hang, or the driver may end the process.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ namespace cudadiag::supervise {
 
 // The hidden command of this program that the child runs.
 inline constexpr const char* kReplayChild = "replay-child";
-// Its word for a CUDA_VISIBLE_DEVICES that is not set.
+// The child's argument for "CUDA_VISIBLE_DEVICES is not set".
 inline constexpr const char* kEveryGpu = "every";
 
 struct PlaySettings {
@@ -33,14 +33,14 @@ class LaunchPlayer {
   LaunchPlayer(const LaunchPlayer&) = delete;
   LaunchPlayer& operator=(const LaunchPlayer&) = delete;
 
-  // `without` lists the blocks, by index, whose contents are zeros. If the instruction that failed is known, this also
-  // compares the instruction, in each replay.
+  // `without` lists the indices of blocks to fill with zeros. If the failing instruction is known, each replay also
+  // compares the instruction.
   replay::Run play(const std::vector<std::uint32_t>& without = {});
-  // Stores the contents of memory after the launch in a new folder.
+  // Replays the launch, and stores the memory contents after it in a new folder.
   replay::Run play_for_outputs(const std::filesystem::path& outputs, const replay::GpuChoice& gpu);
   // Runs under compute-sanitizer, with each block as a separate allocation. `log` receives the tool's output.
   replay::Run play_sanitized(SanitizerTool tool, const std::string& sanitizer, std::string& log);
-  // How far the latest replay differed from the original.
+  // How the latest replay differed from the original launch.
   const replay::Answer& latest() const { return latest_; }
 
  private:
@@ -49,7 +49,7 @@ class LaunchPlayer {
     bool tight = false;
     std::vector<std::uint32_t> without{};
     std::filesystem::path outputs{}, dump{};
-    std::vector<std::string> under{};  // words that precede the command
+    std::vector<std::string> under{};  // arguments that precede the command
   };
   replay::Run run(const Order& order);
   replay::Run run_at_old_addresses(const Order& order);

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr unsigned kReplays = 20;
-constexpr std::chrono::seconds kLongest{60};  // for all replays together
+constexpr std::chrono::seconds kLongest{60};  // the limit for all replays together
 
 struct Found {
   fs::path folder;  // in the session's folder
@@ -63,11 +63,11 @@ replay::Surroundings surroundings_of(const session::Session& session, diagnose::
   return surroundings;
 }
 
-// Only on the GPU of the launch, which has the same number in a process with the same CUDA_VISIBLE_DEVICES.
+// Replays only on the GPU of the launch. It has the same number in a process with the same CUDA_VISIBLE_DEVICES.
 session::ReplayTally replay_often(const replay::LaunchFolder& folder, const std::string& visible,
                                   launch::SignalRelay& relay) {
   session::ReplayTally tally = replay::tally_for(folder.launch());
-  if (folder.launch().gpu.bus.empty()) return tally.why = "the program's GPU is not known", tally;
+  if (folder.launch().gpu.bus.empty()) return tally.why = "the program's GPU is unknown", tally;
   PlaySettings settings;
   settings.gpu = {static_cast<int>(folder.launch().device), folder.launch().gpu.bus, true, visible};
   LaunchPlayer player(folder, relay, settings);

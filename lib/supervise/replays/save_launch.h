@@ -12,8 +12,8 @@
 
 namespace cudadiag::supervise {
 
-// Completes the folder of the latest saved launch, replays it, and notes the result in the session's manifest, which
-// changes the session's state. Returns the problem if no launch was saved.
+// Completes the folder of the latest saved launch, replays the launch, and notes the result in the session's manifest.
+// This advances the session's state. Returns the problem if no launch was saved.
 std::optional<RerunProblem> try_saved_launch(session::Session& session, diagnose::SessionState& state,
                                              session::SessionWriter& writer, launch::SignalRelay& relay);
 

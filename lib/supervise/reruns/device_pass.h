@@ -21,18 +21,18 @@ bool leaves_a_dump(std::uint32_t code);
 std::vector<launch::Variable> dump_variables(const std::filesystem::path& folder, const std::string& cuda,
                                              bool isolated);
 
-// TCP ports on which the driver listens while it writes a dump. It takes the first free port. If no port is free, it
-// tries for ever (seen with driver 580.159.04 on an H200, on all interfaces).
+// TCP ports on which the driver listens, on all interfaces, while it writes a dump. It takes the first free port. If no
+// port is free, it retries for ever (seen with driver 580.159.04 on an H200).
 std::vector<std::uint16_t> core_dump_ports();
 
 // After the pass: the name of the first dump written to `folder`; empty if there is none.
 std::string find_dump(const std::filesystem::path& folder);
-// The same for a pass that was not isolated. If the user's settings sent the dump elsewhere, copies it from there.
-// `since` is in nanoseconds since the epoch.
+// Like find_dump(), for a pass that was not isolated. If the user's settings sent the dump to a different folder,
+// copies it from there. `since` is in nanoseconds since the epoch.
 std::string collect_dump(const std::filesystem::path& folder, const std::filesystem::path& working_directory,
                          std::int64_t since);
 
-// Removes dumps of more than 256 MB from a session whose last report has been made, and notes this.
+// Removes dumps of more than 256 MB from a session whose last report has been written, and notes this.
 void drop_large_dumps(session::Session& session, session::SessionWriter& writer);
 
 }  // namespace cudadiag::supervise

@@ -1,5 +1,5 @@
-// Whether the driver is still writing a GPU core dump. The driver reports each SM in the output of the pass. A dump of
-// a whole GPU takes a minute or more, however short the program is.
+// Finds out whether the driver is still writing a GPU core dump. The driver reports each SM in the output of the pass.
+// A dump of a whole GPU takes a minute or more, even if the program runs only briefly.
 #pragma once
 
 #include <cstdint>

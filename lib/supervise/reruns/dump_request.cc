@@ -29,12 +29,12 @@ int pid_of(const fs::path& path) {
   return whole && pid > 0 && path.extension() == kPipe ? pid : 0;
 }
 
-// One byte is enough. Returns false if nothing reads the pipe.
+// Requests a dump: one byte is enough. Returns false if no process reads the pipe.
 bool write_to(const fs::path& pipe) {
   const base::FileDescriptor file(::open(pipe.c_str(), O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
   struct stat status {};
   if (!file.valid()) return false;
-  // The pipe's reader may disappear meanwhile. Our own reader keeps the write from raising SIGPIPE.
+  // The process that reads the pipe may end in the meantime. Our own reader keeps the write from raising SIGPIPE.
   const base::FileDescriptor reader(::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
   return reader.valid() && ::fstat(file.get(), &status) == 0 && S_ISFIFO(status.st_mode) &&
          ::write(file.get(), "1", 1) == 1;
@@ -59,7 +59,7 @@ void DumpRequest::ask() {
 
 bool DumpRequest::proceed() {
   if (Clock::now() < due_) return false;
-  // A process that creates its pipe late has a new context, in which nothing can hang yet.
+  // Asks only once: a process that creates its pipe later has a new context, where nothing can hang yet.
   if (asked_.empty()) ask();
   if (asked_.empty()) return false;
   const bool gone = std::all_of(asked_.begin(), asked_.end(), [](int pid) { return ::kill(pid, 0) != 0; });

@@ -17,9 +17,10 @@ class DumpRequest {
   // The value for CUDA_COREDUMP_PIPE.
   static std::string pipe_pattern(const std::filesystem::path& folder);
 
-  // Makes the requests when it is time. Call it regularly. Returns true once these processes are gone or take too long.
+  // Sends the requests when they are due. Call this regularly. Returns true once the processes that received one are
+  // gone or take too long.
   bool proceed();
-  // Whether some process has received the request.
+  // Whether any process has received the request.
   bool was_taken() const { return !asked_.empty(); }
 
  private:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Repeats the failing call with its original arguments, from call.json and inputs.safetensors in the same folder.
 
-Exit status: 0 if the call works, 10 if it fails on the GPU, 2 if it cannot be made."""
+Exit status: 0 if the call works, 10 if it fails on the GPU, 2 if it cannot be repeated."""
 import sys
 
 # All other files in the script's folder are data, so no module may be imported from there.
@@ -63,7 +63,7 @@ def decoded(value):
 
 namespace, _, name = call["operator"].partition("::")
 try:
-    # The names come from the file, so only PyTorch operators may be called.
+    # The names come from call.json, which may be forged, so only PyTorch operators may be called.
     packet = getattr(getattr(torch.ops, namespace), name)
     operator = getattr(packet, call["overload"] or "default")
     if not isinstance(operator, torch._ops.OpOverload):
@@ -74,7 +74,7 @@ try:
     if torch.cuda.is_available():
         torch.cuda.synchronize()
 except Exception as error:
-    stop(2, f"the call cannot be made: {type(error).__name__}: {error}")
+    stop(2, f"the call cannot be repeated: {type(error).__name__}: {error}")
 try:
     operator(*args, **kwargs)
     if torch.cuda.is_available():

@@ -94,14 +94,14 @@ base::Result<Start> recorded_start(const RerunSpec& spec, const session::Session
   record.python_stacks = session.manifest.python_stacks;
   record.native_stacks = session.manifest.native_stacks;
   record.races = spec.kind == PassKind::races;
-  // The first run has detected these races, and a rerun can add nothing to them.
+  // The first run has detected races with host writes, and a rerun can add nothing to them.
   record.host_writes = false;
   // Detecting races needs the code of modules, which only CUPTI provides.
   if (!record.races) record.watch_by = wire::watch_by(session.manifest.watch_by);
   // Memory cannot be copied inside a CUPTI callback.
   if (spec.save_limit > 0) record.watch_by = wire::WatchBy::hooks;
   record.save_limit = spec.save_limit;
-  // The first eager rerun waits for nothing, and shows the line.
+  // The first eager rerun waits for no operation. Dense markers show the failing line.
   if (spec.kind == PassKind::eager) record.markers = wire::Markers::dense;
   Start start{session.manifest.command, {}, std::move(std::get<launch::Arena>(arena))};
   start.variables = launch::recording_variables(std::get<std::filesystem::path>(recorder),
@@ -170,7 +170,7 @@ base::Result<Prepared> prepare(const RerunSpec& spec, const session::Session& se
   }
   auto& start = prepared.start;
   start.variables.push_back({"WANDB_MODE", "disabled"});
-  // The mark identifies the rerun's processes, also in a pass without the recorder.
+  // The mark identifies the rerun's processes, even in a pass without the recorder.
   const launch::Variable mark = {wire::environment::kSession, folder.string()};
   const auto is_marked = [&](const launch::Variable& each) { return each.name == mark.name; };
   if (!start.arena && std::none_of(start.variables.begin(), start.variables.end(), is_marked))
@@ -201,7 +201,7 @@ session::Pass planned_pass(const RerunSpec& spec, const session::Session& sessio
   return pass;
 }
 
-// The files that an ended rerun has left.
+// The files that a rerun has left.
 class Leavings {
  public:
   Leavings(const RerunSpec& spec, session::Session& session, session::SessionWriter& writer, RerunListener& listener)

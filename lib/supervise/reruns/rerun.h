@@ -28,7 +28,7 @@ struct RerunSpec {
   std::vector<std::string> kernels{};    // the kernels that it checks, mangled
   double time_limit = 0;                 // seconds
   std::optional<double> dump_after{};    // for a device pass: when to request a dump from the driver, in seconds
-  std::uint64_t operations = 0;          // how many the first run issued, to show progress; 0 if unknown
+  std::uint64_t operations = 0;          // how many operations the first run issued, to show progress; 0 if unknown
   double expected_seconds = 0;           // its expected duration according to the first run, to show progress
   bool show = false;                     // sends its output to our standard error instead of a file
   const launch::Input* input = nullptr;  // null for /dev/null
@@ -41,10 +41,10 @@ struct RerunResult {
   std::vector<session::Process> processes;
   std::optional<session::Races> races;
   bool interrupted = false;
-  bool dump_asked = false;  // some process has received the request for a dump
+  bool dump_asked = false;  // a process has received the request for a dump
 };
 
-// Adds the pass's folder to the session. Reads the pass into `session`, with notes on everything unreadable.
+// Adds a pass folder to the session. Reads the pass into `session`, with notes on everything that cannot be read.
 base::Result<RerunResult> rerun(const RerunSpec& spec, session::Session& session, session::SessionWriter& writer,
                                 launch::SignalRelay& relay, RerunListener& listener);
 

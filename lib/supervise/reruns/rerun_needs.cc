@@ -110,7 +110,7 @@ bool wants_hang_dump(const Analysis& analysis, const session::Manifest& manifest
   const bool told = std::any_of(manifest.passes.begin(), manifest.passes.end(), [](const session::Pass& pass) {
     return pass.kind == PassKind::device && !pass.dump.empty();
   });
-  // Without a time at which to end it, a rerun would hang for as long as the first run.
+  // Without this recorded hang, there would be no time at which to end a rerun that hangs too.
   return manifest.hang && !told &&
          any_failure(analysis, [](const analyse::Failure& failure) { return failure.kind == analyse::Kind::hang; });
 }
@@ -158,7 +158,7 @@ bool wants_reruns(const Analysis& analysis, const session::Manifest& manifest, c
 unsigned planned_reruns(const Analysis& analysis, const session::Session& session, const RerunPlan& plan) {
   const session::Manifest& manifest = session.manifest;
   const RerunOptions& options = plan.options;
-  // Only PyTorch's operators show whether the report will name a bad value, so this is not known yet.
+  // We cannot tell yet whether the report will name a bad value: this takes a rerun that observes PyTorch's operators.
   const bool expects_origin = options.origin || any_failure(analysis, [](const analyse::Failure& failure) {
                                 return uses_pytorch(failure.process->record);
                               });

@@ -1,4 +1,4 @@
-// The facts that reruns could still add to a session. Every kind of pass has a condition.
+// Decides which facts reruns could still add to a session. There is a condition for each kind of pass.
 #pragma once
 
 #include <optional>
@@ -12,21 +12,21 @@
 
 namespace cudadiag::supervise {
 
-// Whether a rerun could change, strengthen or extend the result, or an option requests a tool that was not run yet.
+// Whether a rerun could change, strengthen or extend the result, or an option requests a tool that has not run yet.
 bool wants_reruns(const analyse::Analysis& analysis, const session::Manifest& manifest, const RerunOptions& options);
 
-// How many reruns will follow if each of them succeeds. If not, there are more.
+// The number of reruns that will follow if each of them succeeds; otherwise there will be more.
 unsigned planned_reruns(const analyse::Analysis& analysis, const session::Session& session, const RerunPlan& plan);
 
-// Whether some failure of GPU work is not proven.
+// Whether any failure of GPU work is not proven.
 bool wants_proof(const analyse::Analysis& analysis);
-// Whether there is a device exception, and no rerun was made for its dump yet.
+// Whether a device exception occurred that no rerun has dumped yet.
 bool wants_dump(const analyse::Analysis& analysis, const session::Manifest& manifest);
 bool wants_hang_dump(const analyse::Analysis& analysis, const session::Manifest& manifest);
 // Whether a call ran out of device memory in a process with PyTorch's allocator.
 bool wants_memory(const analyse::Analysis& analysis, const session::Manifest& manifest);
-// Whether an assertion failed in a Python process, because operators assert that values are within bounds. If `asked`,
-// any failure of such a process counts.
+// Whether an assertion failed in a Python process: operators assert that values are within bounds, so a bad value may
+// be the reason. If `asked`, any failure of a Python process counts.
 bool wants_origin(const analyse::Analysis& analysis, const session::Manifest& manifest, bool asked);
 // Whether code that torch.compile generated failed, and no rerun has run its lines without the compiler.
 bool wants_eager(const analyse::Analysis& analysis, const session::Manifest& manifest);
@@ -46,7 +46,7 @@ SuspectedKernels suspected_kernels(const analyse::Analysis& analysis);
 // Whether compute-sanitizer can detect this kind of failure.
 bool memcheck_may_help(const analyse::Failure& failure);
 
-// The reason why cuda-gdb has no GPU core dump to read.
+// Why cuda-gdb has no GPU core dump to read.
 enum class NoCrossCheck { asked_already, no_dump };
 std::optional<NoCrossCheck> obstacle_to_cross_check(const session::Manifest& manifest);
 // The newest pass with a dump that the debugger has not read; null if there is none.

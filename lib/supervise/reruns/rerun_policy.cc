@@ -9,6 +9,7 @@
 #include "session/session_folders.h"
 #include "supervise/reruns/rerun_times.h"
 #include "wire/names/environment.h"
+#include "wire/names/rank_variables.h"
 
 namespace cudadiag::supervise {
 namespace {
@@ -20,20 +21,9 @@ int number_in(const char* name, int otherwise) {
   return value == nullptr ? otherwise : std::atoi(value);
 }
 
-// The variables in which job launchers give a process the number of ranks and its own rank.
-struct RankVariables {
-  const char* size;
-  const char* rank;
-};
-constexpr RankVariables kRankVariables[] = {{"WORLD_SIZE", "RANK"},
-                                            {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
-                                            {"PMI_SIZE", "PMI_RANK"},
-                                            {"MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK"},
-                                            {"SLURM_NTASKS", "SLURM_PROCID"}};
-
 // The number of ranks of the job to which this process belongs; 1 if it is not part of a larger job.
 int ranks_of_job() {
-  for (const auto& [size, rank] : kRankVariables) {
+  for (const auto& [size, rank] : wire::kRankVariables) {
     if (number_in(size, 1) > 1 && std::getenv(rank) != nullptr) return number_in(size, 1);
   }
   return 1;

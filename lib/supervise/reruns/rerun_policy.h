@@ -1,4 +1,4 @@
-// Decides whether a failed run may be repeated without asking: only if that is quick, and isolated.
+// Decides whether a failed run may be repeated without asking the user: only if the rerun is quick and isolated.
 #pragma once
 
 #include <optional>

@@ -30,12 +30,12 @@ using session::PassKind;
 using Outcome = analyse::Rerun::Outcome;
 using Problem = RerunProblem::Kind;
 
-constexpr double kSlowest = 3;  // the duration of a rerun, relative to the first run
+constexpr double kSlowest = 3;  // the longest duration of a rerun, relative to the first run
 constexpr double kSlowestSanitized = 30;
 constexpr double kStartSeconds = 30;                       // additional time that a rerun may take
 constexpr double kValuesSeconds = 10, kValuesShare = 0.2;  // limit for reading values, and its share of the first run
 constexpr double kOriginSeconds = 20, kOriginShare = 4;    // the same for tracing bad values
-constexpr double kQuietSeconds = 5;                        // additional time in which it may issue nothing
+constexpr double kQuietSeconds = 5;                        // additional time without any operation
 constexpr double kSavingSeconds = 60;                      // additional time if the failing call is saved too
 
 std::uint64_t operations_of(const session::Session& session) {
@@ -83,7 +83,7 @@ class RerunSequence {
   // The analysis of the session in its present state.
   const Analysis& analysis() { return state_.analysis(); }
 
-  // If isolation kept a rerun from something before the failure, another rerun would be kept from it too.
+  // If isolation kept a rerun from an action before the failure, it would keep the next rerun from that action too.
   bool continues() const { return possible_ && !interrupted_ && !kept_; }
 
   void confirm() {
@@ -118,7 +118,7 @@ class RerunSequence {
     add(spec);
   }
 
-  // Call it after the device pass has found the instruction.
+  // Call this after the device pass has found the instruction.
   void try_launch() {
     if (const auto problem = try_saved_launch(session_, state_, writer_, relay_)) listener_.cannot(*problem);
   }
@@ -129,7 +129,7 @@ class RerunSequence {
     add(spec);
   }
 
-  // Runs only if a cause names a bad value, or the user asked for it.
+  // Runs this pass only if a cause names a bad value, or the user requested it.
   void trace_origin() {
     const auto& findings = state_.diagnosis().findings;
     if (!options_.origin && std::none_of(findings.begin(), findings.end(), diagnose::names_bad_value)) return;
@@ -176,7 +176,7 @@ class RerunSequence {
 
   void get_hang_dump() {
     RerunSpec spec = spec_of(PassKind::device);
-    // By then, the first run had been idle for a long time.
+    // At that time, the first run had been idle for a long time.
     spec.dump_after = session_.manifest.passes.front().seconds;
     if (!options_.time_limit) spec.time_limit = std::max(spec.time_limit, kStartSeconds + *spec.dump_after);
     add(spec);
@@ -224,7 +224,8 @@ class RerunSequence {
     return std::max(least, kValuesShare * expected_seconds(session_));
   }
 
-  // A server without requests shows nothing, nor does a program that waits for input that only the first run had.
+  // A server without requests issues no operations. Neither does a program that waits for input that only the first run
+  // had.
   double quiet_limit() const {
     return plan_.isolated ? kQuietSeconds + options_.patience + kSlowest * longest_pause(session_) : 0;
   }

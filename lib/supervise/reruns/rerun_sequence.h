@@ -10,8 +10,8 @@
 
 namespace cudadiag::supervise {
 
-// Adds the passes to `session`, and to its folder as soon as each one ends. `state` belongs to the session, before and
-// after the call. Returns false if a rerun could not be made; the listener has been notified then.
+// Adds each pass to `session` and to its folder as soon as the pass ends. `state` belongs to the session, before and
+// after the call. Returns false, after notifying the listener, if a rerun could not be run.
 bool run_reruns(session::Session& session, diagnose::SessionState& state, session::SessionWriter& writer,
                 launch::SignalRelay& relay, const RerunPlan& plan, RerunListener& listener);
 

@@ -19,25 +19,25 @@ namespace cudadiag::supervise {
 
 class RerunWatch {
  public:
-  // Its processes record to `arena`, which is null in a pass without the recorder. `folder` is that of the pass.
+  // The rerun's processes record to `arena`, which is null in a pass without the recorder. `folder` is the pass folder.
   RerunWatch(launch::Supervised& target, launch::SignalRelay& relay, launch::Arena* arena, const RerunSpec& spec,
              const std::filesystem::path& folder);
 
-  // Returns why it was ended; nullopt if it ended on its own or after its failure.
+  // Returns why the rerun was ended early; nullopt if it ended on its own or after its failure.
   std::optional<session::CutShort> wait(RerunListener& listener);
   bool dump_asked() const { return request_ && request_->was_taken(); }
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  // Why it must be ended now; nullopt if it need not be.
+  // Why the rerun must be ended now; nullopt if it may continue.
   std::optional<session::CutShort> reason_to_end();
-  // Whether it has failed, has had time to report this, and is not in the middle of a write.
+  // Whether the rerun has failed, has had time to report the failure, and is not in the middle of a write.
   bool is_done();
   // Whether the time limit has passed. The limit is extended while the driver writes a dump.
   bool is_too_late();
   void look_at_operations();
-  // Handles a stop of this program (Ctrl-Z) or a sleep of the machine, which do not count towards the rerun's time.
+  // Handle a stop of this program (Ctrl-Z) and a suspended machine. Neither counts towards the rerun's time.
   void stop_with_terminal();
   void leave_out_pause();
 
@@ -53,7 +53,7 @@ class RerunWatch {
   Clock::time_point moved_ = Clock::now();  // when it last issued an operation
   std::optional<Clock::time_point> failed_by_;
   std::uint64_t operations_ = 0;
-  std::uint64_t written_ = 0;  // the number of bytes written when it should have ended
+  std::uint64_t written_ = 0;  // how many bytes it had written at the last check after its failure
 };
 
 }  // namespace cudadiag::supervise

@@ -13,8 +13,8 @@
 namespace cudadiag::supervise {
 namespace {
 
-// Whether PyTorch's compiler generated the code, or the code leads into generated code. Code that keeps the compiler
-// out, also around custom operators, is in the same folders.
+// Whether PyTorch's compiler generated the code, or the code leads into generated code. Code that disables the
+// compiler, for example around custom operators, is in the same folders but does not count.
 bool is_generated(const symbolize::PythonFrame& frame) {
   const std::string& file = frame.file;
   if (frame.function.starts_with("DisableContext.")) return false;
@@ -28,7 +28,8 @@ struct Frame {
   bool leads_into_generated = false;
 };
 
-// Whether the module's variables do not show its inputs. A folder above all packages may have such a name too.
+// Whether the code belongs to a framework, whose variables do not show the inputs. A folder that contains all packages
+// may have such a name too.
 bool is_framework(const symbolize::PythonFrame& frame) {
   constexpr const char* kPackages[] = {"/torch/", "/triton/", "/cupy/", "/numba_cuda/", "/numba/"};
   const auto lies_in = [&](const char* package) {
@@ -38,8 +39,8 @@ bool is_framework(const symbolize::PythonFrame& frame) {
   return is_generated(frame) || std::any_of(std::begin(kPackages), std::end(kPackages), lies_in);
 }
 
-// Returns the user's innermost frame, or else the innermost frame. A library below it may run for long, so the frame
-// that calls into the framework is returned too.
+// Returns the user's innermost frame or, if there is none, the innermost frame. A library below that frame may run for
+// a long time, so the frame that calls into the framework is returned too.
 std::vector<Frame> frames_of_interest(const session::ProcessRecord& record, const session::Site& site,
                                       const symbolize::SourceStack& stack) {
   const auto* raw = session::by_id(record.python_stacks, site.python);
@@ -56,7 +57,7 @@ std::vector<Frame> frames_of_interest(const session::ProcessRecord& record, cons
   return {frame_at(user), frame_at(caller)};
 }
 
-// Empty if the line cannot be named.
+// Empty if the line is unknown.
 std::string frame_line(const Frame& frame, const char* whole, const char* into_generated) {
   if (frame.code == nullptr || frame.source->line == 0) return "";
   std::string line =
@@ -72,14 +73,14 @@ std::string text_of(const std::set<std::string>& lines, double seconds, std::uin
   return text.empty() ? "" : fmt::format("{:.1f}\t{}{}", seconds, save_limit, text);
 }
 
-// A line for the node of a backward kernel, whose forward line is needed.
+// A request for the forward line of the autograd node that issued a backward kernel.
 std::string node_line(const session::ProcessRecord& record, const session::Operation& operation) {
   const std::string name = analyse::node_name(record, operation);
   const std::string* type = session::by_id(record.node_types, operation.origin.node_type);
   return fmt::format("\n0\t0\tnodes\t{}\t", name.empty() || name == *type ? "*" : name);
 }
 
-// Whether the thread runs no line of the user's. The line that started the thread may then be the user's.
+// Whether no line of this stack is the user's. The line that started the thread may then be the user's.
 bool is_led_elsewhere(const symbolize::SourceStack& stack) {
   const auto is_user = [](const auto& frame) { return frame.user; };
   return !stack.python.empty() && std::none_of(stack.python.begin(), stack.python.end(), is_user) &&

@@ -1,5 +1,5 @@
-// The Python lines at which a rerun reads values: the innermost lines of the user's code that issued the candidates,
-// and lines of libraries below them that call into a framework.
+// The Python lines at which a rerun reads values. They are the innermost lines of the user's code that issued the
+// candidates, and lines of libraries below them that call into a framework.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace cudadiag::supervise {
 std::string suspect_lines(const session::Session& session, const analyse::Analysis& analysis, double seconds,
                           std::uint64_t save_limit);
 
-// The same for both lines of each race in the first run, and of each pair that could not be judged.
+// Like suspect_lines(), for both lines of each race in the first run, and of each pair that could not be judged.
 std::string racing_lines(const session::Session& session, double seconds);
 
 }  // namespace cudadiag::supervise

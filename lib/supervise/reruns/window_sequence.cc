@@ -40,7 +40,7 @@ std::optional<WindowStep> WindowSequence::next(const analyse::Analysis& analysis
 
 void WindowSequence::note(const analyse::Rerun& rerun) {
   const Outcome outcome = rerun.outcome;
-  // A wider window follows: if every operation is waited for, each one has less pending work to wait for.
+  // Continues with a wider window. If the rerun waits for every operation, each wait has less pending work.
   if (outcome == Outcome::failed || outcome == Outcome::given_up) {
     state_ = State::wider;
     return;
@@ -49,7 +49,7 @@ void WindowSequence::note(const analyse::Rerun& rerun) {
     state_ = State::over;
     return;
   }
-  // One rerun without values shows whether reading them is the reason.
+  // Reading the values may be the reason. One rerun without values shows whether it is.
   if (!with_values_ && rerun.disturbed) {
     with_values_ = outcome;
     without_values_ = true;

@@ -13,7 +13,7 @@ struct WindowStep {
   bool without_values = false;  // because reading values may be why the previous rerun did not fail
 };
 
-// Each next() stands for one rerun. Pass its result to note() before the next call.
+// Each call of next() returns the step for one rerun. Pass the rerun's result to note() before the next call.
 class WindowSequence {
  public:
   // `plan` must outlive this object.
@@ -29,7 +29,7 @@ class WindowSequence {
 
   const RerunPlan& plan_;
   State state_ = State::first;
-  int reach_, last_;  // analyse::Reach: the next one, and the last
+  int reach_, last_;  // the next and the last analyse::Reach
   analyse::RerunWindow window_;
   unsigned passed_ = 0;  // reruns in this window that did not fail
   // The outcome of a rerun that reading values may have changed.

@@ -46,7 +46,7 @@ std::string disassembled(const evidence::FunctionCode& code, const std::string& 
   constexpr std::size_t kMost = 16u << 20;
   const std::string architecture = tool_s_name(code.architecture);
   if (tool.empty() || architecture.empty()) return "";
-  // A file without a name cannot be opened by other processes and does not stay on disk.
+  // A file without a name cannot be opened by other users and does not stay on disk.
   const base::FileDescriptor input(::memfd_create("code", MFD_CLOEXEC));
   if (input.get() < 0 || !base::write_all(input.get(), code.instructions)) return "";
   const std::string path = fmt::format("/proc/{}/fd/{}", ::getpid(), input.get());

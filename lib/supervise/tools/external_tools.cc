@@ -69,7 +69,7 @@ std::vector<std::string> sanitizer_command(const std::string& sanitizer, Sanitiz
                                            const std::filesystem::path& log, const std::vector<std::string>& kernels,
                                            const std::vector<std::string>& command) {
   std::error_code ignored;
-  std::string file;  // a percent sign begins a placeholder in it
+  std::string file;  // the tool takes a single percent sign for a placeholder
   for (const char c : std::filesystem::absolute(log, ignored).string())
     file += c == '%' ? std::string("%%") : std::string(1, c);
   std::vector<std::string> words = {sanitizer,
@@ -95,7 +95,7 @@ std::vector<std::string> sanitizer_command(const std::string& sanitizer, Sanitiz
 }
 
 std::vector<std::uint16_t> sanitizer_ports() {
-  // The default --port and --max-connections of compute-sanitizer, according to --help from 12.9 to 13.5.
+  // The default --port and --max-connections of compute-sanitizer, according to --help of versions 12.9 to 13.5.
   constexpr std::uint16_t kFirst = 49152, kCount = 10;
   std::vector<std::uint16_t> ports;
   for (std::uint16_t i = 0; i < kCount; ++i) ports.push_back(static_cast<std::uint16_t>(kFirst + i));

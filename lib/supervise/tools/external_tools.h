@@ -23,7 +23,7 @@ ToolRun run_debugger(const std::filesystem::path& dump, std::chrono::millisecond
 bool is_compressed(const std::filesystem::path& dump);
 bool has_debugger();
 
-// Empty if it is not installed on this machine.
+// The path of compute-sanitizer; empty if it is not installed on this machine.
 std::string find_sanitizer();
 enum class SanitizerTool { memcheck, racecheck, initcheck, synccheck };
 std::string_view word(SanitizerTool tool);

@@ -11,7 +11,8 @@
 namespace cudadiag::supervise {
 
 // Stores the text of the failing kernel's code next to the dump `dump` in the current pass of `writer`. Stores nothing
-// without a dump, such code, or an nvdisasm for `command`. Returns why the text could not be stored.
+// if there is no dump, no such code in the dump, or no nvdisasm for `command`. Returns why the text could not be
+// stored.
 std::optional<base::Error> store_failing_code(const std::string& dump, session::SessionWriter& writer,
                                               const std::vector<std::string>& command, launch::SignalRelay& relay);
 

@@ -22,18 +22,18 @@ constexpr std::uint32_t kFunction = 2;                            // STT_FUNC
 std::string architecture_of(Bytes file) {
   const std::uint32_t flags = file.u32(48), abi = file.u16(8) & 0xff;
   const std::uint32_t number = (abi >= 8 ? flags >> 8 : flags) & 0xff;
-  // The architectures with a letter have more instructions.
+  // nvdisasm accepts more instructions for the architecture with the letter.
   return fmt::format("SM{}{}", number, number >= 90 ? "a" : "");
 }
 
-// Whether it is a function of CUDA that modifies nothing that a kernel's parameters point to.
+// Whether CUDA provides the function, and it modifies nothing that a kernel's parameters point to.
 bool is_harmless(std::string_view function) {
   constexpr std::string_view kKnown[] = {"__assertfail", "vprintf", "malloc", "free"};
   return std::find(std::begin(kKnown), std::end(kKnown), function) != std::end(kKnown);
 }
 
 // Functions in other files, and functions whose address is taken, have relocations. A symbol has 24 bytes: name u32 @0,
-// type in the lower half of u8 @4. A relocation has, in u64 @8, the symbol's index above 32 bits for its kind.
+// type in the lower half of u8 @4. A relocation has u64 @8: its kind in the lower 32 bits, the symbol's index above.
 sass::Calls calls_of(const ElfImage& image) {
   for (std::uint32_t i = 0; i < image.sections(); ++i) {
     const Section section = image.section(i);

@@ -14,7 +14,7 @@ namespace cudadiag::supervise {
 struct KernelCode {
   std::string architecture;  // in nvdisasm's form: "SM90a"
   sass::ParameterBank bank;
-  std::vector<std::uint32_t> parameters;  // the offset of each one from the first
+  std::vector<std::uint32_t> parameters;  // the offset of each parameter from the first
   sass::Calls calls = sass::Calls::anything;
   evidence::Bytes instructions;  // point into the image's file
 };

@@ -20,10 +20,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::milliseconds kTick{20};  // longer than one tick of the clock for file times
-constexpr std::ptrdiff_t kMostSpecials = 16;    // most sets of zeros with which one kernel is analysed
+constexpr std::chrono::milliseconds kTick{20};  // longer than the resolution of file times
+constexpr std::ptrdiff_t kMostSpecials = 16;    // limit for the sets of zeros that one kernel is analysed with
 constexpr sass::ZeroWords kAllZeros = ~sass::ZeroWords{0};
-constexpr std::uint64_t kMostCode = std::uint64_t{1} << 30;  // of one module; the recorder's limit in total
+constexpr std::uint64_t kMostCode = std::uint64_t{1} << 30;  // limit for one module; the recorder's limit for all
 
 std::string read_file(const fs::path& file) { return session::read_plain_file(file, kMostCode).value_or(""); }
 
@@ -68,7 +68,7 @@ std::optional<sass::Mode> KernelModes::known_mode(const Wanted& wanted, std::uin
   const fs::file_time_type newest = newest_module();
   const Known& now = known(wanted, newest);
   if (now.modules < newest) return std::nullopt;
-  // It is unknown which of these codes was launched.
+  // We cannot tell which of these codes was launched.
   std::optional<sass::Mode> mode;
   for (const sass::KernelAccesses& code : now.codes) {
     const sass::Mode its = code.mode(parameter, live);
@@ -78,7 +78,7 @@ std::optional<sass::Mode> KernelModes::known_mode(const Wanted& wanted, std::uin
   return mode.value_or(sass::Mode::unknown);
 }
 
-// Requests the answer if there are modules that were not read.
+// Requests the answer if there are modules that have not been read.
 KernelModes::Known& KernelModes::known(const Wanted& wanted, fs::file_time_type newest) {
   Known& known = known_[wanted];
   if (known.modules >= newest) return known;
@@ -154,7 +154,7 @@ void KernelModes::run() {
   }
 }
 
-// The folder's time changes with each module. Returns the lowest time if the folder is missing.
+// The folder's time changes with each module. Returns the earliest possible time if the folder is missing.
 fs::file_time_type KernelModes::newest_module() const {
   std::error_code error;
   return fs::last_write_time(modules_, error);

@@ -1,5 +1,5 @@
-// How kernels use their parameters, found in their code with NVIDIA's disassembler if that is installed. A separate
-// thread handles the requested kernels.
+// Finds out from the code of kernels how they use their parameters, with NVIDIA's disassembler if that is installed. A
+// separate thread analyses the requested kernels.
 #pragma once
 
 #include <chrono>
@@ -31,10 +31,11 @@ class KernelModes {
   KernelModes(const KernelModes&) = delete;
   KernelModes& operator=(const KernelModes&) = delete;
 
-  // Returns nullopt while the answer is being computed. Unknown if kernels with the same name differ in it.
+  // Returns nullopt while the answer is being computed. Returns Mode::unknown if kernels with the same name use the
+  // parameter differently.
   std::optional<sass::Mode> mode(const std::string& kernel, std::uint32_t parameter, const sass::LaunchWords& launch);
-  // Returns the codes of the kernels with one name. `read` is false while they are being read. There are no codes if no
-  // module has such a kernel, or if one of the codes is unknown.
+  // The codes of all kernels with one name. `read` is false while they are being read. There are no codes if no module
+  // has such a kernel, or if one of the codes is unknown.
   struct Code {
     bool read = false;
     Codes codes{};
@@ -62,12 +63,12 @@ class KernelModes {
   struct Known {
     std::vector<sass::KernelAccesses> codes;                   // each distinct code
     Codes ranges{};                                            // for the same codes; empty if one was unreadable
-    std::optional<std::filesystem::file_time_type> modules{};  // the modules at that time; nullopt if none was read yet
+    std::optional<std::filesystem::file_time_type> modules{};  // covers modules up to this time; nullopt: none read
     bool wanted = false;
   };
   struct Read {
     std::size_t looked_at = 0;    // how many of the modules that contain it were read
-    std::set<std::string> codes;  // everything that distinguishes them
+    std::set<std::string> codes;  // everything that distinguishes the codes
     std::vector<sass::KernelAccesses> accesses;
     Codes ranges;  // for launches with any parameters; null if it could not be read
   };

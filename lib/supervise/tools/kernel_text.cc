@@ -41,7 +41,8 @@ std::string read_to_end(int pipe, Clock::time_point deadline) {
   return "";
 }
 
-// Returns the output of the tool; empty if it failed. Its exit status is unusable, because another thread may reap it.
+// Returns the output of the tool; empty if it failed. The exit status may be lost, because another thread may reap the
+// tool.
 std::string output_of(const std::vector<std::string>& command) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return "";
@@ -72,7 +73,7 @@ std::string output_of(const std::vector<std::string>& command) {
   if (failed != 0) return "";
   const base::FileDescriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   std::string output = read_to_end(in.get(), Clock::now() + kKernelPatience);
-  // Uses its descriptor, because the launcher's other thread waits for any child and may have freed this pid.
+  // Kills the tool by its descriptor: the launcher's other thread reaps any child, so this pid may be in use again.
   if (output.empty() && process.valid()) ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
   pollfd ended{process.get(), POLLIN, 0};
   siginfo_t info;

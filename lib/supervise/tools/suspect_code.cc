@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostKernels = 4;              // each takes some tenths of a second
+constexpr std::size_t kMostKernels = 4;              // each takes a few tenths of a second
 constexpr std::size_t kMostCodes = 4;                // of one kernel
 constexpr std::uint64_t kMostImage = 64u << 20;      // bytes
 constexpr std::size_t kMostInstructions = 1u << 20;  // bytes
@@ -24,7 +24,7 @@ bool has_failed(const session::Process& process) {
                              [](const session::FailedCall& error) { return diagnose::is_address_error(error.code); });
 }
 
-// Returns an empty name unless the failure is known to be that of one kernel.
+// Returns an empty name unless exactly one kernel can have caused the failure.
 std::string suspected_kernel(const analyse::Failure& failure) {
   const bool of_address = analyse::is_asynchronous(failure.kind) && diagnose::is_address_error(failure.code);
   if (!of_address || failure.candidates.size() != 1) return "";

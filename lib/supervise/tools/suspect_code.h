@@ -10,11 +10,11 @@
 
 namespace cudadiag::supervise {
 
-// Returns the mangled names of kernels with a failing address that are the only candidates of their failure.
+// Returns the mangled name of each kernel that is the only candidate of a failure with an address error.
 std::vector<std::string> suspected_kernels(diagnose::SessionState& state);
 
-// Returns every code of these kernels among the images in `modules`, the folder to which the recorder writes them. A
-// kernel with a code that cannot be read is left out. `disassembler` is the path of nvdisasm.
+// Returns every code of these kernels in the images in `modules`, the folder to which the recorder writes images. Omits
+// a kernel if one of its codes cannot be read. `disassembler` is the path of nvdisasm.
 std::vector<session::KernelCode> code_of(const std::vector<std::string>& kernels, const std::filesystem::path& modules,
                                          const std::string& disassembler);
 

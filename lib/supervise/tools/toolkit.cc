@@ -23,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kTimeToDie{1};
 constexpr off_t kLongestOutput = off_t{64} << 20;
 
-// A file without a name, which needs no disk space and disappears when closed. Nothing beyond its size can be written.
+// Creates a file without a name. It needs no disk space, disappears when closed, and cannot grow.
 base::FileDescriptor file_for_output() {
   base::FileDescriptor file(::memfd_create("output", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   const bool bounded = file.valid() && ::ftruncate(file.get(), kLongestOutput) == 0 &&
@@ -43,7 +43,7 @@ std::string wait(launch::Target& tool, std::chrono::milliseconds patience, launc
   auto deadline = Clock::now() + patience;
   while (!tool.reap()) {
     const bool late = Clock::now() >= deadline;
-    if (late && !reason.empty()) break;  // a process that cannot die now
+    if (late && !reason.empty()) break;  // the process cannot be killed
     if (reason.empty() && (late || relay.interrupted())) {
       reason = late ? "time limit" : "interrupted";
       tool.signal_all(SIGKILL);

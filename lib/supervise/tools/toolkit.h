@@ -11,7 +11,8 @@
 
 namespace cudadiag::supervise {
 
-// Returns its path: on PATH, or in `bin` of $CUDA_HOME, $CUDA_PATH or /usr/local/cuda; empty if it is not there.
+// Returns the path of a program on PATH, or in `bin` of $CUDA_HOME, $CUDA_PATH or /usr/local/cuda; empty if none is
+// there.
 std::string find_toolkit_program(const std::string& name);
 
 struct ToolRun {

@@ -3,10 +3,10 @@
 
 namespace cudadiag::wire::core_dump {
 
-// The file's name is PID and this suffix, in the folder of the pass.
+// The file is named after the process id, with this suffix. It lies in the folder of the pass.
 inline constexpr const char* kSuffix = ".gpucore";
-// A property of the process: "armed", then "written" once the driver has written a dump, and ends the process. The
-// error at which the recording froze is then the recorder's: its code is unknown, and its call has not returned.
+// A property of the process: "armed", then "written" once the driver has written a dump and is about to end the
+// process. In the latter case, the recorder froze before the failing call returned, so the error's code is unknown.
 inline constexpr const char* kProperty = "core_dump";
 
 }  // namespace cudadiag::wire::core_dump

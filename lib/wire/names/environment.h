@@ -5,7 +5,7 @@ namespace cudadiag::wire::environment {
 
 // A variable of the CUDA driver: the library whose InitializeInjection() it calls inside cuInit.
 inline constexpr const char* kInjection = "CUDA_INJECTION64_PATH";
-// The library that this variable named before the launcher put the recorder there. The recorder starts it first.
+// The value of that variable before the launcher changed it. The recorder initialises this library first.
 inline constexpr const char* kEarlierInjection = "CUDADIAG_EARLIER_INJECTION";
 
 // Path of the arena (wire/arena.h): "/proc/LAUNCHER/fd/N". If it is unset or cannot be opened, kSession is used.
@@ -32,7 +32,7 @@ inline constexpr const char* kCupti = "CUDADIAG_CUPTI";
 
 // A variable of NCCL: the library that it loads as its profiler plugin. "none", in upper or lower case: no plugin.
 inline constexpr const char* kProfilerPlugin = "NCCL_PROFILER_PLUGIN";
-// The plugin that the user named. The recorder passes on the events meant for it. Unset: NCCL's default plugin.
+// The plugin that the user chose. The recorder passes NCCL's events on to it. Unset: NCCL's default plugin.
 inline constexpr const char* kProfiler = "CUDADIAG_NCCL_PROFILER";
 
 }  // namespace cudadiag::wire::environment

@@ -1,6 +1,6 @@
-// Files that a program generates for itself: part of their names is drawn anew in each run. They are recognised by the
-// path alone, so that the recorder and the analysis of a session agree. They lie below a folder `tmp`, wherever that
-// is. Where else TMPDIR may have pointed is not known.
+// Files that a program generates for itself: part of the file name is random, and differs from run to run. They are
+// recognised by the path alone, so that the recorder and the analysis of a session agree. They lie below a folder
+// `tmp`, wherever that is. We cannot tell whether TMPDIR named some other folder.
 #pragma once
 
 #include <cstddef>
@@ -8,13 +8,14 @@
 
 namespace cudadiag::wire::temporary_file {
 
-// The characters that Python's tempfile draws: `nn.sage_conv_q9dx4sbc.py`, `tmpab12cd_3`.
+// How many random characters Python's tempfile puts into a name: `nn.sage_conv_q9dx4sbc.py`, `tmpab12cd_3`.
 inline constexpr std::size_t kDrawn = 8;
 
 constexpr bool is_drawn(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; }
 
-// Whether no author would give a Python module a name that begins so. The module name of generated code is that of the
-// class it serves, with dots or `__main__`. PyTorch Geometric uses the class name and a known ending instead.
+// Whether a module name that begins in this way was generated, because no author would choose it. Generated code uses
+// the module name of the class that it serves, which has dots or is `__main__`. PyTorch Geometric uses the class name
+// and a known ending instead.
 constexpr bool begins_as_generated(std::string_view name) {
   constexpr std::string_view kMain = "__main__", kEnds[] = {"_propagate_", "_edge_updater_"};
   if (name.starts_with(kMain)) return true;
@@ -26,9 +27,9 @@ constexpr bool begins_as_generated(std::string_view name) {
   return name.find('.') != name.npos && (name.back() == '_' || !is_drawn(name.back()));
 }
 
-// The position of the drawn characters in a file or folder name, before its last suffix; npos if there are none. Eight
-// characters may also be an author's word, so they count only after tempfile's own `tmp`, and in names of generated
-// code. Must not throw: that would bring the C++ runtime into the recorder.
+// The position of the random characters in a file or folder name, before its last suffix; npos if there are none. Eight
+// characters may also be a word that an author chose, so they count only after tempfile's own `tmp`, or in names of
+// generated code. Must not throw: exceptions would bring the C++ runtime into the recorder.
 constexpr std::size_t drawn_at(std::string_view name, bool is_folder) {
   const std::size_t dot = is_folder ? name.npos : name.rfind('.');
   const std::size_t end = dot == name.npos ? name.size() : dot;
@@ -41,7 +42,7 @@ constexpr std::size_t drawn_at(std::string_view name, bool is_folder) {
   return before == "tmp" || (!is_folder && begins_as_generated(before)) ? at : name.npos;
 }
 
-// Calls `visit(part)` for each part of the path that is the same in every run. Returns true if other parts exist.
+// Calls `visit(part)` for each part of the path that is the same in every run. Returns true if there are random parts.
 template <typename Visit>
 constexpr bool visit_lasting(std::string_view path, Visit visit) {
   constexpr std::string_view kFolder = "/tmp/";

@@ -15,14 +15,14 @@
 //    The variables of the line that the thread reaches.
 //
 // {"kind":"forward", "node":"GatherBackward0", "number":N, "stacks":[[[F,L,FUNCTION],…],…]}
-//    The node of autograd's graph that the thread runs backwards from here on, and where it was made: frames, innermost
-//    first; then the frames of the node that ran when it was made, and so on. Its end is not written, since the
-//    operation's record contains the number too.
+//    The node of autograd's graph whose backward function the thread runs from here on, and where the node was created:
+//    frames, innermost first; then the frames of the node that ran at that time, and so on. The end of the function is
+//    not written, since the operation's record contains the node's number too.
 //
 // {"kind":"started", "file":F, "line":L, "pool":false, "stacks":[…]}
 //    The thread's work at this line began elsewhere: the stack that called threading.Thread.start, or that gave the
 //    work to a thread pool. Then come the stacks that started that thread in turn, with frames as above. It is written
-//    again when the pool's thread reaches the line with other work.
+//    again when the pool's thread reaches the line with different work.
 //
 // {"kind":"memory", "asked":N, "reserved":N, "allocated":N, "largest_free":N,
 //  "holders":[{"bytes":N,"count":N,"frames":[[F,L,FUNCTION],…]},…],
@@ -33,9 +33,9 @@
 //    In PID.watched instead: as "line", with "visit": the number of this visit to the line in the process. "visits":
 //    the visits to each watched line so far, in the order of CUDADIAG_VALUES. "milliseconds": the time spent reading.
 //    The first visit to a line is written even if there is nothing to read. The file is a ring of kWatched lines of
-//    kWatchedLine bytes, filled up with blanks.
+//    kWatchedLine bytes, padded with blanks.
 //
-// In a run of `cudadiag nans` (lib/python/cudadiag_hook/bad_values/uses.py), with TICKS of the monotonic clock:
+// In a run of `cudadiag nans` (lib/python/cudadiag_hook/bad_values/bad_results.py), with TICKS of the monotonic clock:
 //
 // {"kind":"checking", "torch":VERSION}
 //    From here on, the process's operators are checked.
@@ -50,8 +50,9 @@
 //  "infinite":{"operator":"aten::exp","stack":[…]}}
 //    The program has used a value that descends from operator number N. That operator made, was given ("passed") or got
 //    from elsewhere ("loaded", "uninitialised") elements that are not finite. "found": final, and checking ends.
-//    A candidate is valid unless {"state":"asked", "root":N} follows: the program asked whether it is finite. "asked
-//    last": the program asked shortly before its end; it counts if the run ended badly. Unknown members are left out.
+//    A candidate is valid unless {"state":"asked", "root":N} follows: the program checked whether it is finite. "asked
+//    last": the program did so shortly before its end, so the candidate counts if the run failed. Unknown members are
+//    omitted.
 //
 // In a rerun that traces bad values (lib/python/cudadiag_hook/bad_values/origins.py), also "checking" and "note":
 //
@@ -68,8 +69,8 @@
 //  "second":{…}, "waited_before":false, "begin":N, "end":N, "bytes":N}
 //    Two operators use the same bytes, and nothing orders them: the "bytes" bytes from "begin" to "end".
 //
-// The file is named with the process id that CPython reports. An
-// argument has the members of diagnose::Argument, without unknown ones.
+// The file is named after the process id that CPython reports. An argument has the members of diagnose::Argument,
+// except those that are unknown.
 #pragma once
 
 #include <cstddef>

@@ -6,7 +6,7 @@
 //    | magic     | version | 0      |                     | kind   | length | payload          |
 //    +-----------+---------+--------+                     +--------+--------+------------------+
 //
-// `failed` is the last record. Without it, the launch did not fail, or its process died before it could report that.
+// `failed` is the last record. Without it, the launch did not fail, or the process died before it could add the record.
 #pragma once
 
 #include <cstddef>
@@ -73,21 +73,21 @@ inline constexpr std::size_t kBlockSize = 48;
 // The origin of a pointer to a block.
 enum class Reach : std::uint32_t { nothing = 0, parameter = 1, memory = 2, module = 3 };
 
-// Why a block with a pointer to it was not saved, or only in part.
+// Why a block that a pointer refers to was saved only in part, or not at all.
 enum class Unsaved : std::uint32_t {
   no = 0,
   limit = 1,       // the limit of --save-limit
-  unreadable = 2,  // the driver did not copy it
+  unreadable = 2,  // the driver could not copy it
   file = 3,        // its file could not be written
 };
 
 // Data that could not be saved at all.
 enum class Missing : std::uint32_t {
-  attribute = 1,    // of the launch, referring to objects of its process; count: its id
-  allocations = 2,  // that the recorder dropped; count
+  attribute = 1,    // a launch attribute that refers to objects of its process; count: its id
+  allocations = 2,  // allocations that the recorder dropped; count: how many
   parameters = 3,   // the driver did not report their sizes
-  globals = 4,      // of a module whose image could not be read
-  heap = 5,         // of malloc on the device; count: its limit in bytes
+  globals = 4,      // global variables of a module whose image could not be read
+  heap = 5,         // the heap of malloc on the device; count: its limit in bytes
 };
 
 }  // namespace cudadiag::wire::saved_launch

@@ -1,6 +1,6 @@
-// A call site's identity across runs of one program: the same code, called the same way, for the same kernel. In a
-// rerun, the recorder computes keys to find what to wait for. Analysis computes them from a recorded session. Keys
-// contain nothing that changes from run to run (addresses, ids, threads).
+// A call site's identity across runs of one program: the same code, called the same way, for the same kernel. The
+// analysis computes keys from a recorded session. In a rerun, the recorder computes them to find the operations to wait
+// for. Keys depend on nothing that changes from run to run (addresses, ids, threads).
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ using Key = std::uint64_t;
 
 inline Key of_text(std::string_view text) { return hash_bytes(text.data(), text.size()) | 1; }
 
-// If a file's name is drawn anew in each run, the layout of its code distinguishes it from similar files.
+// If part of a file's name is random, the line table of its code distinguishes it from similar files.
 inline Key of_code(std::string_view file, std::string_view qualified_name, std::uint32_t first_line,
                    std::string_view line_table) {
   Key key = kHashSeed;

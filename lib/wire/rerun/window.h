@@ -3,12 +3,12 @@
 //    all                    every operation
 //    KEY@FROM               operations of the sites or kernels with this key (16 hex digits, wire/rerun/site_key.h),
 //                           from each site's FROM-th call on, in decimal
-//                           0: for a site without its native stack, inside the Python hook; all calls
+//    KEY@0                  all operations of a site while the Python hook is active; the key omits the native stack
 //    node=INDEX/COUNT/KEY@FROM
-//                           the kernel with this key (0: no name), node INDEX of a graph of COUNT nodes, from 1, is
-//                           saved before it runs; launches of graphs are waited for from their site's FROM-th call on
+//                           node INDEX (from 1) of a graph of COUNT nodes, a kernel with this key (0: no name). It is
+//                           saved before it runs. Graph launches are waited for from their site's FROM-th call on
 //    patience=MS            how long one operation may take before the rerun stops waiting altogether
-//    near=CALLS             how many calls before a site's first awaited call the Python hook becomes active
+//    near=CALLS             the Python hook becomes active this many calls before the first call that is waited for
 #pragma once
 
 #include <charconv>
@@ -34,7 +34,7 @@ struct Node {
 template <typename VisitKey, typename VisitNode, typename VisitAll, typename VisitPatience, typename VisitNear>
 bool parse(std::string_view text, VisitKey visit_key, VisitNode visit_node, VisitAll visit_all,
            VisitPatience visit_patience, VisitNear visit_near) {
-  // Not substr: it can throw, and that would bring the C++ runtime into the recorder.
+  // substr can throw, so it would bring the C++ runtime into the recorder.
   const auto from = [](std::string_view whole, std::size_t at) {
     return at < whole.size() ? std::string_view(whole.data() + at, whole.size() - at) : std::string_view();
   };
@@ -42,7 +42,7 @@ bool parse(std::string_view text, VisitKey visit_key, VisitNode visit_node, Visi
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
     return error == std::errc() && end == digits.data() + digits.size() && !digits.empty();
   };
-  // Returns the text up to the character `end`, which neither part contains.
+  // Removes the text up to and including the character `end` from `rest`, and returns it without `end`.
   const auto part = [&](std::string_view& rest, char end) {
     const std::size_t at = rest.find(end);
     const std::string_view before(rest.data(), at == rest.npos ? rest.size() : at);

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""What watching costs on a real GPU: every workload plain, under cudadiag, under empty CUPTI callbacks (the floor of
-every tool that watches launches) and with the alternatives; what it costs to find a failure at launch 1,000,000; and
-what the recording takes of memory and of disk.
+"""What watching costs on a real GPU: every workload on its own, under cudadiag, under empty CUPTI callbacks (the floor
+of every tool that watches launches), and with the alternatives. Also what it costs to find a failure at launch
+1,000,000, and how much memory and disk the recording takes.
 
-Each run is a fresh process that times itself, or is timed as a whole where it fails; the ways of running it alternate,
-so that drift meets all alike. PyTorch's cases go on in processes that take turns of some steps, in any order: several of
-each way that is compared, for two of the same differ by some per cent as long as they live, and one of each other tool
-or option. A turn's value is the median of its processes, a ratio is the median of the turns' ratios. Tools that take
-ten times as long and more run once.
+Each run is a new process that measures itself, or that is timed as a whole if it fails. The ways of running alternate,
+so that drift affects all of them equally. PyTorch's cases run in processes that stay alive and take turns of a few
+steps, in random order. Two processes of the same way differ by a few per cent for their whole lives. So each way that
+is compared has several processes; every other tool or option has one. The value of a turn is the median of its
+processes, and a ratio is the median of the turns' ratios. Tools that are ten times slower or more run once.
 
 The cost of callbacks and wrappers is also measured within one process, which switches them off and on between steps
-(switched_cupti.cc, switched_hooks.cc): there the ratio differs by one per cent where that of two processes differs by ten.
+(switched_cupti.cc, switched_hooks.cc). Its ratio varies by one per cent, while that of two processes varies by ten.
 """
 
 import argparse
@@ -34,18 +34,18 @@ sys.path.insert(0, str(HERE.parent))
 import rows as bench_rows  # noqa: E402
 
 LIMIT_S = 60
-TURNS = 4  # of a process that goes on, for each round of the others
+TURNS = 4  # turns of a process that stays alive, for each round of the others
 MAIN = ["plain", "cudadiag run", "empty CUPTI callbacks", "CUDA_LAUNCH_BLOCKING=1"]
 OTHERS = ["cudadiag run --markers off", "cudadiag run --markers dense", "cudadiag races", "core dumps enabled",
           "torch.profiler", "Nsight Systems"]
 SLOW = ["compute-sanitizer", "CUDA Stream Sanitizer"]
-CASES = {  # name -> unit, command ("@x" is a file of the build's gpu/ folder), how many processes of a way go on at once
+CASES = {  # name -> unit, command ("@x" is a file of the build's gpu/ folder), processes of a way at once
     "empty kernel launch": ("ns", ["@launches", "empty"], 0),
     "launches from 8 threads": ("ns", ["@launches", "threads"], 0),
     "graph of 100, queued": ("ns", ["@launches", "graph"], 0),
     "graph of 100, until done": ("ns", ["@launches", "replay"], 0),
     "launch-bound training step": ("ms", ["training_step.py", "launch_bound"], 3),
-    "compute-bound training step": ("ms", ["training_step.py", "compute_bound"], 1),  # each takes 11 GB of the GPU
+    "compute-bound training step": ("ms", ["training_step.py", "compute_bound"], 1),  # each process takes 11 GB of the GPU
     "graph of a training step": ("ms", ["training_step.py", "graphed"], 3),
     "inference, batch of 1": ("ms", ["training_step.py", "inference"], 3),
 }
@@ -62,14 +62,14 @@ MEMORY = "memory"
 
 
 class Server:
-    """A program that says when it is ready, and measures once for each line it is given."""
+    """A program that reports when it is ready, and then measures once for each line that it gets."""
 
     def __init__(self, command, env):
         self.process = subprocess.Popen([*command, "serve"], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.DEVNULL, text=True)
 
     def line(self):
-        """What it prints next; empty: it failed, or took too long and has been ended."""
+        """The next line that it prints; empty if it failed, or took too long and was ended."""
         if select.select([self.process.stdout], [], [], LIMIT_S)[0]:
             return self.process.stdout.readline()
         self.process.terminate()
@@ -79,7 +79,7 @@ class Server:
         return self.line() == "ready\n"
 
     def measure(self):
-        """A number, or None: it failed."""
+        """The measured number, or None if the program failed."""
         try:
             self.process.stdin.write("again\n")
             self.process.stdin.flush()
@@ -119,7 +119,7 @@ class Bench:
         return None if Path(self.command(words)[0]).exists() else "not built (no nvcc at build time)"
 
     def way(self, way, words):
-        """Command and environment; None where there is no such tool here, or it has nothing to do with the case."""
+        """Command and environment; None if the tool is not installed, or does not apply to the case."""
         command, env = self.command(words), self.environment()
         if way.startswith("cudadiag"):
             return [self.cudadiag, *way.split()[1:], "--", *command], env
@@ -147,7 +147,7 @@ class Bench:
         return command, env
 
     def output(self, way, words, more=None):
-        """What it prints, or None with the reason on stderr."""
+        """The command's output, or None, with the reason on stderr."""
         found = self.way(way, words)
         if found is None:
             return None
@@ -216,7 +216,8 @@ class Bench:
         return {way: seen for way, seen in values.items() if way not in failed}
 
     def switched(self, case, count):
-        """Of each way so many processes, one after the other: the median ratio of each, and the median of these."""
+        """Runs several processes of each way, one after the other. Returns the median ratio of each process, and the
+        median of these."""
         words = SWITCHED[case]
         reason = self.cannot_run(words)
         if reason:
@@ -238,7 +239,7 @@ class Bench:
         return rows
 
     def timed(self, command, env):
-        """Seconds, or None where it takes too long."""
+        """Seconds, or None if it takes too long."""
         start = time.monotonic()
         try:
             subprocess.run(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -294,7 +295,7 @@ class Bench:
 
 
 def peak_mib(command, env):
-    """Of the process and those that it waits for."""
+    """The peak of this process and of those that it waits for."""
     with open(os.devnull, "r+b") as null:
         child = subprocess.Popen(command, env=env, stdin=null, stdout=null, stderr=null)
         _, _, usage = os.wait4(child.pid, 0)
@@ -321,8 +322,8 @@ def main():
     parser.add_argument("--build", type=Path, default=HERE.parents[2] / "build", help="the built tree")
     parser.add_argument("--only", action="append", metavar="TEXT", help="cases whose name contains this")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--quick", action="store_true", help="leave out other tools and other options")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="put the rows there instead of in the built tree")
+    parser.add_argument("--quick", action="store_true", help="omit other tools and other options")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows here, not into the built tree")
     parser.add_argument("--man", type=Path, metavar="PAGE", help="only write the table of a manual page from the rows")
     options = parser.parse_args()
     file = options.json or options.build / "bench.json"
@@ -345,7 +346,7 @@ def main():
             for each in rows:
                 print(bench_rows.line(each), flush=True)
             found += rows
-            bench_rows.merge(file, found, here)  # at once: time on such a machine may run out
+            bench_rows.merge(file, found, here)  # after each case: the machine may be taken away at any time
     return 0 if found else 1
 
 

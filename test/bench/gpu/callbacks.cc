@@ -1,5 +1,6 @@
-// An injection library that holds CUPTI as the recorder does and does next to nothing with it: the floor under every
-// tool that watches launches. CUDADIAG_BENCH_CALLBACKS says which calls get callbacks, whose bodies are empty:
+// An injection library that subscribes to CUPTI as the recorder does, and does next to nothing else: its cost is the
+// floor for every tool that watches launches. CUDADIAG_BENCH_CALLBACKS selects the calls that get callbacks, whose
+// bodies are empty:
 //
 //    none | driver-launches | launches | recorder | all     recorder: those that the recorder asks for
 //    count | count-all                                      counted, of `recorder` and `all`; printed at exit

@@ -1,7 +1,8 @@
-// Host cost of launching: ./launches empty|threads [switch] or graph|replay [NODES|switch] prints the median ns per
-// launch of its own rounds; of replay, until the GPU is done. With switch, half of the rounds go without a subscriber's
-// callbacks (switched_cupti.cc) or without the recorder's wrappers (switched_hooks.cc): it prints the median ratio of
-// the others to these, and its 95 % interval. A graph has 100 nodes unless told otherwise.
+// Host cost of launching. "./launches empty|threads [switch]" and "./launches graph|replay [NODES|switch]" print the
+// median ns per launch over several rounds; for replay, a round lasts until the GPU is done. With switch, half of the
+// rounds run without a subscriber's callbacks (switched_cupti.cc) or without the recorder's wrappers
+// (switched_hooks.cc). It then prints the median ratio of the other rounds to these, and its 95 % interval. A graph has
+// 100 nodes by default.
 #include <dlfcn.h>
 #include <pthread.h>
 
@@ -56,7 +57,7 @@ cudaGraphExec_t graph_of(int nodes, cudaStream_t s) {
   return exec;
 }
 
-// Prints the median of values, and its 95 % interval from the ranks that a sample's median may have.
+// Prints the median of the values, and its 95 % interval from the ranks between which a sample's median may lie.
 void print_ratio(std::vector<double> all) {
   std::sort(all.begin(), all.end());
   const double middle = all.size() / 2.0, half = 0.98 * std::sqrt(all.size());
@@ -64,8 +65,8 @@ void print_ratio(std::vector<double> all) {
   printf("ratio %.4f %.4f %.4f\n", all[all.size() / 2], all[low], all[high]);
 }
 
-// The ratios of rounds beside each other, with a subscriber's callbacks or the wrappers and without; a thread for each
-// stream.
+// The ratios of neighbouring rounds: the time with a subscriber's callbacks or the wrappers, divided by the time
+// without them. Each stream has its own thread.
 template <typename F>
 std::vector<double> switched_ratios(const std::vector<cudaStream_t>& streams, int batch, F call) {
   auto callbacks = reinterpret_cast<void (*)(std::uint32_t)>(dlsym(RTLD_DEFAULT, "switch_callbacks"));
@@ -77,7 +78,7 @@ std::vector<double> switched_ratios(const std::vector<cudaStream_t>& streams, in
     threads.emplace_back([&, i] {
       for (int round = 0; round < 2 * kSwitchedPairs; round++) {
         pthread_barrier_wait(&turn);
-        for (int warm = 1; warm >= 0; warm--) {  // the first one meets what switching has left in the caches
+        for (int warm = 1; warm >= 0; warm--) {  // the first round pays for what switching has evicted from the caches
           each[i] = batch_ns(warm ? batch / 10 : batch, [&] { call(streams[i]); });
           cudaStreamSynchronize(streams[i]);
         }

@@ -1,7 +1,7 @@
-// A libcupti before the real one, CUDADIAG_BENCH_CUPTI, that can take a subscriber's callbacks away from it and give
-// them back while its program runs: what they cost is then the difference between steps of one process, where two
-// processes of the same program differ by more. It is preloaded under libcupti's name, so that it is what everybody
-// finds who looks for one.
+// A libcupti in front of the real one (CUDADIAG_BENCH_CUPTI). It can take a subscriber's callbacks away and give them
+// back while the program runs. Their cost is then the difference between steps of one process: two processes of the
+// same program differ by more than that. It is preloaded under libcupti's name, so that everyone who looks for libcupti
+// finds this one.
 #include <cupti.h>
 #include <dlfcn.h>
 
@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <iterator>
 
-// This file needs no C++ runtime: preloaded, a copy of it would become the program's.
+// This file must not need a C++ runtime: since it is preloaded, its copy would become the program's.
 #define EXPORTED extern "C" __attribute__((visibility("default")))
 
 namespace {
@@ -20,12 +20,13 @@ struct Enabled {
   CUpti_CallbackId id;
 };
 
-// Used by one thread at a time: the subscriber asks inside cuInit, the program switches between its steps.
+// Used by one thread at a time: the subscriber enables callbacks inside cuInit, and the program switches between its
+// steps.
 Enabled g_enabled[4096];
 std::size_t g_count;
 void* g_real;
 
-// Global: it has all other functions of CUPTI.
+// RTLD_GLOBAL, because all other functions of CUPTI come from there.
 [[gnu::constructor]] void open_real() { g_real = dlopen(std::getenv("CUDADIAG_BENCH_CUPTI"), RTLD_NOW | RTLD_GLOBAL); }
 
 #define REAL(name) reinterpret_cast<decltype(&(name))>(dlsym(g_real, #name))

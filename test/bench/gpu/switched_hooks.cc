@@ -1,10 +1,10 @@
 // Takes the recorder's wrappers away from a program and gives them back while it runs, as switched_cupti.cc does with
 // CUPTI's callbacks. It is preloaded into a program that cudadiag watches by hooks (lib/record/hooks/redirection.h).
 //
-// The recorder has changed the addresses in the symbol tables of libcuda and libcudart. The files on disk still have
+// The recorder has changed the addresses in the symbol tables of libcuda and libcudart. The files on disk still contain
 // those of the original functions. Every address of a wrapper in the writable parts of the loaded modules is replaced
-// by that of the original function, and back. Addresses on a heap remain those of wrappers, as the recorder does not
-// reach them either.
+// by that of the original function, and later restored. Addresses on a heap remain those of wrappers, as the recorder
+// does not change them there either.
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
@@ -17,7 +17,7 @@
 #include <cstring>
 #include <iterator>
 
-// This file needs no C++ runtime: preloaded, a copy of it would become the program's.
+// This file must not need a C++ runtime: since it is preloaded, its copy would become the program's.
 
 namespace {
 
@@ -33,7 +33,7 @@ struct Slot {
 Pair g_pairs[1024];
 Slot g_slots[1 << 15];
 std::size_t g_pair_count, g_slot_count;
-std::uintptr_t g_recorder;  // its bias
+std::uintptr_t g_recorder;  // the load bias of its library
 
 bool is_named(const dl_phdr_info& module, const char* name) {
   const char* slash = std::strrchr(module.dlpi_name, '/');

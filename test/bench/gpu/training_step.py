@@ -1,8 +1,9 @@
-"""A step timed inside: training_step.py launch_bound|compute_bound|graphed|inference [profiler] [serve | switch] prints
-the median ms of its own steps, of training, of its replay as a CUDA graph, or of inference; under torch.profiler with the word profiler. With serve, it
-prepares once, prints that it is ready, and then a median of further steps for each line on its standard input. With
-switch, half of its steps go without a subscriber's callbacks (switched_cupti.cc) or without the recorder's wrappers
-(switched_hooks.cc): it prints the median ratio of the others to these, and its 95 % interval."""
+"""A step that times itself. training_step.py launch_bound|compute_bound|graphed|inference [profiler] [serve | switch]
+prints the median ms of its steps: of training, of its replay as a CUDA graph, or of inference. With profiler, the steps
+run under torch.profiler. With serve, it prepares once, prints that it is ready, and then prints a median of further
+steps for each line of input. With switch, half of its steps run without a subscriber's callbacks (switched_cupti.cc) or
+without the recorder's wrappers (switched_hooks.cc). It then prints the median ratio of the other steps to these, and
+its 95 % interval."""
 
 import contextlib
 import ctypes
@@ -49,7 +50,7 @@ def infer(model, _, x):
 
 
 def prepare(name):
-    """A step to be timed, how many to warm up with and how many to take the median of."""
+    """The step to measure, how many steps to run as warm-up, and how many to take the median of."""
     layers, width, batch, tokens, warm_up, steps = SHAPES[name]
     if "CUDADIAG_BENCH_STEPS" in os.environ:  # for tools that take minutes
         warm_up, steps = 1, int(os.environ["CUDADIAG_BENCH_STEPS"])
@@ -76,21 +77,22 @@ def times(step, steps):
 
 
 def interval(values):
-    """The 95 % interval of a median, from the ranks that a sample's median may have."""
+    """The 95 % interval of a median, from the ranks between which a sample's median may lie."""
     ranked, half = sorted(values), 0.98 * len(values) ** 0.5
     middle = len(ranked) / 2
     return ranked[max(0, int(middle - half))], ranked[min(len(ranked) - 1, int(middle + half))]
 
 
 def switched_ratio(step, pairs):
-    """The ratios of steps beside each other, with a subscriber's callbacks or the wrappers and without."""
-    switch = ctypes.CDLL(None).switch_callbacks  # of the library that is preloaded
+    """The ratios of neighbouring steps: the time with a subscriber's callbacks or the wrappers, divided by the time
+    without."""
+    switch = ctypes.CDLL(None).switch_callbacks  # from the preloaded library
     ratios = []
     for _ in range(pairs):
         ms = {}
         for on in random.sample((0, 1), 2):
             switch(on)
-            ms[on] = times(step, 2)[1]  # the first one meets what switching has left in the caches
+            ms[on] = times(step, 2)[1]  # the first step pays for what switching has evicted from the caches
         ratios.append(ms[1] / ms[0])
     return ratios
 

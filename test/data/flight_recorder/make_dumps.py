@@ -1,6 +1,6 @@
-"""Makes the dumps of a rank with PyTorch's own Flight Recorder (recorder.cpp). The calls have the names that
-ProcessGroupNCCL gives them, and are made from code at neutral paths. Rank 2 does not come to the second all-reduce of
-tp1, in which rank 1 waits. Later rank 0 waits for both in a call of all ranks: its dump is made last.
+"""Writes the dump of one rank with PyTorch's own Flight Recorder (recorder.cpp). The calls have the names that
+ProcessGroupNCCL gives them, and come from code at neutral paths. Rank 2 does not join the second all-reduce of tp1, in
+which rank 1 waits. Later, rank 0 waits for both in a call of all ranks, so its dump is written last.
 usage: make_dumps.py RANK"""
 
 import functools

@@ -1,9 +1,9 @@
-"""Prints the line tables of sample.py as this interpreter compiles it, and the line that it gives each instruction.
+"""Prints the line tables of sample.py as this interpreter compiles it, and the line that it gives for each instruction.
 
     python3.12 record_tables.py > tables-3.12.txt
 
-Per code object: "code MINOR FIRST_LINE TABLE NAME", then the lines of its instructions, one for every two bytes of
-bytecode, "0" for none, runs shortened to LINExCOUNT.
+Per code object, it prints "code MINOR FIRST_LINE TABLE NAME", then the lines of its instructions: one for every two
+bytes of bytecode, "0" for none, runs shortened to LINExCOUNT.
 """
 import itertools
 import os

@@ -1,4 +1,4 @@
-"""What tables-3.*.txt were recorded from: shapes of code that stretch a line table."""
+"""The source of tables-3.*.txt: shapes of code that exercise a line table."""
 
 
 def plain(a, b):

@@ -1,4 +1,4 @@
-// For the simulated driver, where a kernel's name says the sizes of its parameters.
+// For the simulated driver, where a kernel's name gives the sizes of its parameters.
 extern "C" __global__ void write__8(float* to) { to[threadIdx.x] = 1; }
 extern "C" __global__ void copy__8_8(float* to, const float* from) { to[threadIdx.x] = from[threadIdx.x]; }
 extern "C" __global__ void count__8(int* to) { atomicAdd(to + threadIdx.x % 4, 1); }

@@ -1,4 +1,5 @@
-"""Why an address was bad, by the first run alone: from the kernel's code, grid and parameters; a function each."""
+"""Why an address was bad, judged by the first run alone: from the kernel's code, grid and parameters. Each function is
+one case."""
 
 from harness import DATA, HERE, expect, expect_in
 
@@ -10,7 +11,7 @@ def _with_disassembler(machine):
 
 
 def _finding(machine, what, options=()):
-    """`what` fails, on a stream of its own beside a kernel that does not."""
+    """`what` fails, on a separate stream next to a kernel that does not."""
     machine.plan(f"fault kernel={what.partition(':')[0]}")
     result = machine.run(machine.build / "targets/race_kernels", CUBIN, what, "elsewhere", options=options)
     return result, machine.report()["findings"][0]
@@ -29,7 +30,7 @@ def a_kernel_that_must_write_past_the_end_is_told_by_the_first_run(machine):
     expect([access[member] for member in ("kind", "bytes", "space", "parameter", "relation", "inferred")],
            ["store", 4, "global", 1, "past_end", True], "access")
     expect((access["distance"], access["allocation"]["bytes"]), (4 * 5031 - 4096, 4096), "distance and memory")
-    expect((finding["cause"]["id"], finding["cause"]["certain"]), ("address-past-end", False), "cause, which was not seen")
+    expect((finding["cause"]["id"], finding["cause"]["certain"]), ("address-past-end", False), "cause, only inferred")
     text = " ".join(result.stderr.split())
     expect_in("part__8_4() writes up to 15.7 KiB past the end of parameter 1: 4.0 KiB allocated at", text, "cause")
     expect_in("Access store of 4 bytes through parameter 1 (4.0 KiB); inferred from the kernel's code, its grid and its "

@@ -54,7 +54,7 @@ def bundle_is_the_report_without_names_and_secrets(machine):
                                              "import ten_launches\n")
     machine.run(sys.executable, "train.py", "--token", "hidden", "--run-of=grace")
     first = machine.cudadiag("report", "--bundle", "one.tar.gz")
-    expect(first.returncode, 0, "status, where it says " + first.stderr)
+    expect(first.returncode, 0, "status, with stderr " + first.stderr)
     listed = [line.split()[1] for line in first.stderr.splitlines() if line.startswith("cudadiag:   ")]
     with tarfile.open(machine.folder / "one.tar.gz") as archive:
         names = [member.name.removeprefix("cudadiag-bundle/") for member in archive]
@@ -78,7 +78,7 @@ def bundle_is_the_report_without_names_and_secrets(machine):
     again = machine.cudadiag("report", "--bundle", "two.tar.gz")
     expect(again.returncode, 125, "status")
     expect_in("it already exists", again.stderr, "message")
-    assert "goes into" not in again.stderr, again.stderr
+    assert "packing into" not in again.stderr, again.stderr
 
 
 def executable_that_is_gone_is_no_library(machine):
@@ -88,9 +88,9 @@ def executable_that_is_gone_is_no_library(machine):
     machine.run(gone)
     gone.unlink()
     shown = expect_success(machine.cudadiag("report", "-v")).stdout
-    expect_in(f"{gone} is no longer there: its functions and lines are not known", " ".join(shown.split()), "note")
+    expect_in(f"{gone} is no longer there: its functions and lines are unknown", " ".join(shown.split()), "note")
     assert "library code" not in shown, shown
-    assert re.search(r"Blamed  gone\+0x[0-9a-f]+ \(line not known\) \(cuMemcpyDtoH", shown), shown
+    assert re.search(r"Blamed  gone\+0x[0-9a-f]+ \(line unknown\) \(cuMemcpyDtoH", shown), shown
 
 
 def third_of_ten_launches_is_named(machine):
@@ -168,7 +168,7 @@ def error_exitcode_is_for_findings_only(machine):
     options = ["--error-exitcode", "42"]
     expect(machine.run("sh", "-c", "exit 5", options=options).returncode, 5, "status without a finding")
     machine.plan(FAULT)
-    expect(machine.run(*program("ten_launches.py"), options=options).returncode, 42, "status with one")
+    expect(machine.run(*program("ten_launches.py"), options=options).returncode, 42, "status with a finding")
 
 
 def json_goes_to_a_file(machine):
@@ -191,7 +191,7 @@ def commands_that_cannot_run(machine):
     (machine.folder / "plain").write_text("")
     expect(machine.run("./plain").returncode, 126, "plain file")
     folder = machine.run(machine.folder)
-    expect((folder.returncode, "is a folder; name a program" in folder.stderr), (126, True), "folder: " + folder.stderr)
+    expect((folder.returncode, "is a folder; give the path of a program" in folder.stderr), (126, True), "folder: " + folder.stderr)
     expect(machine.sessions(), [], "sessions")
 
 
@@ -256,18 +256,18 @@ def missing_cupti_is_said_with_a_remedy(machine):
     expect((result.stdout, result.returncode), ("result 700\n", 3), "result")
     ours = [line for line in result.stderr.splitlines() if line.startswith("cudadiag: ")]
     expect(ours, ["cudadiag: nothing was recorded: no libcupti was found; install it (pip install nvidia-cuda-cupti) "
-                  "or set CUDADIAG_CUPTI to a libcupti.so"], "what we say")
+                  "or set CUDADIAG_CUPTI to a libcupti.so"], "what cudadiag says")
 
 
 def program_that_clears_its_environment_is_left_alone(machine):
     clearing = machine.build / "targets/clears_environment"
     result = machine.run(clearing)
-    expect((result.stdout, result.stderr, result.returncode), ("done\n", "", 0), "result of one that is well")
+    expect((result.stdout, result.stderr, result.returncode), ("done\n", "", 0), "result of a healthy program")
     machine.plan(FAULT)
     kept = [f"{name}={machine.environment[name]}" for name in ("LD_LIBRARY_PATH", "CUDADIAG_SIM_PLAN")]
     result = machine.run("env", "-i", *kept, *program("ten_launches.py"))
-    expect((result.stdout, result.returncode), ("result 700\n", 3), "result of one that fails")
-    expect_in("the program did not use CUDA, as far as the recording shows. If it should use CUDA, run: cudadiag doctor", result.stderr,
+    expect((result.stdout, result.returncode), ("result 700\n", 3), "result of a failing program")
+    expect_in("the program did not use CUDA, as far as the recording shows. If it should have used CUDA, run: cudadiag doctor", result.stderr,
               "message")
 
 
@@ -305,7 +305,8 @@ def killed_program_leaves_its_record(machine):
 
 
 def killed_at_any_moment_the_record_is_whole(machine):
-    """CUDADIAG_KILLS is the number of kills. Everything published before a kill and within a ring's horizon is kept."""
+    """CUDADIAG_KILLS is the number of kills. Everything is kept that was published before a kill and is within a ring's
+    horizon."""
     horizon, unfinished = 4096, 5
     moments = random.Random(20261121)
     machine.plan("hang stream=1")
@@ -328,7 +329,7 @@ def killed_at_any_moment_the_record_is_whole(machine):
             dump = expect_success(machine.cudadiag("dump", "-o", kept)).stdout
             serials = {int(line.split(" serial=")[1].split()[0]) for line in dump.splitlines()
                        if line.startswith("operation ")}
-            # The oldest place of the ring may be the one that was being written.
+            # The oldest record of the ring may be the one that was being overwritten.
             wanted = {*range(1, unfinished + 1), *range(max(1, launched - horizon + 2), launched + 1)}
             expect(wanted - serials, set(), f"what is missing after {launched} launches")
             shutil.rmtree(kept)
@@ -339,7 +340,7 @@ def file_size_limit_does_not_stop_the_program(machine):
     result = machine.plain("sh", "-c", 'ulimit -f 4; exec "$@"', "sh",
                            *machine.command("run", "--", *program("ten_launches.py")))
     expect((result.stdout, result.returncode), ("result 700\n", 3), "result")
-    expect_in("running without recording: the limit on the size of files leaves no room; raise it (ulimit -f)\n",
+    expect_in("running without recording: the file size limit leaves no room; raise it (ulimit -f)\n",
               result.stderr, "why, and what to do")
 
 
@@ -388,7 +389,7 @@ def full_disk_is_no_success(machine):
 
 def list_tells_a_run_that_goes_on_from_one_that_was_killed(machine):
     expect_success(machine.cudadiag("env"))
-    expect_in("(unknown command: nothing was recorded yet with the environment that cudadiag env printed: ",
+    expect_in("(unknown command: nothing has been recorded yet with the environment that cudadiag env printed: ",
               machine.cudadiag("list").stdout, "list")
     run = machine.start(*machine.command("run", "--", "sh", "-c", "echo ready; read line"))
     expect(run.stdout.readline(), "ready\n", "first line")
@@ -405,10 +406,10 @@ def list_shows_what_was_recorded_without_the_launcher(machine):
     expect_in("  not finished  -  ", line, "end")
     expect_in("ten_launches.py", line, "command")
     expect_in("cannot tell whether CUDA failed in this session: it was recorded without cudadiag run, or cudadiag run "
-              "was killed, so it is not known how its programs ended\n", machine.cudadiag("report").stdout, "report")
+              "was killed, so it is unknown how its programs ended\n", machine.cudadiag("report").stdout, "report")
     refused = machine.cudadiag("bisect")
     expect((refused.stdout, refused.returncode), ("", 125), "bisect")
-    expect_in("it is not known how its program was started", refused.stderr, "why not")
+    expect_in("so the command of its program is unknown", refused.stderr, "the reason")
     expect_in(f"cd {machine.folder} && cudadiag run -- {sys.executable} ", refused.stderr, "the command")
 
 
@@ -470,7 +471,7 @@ def core_dump_is_read(machine):
            {"exception": "Warp Illegal Address", "function": "far_load(int*)", "file": "/tmp/cases/cases.cu",
             "line": 16, "block": [0, 0, 0], "thread": [0, 0, 0], "kernel": "far_load(int*)"}, "JSON")
     source = machine.cudadiag("core", DATA / "gpucore/cases.cu")
-    expect((source.stdout, source.returncode, source.stderr.count("\n")), ("", 125, 1), "another file")
+    expect((source.stdout, source.returncode, source.stderr.count("\n")), ("", 125, 1), "a different file")
     expect_in("is not a GPU core dump", source.stderr, "message")
 
 
@@ -493,7 +494,7 @@ def core_shows_what_a_disassembler_says(machine):
     # The tool gets the code of the function, which has 24 instructions of 16 bytes.
     seen = "printf '/*0060*/ NOP ;\\n\\t/*0070*/    @P0 LDG.E R5, desc[UR4][%s.%s] ;\\n' $1$2 $(wc -c <$3)\n"
     expect(instruction(seen), "@P0 LDG.E R5, desc[UR4][-bSM90.384]", "instruction")
-    expect(instruction("echo '/*0060*/ NOP ;'\n"), None, "another place")
+    expect(instruction("echo '/*0060*/ NOP ;'\n"), None, "a different place")
     expect(instruction("echo '/*0070*/ EXIT ;'; exit 1\n"), None, "a tool that fails")
     expect(instruction("echo '/*0070*/ EXIT ;'; kill -SEGV $$\n"), None, "a tool that crashes")
     expect(instruction("echo '/*0070*/ EXIT ;'; exec sleep 1000\n"), None, "a tool that hangs")
@@ -581,7 +582,7 @@ def small_files_do_not_end_the_target(machine):
     plain = machine.plain(healthy)
     recorded = machine.run(healthy, preexec_fn=limit(resource.RLIMIT_FSIZE, 1 << 20))
     expect((recorded.returncode, recorded.stdout), (plain.returncode, plain.stdout), "status and stdout")
-    expect_in("running without recording: the limit on the size of files leaves no room; raise it (ulimit -f)\n",
+    expect_in("running without recording: the file size limit leaves no room; raise it (ulimit -f)\n",
               recorded.stderr, "message")
 
 

@@ -44,4 +44,4 @@ def rerun_without_the_compiler_that_does_not_fail_tells_nothing(machine):
     expect_in("s did not fail\n", said.partition("; eager ")[2], "what the terminal shows")
     machine.environment["FAILS_EAGERLY"] = "1"
     _, report, lines = _found(machine, "")
-    expect((lines, outcomes(report)[-1]), ([], ("eager", "ended with status 5")), "no failure of CUDA")
+    expect((lines, outcomes(report)[-1]), ([], ("eager", "ended with status 5")), "no CUDA failure")

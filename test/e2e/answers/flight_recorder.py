@@ -1,4 +1,4 @@
-"""Jobs of which NCCL told nothing, with the dumps of PyTorch's Flight Recorder beside them."""
+"""Jobs for which NCCL reported nothing, with the dumps of PyTorch's Flight Recorder next to them."""
 
 import json
 import pathlib
@@ -73,7 +73,7 @@ def differing_calls_are_named_by_the_dumps(machine):
 
 def healthy_job_with_dumps_is_silent(machine):
     result = _run(machine, "none")
-    expect((result.returncode, result.stderr), (0, ""), "the run")
+    expect((result.returncode, result.stderr), (0, ""), "report of the run")
     assert (machine.folder / "dumps/rank_2").exists()
     ended = _ranks(machine, "none")
     expect((ended.stdout, ended.stderr), ("cudadiag: no CUDA failure in this session\n", ""), "ranks")
@@ -93,7 +93,7 @@ def dumps_of_another_run_are_refused(machine):
         (machine.folder / f"own/rank_{rank}").write_bytes((machine.folder / f"others/rank_{rank}").read_bytes())
     ended = _ranks(machine, "size", "--json")
     expect(json.loads(ended.stdout)["groups"], None, "groups")
-    expect_in("own/rank_2 is not used: it has calls from before the run", ended.stderr, "why")
+    expect_in("own/rank_2 is not used: it contains calls from before the run", ended.stderr, "why")
 
 
 def dump_that_is_broken_is_refused(machine):
@@ -101,7 +101,7 @@ def dump_that_is_broken_is_refused(machine):
     file = machine.folder / "dumps/rank_2"
     whole = file.read_bytes()
     for bytes, why in ((whole[:-40], "it ends within a "), (b"\x80\x02cos\nsystem\n.", "it has the operation 0x63"),
-                       (whole.replace(b"2.10", b"3.10"), "it has version 3.10 of the format, and cudadiag reads version 2")):
+                       (whole.replace(b"2.10", b"3.10"), "its format has version 3.10, but cudadiag reads only version 2")):
         file.write_bytes(bytes)
         ended = _ranks(machine, "missing")
         expect_in("dumps/rank_2 is not used: " + why, ended.stderr, "why")

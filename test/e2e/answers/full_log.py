@@ -1,4 +1,5 @@
-"""--full-log: what the rings have lost, and what remains if the log is lost too. Each function's name is its claim."""
+"""--full-log: what remains when the rings have lost records, and when the log is lost too. Each function's name is its
+claim."""
 
 import re
 import signal
@@ -21,7 +22,7 @@ def _deep(machine, *options):
 def what_the_rings_have_lost_is_in_the_full_log(machine):
     _deep(machine)
     finding = machine.report()["findings"][0]
-    expect((finding["evidence"]["grade"], finding["location"]["line"]), ("suspected", None), "without it")
+    expect((finding["evidence"]["grade"], finding["location"]["line"]), ("suspected", None), "without the log")
     expect_in("--full-log", finding["fix"][0], "advice")
     result = _deep(machine, "--full-log")
     expect(result.returncode, 3, "status")
@@ -70,7 +71,7 @@ def damaged_log_leaves_what_the_rings_know(machine):
     for damaged in (whole[:24], b"", b"nonsense", whole[:24] + bytes(range(256))):
         log.write_bytes(damaged)
         finding = machine.report()["findings"][0]
-        expect((finding["evidence"]["grade"], finding["location"]["line"]), ("suspected", None), "what is left")
+        expect((finding["evidence"]["grade"], finding["location"]["line"]), ("suspected", None), "what remains")
         expect_success(machine.cudadiag("dump"))
 
 
@@ -84,7 +85,7 @@ def log_of_a_killed_program_is_whole(machine):
     expect([note["code"] for note in report["notes"] if note["code"].startswith("log-")], [], "notes")
     (log,) = machine.state.glob("cudadiag/2*/record/*.log")
     log.unlink()
-    expect(len(machine.report()["findings"]), 1, "findings without it")
+    expect(len(machine.report()["findings"]), 1, "findings without the log")
 
 
 def log_of_a_clean_run_goes_with_it(machine):
@@ -92,7 +93,7 @@ def log_of_a_clean_run_goes_with_it(machine):
     plain = machine.plain(healthy)
     recorded = machine.run(healthy, options=["--full-log"])
     expect((recorded.returncode, recorded.stdout, recorded.stderr), (plain.returncode, plain.stdout, plain.stderr),
-           "what is seen of it")
+           "what is read of the log")
     expect(machine.sessions(), [], "sessions")
 
 

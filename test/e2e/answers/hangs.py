@@ -1,4 +1,5 @@
-"""Work that does not end: what a live run shows to others, and what the report says when the run is ended for it."""
+"""Work that does not end: what other commands show about a live run, and what the report says when the run is ended for
+it."""
 
 import json
 import os
@@ -53,7 +54,7 @@ def _status(machine, *words):
 
 
 def _until(machine, run, shows, *words):
-    """The first status of the run that shows what it waits for."""
+    """Waits for the first status of the run that shows `what`."""
     while True:
         expect(run.poll(), None, "status of the run")
         result = machine.cudadiag("status", "--json", *words)
@@ -156,9 +157,9 @@ def ranks_with_a_launcher_each_are_one_job(machine):
         expect(found["findings"][0]["cause"]["id"], "rank-has-not-come", "cause")
         text = expect_success(machine.cudadiag("ranks", "job")).stdout
         expect_in("rank 1: called 2 of them; it is on the host at", text, "text")
-        expect(text.splitlines()[0].rpartition(",")[0], "cudadiag: first of 2 sessions: rank 0", "whose it is")
+        expect(text.splitlines()[0].rpartition(",")[0], "cudadiag: first of 2 sessions: rank 0", "whose session it is")
         second.terminate()
-        second.wait()  # before it reads the end of its input, and continues
+        second.wait()  # it ends before this process reads the end of its input and continues
         second.communicate()
     quiet = machine.cudadiag("ranks", "-o", "job", "-q").stdout
     expect((quiet.count("\n"), quiet.partition(",")[0]), (1, "cudadiag: rank 0"), "a quiet answer")
@@ -168,7 +169,7 @@ def ranks_are_not_taken_from_two_runs(machine):
     for name in ("first", "second"):
         machine.environment["RANK"] = "0"
         machine.run(*program("collectives.py", "alike"), options=["-o", name])
-    for words, said in ((("first", "second"), "rank 0 is in two sessions: "), ((), "no sessions were named; "),
+    for words, said in ((("first", "second"), "rank 0 is in two sessions: "), ((), "no sessions were given; "),
                         (("first/none",), " does not exist")):
         result = machine.cudadiag("ranks", *words)
         expect((result.returncode, result.stdout), (125, ""), str(words))
@@ -216,7 +217,7 @@ def _lives(pid):
 
 
 def hang_of_a_child_that_ignores_being_asked_is_killed(machine):
-    """The parent ends when it is asked to and leaves the child behind. The GPU must still be freed."""
+    """The parent ends when it is asked to, and leaves the child behind. The GPU must still be released."""
     command = ["sh", "-c", """sh -c 'trap "" TERM; exec "$@"' sh "$@" >/dev/null 2>&1 & wait""", "sh",
                *stuck(machine, "kernel")]
     result = machine.run(*command, options=["--hang-after", "0.3"])
@@ -225,7 +226,7 @@ def hang_of_a_child_that_ignores_being_asked_is_killed(machine):
     left = _lives(pid)
     if left:
         os.kill(pid, signal.SIGKILL)
-    expect(left, False, "whether it lives")
+    expect(left, False, "whether the process lives")
 
 
 def what_was_there_before_outlives_a_hang(machine):
@@ -238,7 +239,7 @@ def what_was_there_before_outlives_a_hang(machine):
     lives = _lives(pid)
     if lives:
         os.kill(pid, signal.SIGKILL)
-    expect(lives, True, "whether it lives")
+    expect(lives, True, "whether the process lives")
 
 
 def idle_program_does_not_hang(machine):
@@ -259,7 +260,7 @@ def stopped_program_does_not_hang(machine):
     status = _until(machine, run, lambda process: (process["idle_seconds"] or 0) > 2)
     os.kill(status["processes"][0]["pid"], signal.SIGCONT)
     out, err = run.communicate()
-    expect(run.returncode, -signal.SIGTERM, f"status once it goes on, with {err}")
+    expect(run.returncode, -signal.SIGTERM, f"status once it continues, with {err}")
     expect_in("hang (", err, "report")
 
 
@@ -267,7 +268,7 @@ def status_of_what_has_ended(machine):
     kept = ["-o", machine.folder / "kept"]
     machine.run(*stuck(machine, "kernel"), options=["--hang-after", "0.3", *kept])
     status = _status(machine, *kept)
-    expect(status["running"], False, "goes on")
+    expect(status["running"], False, "continues")
     stream = status["processes"][0]["streams"][0]
     expect(_place(stream["operations"][0]["location"]), _line("TRUE LINE kernel"), "true line")
     expect_in("has ended", expect_success(machine.cudadiag("status", *kept)).stdout, "text")
@@ -279,7 +280,7 @@ def status_of_what_reruns_proved_says_so(machine):
     for options, grade in (([], "bracketed"), (["--rerun=always", "--no-device-pass"], "proven")):
         machine.run(*program("ten_launches.py"), options=[*options, *kept])
         (stream,) = _status(machine, *kept)["processes"][0]["streams"]
-        expect((stream["grade"], stream["operations"][0]["ordinal"]), (grade, 3), "what the stream stands at")
+        expect((stream["grade"], stream["operations"][0]["ordinal"]), (grade, 3), "where the stream is blocked")
         text = expect_success(machine.cudadiag("status", *kept)).stdout
         expect_in("before its error was noticed", text, "text")
         expect(" ago" in text, False, "whether it counts from now: " + text)
@@ -290,7 +291,7 @@ def status_of_a_recording_that_is_damaged_says_so(machine):
     machine.run(*program("ten_launches.py"))
     (area,) = (machine.state / "cudadiag" / machine.sessions()[0] / "record").glob("*.area")
     os.truncate(area, 200)
-    for lost in (f"{area} was left out: it is too short to be a recording", "the recording of its processes is gone"):
+    for lost in (f"{area} was ignored: it is too short to be a recording", "the recording of its processes is missing"):
         heading, *rest = expect_success(machine.cudadiag("status")).stdout.splitlines()
         expect(bool(re.match(r"cudadiag: has ended, ran for [\d.]+ m?s: ", heading)), True, heading)
         expect(rest, ["no recording of a process could be read", "note: " + lost], "status")
@@ -312,7 +313,7 @@ def status_of_a_program_without_the_launcher(machine):
     expect_in("running for ", expect_success(machine.cudadiag("top", "--count", "1")).stdout, "top")
     run.kill()
     run.communicate()
-    expect(_status(machine)["running"], False, "goes on")
+    expect(_status(machine)["running"], False, "continues")
 
 
 def status_without_a_run_is_refused(machine):
@@ -323,7 +324,7 @@ def status_without_a_run_is_refused(machine):
 
 
 def status_of_a_killed_launcher_is_refused(machine):
-    """This also holds if the place of its memory now names files of other processes."""
+    """This also holds if files of other processes now have the path of the launcher's memory."""
     run = machine.start(*machine.command("run", "--rerun=never", "--", *stuck(machine, "kernel")))
     pid = _until(machine, run, _kept_waiting)["processes"][0]["pid"]
     session = machine.state / "cudadiag" / machine.sessions()[0]
@@ -336,13 +337,13 @@ def status_of_a_killed_launcher_is_refused(machine):
             result = machine.cudadiag("status", session)
             expect((result.stdout, result.returncode), ("", 125), f"result for {place!r}")
             expect_in("its cudadiag run was killed, and what it had recorded is lost", result.stderr, "what is wrong")
-            left = f"; its program still runs, but is not recorded: pid {pid};"
-            expect(left in result.stderr, place is None, "what is left of it")
+            left = f"; its program is still running, but no longer recorded: pid {pid};"
+            expect(left in result.stderr, place is None, "what remains of the session")
             if place is None:
                 expect(machine.cudadiag("status").stderr.splitlines()[0],
                        "cudadiag: a newer run is incomplete: its cudadiag run was killed, and what it had recorded is "
-                       f"lost (cudadiag list shows it: {session}); its program still runs, but is not recorded: pid {pid}",
-                       "status where no session is named")
+                       f"lost (cudadiag list shows it: {session}); its program is still running, but no longer recorded: pid {pid}",
+                       "status without a session")
     finally:
         os.kill(pid, signal.SIGKILL)
         run.communicate()
@@ -360,12 +361,12 @@ def status_of_a_launcher_that_was_killed_after_a_failure_leads_to_what_it_wrote(
     session = machine.state / "cudadiag" / machine.sessions()[0]
     pid = machine.report(session)["processes"][0]["pid"]
     shown = expect_success(machine.cudadiag("status", session)).stdout
-    expect_in("cudadiag: running: ", shown, "for how long is not known")
-    expect_in(" before its error was noticed; ", shown, "when the newest was")
+    expect_in("cudadiag: running: ", shown, "unknown duration")
+    expect_in(" before its error was noticed; ", shown, "time of the newest operation")
     expect_in("a sticky error, and nothing after it is recorded", shown, "why")
     run.kill()
     run.wait()
-    for left in (f"; its program still runs, but is not recorded: pid {pid}", ""):
+    for left in (f"; its program is still running, but no longer recorded: pid {pid}", ""):
         expect(machine.cudadiag("status", session).stderr,
                f"cudadiag: the run recorded in {session} is incomplete: its cudadiag run was killed{left}; to see what it had written "
                f"by then: cudadiag report {session}\n", "status")
@@ -384,7 +385,8 @@ def status_leaves_no_trace_of_a_clean_run(machine):
 
 
 def hang_is_followed_by_a_rerun_for_a_dump(machine):
-    """With real dumps: of the same kernel, of no kernel, and of another program's failure that is not the hang."""
+    """With real dumps: one of the same kernel, one of no kernel, and one of another program's failure that is not the
+    hang."""
     for dump, device in (("running", ("spin.cuh", 8, None)), ("idle", None), ("load", None)):
         target = stuck(machine, "kernel")[0]
         command = program("hangs_twice.py", target, DATA / f"gpucore/{dump}.nvcudmp.gz")
@@ -407,11 +409,11 @@ def dump_that_does_not_come_is_announced_and_explained(machine):
     _, told, after = result.stderr.partition(announced)
     expect(bool(told), True, "announced in " + result.stderr)
     expect_in("cudadiag: no GPU core dump was written after ", after, "after it")
-    expect_in("no process could be asked for one: only NVIDIA's driver takes such requests", after, "why")
-    assert "--hang-dump" not in machine.cudadiag("report").stdout, "it is recommended though it was tried"
+    expect_in("no process could be asked for one: only NVIDIA's driver accepts such requests", after, "why")
+    assert "--hang-dump" not in machine.cudadiag("report").stdout, "it is recommended although it was tried"
     command = ["sh", "-c", 'test "$CUDADIAG_PASS" = record && exec "$@"', "sh", *stuck(machine, "kernel")]
     result = machine.run(*command, options=["--hang-after", "0.3", "--hang-dump"])
-    expect_in("the program ended before one could be requested\n", result.stderr, "why of a rerun that does not hang")
+    expect_in("the program ended before one could be requested\n", result.stderr, "reason if a rerun does not hang")
 
 
 def hang_dump_without_hang_after_is_refused(machine):
@@ -424,15 +426,15 @@ def top_tells_what_a_run_does(machine):
     run = machine.start(*machine.command("run", "--rerun=never", "--", *stuck(machine, "idle")))
     expect(run.stdout.readline(), "ready\n", "output")
     shown = expect_success(machine.cudadiag("top", "-n", "2")).stdout.split("\n\n")
-    expect(len(shown), 3, "looks, and an empty end")
+    expect(len(shown), 3, "screens, and an empty end")
     first, second, _ = shown
-    expect_in("23 in all; 1 process; 0 failed calls", first, "first look")
+    expect_in("23 in all; 1 process; 0 failed calls", first, "first screen")
     busy = first.split("busiest lines\n")[1].splitlines()[0]
     line = next(i for i, text in enumerate(SOURCE.read_text().splitlines(), 1) if "i < 21" in text)
     expect_in(f"stuck.cc:{line}, main", busy, "busiest line")
-    expect_in("0.0 operations/s, 23 in all", second, "second look")
+    expect_in("0.0 operations/s, 23 in all", second, "second screen")
     expect_in("13    stream 0x", second, "unfinished work")
-    expect(("busiest" in second, "cudadiag status" in second), (False, True), "second look")
+    expect(("busiest" in second, "cudadiag status" in second), (False, True), "second screen")
     run.communicate("\n")
     result = machine.cudadiag("top", "-n", "1")
     expect(result.returncode, 125, "status without a run")
@@ -451,7 +453,7 @@ def top_of_a_run_that_is_over_takes_no_terminal(machine):
     machine.run(machine.build / "targets/healthy", options=["-o", "kept"])
     shown, status = machine.on_terminal(*machine.command("top", "-o", "kept"))
     expect(os.waitstatus_to_exitcode(status), 125, "status")
-    expect_in("the run is over; cudadiag status ", shown, "what it says")
+    expect_in("the run is over; cudadiag status ", shown, "output")
     assert "\x1b[?" not in shown, shown
 
 
@@ -502,10 +504,10 @@ def markers_stand_behind_all_operations_of_a_line_at_first_and_never_far_apart(m
     machine.plan("fault kernel=fill nth=3000 code=700")
     machine.run(machine.build / "targets/million_launches", "3000")
     marked = _marked(machine)
-    expect((len(marked), marked[:9]), (3000, [True] * 8 + [False]), "the first ones")
+    expect((len(marked), marked[:9]), (3000, [True] * 8 + [False]), "the first markers")
     places = [at for at, is_marked in enumerate(marked) if is_marked]
     distances = [(place, after - place) for place, after in zip(places[7:], places[8:])]
-    expect({distance for place, distance in distances if place < 256 - 16}, {16}, "how far apart they are at first")
+    expect({distance for place, distance in distances if place < 256 - 16}, {16}, "distances between the first markers")
     assert all(16 <= distance <= 64 for _, distance in distances), f"how far apart they are: {distances}"
 
 
@@ -517,4 +519,4 @@ def calls_that_were_refused_are_not_unfinished(machine):
     expect_in("\n    and 7 more after it\n", text, "what waits behind it")
     assert "default stream" not in text, "the copy that was refused is shown: " + text
     expect_in("\n  the process has a sticky error, and nothing after it is recorded: see cudadiag report\n", text,
-              "what it is about")
+              "subject of the message")

@@ -13,7 +13,7 @@ def _report(machine, which, *options, plan=True):
     file = machine.folder / "races.json"
     command = [machine.build / "targets/race_host", which]
     result = machine.cudadiag("races", "--json", file, *options, "--", *command)
-    expect((result.returncode, result.stdout), (0, "done\n"), f"{which}: the program goes on: {result.stderr}")
+    expect((result.returncode, result.stdout), (0, "done\n"), f"{which}: the program continues: {result.stderr}")
     return result, json.loads(file.read_text())
 
 

@@ -11,7 +11,7 @@ from harness import expect, expect_in, expect_success
 
 
 def _plugin(machine):
-    """A program, and the library next to it that it opens."""
+    """A program, and the library that it opens from its own folder."""
     launcher, plugin = machine.folder / "dlopened_kernel", machine.folder / "libplugin.so"
     for made in (launcher, plugin):
         shutil.copy(machine.build / "targets" / made.name, made)
@@ -28,8 +28,8 @@ def executable_that_changed_since_is_said_to_have(machine):
                         (copy.unlink, "is no longer there")):
         change()
         shown = " ".join(expect_success(machine.cudadiag("report")).stdout.split())
-        expect_in(f"(third {why}: its functions and lines are not known)", shown, "report")
-        expect_in(f"third {why}: record it again with cudadiag run to see its lines", shown, "fix")
+        expect_in(f"(third {why}: its functions and lines are unknown)", shown, "report")
+        expect_in(f"third {why}: record the program again with cudadiag run to see its lines", shown, "fix")
         assert "-g," not in shown, shown
 
 
@@ -62,7 +62,7 @@ def line_around_a_plugin_without_lines_is_not_taken_for_its_own(machine):
 
     def expect_told(function, headline, why):
         shown = " ".join(expect_success(machine.cudadiag("report")).stdout.split())
-        assert re.search(rf"in {headline} \(.*line not known\) ", shown), shown
+        assert re.search(rf"in {headline} \(.*line unknown\) ", shown), shown
         expect_in(f"called from {source}:{called_from}, main ({why})", shown, "report")
         location = machine.report()["findings"][0]["location"]
         expect((location["file"], location["line"], location["function"]), (None, None, function), "location")
@@ -71,7 +71,7 @@ def line_around_a_plugin_without_lines_is_not_taken_for_its_own(machine):
 
     expect_told("smooth", "smooth", "libplugin.so has no line information")
     shutil.copy("/bin/true", plugin)
-    gone = ": its functions and lines are not known"
+    gone = ": its functions and lines are unknown"
     expect_told(None, r"libplugin.so\+0x[0-9a-f]+", "libplugin.so has been rebuilt since the run" + gone)
     plugin.unlink()
     expect_told(None, r"libplugin.so\+0x[0-9a-f]+", "libplugin.so is no longer there" + gone)

@@ -21,9 +21,9 @@ def pointer_into_freed_memory_is_told_with_its_lines(machine):
     expect_in("Why     parameter 1 points into 4.0 KiB that were freed at\n", result.stderr, "message")
     text = " ".join(expect_success(machine.cudadiag("report", "-v")).stdout.split())
     freed, allocated = (targets.marked_line("freed_pointer", mark) for mark in ("FREED LINE", "ALLOCATED LINE"))
-    expect_in(f"Args parameter 1 points into 4.0 KiB that had been freed in {freed[0]}:{freed[1]}, main, "
-              f"allocated in {allocated[0]}:{allocated[1]}, main", text, "report")
-    expect_in("it is not known whether that address is the one that failed", text, "report")
+    expect_in(f"Args parameter 1 points into 4.0 KiB that had been freed at {freed[0]}:{freed[1]}, main, "
+              f"allocated at {allocated[0]}:{allocated[1]}, main", text, "report")
+    expect_in("it is unknown whether that address is the one that failed", text, "report")
 
 
 def pointer_past_the_end_is_told_with_how_far(machine):
@@ -52,7 +52,7 @@ def refused_copy_is_told_with_what_it_was_given(machine):
               "was issued", " ".join(result.stderr.split()), "report")
     _, finding = _memory_program(machine, "invalid_argument")
     expect((finding["cause"], [each["allocation"] for each in finding["arguments"]]), (None, [None, None]),
-           "of addresses that are nobody's")
+           "addresses in no allocation")
 
 
 def allocation_that_had_failed_is_told_with_what_was_given_none(machine):
@@ -61,7 +61,7 @@ def allocation_that_had_failed_is_told_with_what_was_given_none(machine):
         failed = targets.marked_line(name.partition(":")[0], "FAILED LINE")
         (earlier,) = [each for each in finding["related"] if each["role"] == "swallowed"]
         expect((earlier["file"], earlier["line"]), failed, "line of the allocation")
-        expect_in("cuMemAlloc had failed on this thread before", " ".join(result.stderr.split()), "message")
+        expect_in("cuMemAlloc had failed earlier on this thread", " ".join(result.stderr.split()), "message")
         expect(finding["cause"]["certain"], False, "certain")
 
 
@@ -81,9 +81,8 @@ def memory_of_a_device_that_was_not_asked_for_it_is_told(machine):
     path, line = targets.marked_line("peers", "MADE LINE")
     expect([(each["file"], each["line"]) for each in finding["related"] if each["role"] == "allocated"], [(path, line)],
            "related")
-    expect_in(f"parameter 1 points into 4.0 KiB of device 1, allocated at {path}:{line}, main; the kernel ran on "
-              "device 0, which has no access to that memory, and probably used it", " ".join(result.stderr.split()),
-              "message")
+    expect_in(f"parameter 1 points into 4.0 KiB on device 1, allocated at {path}:{line}, main; the kernel probably "
+              "used that memory on device 0, which has no access to it", " ".join(result.stderr.split()), "message")
     _, finding = _memory_program(machine, "peers:given", ["--rerun=always"])
     expect((finding["cause"], finding["arguments"][0]["allocation"]["out_of_reach"]), (None, False), "with access")
 
@@ -113,7 +112,7 @@ def allocations_of_many_threads_are_kept_while_they_live(machine):
     entries = [dict(word.split("=") for word in line.split()[2:]) for line in dump if line.startswith("allocation ")]
     expect((len(entries), [entry["bytes"] for entry in entries if entry["freed"] == "0"]),
            (32768, ["4096", "8192", "12288", "16384", "20480"]), "entries and those that live")
-    expect({entry["freed_site"] == "0" for entry in entries if entry["freed"] != "0"}, {False}, "ends not known")
+    expect({entry["freed_site"] == "0" for entry in entries if entry["freed"] != "0"}, {False}, "unknown ends")
 
 
 def others_on_the_gpu_are_told_where_memory_is_missing(machine):
@@ -136,7 +135,7 @@ def allocator_of_pytorch_is_asked_in_a_rerun(machine):
            (24 << 20, 25 << 20, 1 << 20, 1), "sizes")
     (holder,) = tensors["holders"]
     expect((holder["location"]["file"], holder["location"]["line"]), true_line("tensors.py", "HOLDER"), "holder")
-    expect((holder["bytes"], holder["count"]), (24 << 20, 3), "what it holds")
+    expect((holder["bytes"], holder["count"]), (24 << 20, 3), "memory that the line holds")
     expect_in("24.0 MiB in 3 tensors from", result.stderr, "what the rerun says")
     expect_in("PyTorch had reserved 25.0 MiB and allocated 24.0 MiB of it", machine.cudadiag("report").stdout, "text")
 
@@ -156,7 +155,7 @@ def refusal_of_pytorchs_allocator_is_out_of_memory_without_a_cuda_failure(machin
         finding, = machine.report()["findings"]
         expect((finding["kind"], finding["location"]["line"], finding["error"]["code"]),
                ("out_of_memory", true_line("refuses.py")[1], 2), "finding")
-        expect(finding["memory_use"]["asked"], 5000 << 20, "bytes that were asked for")
+        expect(finding["memory_use"]["asked"], 5000 << 20, "requested bytes")
         expect(finding["cause"]["id"], "allocator-limit", "cause")
 
 
@@ -189,7 +188,8 @@ def refusal_of_cupys_pool_that_ends_the_program_is_out_of_memory(machine):
     (holder,) = finding["memory_use"]["holders"]
     expect((holder["bytes"], holder["location"]["line"]), (48 << 20, true_line("pools.py", "HOLDER")[1]), "holder")
     expect((finding["evidence"]["grade"], finding["cause"]["certain"]), ("proven", True), "what is known")
-    expect_in("CuPy's memory pool refused 24.0 MiB, though no CUDA call failed", " ".join(result.stderr.split()), "report")
+    expect_in("CuPy's memory pool refused to allocate 24.0 MiB, although no CUDA call failed",
+              " ".join(result.stderr.split()), "report")
     expect_in("/cupy/cuda/memory.pyx", finding["stack"]["python"][0]["file"], "innermost frame")
     expect_in("CuPy says: Out of memory allocating 25,165,824 bytes (allocated so far: 50,331,648 bytes, limit set to: "
               "67,108,864 bytes).", finding["error"]["text"], "CuPy's message")
@@ -203,7 +203,7 @@ def refusal_of_jaxs_pool_that_ends_the_program_is_out_of_memory(machine):
     expect_in("XLA_PYTHON_CLIENT_MEM_FRACTION", result.stderr, "fix")
     expect_in("[executable_name='jit__reduce_sum']", finding["error"]["text"], "JAX's message")
     expect("BufferAssignment" in finding["error"]["text"], False, "only its first line")
-    _expect_refusal(machine, "jax", "huge", 32 << 30, "out-of-memory")  # the GPU has 8 GiB
+    _expect_refusal(machine, "jax", "huge", 32 << 30, "out-of-memory")  # the simulated GPU has 8 GiB
 
 
 def refusal_that_did_not_end_the_program_is_no_finding(machine):

@@ -1,5 +1,5 @@
-"""The first NaN that a PyTorch program uses. Each function's name is its claim. CUDADIAG_TORCH_PYTHON names an
-interpreter that has PyTorch; the default is the one that runs the tests. Without PyTorch, the tests skip aloud."""
+"""The first NaN that a PyTorch program uses. Each function's name is its claim. CUDADIAG_TORCH_PYTHON is the path of an
+interpreter that has PyTorch; the default is the one that runs the tests. Without PyTorch, the tests skip and say so."""
 
 import json
 import os
@@ -14,7 +14,7 @@ TRAINING = HERE / "programs/nan_training.py"
 def _python(machine):
     python = os.environ.get("CUDADIAG_TORCH_PYTHON", sys.executable)
     if subprocess.run([python, "-c", "import torch"], capture_output=True).returncode:
-        skip(f"{python} has no PyTorch; CUDADIAG_TORCH_PYTHON may name one that has")
+        skip(f"{python} has no PyTorch; set CUDADIAG_TORCH_PYTHON to one that has it")
     machine.environment["PYTHONWARNINGS"] = "ignore"
     return python
 

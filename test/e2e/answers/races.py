@@ -18,7 +18,7 @@ def _races(machine, program, which, options=(), **how):
 
 def _expect_race(machine, program, which):
     result, report = _races(machine, program, which)
-    expect((result.returncode, result.stdout), (0, "done\n"), f"{which}: the program goes on")
+    expect((result.returncode, result.stdout), (0, "done\n"), f"{which}: the program continues")
     expect([finding["kind"] for finding in report["findings"]], ["stream_race"], which)
     return result, report["findings"][0]
 
@@ -155,7 +155,7 @@ def a_rerun_names_what_races(machine):
         expect((tensor["name"], tensor["role"], tensor["dtype"], tensor["shape"], tensor["written"]),
                ("x", "variable", "float32", [1 << 18], None), "tensor")
         begin, end = (int(each, 16) for each in tensor["range"])
-        expect((begin, end - begin), (int(access["range"][0], 16), 1 << 20), "where it lay in the first run")
+        expect((begin, end - begin), (int(access["range"][0], 16), 1 << 20), "address in the first run")
     expect([access["operator"] for access in finding["accesses"]], [None, None], "operators")
     expect_in("x float32[262144]: used by the memset (written); used by the kernel", result.stderr, "text")
     expect_in("x is written on stream 0x", " ".join(machine.cudadiag("report").stdout.split()), "text of the report")
@@ -168,8 +168,8 @@ def a_rerun_that_shows_no_race_changes_nothing(machine):
     expect([each["outcome"] for each in report["passes"]], ["1 race", "0 races"], "passes")
     expect([access["tensor"] for access in finding["accesses"]], [None, None], "tensors")
     expect(finding["evidence"]["grade"], "inferred", "grade")
-    expect_in("a rerun did not show it again", finding["evidence"]["because"], "because")
-    expect_in("a rerun did not show it again", result.stderr, "text")
+    expect_in("a rerun did not show the race again", finding["evidence"]["because"], "because")
+    expect_in("a rerun did not show the race again", result.stderr, "text")
 
 
 def pairs_that_a_rerun_cannot_judge_leave_no_session(machine):
@@ -186,7 +186,7 @@ def pairs_that_a_rerun_cannot_judge_leave_no_session(machine):
     kept = machine.cudadiag("races", "--rerun=auto", "-o", "kept", "--", *program("racing.py", "kernels"), timeout=60)
     expect(kept.returncode, 0, "status")
     report = machine.report("-o", machine.folder / "kept")
-    expect([each["name"] for each in report["passes"]], ["record", "races"], "passes of a session that was asked for")
+    expect([each["name"] for each in report["passes"]], ["record", "races"], "passes of a requested session")
 
 
 def races_are_rerun_later_when_they_were_not(machine):
@@ -195,9 +195,9 @@ def races_are_rerun_later_when_they_were_not(machine):
     expect_in("; it can write files\n", result.stderr, "warning")
     expect(len(report["passes"]), 1, "passes")
     text = expect_success(machine.cudadiag("bisect", "--no-values", timeout=60)).stdout
-    expect_in("x float32[262144]", text, "bisect names it, without a value")
+    expect_in("x float32[262144]", text, "bisect's line, without a value")
     again = machine.cudadiag("bisect", timeout=60)
-    expect_in("a rerun would add nothing", again.stderr, "a second one")
+    expect_in("a rerun would add nothing", again.stderr, "a second race")
 
 
 def _with_disassembler(machine):
@@ -225,7 +225,7 @@ def kernels_stay_unread_where_a_small_stack_ends_the_disassembler(machine):
 
 
 def parts_of_a_buffer_race_where_they_overlap(machine):
-    """Each kernel uses 32 elements of 4 bytes, beginning at the named element."""
+    """Each kernel uses 32 elements of 4 bytes, starting at the given element."""
     _with_disassembler(machine)
     for which in ("part__8_4:0 copy_from", "part__8_4:31 part__8_4:0", "part__8_8:0 copy_from", "copy_from part__8_8:31"):
         _, finding = _expect_race(machine, "race_kernels", f"{CUBIN} {which}")
@@ -233,7 +233,7 @@ def parts_of_a_buffer_race_where_they_overlap(machine):
     for which in ("part__8_4:32 part__8_4:0", "part__8_4:32 part__8_4:64", "copy_from part__8_4:32",
                   f"part__8_8:{1 << 32} copy_from", f"part__8_8:{1 << 32} part__8_8:0"):
         result = _expect_none(machine, "race_kernels", f"{CUBIN} {which}")
-        expect("unordered pair" in result.stderr, False, f"pairs that are not told of {which}")
+        expect("unordered pair" in result.stderr, False, f"pairs that are not reported in {which}")
 
 
 def a_kernel_that_leaves_its_buffer_is_told_although_nothing_fails(machine):
@@ -241,7 +241,7 @@ def a_kernel_that_leaves_its_buffer_is_told_although_nothing_fails(machine):
     _with_disassembler(machine)
     _expect_none(machine, "race_kernels", f"{CUBIN} part__8_4:992 part__8_4:0")
     result, report = _races(machine, "race_kernels", f"{CUBIN} part__8_4:993 part__8_4:0")
-    expect((result.returncode, result.stdout), (0, "done\n"), "the program goes on")
+    expect((result.returncode, result.stdout), (0, "done\n"), "the program continues")
     expect([(finding["kind"], finding["evidence"]["grade"]) for finding in report["findings"]],
            [("out_of_bounds", "suspected")], "findings")
     finding = report["findings"][0]
@@ -297,7 +297,7 @@ def device_code_that_is_loaded_again_is_kept_once(machine):
     _with_disassembler(machine)
     code = CUBIN.read_bytes()
     table = len(code) - int.from_bytes(code[40:48], "little")
-    large = _large_device_code(machine, (1 << 30) // 9 - table)  # nine times this size is the limit of what is kept
+    large = _large_device_code(machine, (1 << 30) // 9 - table)  # cudadiag keeps at most nine times this size
     large.write_bytes(large.read_bytes().replace(b"write__8", b"........").replace(b"copy__8_8", b"........."))
     _expect_race(machine, "race_kernels", f"{CUBIN} write__8 copy_from" + f" {large}" * 9)
 
@@ -308,7 +308,7 @@ def device_code_beyond_the_limit_of_files_does_not_end_the_target(machine):
     limit = 68 << 20  # the recording of one process takes 64 of these
     process = machine.start(*command, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
     output, errors = process.communicate(timeout=60)
-    expect((process.returncode, output), (0, "done\n"), "status and stdout, where it says " + errors)
+    expect((process.returncode, output), (0, "done\n"), "status and stdout, with stderr " + errors)
 
 
 def the_first_race_can_end_the_program(machine):
@@ -318,8 +318,8 @@ def the_first_race_can_end_the_program(machine):
     output, errors = process.communicate(timeout=60)
     expect((process.returncode, output), (-15, ""), "status and stdout")
     expect_in("race between two streams", errors, "report")
-    ended = "cudadiag: two operations race: ending the program, as --stop-on-race asks\n"
-    expect_in(ended, errors.partition("race between two streams")[0], "what is said at the time")
-    assert "it was ended from outside" not in errors, errors
+    ended = "cudadiag: two operations race: ending the program because of --stop-on-race\n"
+    expect_in(ended, errors.partition("race between two streams")[0], "what is said during the run")
+    assert "something outside the program ended it" not in errors, errors
     notes = [note["code"] for note in machine.report()["notes"]]
     assert "unrelated-end" not in notes, notes

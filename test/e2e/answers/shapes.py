@@ -1,4 +1,4 @@
-"""Ways to start programs, and whose code then launches. Each function's name is its claim."""
+"""Ways to start programs, and which code is the user's in each. Each function's name is its claim."""
 
 import os
 import subprocess
@@ -31,7 +31,7 @@ def _fails(machine, *command, file, line=LINE, **options):
     """Under cudadiag, the command ends as it does without it, and the report names the line."""
     machine.plan(FAULT)
     result = machine.run(*command, **options)
-    expect(result.returncode, 3, f"status of {command}, which says {result.stderr}")
+    expect(result.returncode, 3, f"status of {command}, with stderr {result.stderr}")
     _leads(machine, file, line)
     return result
 
@@ -41,7 +41,7 @@ def a_path_that_is_no_text_is_shown_byte_for_byte(machine):
     try:
         os.mkdir(folder)
     except OSError:
-        skip("the file system takes no such names")
+        skip("the file system does not accept such names")
     file = os.path.join(folder, b"alone.py")
     with open(file, "wb") as copy:
         copy.write(SOURCE.read_bytes())
@@ -57,11 +57,11 @@ def launch_has_the_name_of_the_call_that_the_program_made(machine):
     machine.run(machine.build / "targets/refused_launch")
     expect(machine.report()["findings"][0]["reported_at"]["api"], "cuLaunchKernel", "call of the driver")
     machine.run(machine.build / "targets/second_runtime", "linked")
-    expect(machine.report()["findings"][0]["reported_at"]["api"], "cudaLaunchKernel", "call of one linked in")
+    expect(machine.report()["findings"][0]["reported_at"]["api"], "cudaLaunchKernel", "call of a linked-in runtime")
     machine.plan("fail api=cuModuleLoadData nth=1 code=209")
     machine.run(machine.build / "targets/unchecked_launch")
     finding = machine.report()["findings"][0]
-    expect((finding["kind"], finding["reported_at"]["api"]), ("unchecked_error", "cudaLaunchKernel"), "no code for it")
+    expect((finding["kind"], finding["reported_at"]["api"]), ("unchecked_error", "cudaLaunchKernel"), "no GPU code")
 
 
 def launches_are_heard_of_once_where_the_runtimes_hand_them_on(machine):
@@ -70,7 +70,7 @@ def launches_are_heard_of_once_where_the_runtimes_hand_them_on(machine):
         told = machine.run(*program("runtimes.py"), library).stdout.splitlines()
         expect(told, ["launches of the runtime left out", f"launches of the runtime {heard}"], f"after {library.name}")
     told = machine.run(*program("runtimes.py"), library, options=["--no-native-stacks"]).stdout.splitlines()
-    expect(told, ["launches of the runtime heard"] * 2, "where no stack is walked")
+    expect(told, ["launches of the runtime heard"] * 2, "where no stack is unwound")
 
 
 def launches_of_a_runtime_that_is_linked_in_are_heard_of_once_as_well(machine):
@@ -82,16 +82,16 @@ def launches_of_a_runtime_that_is_linked_in_are_heard_of_once_as_well(machine):
     built = machine.build / "targets/linked_runtime"
     line = 1 + next(i for i, text in enumerate((HERE / "../targets/linked_runtime.cc").read_text().splitlines())
                     if text.endswith("// TRUE LINE"))
-    expect(ran(built), ("left out", "cudaLaunchKernel", line), "one of CUDA 13")
-    expect(ran(built, "direct")[:2], ("left out", "cuLaunchKernel"), "the driver's own call beside it")
+    expect(ran(built), ("left out", "cudaLaunchKernel", line), "a runtime of CUDA 13")
+    expect(ran(built, "direct")[:2], ("left out", "cuLaunchKernel"), "a driver call next to it")
     apart = machine.build / "targets/linked_runtime_apart"
-    expect(ran(apart), ("left out", "cudaLaunchKernel", line), "in an executable of segments that lie apart")
+    expect(ran(apart), ("left out", "cudaLaunchKernel", line), "in an executable with separate segments")
     for older in ("linked_runtime12", "linked_runtimes"):
         expect(ran(machine.build / "targets" / older), ("heard", "cudaLaunchKernel", line), older)
     stripped = machine.folder / "stripped"
     subprocess.run(["strip", "--strip-all", "-o", stripped, built], check=True)
-    expect(ran(stripped)[:2], ("heard", "cudaLaunchKernel"), "without a symbol table it is not known")
-    expect(ran(stripped, "shared")[:2], ("left out", "cudaLaunchKernel"), "behind a shared one it is, by its look-ups")
+    expect(ran(stripped)[:2], ("heard", "cudaLaunchKernel"), "without a symbol table, it is unknown")
+    expect(ran(stripped, "shared")[:2], ("left out", "cudaLaunchKernel"), "after a shared one it is, by its look-ups")
 
 
 def launches_that_wait_or_should_have_are_noted(machine):
@@ -103,9 +103,9 @@ def launches_that_wait_or_should_have_are_noted(machine):
 
     expect(noted(), [], "notes")
     expect(noted("block-early"), ["launch-blocking"], "set before CUDA starts")
-    expect(noted("block-late"), ["launch-blocking-late"], "set after it")
+    expect(noted("block-late"), ["launch-blocking-late"], "set after CUDA starts")
     machine.environment["CUDA_LAUNCH_BLOCKING"] = "1"
-    expect(noted("block-late"), ["launch-blocking"], "set outside")
+    expect(noted("block-late"), ["launch-blocking"], "set in the environment")
 
 
 def a_package_by_its_name(machine):
@@ -173,7 +173,7 @@ def tools_that_start_the_program(machine):
 
 
 def workers_of_a_job(machine):
-    """As under torchrun: each worker has a separate process session and gets its rank in the environment."""
+    """As under torchrun: each worker is in a separate process session, and gets its rank in the environment."""
     launcher = _write(machine.folder / "launcher.py", (
         "import os, subprocess, sys\n"
         "start = lambda rank: subprocess.Popen(sys.argv[1:], env={**os.environ, 'RANK': rank}, start_new_session=True)\n"

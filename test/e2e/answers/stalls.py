@@ -40,7 +40,7 @@ def _let_continue(run):
 
 
 def _end(run):
-    """Returns the rest of its output. communicate() would lose text that was already buffered."""
+    """Returns the rest of the run's output. communicate() would lose text that was already buffered."""
     run.stdin.close()
     out, err = run.stdout.read(), run.stderr.read()
     run.wait()
@@ -59,7 +59,7 @@ def stalled_operation_is_reported_once_and_the_program_continues(machine):
         expect(told.count("cudadiag: hang ("), 1, f"{shape}: reports in {told}")
         where = f"stalls.cc:{_mark('TRUE LINE ' + shape)[1]}"
         expect_in(where, told.splitlines()[0], "first line")
-        expect_in("cudadiag: the operation at ", told, "that it ended")
+        expect_in("cudadiag: the operation at ", told, "the end")
         for found in (json.loads(file.read_text()), machine.report()):
             expect((found["verdict"], len(found["findings"])), ("cuda_failure", 1), f"{shape}: findings")
             finding = found["findings"][0]
@@ -112,17 +112,17 @@ def stall_that_lasts_is_ended_as_the_same_hang(machine):
     expect(result.stderr.count("cudadiag: hang ("), 2, "reports in " + result.stderr)
     (finding,) = json.loads(report.read_text())["findings"]
     expect(_place(finding["location"]), _line("TRUE LINE kernel"), "true line")
-    expect((finding["hang"]["while_running"], finding["hang"]["ended_after"]), (False, None), "how it ended")
+    expect((finding["hang"]["while_running"], finding["hang"]["ended_after"]), (False, None), "how the program ended")
 
 
 def stopped_program_has_no_stall(machine):
     run = machine.start(*machine.command("run", "--rerun=never", "--hang-report", "0.8", "--",
                                          *stuck(machine, "stopped")))
     status = _until(machine, run, lambda process: (process["idle_seconds"] or 0) > 2)
-    expect(select.select([run.stderr], [], [], 0)[0], [], "whether anything is said while it is stopped")
+    expect(select.select([run.stderr], [], [], 0)[0], [], "whether anything is said while the program is stopped")
     pid = status["processes"][0]["pid"]
     machine.plain("kill", "-CONT", str(pid))
-    expect_in("hang (", _read_until(run.stderr, "cudadiag: hang ("), "what is said once it continues")
+    expect_in("hang (", _read_until(run.stderr, "cudadiag: hang ("), "what is said once the program continues")
     run.kill()
     machine.plain("kill", "-KILL", str(pid))
     run.communicate()

@@ -1,5 +1,6 @@
-"""Origins of bad values, and races between tensors. Each function's name is its claim. CUDADIAG_TORCH_PYTHON names
-an interpreter that has PyTorch; the default is the one that runs the tests. Without PyTorch, the tests skip aloud."""
+"""Origins of bad values, and races between tensors. Each function's name is its claim. CUDADIAG_TORCH_PYTHON is the
+path of an interpreter that has PyTorch; the default is the one that runs the tests. Without PyTorch, the tests skip and
+say so."""
 
 import json
 
@@ -30,7 +31,7 @@ def _expect_origin(report):
     expect({name: origin[name] for name in ("role", "operator", "value", "index", "batch", "grade")},
            {"role": "made", "operator": "aten::remainder.Scalar", "value": MADE, "index": [1], "batch": None,
             "grade": "proven"}, "origin")
-    expect((carried["role"], carried["operator"]), ("copied", "aten::clone"), "what carried it")
+    expect((carried["role"], carried["operator"]), ("copied", "aten::clone"), "what carried the value")
 
 
 def bad_value_is_traced_by_itself(machine):
@@ -39,9 +40,9 @@ def bad_value_is_traced_by_itself(machine):
     expect(_passes(report), [("record", "bracketed"), ("confirm", "proven"), ("origin", "traced")], "passes")
     _expect_origin(report)
     text = machine.cudadiag("report").stdout
-    expect_in(f"Origin  {MADE} was made at ", text, "text")
+    expect_in(f"Origin  {MADE} was produced at ", text, "text")
     expect_in("hashed: return (raw * 31)", text, "text")
-    expect_in("was made at", result.stderr, "what the reruns say")
+    expect_in("was produced at", result.stderr, "what the reruns say")
     page = machine.folder / "report.html"
     machine.cudadiag("report", "--html", page)
     expect_in("Origin", page.read_text(), "page")

@@ -1,6 +1,6 @@
 """What NVIDIA's debugger and compute-sanitizer report. Each function's name is its claim.
 
-These are other programs. Here, scripts stand in for them, which print what the real ones print, crash or hang. The
+These are external programs. Here, scripts take their place, which print what the real ones print, crash or hang. The
 simulated driver writes no core dumps, so the programs put real dumps of an H200 where the driver would write them."""
 
 import gzip
@@ -47,7 +47,7 @@ def debugger_agrees_with_what_was_read(machine):
     machine.environment["CUDA_HOME"] = str(machine.folder)
     _install(machine, "cuda-gdb", 'printf "%s\\n" "$@" >words\n' + _saying(AGREES))
     alone = expect_success(machine.cudadiag("core", DUMP)).stdout
-    expect((machine.folder / "words").exists(), False, "asked without being told to")
+    expect((machine.folder / "words").exists(), False, "run without a request")
     result = expect_success(machine.cudadiag("core", DUMP, "--cross-check"))
     expect(_witness(result.stdout), (["cuda-gdb agrees: " + ALL_FIELDS], alone), "text")
     expect(result.stderr, "", "stderr")
@@ -62,7 +62,7 @@ def debugger_that_differs_is_shown_beside(machine):
     _install(machine, "cuda-gdb", _saying(DEBUGGER.replace("LINE", "18")))
     result = expect_success(machine.cudadiag("core", DUMP, "--cross-check"))
     expect(_witness(result.stdout)[0],
-           ["cuda-gdb differs: line /tmp/cases/cases.cu:18, here /tmp/cases/cases.cu:17",
+           ["cuda-gdb differs: line /tmp/cases/cases.cu:18 instead of /tmp/cases/cases.cu:17",
             "cuda-gdb agrees: exception, kernel, grid, block size, block, thread, PC"], "text")
     expect_in("Line    /tmp/cases/cases.cu:17\n", result.stdout, "text")
 
@@ -97,7 +97,7 @@ def debugger_gets_a_path_that_needs_no_quotes(machine):
 
 def compressed_dump_is_not_given_to_the_debugger_but_a_command_that_works(machine):
     _install(machine, "cuda-gdb", _saying(AGREES))
-    # Our build replaces the one that a user would run from a shell.
+    # The test's own path replaces the one that a user would run from a shell.
     machine.environment["PATH"] = f"{machine.build}/bin:{machine.environment['PATH']}"
     for name in ("it's a dump.gz", "dump"):
         packed = machine.folder / name
@@ -110,8 +110,8 @@ def compressed_dump_is_not_given_to_the_debugger_but_a_command_that_works(machin
     (machine.folder / "bin/cuda-gdb").unlink()
     machine.environment.update(CUDA_HOME=str(machine.folder), PATH="/usr/bin:/bin")
     result = expect_success(machine.cudadiag("core", packed, "--cross-check"))
-    expect_in(f"cuda-gdb is not installed here; where it is: gzip -dc <{packed} >{packed}.unpacked && cuda-gdb --batch "
-              f"-ex 'target cudacore {packed}.unpacked' -ex bt\n", result.stderr, "where it is not installed")
+    expect_in(f"cuda-gdb is not installed here; on a machine that has it, run: gzip -dc <{packed} >{packed}.unpacked && cuda-gdb --batch "
+              f"-ex 'target cudacore {packed}.unpacked' -ex bt\n", result.stderr, "if it is not installed")
 
 
 # ---- a run with both tools
@@ -157,7 +157,7 @@ def _run(machine, *options, kernel=LOAD, dump=LOAD_DUMP):
     machine.environment.update(CUDADIAG_SIM_RUNS=str(machine.runs), CUDA_HOME=str(machine.folder))
     machine.plan(f"fault kernel={kernel} nth=3 code=700")
     result = machine.run(*program("leaves_dump.py", kernel, dump), options=["--rerun=always", *options], timeout=90)
-    expect(result.returncode, 3, "status, where it says " + result.stderr)
+    expect(result.returncode, 3, "status, with stderr " + result.stderr)
     report = machine.report()
     expect_true_line(report, "leaves_dump.py")
     expect(report["findings"][0]["evidence"]["grade"], "proven", "grade")
@@ -191,7 +191,7 @@ def debugger_that_differs_changes_no_answer(machine):
     _install(machine, "cuda-gdb", _saying(LOAD_DEBUGGER.replace("cases.cu:16", "cases.cu:61")))
     report, _ = _run(machine, "--cross-check")
     expect(_outcome(report, "device"), ["core dump read, cuda-gdb differs: line"], "pass")
-    differs = "cuda-gdb differs: line cases.cu:61, here /tmp/cases/cases.cu:16"
+    differs = "cuda-gdb differs: line cases.cu:61 instead of /tmp/cases/cases.cu:16"
     expect(report["findings"][0]["witnesses"][0], differs, "witnesses")
     expect_in({"code": "cuda-gdb", "text": differs}, report["notes"], "notes")
     expect(_device(report), DUMP_SAYS, "device")
@@ -208,7 +208,7 @@ def debugger_that_crashes_hangs_or_is_missing_costs_no_report(machine):
     (machine.folder / "bin/cuda-gdb").unlink()
     report, result = _run(machine, "--cross-check")
     expect(_outcome(report, "device"), ["core dump read"], "pass")
-    expect_in("cuda-gdb is not installed here; where it is: cuda-gdb --batch -ex 'target cudacore /", result.stderr, "stderr")
+    expect_in("cuda-gdb is not installed here; on a machine that has it, run: cuda-gdb --batch -ex 'target cudacore /", result.stderr, "stderr")
     _install(machine, "cuda-gdb", _saying(LOAD_DEBUGGER))
     expect_success(machine.cudadiag("bisect", "--cross-check", timeout=60))
     report = machine.report()
@@ -239,11 +239,11 @@ def sanitizer_tells_what_no_dump_knows(machine):
 def dump_that_the_driver_did_not_finish_is_told_with_what_may_tell_more(machine):
     report, result = _run(machine, dump="unfinished")
     expect(_outcome(report, "device"), ["core dump unfinished"], "pass")
-    expect_in("Device  line, block, thread: not known (the driver began a core dump and did not finish it)\n",
+    expect_in("Device  line, block, thread: unknown (the driver began a core dump but did not finish it)\n",
               result.stderr, "stderr")
     expect_in(" --sanitize  # needs compute-sanitizer\n", result.stderr, "stderr")
     result = machine.run(*program("leaves_dump.py", LOAD, "none"), options=["--rerun=always"], timeout=90)
-    expect("did not finish" in result.stderr, False, "whether an unfinished dump is told without one")
+    expect("did not finish" in result.stderr, False, "whether an unfinished dump is reported without one")
 
 
 def sanitizer_is_put_beside_the_dump(machine):
@@ -254,8 +254,9 @@ def sanitizer_is_put_beside_the_dump(machine):
     _install_sanitizer(machine, _log(LOAD, thread=5).replace("cases.cu:16", "cases.cu:61"))
     report, _ = _run(machine, "--sanitize")
     expect(report["findings"][0]["witnesses"],
-           ["compute-sanitizer differs: line cases.cu:61, the GPU core dump has cases.cu:16",
-            "compute-sanitizer differs: block 0,0,0 thread 5,0,0 first, the GPU core dump has block 0,0,0 thread 0,0,0"],
+           ["compute-sanitizer differs: it reports line cases.cu:61, the GPU core dump cases.cu:16",
+            "compute-sanitizer differs: it reports block 0,0,0 thread 5,0,0 first, the GPU core dump block 0,0,0 thread "
+            "0,0,0"],
            "witnesses")
     expect(_device(report), DUMP_SAYS, "device")
     expect([note["code"] for note in report["notes"]].count("sanitizer-differs"), 2, "notes")
@@ -298,7 +299,7 @@ def witnesses_that_were_not_asked_are_named_with_their_commands(machine):
     expect_in("cuda-gdb --batch -ex 'target cudacore /", text, "report")
     _run(machine, kernel="smooth", dump="none")
     text = machine.cudadiag("report").stdout
-    expect_in("--sanitize  # needs compute-sanitizer", text, "next commands where the GPU kept no line")
+    expect_in("--sanitize  # needs compute-sanitizer", text, "next commands if the GPU kept no line")
 
 
 # ---- the failing address

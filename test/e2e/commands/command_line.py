@@ -1,4 +1,4 @@
-"""What people type: wrong words, unusable folders, and what the commands say about this machine."""
+"""What users type: wrong words, unusable folders, and what the commands say about this machine."""
 
 import json
 import os
@@ -24,7 +24,7 @@ def options_take_brackets_as_they_are(machine):
     for i, name in enumerate((["-o", "[a]"], ["--output=[b]"], ["-o[c]"], ["-o", "[d,e]"])):
         machine.run(*program("ten_launches.py"), options=name)
         expect(len(list((machine.folder / "[a] [b] [c] [d,e]".split()[i]).glob("2*"))), 1, f"sessions of {name}")
-    expect_in("[x", machine.cudadiag("report", "[x]").stderr, "what is said of a session that is none")
+    expect_in("[x", machine.cudadiag("report", "[x]").stderr, "message for a folder that is not a session")
 
 
 def unwritable_folder_that_nobody_named_costs_the_session_only(machine):
@@ -36,7 +36,7 @@ def unwritable_folder_that_nobody_named_costs_the_session_only(machine):
     expect_in("[bracketed]", result.stderr, "report")
     result = machine.run(*program("ten_launches.py"), options=["--rerun=auto"])
     expect(result.stderr.splitlines()[-1], "cudadiag: cannot rerun the command to prove this: no session could be "
-           "stored; name its folder with -o FOLDER", "the last line")
+           "stored; choose a folder for it with -o FOLDER", "the last line")
 
 
 def unwritable_folder_by_the_environment_is_named(machine):
@@ -66,8 +66,8 @@ def sessions_of_others_are_not_taken_for_the_newest_but_named(machine):
     for command in ("list", "report", "status"):
         result = machine.cudadiag(command, "-o", "shared")
         expect(result.returncode, 125, f"status of {command}")
-        expect_in(f"name one of them, such as shared/{renamed.name}", result.stderr, command)
-    expect_in("[bracketed]", machine.cudadiag("report", "shared/of-monday").stdout, "the one that is named")
+        expect_in(f"give the path of one, such as shared/{renamed.name}", result.stderr, command)
+    expect_in("[bracketed]", machine.cudadiag("report", "shared/of-monday").stdout, "the given session")
 
 
 def sessions_of_the_second_folder_are_read_with_the_others(machine):
@@ -78,12 +78,12 @@ def sessions_of_the_second_folder_are_read_with_the_others(machine):
     machine.run(*program("ten_launches.py", "second"))
     machine.environment["XDG_STATE_HOME"] = str(machine.state)
     expect(machine.report()["processes"][0]["argv"][-1], "second", "the newest of both")
-    expect([line.split()[-1] for line in machine.cudadiag("list").stdout.splitlines()][1], "second", "the first listed")
+    expect([line.split()[-1] for line in machine.cudadiag("list").stdout.splitlines()][1], "second", "first in list")
     machine.run(*program("ten_launches.py", "third"))
     expect(machine.report()["processes"][0]["argv"][-1], "third", "the newest of both")
     for name in ("", "/nowhere"):
         machine.environment["CUDADIAG_DIR"] = str(machine.folder / "file") + name
-        expect(machine.report()["processes"][0]["argv"][-1], "second", "the newest where none can be kept")
+        expect(machine.report()["processes"][0]["argv"][-1], "second", "the newest if none can be kept")
 
 
 def unwritable_folder_that_was_named_is_refused_before_anything_runs(machine):
@@ -107,13 +107,13 @@ def folder_that_vanishes_costs_the_session_only(machine):
     expect((result.stdout, result.returncode), ("result 700\n", 3), "result")
     expect_in("[bracketed]", result.stderr, "report")
     expect_in("cudadiag: the session is incomplete: ", result.stderr, "message")
-    assert "cudadiag report" not in result.stderr, "a session that is not there is recommended: " + result.stderr
+    assert "cudadiag report" not in result.stderr, "a session that does not exist is recommended: " + result.stderr
 
 
 def _refused(machine, *words):
     """The one-line message about a wrong command line."""
     result = machine.cudadiag(*words)
-    expect((result.returncode, result.stdout, result.stderr.count("\n")), (125, "", 1), f"refusal of {words}")
+    expect((result.returncode, result.stdout, result.stderr.count("\n")), (125, "", 1), f"result of {words}")
     expect(result.stderr[:10], "cudadiag: ", "beginning of the message")
     return result.stderr[10:-1]
 
@@ -173,7 +173,7 @@ def older_report_is_not_taken_for_one_of_a_run_that_wrote_none(machine):
             expect(json.loads(found)["verdict"] if found else found, left, f"file of {words}")
     report.write_text("older")
     expect(machine.cudadiag("run", "--json", report, "--repeat=0", "--", "true").returncode, 125, "refused")
-    expect(report.read_text(), "older", "file where nothing was asked for rightly")
+    expect(report.read_text(), "older", "file after invalid requests")
 
 
 def wrong_values_are_refused_before_anything_runs(machine):
@@ -193,19 +193,19 @@ def wrong_values_are_refused_before_anything_runs(machine):
     for option, wanted in (("--markers", "one of sparse, dense, off"), ("--rerun", "one of ask, auto, always, never"),
                            ("--repeat", "a number from 1 to 1000"), ("--hang-after", "a number from 0.1 to 10000000")):
         for words in ([option, "--"], [option + "=", "--"], [option, "", "--"]):
-            expect(_refused(machine, "run", *words, "echo", "ran"), f"{option}: the value is missing, {wanted}", words)
+            expect(_refused(machine, "run", *words, "echo", "ran"), f"{option}: the value is missing: expected {wanted}", words)
     expect(_refused(machine, "run", "--watch=", "--", "echo"), "--watch: the FILE:LINE is missing", "no line")
     expect(_refused(machine, "run", "-o", "a", "-o", "b", "--", "echo", "ran"),
            "--output can be given only once; see cudadiag run --help", "a second folder")
     (machine.folder / "empty").touch()
     expect(_refused(machine, "core", "empty"),
            "empty is empty; the driver writes GPU core dumps with CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1", "an empty dump")
-    expect(_refused(machine, "report", "--bundle=-"), "--bundle=-: a bundle must go to a file; name one", "no file")
+    expect(_refused(machine, "report", "--bundle=-"), "--bundle=-: a bundle must go to a file: use --bundle=FILE.tar.gz", "no file")
     for option, value, message in (
             ("--window", "1", "expected one of calls, sites, all, got 1"), ("--kernel", "", '"" is not a REGEX'),
             ("--site", ":5", ":5 is not FILE:LINE, for example train.py:41"),
             ("--site", "a.py:0", "a.py:0 is not FILE:LINE, for example train.py:41"),
-            ("--launch", "-1", "expected a number from 1 on, got -1"), ("--launch", "0", "expected a number from 1 on, got 0")):
+            ("--launch", "-1", "expected a number of at least 1, got -1"), ("--launch", "0", "expected a number of at least 1, got 0")):
         expect(_refused(machine, "bisect", option, value), f"{option}: {message}", value)
     for command in ("list", "report", "dump", "bisect"):
         expect(_refused(machine, command, "-o", "gone"), "--output: the folder gone does not exist", command)
@@ -267,7 +267,7 @@ def reader_of_the_latest_session_says_that_a_newer_run_goes_on(machine):
     for command, part in (("report", "illegal memory access (700)"), ("dump", str(older)), ("bisect", "[proven]")):
         shown = expect_success(machine.cudadiag(command))
         expect_in("a newer run has not ended and has no report yet (cudadiag status ", shown.stderr, command)
-        expect_in(f"; this is {older}\n", shown.stderr, command)
+        expect_in(f"; using {older} instead\n", shown.stderr, command)
         expect_in(part, shown.stdout, command)
     shutil.rmtree(older)
     for command in ("report", "dump", "bisect"):
@@ -283,7 +283,7 @@ def session_of_a_run_that_goes_on_is_said_to_be_one(machine):
     shown = expect_success(machine.cudadiag("report", session.name)).stdout
     expect(shown, "cudadiag: cannot tell whether CUDA failed in this session: its run has not ended: cudadiag status "
            f"{session}\n", "report")
-    expect(_refused(machine, "bisect", session.name), f"its run has not ended: cudadiag status {session}; once it has ended: "
+    expect(_refused(machine, "bisect", session.name), f"the run of this session has not ended: cudadiag status {session}; once it has ended: "
            f"cudadiag bisect {session}", "bisect")
     run.communicate("\n")
 
@@ -291,8 +291,8 @@ def session_of_a_run_that_goes_on_is_said_to_be_one(machine):
 def folders_that_cannot_be_read_are_named(machine):
     (machine.folder / "file").touch()
     commands = ("list", "report", "bisect", "dump", "status", "top")
-    of_variable = "; correct it, or name the sessions' folder with -o FOLDER"
-    of_default = "; name the sessions' folder with -o FOLDER or CUDADIAG_DIR"
+    of_variable = "; correct it, or give the folder of the sessions with -o FOLDER"
+    of_default = "; give the folder of the sessions with -o FOLDER or CUDADIAG_DIR"
     for variables, message in (
             ({"CUDADIAG_DIR": f"{machine.folder}/gone"},
              f"CUDADIAG_DIR names {machine.folder}/gone, which does not exist" + of_variable),
@@ -359,8 +359,8 @@ def bundle_goes_to_a_file_whose_name_ends_like_that_of_a_bundle(machine):
     machine.plan(FAULT)
     machine.run(*program("ten_launches.py"))
     for file in ("2", "out", "out.zip"):
-        expect(_refused(machine, "report", "--bundle", file), f"--bundle {file}: the name of the file must end in "
-               f".tar.gz. The session comes first: cudadiag report {file} --bundle FILE.tar.gz", file)
+        expect(_refused(machine, "report", "--bundle", file), f"--bundle {file}: the file name must end in "
+               f".tar.gz. A session goes before the option: cudadiag report {file} --bundle FILE.tar.gz", file)
         expect((machine.folder / file).exists(), False, f"whether {file} was written")
     for file in ("out.tar.gz", "out.tgz"):
         expect_success(machine.cudadiag("report", "--bundle", file))
@@ -382,15 +382,15 @@ def what_a_killed_launcher_recorded_is_said_to_be_lost(machine):
     for command in ("report", "status"):
         said = expect_success(machine.cudadiag(command)).stderr
         expect_in("a newer run is incomplete: its cudadiag run was killed", said, command)
-        expect_in(f"; this is {older}\n", said, command)
+        expect_in(f"; using {older} instead\n", said, command)
     newest = machine.state / "cudadiag" / machine.sessions()[-1]
     expect_in("its cudadiag run was killed", machine.cudadiag("report", "latest").stderr, newest)
-    expect(machine.cudadiag("report", older).stderr, "", "stderr where it was named")
+    expect(machine.cudadiag("report", older).stderr, "", "stderr with a given session")
     lost = "its cudadiag run was killed, and what it had recorded is lost"
     expect(expect_success(machine.cudadiag("report", newest)).stdout,
-           f"cudadiag: cannot tell whether CUDA failed in this session: {lost}\n", "report of the one that was lost")
+           f"cudadiag: cannot tell whether CUDA failed in this session: {lost}\n", "report of the lost session")
     expect(_refused(machine, "bisect", newest), f"{lost}: record it again, with reruns: cd {machine.folder} && "
-           "cudadiag run -- sh -c 'echo ready; read line'", "bisect of it")
+           "cudadiag run -- sh -c 'echo ready; read line'", "bisect of the lost session")
     for command in ("status", "top"):
         expect(_refused(machine, command, newest), f"the run recorded in {newest} is incomplete: {lost}; cudadiag list shows "
                "the other sessions", command)
@@ -418,8 +418,8 @@ def manifest_that_cannot_be_read_can_be_done_without(machine):
 
 def session_that_nothing_was_run_with_is_called_that(machine):
     name = shlex.split(expect_success(machine.cudadiag("env")).stdout.splitlines()[-1])[-1]
-    sentence = ("nothing was recorded yet with the environment that cudadiag env printed: no program has initialised "
-                "CUDA with it, or its recording could not be written here")
+    sentence = ("nothing has been recorded yet with the environment that cudadiag env printed: no program has initialised "
+                "CUDA with it, or the recording could not be written here")
     for given in (name, name.removesuffix(".incomplete")):
         expect(expect_success(machine.cudadiag("report", given)).stdout,
                f"cudadiag: cannot tell whether CUDA failed in this session: {sentence}\n", "report")
@@ -434,18 +434,18 @@ def doctor_names_the_folder_that_sessions_go_to(machine):
     machine.environment["XDG_STATE_HOME"] = str(machine.folder / "file")
     shown = machine.cudadiag("doctor")
     expect(shown.returncode, 1, "status")
-    expect_in(f"PROBLEM sessions          {machine.folder}/file/cudadiag cannot be used: Not a directory, so they go to "
+    expect_in(f"PROBLEM sessions          {machine.folder}/file/cudadiag cannot be used: Not a directory, so sessions go to "
               f"{machine.folder}/cudadiag-{os.geteuid()}\n", shown.stdout, "the folders")
-    expect_in(" fix: name another folder with CUDADIAG_DIR or -o FOLDER\n", shown.stdout, "fix")
+    expect_in(" fix: choose a different folder with CUDADIAG_DIR or -o FOLDER\n", shown.stdout, "fix")
     machine.environment["CUDADIAG_DIR"] = str(machine.folder / "file")
     shown = machine.cudadiag("doctor").stdout
-    expect_in(f" {machine.folder}/file is not a folder, so they go to ", shown, "the folder that was named")
-    expect_in(" fix: name another folder with CUDADIAG_DIR or -o FOLDER\n", shown, "its fix")
+    expect_in(f" {machine.folder}/file is not a folder, so sessions go to ", shown, "the given folder")
+    expect_in(" fix: choose a different folder with CUDADIAG_DIR or -o FOLDER\n", shown, "its fix")
 
 
 def folders_of_somebody_else_are_said_to_be_so(machine):
     if os.geteuid() != 0:
-        skip("only root can ask as somebody else")
+        skip("only root can run it as another user")
     sessions = machine.folder / "sessions"
     sessions.mkdir(0o700)
     machine.folder.chmod(0o755)
@@ -453,9 +453,9 @@ def folders_of_somebody_else_are_said_to_be_so(machine):
     try:
         listed = machine.cudadiag("list", "-o", sessions, **somebody)
     except PermissionError:
-        skip("the build lies where only its owner can go")
+        skip("only its owner can reach the build folder")
     expect((listed.returncode, listed.stdout), (125, ""), "list")
-    expect_in(f"{sessions} cannot be read: it belongs to somebody else", listed.stderr, "message")
+    expect_in(f"{sessions} cannot be read: it belongs to another user", listed.stderr, "message")
     os.chown(sessions, 65534, 65534)
     sessions.chmod(0)
     for command in ("list", "report", "status"):
@@ -464,29 +464,29 @@ def folders_of_somebody_else_are_said_to_be_so(machine):
                "read permission; chmod u+rx gives it\n"), command)
     machine.environment["CUDADIAG_DIR"] = "/etc/some/where"
     shown = machine.cudadiag("doctor", **somebody).stdout
-    expect_in(" /etc/some/where cannot be made: /etc cannot be written, so ", shown, "doctor")
-    expect_in(" fix: name another folder with CUDADIAG_DIR or -o FOLDER\n", shown, "its fix")
+    expect_in(" /etc/some/where cannot be created: /etc is not writable, so ", shown, "doctor")
+    expect_in(" fix: choose a different folder with CUDADIAG_DIR or -o FOLDER\n", shown, "its fix")
 
 
 def doctor_says_why_a_planted_fault_raised_no_error(machine):
     shown = machine.cudadiag("doctor", "--gpu").stdout
     expect_in("the planted fault raised no error\n        ", shown, "what is wrong")
     expect_in("fix: a real GPU faults at a store through a null pointer, but a simulated GPU, or one with", shown, "fix")
-    expect_in("\n        core dumps        none is expected: the planted fault raised no error\n", shown, "dump")
-    expect(shown.count("PROBLEM "), 1, "problems that are named")
+    expect_in("\n        core dumps        not tested: the planted fault raised no error\n", shown, "dump")
+    expect(shown.count("PROBLEM "), 1, "the listed problems")
     assert "debugger" not in shown, shown
 
 
 def doctor_names_no_problem_that_follows_from_another(machine):
-    for variables, lacking in (({"CUDADIAG_RECORDER": "/nowhere"}, "a recorder"),
-                               ({"CUDADIAG_RECORDER": "/etc/passwd"}, "a recorder"),
-                               ({"CUDADIAG_SIM_PLAN": "devices=0"}, "a driver")):
+    for variables, lacking in (({"CUDADIAG_RECORDER": "/nowhere"}, "working recorder"),
+                               ({"CUDADIAG_RECORDER": "/etc/passwd"}, "working recorder"),
+                               ({"CUDADIAG_SIM_PLAN": "devices=0"}, "working driver")):
         before = dict(machine.environment)
         machine.environment.update(variables)
         shown = machine.cudadiag("doctor", "--gpu")
         expect((shown.returncode, shown.stdout.count("PROBLEM ")), (1, 1), f"status and problems in {shown.stdout}")
-        expect_in(f"        planted fault     not tried, without {lacking}\n", shown.stdout, "the planted fault")
-        expect_in(f"/libcupti.so.13 (not tried, without {lacking})\n", shown.stdout, "CUPTI")
+        expect_in(f"        planted fault     not tried: there is no {lacking}\n", shown.stdout, "the planted fault")
+        expect_in(f"/libcupti.so.13 (not tried: there is no {lacking})\n", shown.stdout, "CUPTI")
         machine.environment = before
 
 
@@ -506,7 +506,7 @@ def cupti_that_the_user_names_comes_before_what_the_loader_finds(machine):
     shutil.copy(machine.build / "sim/libcupti.so.13", copy)
     machine.environment["CUDADIAG_CUPTI"] = str(copy)
     shown = expect_success(machine.cudadiag("doctor")).stdout
-    expect_in(f"OK      CUPTI             {copy} (version 130001) is used: CUDADIAG_CUPTI names it", shown, "which, and why")
+    expect_in(f"OK      CUPTI             {copy} (version 130001) is used: CUDADIAG_CUPTI names it", shown, "which and why")
 
 
 def doctor_says_which_cupti_is_taken_and_what_tools_there_are(machine):
@@ -522,8 +522,8 @@ def doctor_says_which_cupti_is_taken_and_what_tools_there_are(machine):
     taken = [line for line in lines if line.startswith("OK      CUPTI ")]
     expect(len(taken), 1, f"lines of CUPTI in {lines}")
     expect_in(f" {machine.build}/sim/libcupti.so.13 (version 130001) is used: LD_LIBRARY_PATH leads to it", taken[0],
-              "which, and why")
-    expect_in(f" {copy} is not used", "\n".join(lines), "the other one")
+              "the library, and the reason")
+    expect_in(f" {copy} is not used", "\n".join(lines), "the other library")
     machine.environment["CUDADIAG_CUPTI"] = f"{copy}:/no/libcupti.so.13"
     slip = "CUDADIAG_CUPTI names /no/libcupti.so.13, which is not a file"
     expect_in(slip, machine.cudadiag("doctor").stdout, "doctor")
@@ -531,14 +531,14 @@ def doctor_says_which_cupti_is_taken_and_what_tools_there_are(machine):
         expect_in(f"cudadiag: {slip}: correct it, or unset it\n", expect_success(machine.cudadiag(*command)).stderr,
                   command[0])
     machine.environment["CUDADIAG_CUPTI"] = str(copy)
-    expect_in(f"OK      cuda-gdb          {tool}", lines, "a tool that there is")
+    expect_in(f"OK      cuda-gdb          {tool}", lines, "an installed tool")
     machine.environment["PATH"] = str(tool.parent)
     lines = machine.cudadiag("doctor").stdout.splitlines()
     if not os.path.exists("/usr/local/cuda/bin/compute-sanitizer"):
         expect_in("        compute-sanitizer not found: --sanitize needs it; install the CUDA Toolkit", lines, "a missing tool")
     machine.plan("cupti=too-new")
     shown = machine.cudadiag("doctor")
-    expect(shown.returncode, 1, "status where CUPTI refuses")
+    expect(shown.returncode, 1, "status if CUPTI fails")
     expect(shown.stdout.splitlines()[-1], "1 problem was found", "verdict")
     expect_in("PROBLEM CUPTI             CUPTI refused to start", shown.stdout, "problem")
     fixes = {}

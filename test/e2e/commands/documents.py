@@ -126,4 +126,4 @@ def zsh_reads_its_completion(machine):
     expect(machine.plain("zsh", "-n", script).stderr, "", "syntax")
     loaded = machine.plain("zsh", "-f", "-c", "autoload -U compinit && compinit -D && source $0 && print $_comps[cudadiag]",
                            script)
-    expect((loaded.stdout, loaded.stderr), ("_cudadiag\n", ""), "what completes cudadiag")
+    expect((loaded.stdout, loaded.stderr), ("_cudadiag\n", ""), "the completion function of cudadiag")

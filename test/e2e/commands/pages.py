@@ -29,17 +29,17 @@ def page_quotes_ten_lines_around_the_line_and_the_blamed_one(machine):
 def page_draws_how_far_each_operation_got(machine):
     _record(machine, "third_of_ten")
     page = _page(machine)
-    # The third of ten launches failed. These numbers of boxes are drawn before and after it.
+    # The third of ten launches failed. These are the numbers of boxes that are drawn before and after it.
     drawn = {kind: len(re.findall(f'class="box {kind}"', page)) for kind in ("finished", "failed", "not-run", "suspected")}
     expect(drawn, {"finished": 2, "failed": 1, "not-run": 3, "suspected": 0}, "boxes")
-    expect_in(">\u2026 4<", page, "how many more there were")
+    expect_in(">\u2026 4<", page, "the number of further operations")
 
 
 def page_draws_every_operation_that_may_have_failed(machine):
     _record(machine, "two_streams")
     page = _page(machine)
     expect(len(re.findall('class="box suspected"', page)), 2, "suspected operations")
-    expect('class="box failed"' in page, False, "an operation that is said to have failed")
+    expect('class="box failed"' in page, False, "an operation that is marked as failed")
     expect_in("<b>The likeliest line</b>", page, "heading")
 
 
@@ -56,7 +56,7 @@ def page_shows_both_sides_of_a_race(machine):
     for mark, heading in (("FIRST LINE", "First"), ("THEN LINE", "Then, on the other stream")):
         file, line = marked_line("race_streams", mark)
         expect_in(f"<b>{heading}</b>{file}:{line}, main</figcaption>", page, heading)
-    expect_in(">nothing orders these two<", page, "what is missing")
+    expect_in(">nothing orders these two<", page, "the missing parts")
 
 
 def page_leaves_out_home_and_host_unless_asked(machine):
@@ -79,7 +79,7 @@ def page_goes_to_a_file_and_a_session_is_not_taken_for_one(machine):
     (session,) = machine.sessions()
     written = expect_success(machine.cudadiag("report", session, "--html", "failure.html"))
     expect(written.stdout, "", "standard output")
-    expect_in("cudadiag: the page is failure.html; ", written.stderr, "message")
+    expect_in("cudadiag: wrote the page to failure.html; ", written.stderr, "message")
     expect_in("<!DOCTYPE html>", (machine.folder / "failure.html").read_text(encoding="utf-8"), "file")
     expect((machine.folder / "failure.html").stat().st_mode & 0o077, 0, "rights of others")
     refused = machine.cudadiag("report", "--html", session)
@@ -98,7 +98,7 @@ def page_is_shown_in_the_browser_that_the_user_chose(machine):
     machine.environment["BROWSER"] = f"{browser}:nothing"
     reader = machine.start("cat", shown)
     expect_success(machine.cudadiag("report", "--open"))
-    expect(reader.communicate()[0], f"{machine.folder}/cudadiag-{session}.html\n", "what the browser was given")
+    expect(reader.communicate()[0], f"{machine.folder}/cudadiag-{session}.html\n", "what the browser got")
     machine.environment["BROWSER"] = "no-such-browser"
     machine.environment["PATH"] = str(machine.folder)
     without = machine.cudadiag("report", "--open")

@@ -28,7 +28,7 @@ def an_old_session_that_goes_is_announced_and_nothing_of_the_users_goes_with_it(
     said = machine.run(program).stderr
     expect_in(f"removed 1 old session ({oldest.name}): {root} keeps the newest 20, 2 GB at most; to protect one: "
               "cudadiag keep SESSION\n", said, "announcement")
-    expect(sorted(p.name for p in oldest.iterdir()), ["weights.bin"], "what is left of the oldest")
+    expect(sorted(p.name for p in oldest.iterdir()), ["weights.bin"], "what remains of the oldest")
     expect(sorted(p.name for p in model.iterdir()), ["manifest.json"], "a folder of the user's")
     expect("removed" in machine.run(program, options=["-q"]).stderr, False, "announcement of -q")
     expect(expect_success(machine.cudadiag("list")).stdout.count("\n"), 21, "heading, and the sessions that are listed")
@@ -49,8 +49,8 @@ def sessions_are_named_by_number_beginning_and_name(machine):
                                ("2077", "session 2077 does not exist; cudadiag list shows all of them")):
             expect(machine.cudadiag(command, named).stderr, f"cudadiag: {message}\n", f"{command} {named}")
     shutil.copytree(root / first, root / "20190101-000000-78")
-    expect(machine.cudadiag("report", "2019").stderr, "cudadiag: 2 sessions begin with 2019, the newest is "
-           "20190101-000000-78; name one by its number in cudadiag list\n", "an ambiguous beginning")
+    expect(machine.cudadiag("report", "2019").stderr, "cudadiag: 2 sessions begin with 2019; the newest is "
+           "20190101-000000-78; choose one by its number in cudadiag list\n", "an ambiguous beginning")
 
 
 def number_of_a_session_comes_before_a_file_of_that_name(machine):
@@ -73,7 +73,7 @@ def number_of_a_session_comes_before_a_file_of_that_name(machine):
     for named in ("./1", "1/", "1"):
         expect(str(root) in expect_success(machine.cudadiag("dump", named)).stdout.splitlines()[0], False, named)
     expect(machine.cudadiag("report", "2").stderr, "cudadiag: 2 is not a folder, so it is not a session; "
-           "cudadiag list shows them\n", "a file, if there is no such session")
+           "cudadiag list shows them\n", "message for a file named like a session that does not exist")
 
 
 def report_of_the_newest_session_says_when_and_what_was_run(machine):
@@ -86,7 +86,7 @@ def report_of_the_newest_session_says_when_and_what_was_run(machine):
         lines = expect_success(machine.cudadiag("report", *words)).stdout.splitlines()
         expect([line[:60] for line in lines if line.startswith("Run ")],
                [f"Run     {run['started']}  {run['command'][0]} "[:60]], f"row of report {words}")
-    expect("\nRun " in machine.cudadiag("report", name).stdout, False, "row of a session that is named")
+    expect("\nRun " in machine.cudadiag("report", name).stdout, False, "row of a given session")
 
 
 def list_says_what_failed_where_and_keeps_what_it_has_read(machine):
@@ -109,7 +109,7 @@ def list_says_what_failed_where_and_keeps_what_it_has_read(machine):
     def row():
         (found,) = [each for each in machine.cudadiag("list").stdout.splitlines() if "programs/ten_launches.py" in each]
         return found
-    expect_in(f"  ten_launches.py:{line}  ", row(), "what was read before")
+    expect_in(f"  ten_launches.py:{line}  ", row(), "what was stored earlier")
     os.utime(folder / "manifest.json")
     expect_in("  exit 3 ", row(), "after the manifest was written again")
 
@@ -126,15 +126,15 @@ def sessions_are_kept_and_removed_by_name(machine):
     machine.run(*program("ten_launches.py"))
     left = machine.sessions()
     expect([name in left for name in old[:4]], [True, False, True, True], "kept, and removed for their age")
-    expect_in(", kept  ", machine.cudadiag("list").stdout.splitlines()[-1], "the one that is kept")
+    expect_in(", kept  ", machine.cudadiag("list").stdout.splitlines()[-1], "the kept session")
     expect_success(machine.cudadiag("rm", "1", "2", old[0]))
     expect(machine.sessions(), old[2:], "sessions after rm")
     expect((root / "latest").resolve().name, old[-1], "the latest")
     refused = machine.cudadiag("rm", old[-1], "2077")
-    expect((refused.returncode, len(machine.sessions())), (125, 18), "nothing is removed if one is not there")
+    expect((refused.returncode, len(machine.sessions())), (125, 18), "nothing is removed if one does not exist")
     (root / old[-1] / "mine.txt").touch()
-    expect_in("it holds files that cudadiag did not write", machine.cudadiag("rm", old[-1]).stderr, "what is left")
-    expect([path.name for path in (root / old[-1]).iterdir()], ["mine.txt"], "what is left")
+    expect_in("it holds files that cudadiag did not write", machine.cudadiag("rm", old[-1]).stderr, "what remains")
+    expect([path.name for path in (root / old[-1]).iterdir()], ["mine.txt"], "what remains")
     expect(machine.cudadiag("rm").stderr, "cudadiag: SESSION is required; see cudadiag rm --help\n", "rm of nothing")
 
 
@@ -159,7 +159,7 @@ def what_env_prints_runs_nothing_that_a_folder_is_called(machine):
     folder.mkdir()
     printed = expect_success(machine.cudadiag("env", "-o", "sessions", cwd=folder)).stdout
     ended = machine.plain("sh", "-c", 'eval "$1"; printf %s "$CUDADIAG_SESSION"', "sh", printed)
-    expect((machine.folder / "pwned").exists(), False, "a file made by the name")
+    expect((machine.folder / "pwned").exists(), False, "a file created by that name")
     expect_in(str(folder / "sessions"), ended.stdout, "session")
 
 
@@ -174,7 +174,7 @@ def what_env_prepared_may_be_removed_before_it_is_used(machine):
 
 def _as_nobody(machine, *command, **options):
     if os.geteuid() != 0:
-        skip("only root can be somebody else")
+        skip("only root can act as another user")
     return machine.plain("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *command, **options)
 
 
@@ -193,25 +193,25 @@ def a_folder_exchanged_by_its_owner_has_nothing_overwritten(machine):
     expect(sorted(p.name for p in precious.iterdir()), ["manifest.json", "record"], "what is in the user's folder")
     expect_in("has moved the session's folder", ended.stderr, "what is said")
     expect_in("all users can write to", ended.stderr, "warning")
-    expect(json.loads((shared / "stolen/manifest.json").read_text())["schema"], "cudadiag.session/1", "our manifest")
+    expect(json.loads((shared / "stolen/manifest.json").read_text())["schema"], "cudadiag.session/1", "its manifest")
 
 
 def state_folder_that_another_user_has_linked_is_not_used(machine):
     if os.geteuid() != 0:
-        skip("only root can be somebody else")
+        skip("only root can act as another user")
     state, precious = machine.folder / "state_of_nobody", machine.folder / "precious"
     state.mkdir()
     precious.mkdir()
     (state / "cudadiag").symlink_to(precious)
     machine.environment["XDG_STATE_HOME"] = str(state)
     machine.run(faulty(machine))
-    expect([each.name for each in precious.iterdir()] != [], True, "a link of one's own is followed")
+    expect([each.name for each in precious.iterdir()] != [], True, "the user's own link is followed")
     shutil.rmtree(precious)
     precious.mkdir()
     os.lchown(state / "cudadiag", NOBODY, NOBODY)
     ended = machine.run(faulty(machine))
     expect(list(precious.iterdir()), [], "the folder that the link leads to")
-    expect_in(f"{state}/cudadiag belongs to somebody else", ended.stderr, "message")
+    expect_in(f"{state}/cudadiag belongs to another user", ended.stderr, "message")
 
 
 def why_a_folder_has_no_sessions_to_list_is_said(machine):
@@ -250,7 +250,7 @@ def a_session_of_another_host_quotes_no_source_unless_asked(machine):
         written = expect_success(machine.cudadiag("report", folder, *format)).stdout
         expect(line.strip() in written, False, f"source in {format}")
         expect_in("another host (evilbox)", " ".join(written.split()), f"reason in {format}")
-        expect("cudadiag bisect" in written, False, f"a rerun offered by {format}")
+        expect("cudadiag bisect" in written, False, f"a rerun suggested by {format}")
         trusted = expect_success(machine.cudadiag("report", folder, "--foreign", *format)).stdout
         expect_in("# TRUE LINE" if format in ([], ["-v"]) else "TRUE LINE", trusted, f"source with --foreign in {format}")
     expect(line.strip() in expect_success(machine.cudadiag("status", folder, "--json")).stdout, False, "status")
@@ -279,11 +279,11 @@ def bisect_runs_the_command_of_somebody_else_only_if_asked_and_says_what_it_runs
     folder = _foreign(machine, host="evilbox", command=["sh", "-c", f"echo >>{trace}; exit 3"],
                       working_directory=str(machine.folder))
     refused = machine.cudadiag("bisect", folder)
-    expect((refused.returncode, trace.exists()), (125, False), "status, and whether it ran")
+    expect((refused.returncode, trace.exists()), (125, False), "status, and whether the program ran")
     expect_in(f"It would run: sh -c 'echo >>{trace}; exit 3'  (in {machine.folder})", refused.stderr, "command")
-    expect_in(f"cudadiag bisect --foreign {folder}", refused.stderr, "way to run it")
+    expect_in(f"cudadiag bisect --foreign {folder}", refused.stderr, "the command to run it")
     said = machine.cudadiag("bisect", folder, "--foreign").stderr
-    expect(trace.exists(), True, "whether it ran")
+    expect(trace.exists(), True, "whether the program ran")
     expect(said.splitlines()[0], "cudadiag: running the command again without isolation, so it can write files: "
            f"sh -c 'echo >>{trace}; exit 3'  (in {machine.folder})", "first line")
 
@@ -306,7 +306,7 @@ def a_bundle_has_no_file_that_a_link_leads_to(machine):
     file.write_text(json.dumps({**json.loads(file.read_text()), "host": "evilbox"}))
     expect_success(machine.cudadiag("report", folder, "--bundle", "other.tar.gz"))
     names = subprocess.run(["tar", "tzf", machine.folder / "other.tar.gz"], stdout=subprocess.PIPE, text=True).stdout
-    expect("script" in names, False, "scripts of somebody else's session")
+    expect("script" in names, False, "scripts of another user's session")
 
 
 def a_bundle_redacts_words_before_it_quotes_them(machine):
@@ -332,7 +332,7 @@ def sources_that_have_effects_when_they_are_read_are_not(machine):
               "cuda.driver.cuStreamSynchronize(s)").format(str(pathlib.Path(true_line("ten_launches.py")[0]).parent))
     given = machine.folder / "given"
     given.write_text("a\nb\nsecret on stdin\n")
-    os.utime(given, (0, 0))  # older than the run, because its lines would not be shown otherwise
+    os.utime(given, (0, 0))  # older than the run, because the lines of a newer file are not shown
     for source in ("/proc/thread-self/environ", "/dev/fd/0", "/proc/kmsg"):
         machine.run("python3", "-c", script, source)
         with given.open() as stdin:

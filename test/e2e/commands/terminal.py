@@ -110,18 +110,18 @@ def whatever_is_not_yes_leaves_the_command_that_proves_it(machine):
 
 def nobody_is_asked_where_nobody_can_agree(machine):
     plain = machine.environment.copy()
-    cases = ((["-q"], {}, (), "-q asks nothing"),
-             ([], {"CI": "true"}, (), "this is a CI job, where nobody can answer the question"),
-             ([], {"GITHUB_ACTIONS": "true"}, (), "this is a CI job, where nobody can answer the question"),
-             ([], {"JENKINS_URL": "http://ci/"}, (), "this is a CI job, where nobody can answer the question"),
+    cases = ((["-q"], {}, (), "-q suppresses the question"),
+             ([], {"CI": "true"}, (), "this is a CI job, where no one can answer the question"),
+             ([], {"GITHUB_ACTIONS": "true"}, (), "this is a CI job, where no one can answer the question"),
+             ([], {"JENKINS_URL": "http://ci/"}, (), "this is a CI job, where no one can answer the question"),
              ([], {"TERM": "dumb"}, (), "this terminal cannot show a question"),
              ([], {}, ("bash", "-c", 'set -m; "$@" & wait', "bash"), "this job is in the background"))
     for options, environment, prefix, why in cases:
         machine.environment = {**plain, **environment}
         shown, _ = _run(machine, *options, "--", *program("probe.py"), prefix=prefix)
-        expect_in("not run again, because " + why, shown, "why not")
+        expect_in("not run again, because " + why, shown, "the reason")
         expect_in("To " + PROVE, shown, "hint")
-        expect("[y/N]" in shown, False, f"whether somebody is asked with {options}, {environment}, {prefix}")
+        expect("[y/N]" in shown, False, f"whether the user is asked with {options}, {environment}, {prefix}")
 
 
 def rerun_is_announced_before_and_counted_after(machine):

@@ -1,4 +1,4 @@
-"""Looks up a function that its module lacks, continues to use CUDA if "on" is given, and ends badly."""
+"""Looks up a function that its module lacks, continues to use CUDA if "on" is given, and exits with a failure."""
 
 import ctypes
 import sys

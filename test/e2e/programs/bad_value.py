@@ -1,5 +1,5 @@
 """Looks up rows by hashed numbers, with PyTorch on the CPU. At the third lookup, a launch may be planned to fail. With
-"tells", it stands in for the hook of the confirming rerun, which reads only tensors on a GPU."""
+"tells", it takes the place of the hook in the confirming rerun, because the real hook reads only tensors on a GPU."""
 
 import contextlib
 import json

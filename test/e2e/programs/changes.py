@@ -1,5 +1,5 @@
 """changes.py KIND PLACE: changes something outside itself once, then launches ten kernels, the third of which may be
-planned to fail. PLACE is a folder that belongs to somebody else."""
+planned to fail. PLACE is a folder that belongs to another program."""
 
 import array
 import ctypes

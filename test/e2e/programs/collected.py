@@ -1,4 +1,5 @@
-"""The third launch is bad. When our hook handles tensors, Python collects a stream that still has unfinished work."""
+"""The third launch is bad. While cudadiag's hook handles tensors, Python collects a stream that still has unfinished
+work."""
 
 import contextlib
 import os

@@ -1,5 +1,5 @@
-"""A library launches on two streams, and takes a different path through itself in reruns. The bad launch on the second
-stream cuts off the first stream."""
+"""A library launches on two streams, and takes a different path through its own code in reruns. The bad launch on the
+second stream stops the first stream, too."""
 
 import pathlib
 import sys

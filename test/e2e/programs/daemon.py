@@ -1,4 +1,4 @@
-"""Runs until its standard input ends. With an argument, it has requested a device before, and nothing more."""
+"""Runs until its standard input ends. With an argument, it first requests a device, and nothing more."""
 
 import sys
 

@@ -1,5 +1,5 @@
 """A long queue on one stream fails in the middle, after launches on another stream have overwritten the whole ring of
-the recording. With an argument, it sometimes waits until the full log has everything."""
+the recording. With an argument, it waits now and then until the full log has everything."""
 
 import os
 import pathlib

@@ -1,6 +1,6 @@
 """Three ranks that call the simulated NCCL, and leave dumps of their calls as PyTorch's Flight Recorder does. Ranks 1
-and 2 are the group tp1. Before it waits for a step, a rank writes its dump to the path that TORCH_FR_DUMP_TEMP_FILE
-names, with its own number at the end.
+and 2 are the group tp1. Before a rank waits for a step, it writes its dump to the path in TORCH_FR_DUMP_TEMP_FILE, with
+its own number at the end.
 usage: flight_recorder.py none|missing|size|order"""
 
 import ctypes
@@ -19,7 +19,7 @@ FLOAT, SUM = 7, 0
 rank = os.environ.get("RANK")
 
 if rank is None:
-    # A rank that has not come waits for the end of its input, and nothing is wrong with that.
+    # A missing rank waits for the end of its input, which is not an error.
     ranks = [subprocess.Popen([sys.executable, *sys.argv], stdin=subprocess.PIPE,
                               env={**os.environ, "RANK": str(number)}) for number in range(RANKS)]
     sys.exit(max(abs(child.wait()) for child in ranks))
@@ -44,7 +44,7 @@ def frames(frame):
 
 
 def record(function, group, count):
-    """Notes a call as PyTorch does, just before it is given to NCCL."""
+    """Records a call as PyTorch does, just before it is passed to NCCL."""
     calls.append({
         "frames": list(frames(sys._getframe(1))), "record_id": len(calls), "pg_id": int(group[0]), "process_group": group,
         "collective_seq_id": 1 + sum(call["process_group"] == group for call in calls), "p2p_seq_id": 0,
@@ -99,7 +99,7 @@ for step in range(STEPS):
         else:
             all_reduce(tensors, ("1", "tp1"), 64 if differs and fault == "size" else 1024)
         wait()
-    # Rank 0 leaves before the others differ: whom it would wait for is another question.
+    # Rank 0 leaves before the others differ: for which of them it would wait is a separate question.
     if step < 3:
         all_reduce(world, ("0", "default_pg"), 256)
         wait()

@@ -1,4 +1,4 @@
-"""Uses CUDA and forks. With "refused", the child ends before it calls CUDA, as PyTorch ends it there."""
+"""Uses CUDA and forks. With "refused", the child exits before it calls CUDA, as PyTorch makes it do there."""
 
 import os
 import sys

@@ -1,5 +1,5 @@
 """Fills the disk that holds its recording, and fails. Before that, it launches until the full log, if there is one, has
-a MiB."""
+reached a MiB."""
 
 import os
 import pathlib

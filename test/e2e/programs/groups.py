@@ -67,7 +67,7 @@ def differs(step, what):
 
 
 def slow_down(step):
-    """A long host function, like a slow data loader. The others wait, and then all continue."""
+    """Queues a long host function, like a slow data loader. The others wait, and then all continue."""
     if differs(step, "slow"):
         subprocess.run(["sleep", "0.3"])
     if differs(step, "busy"):
@@ -125,7 +125,7 @@ def pipeline():
         else:
             receive(between, 0, size)
             send(between, 0, size)
-        # Unfinished GPU work must not accumulate over more than a step.
+        # Unfinished GPU work must not pile up over more than one step.
         cuda.driver.cuStreamSynchronize(stream)
 
 

@@ -23,7 +23,7 @@ import zipfile
 
 
 def imports_a_package():
-    import site_packages_of_none as package  # noqa: F401, made by the test beside the program's working folder
+    import site_packages_of_none as package  # noqa: F401, created by the test next to the program's working folder
     assert package
 
 
@@ -175,7 +175,7 @@ def _answer(port):
 
 
 def talks_over_tcp():
-    """Like ranks that meet at a port."""
+    """Like ranks that connect to each other at a port."""
     with socket.create_server(("", 0)) as server:
         child = multiprocessing.get_context("spawn").Process(target=_answer, args=(server.getsockname()[1],))
         child.start()
@@ -185,7 +185,7 @@ def talks_over_tcp():
 
 
 def waits_for_a_server():
-    """Its clients retry until somebody listens."""
+    """The clients retry until the server listens."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -1,7 +1,7 @@
-"""leaves_dump.py KERNEL DUMP [OTHER]: ten launches, one of which may be planned to fail. In the device pass, it leaves
+"""leaves_dump.py KERNEL DUMP [OTHER]: ten launches, one of which may be planned to fail. In the device pass, it writes
 the dump (gzip-compressed) where the driver would; "unfinished" prints what the driver prints when it begins a dump.
 Under compute-sanitizer, it prints its environment. With OTHER, launches of that kernel on another stream come first,
-and the rerun that waits for the suspects ends before all of them."""
+and the rerun that waits for the suspects ends before all of them have run."""
 
 import gzip
 import os

@@ -1,4 +1,4 @@
-"""Launches that a library makes in threads. The third may be planned to fail: library_threads.py CASE"""
+"""Launches that a library issues in threads. The third may be planned to fail: library_threads.py CASE"""
 
 import pathlib
 import sys

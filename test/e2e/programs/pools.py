@@ -1,4 +1,4 @@
-"""A memory pool of a library refuses a request, and no CUDA call fails: pools.py cupy|jax HOW"""
+"""A library's memory pool rejects a request, and no CUDA call fails: pools.py cupy|jax HOW"""
 
 import pathlib
 import sys
@@ -43,7 +43,7 @@ cuda.check(launch(stream, parameters, None))
 kept = hold()
 if how in ("fails", "huge", "late"):
     request()
-elif how == "lacks":  # the GPU refuses it
+elif how == "lacks":  # the GPU itself has too little
     if library == "jax":
         jax.grow(1 << 20)
     cupy.get_default_memory_pool().set_limit(1 << 60)

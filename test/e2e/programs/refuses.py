@@ -1,4 +1,4 @@
-"""PyTorch's allocator refuses memory because of its limit, and no CUDA call fails: refuses.py fails|caught [late]"""
+"""PyTorch's allocator rejects a request because of its limit, and no CUDA call fails: refuses.py fails|caught [late]"""
 
 import ctypes
 import os

@@ -1,4 +1,4 @@
-"""Uses CUDA, then replaces itself with another program that fails: one process id for two programs."""
+"""Uses CUDA, then executes another program, which fails: one process id for two programs."""
 
 import os
 import pathlib

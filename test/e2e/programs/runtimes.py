@@ -1,5 +1,5 @@
 """runtimes.py OTHER: begins with the simulated runtime and continues with another one. After each, it prints whether
-somebody observes launches."""
+any callback reports the launches."""
 import ctypes
 import sys
 

@@ -1,4 +1,4 @@
-"""Batches in shared memory, as a data loader makes them. Prints how many fit, then fails. With an argument, also
+"""Puts batches into shared memory, as a data loader does. Prints how many fit, then fails. With an argument, it also
 writes a batch that does not fit, which causes a bus error."""
 
 import itertools

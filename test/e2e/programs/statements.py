@@ -1,5 +1,5 @@
-"""Like a script runner: it compiles each statement at its own line of one file, and frees it after running it. Only
-that line distinguishes it from the previous statement, whose memory it gets."""
+"""Like a script runner: compiles each statement at its own line of one file, and frees the code after running it. Each
+statement gets the memory of the previous one, and only its line distinguishes the two."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Launches, and allocates memory until there is none. At four GiB it stops, because memory is then not limited."""
+"""Launches, and allocates memory until there is none left. It stops at four GiB, because memory is then not limited."""
 
 import sys
 

@@ -1,4 +1,5 @@
-"""Stands in for the hook of `cudadiag races --tensors`: writes what that would write about two lines of this file."""
+"""Takes the place of the hook of `cudadiag races --tensors`: writes what the hook would write about two lines of this
+file."""
 
 import json
 import os

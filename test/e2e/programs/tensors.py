@@ -1,4 +1,4 @@
-"""Allocates memory through a stand-in for PyTorch's allocator until there is none."""
+"""Allocates memory through an imitation of PyTorch's allocator until there is none left."""
 
 import pathlib
 import sys

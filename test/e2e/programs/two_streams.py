@@ -1,4 +1,4 @@
-"""The bad launch is on the second stream. It cuts off the first stream."""
+"""The bad launch is on the second stream. It stops the first stream, too."""
 
 import sys
 

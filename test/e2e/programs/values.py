@@ -40,7 +40,7 @@ def work_of_library():
 
 
 def save_call():
-    """Stands in for the hook, which saves only PyTorch's calls. The "interpreter" is a program that fails."""
+    """Takes the place of the hook, which saves only PyTorch's calls. The "interpreter" is a program that fails."""
     folder = pathlib.Path(os.environ["CUDADIAG_SESSION"], f"{os.getpid()}.inputs")
     folder.mkdir()
     stand_in = folder / "python"
@@ -48,7 +48,7 @@ def save_call():
     stand_in.chmod(0o700)
     call = {"operator": "aten::embedding", "python": str(stand_in), "bytes": 48, "tensors": [{}], "missing": ["a thing"]}
     (folder / "call.json").write_text(json.dumps(call))
-    os.mkfifo(folder / "replay.py")  # nobody reads it
+    os.mkfifo(folder / "replay.py")  # no process reads it
 
 
 cuda.start()

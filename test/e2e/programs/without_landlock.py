@@ -1,5 +1,5 @@
-"""without_landlock.py COMMAND…: runs the command as on a kernel without Landlock, whose first system call fails there,
-and in a private network that nobody else uses."""
+"""without_landlock.py COMMAND…: runs the command in a private network, as on a kernel without Landlock, where the first
+Landlock system call fails."""
 
 import ctypes
 import fcntl

@@ -1,4 +1,4 @@
-"""without_namespaces.py COMMAND…: runs the command as in a container in which nobody can create a namespace."""
+"""without_namespaces.py COMMAND…: runs the command as in a container in which no process can create a namespace."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""What programs/changes.py changes outside itself, what each change needs, and how often it was made."""
+"""What programs/changes.py changes outside itself, what each change needs, and how many times it was made."""
 
 import contextlib
 import ctypes
@@ -36,7 +36,7 @@ def lines_of(path):
 
 
 class Place:
-    """A folder next to the working folder, with what programs/changes.py changes, and how often it was changed."""
+    """A folder next to the working folder, which contains what programs/changes.py changes, and counts the changes."""
 
     def __init__(self, machine):
         self.path = pathlib.Path(str(machine.folder) + ".place")
@@ -102,7 +102,7 @@ class Place:
 
 
 def changed(machine, place, kind):
-    """How often the program made its change, in a run with the reruns that it may have."""
+    """How many times the program made its change, in a run with the reruns that cudadiag allows."""
     count = _counters(machine, place.path).get(kind, lambda: lines_of(place.path / "count"))
     with _surroundings(machine, place, kind) as own_count:
         machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
@@ -113,7 +113,7 @@ def changed(machine, place, kind):
 
 
 def _counters(machine, path):
-    """How often a kind of change was made, according to its traces in files."""
+    """How many times a kind of change was made, according to its traces in files."""
     counters = {
         "appends_here": lambda: lines_of(machine.folder / "log.txt"),
         "appends_through_a_linked_folder": lambda: lines_of(path / "linked/count"),
@@ -137,7 +137,7 @@ def _counters(machine, path):
     return counters
 
 
-# ---- what a kind of change needs, and how it is counted; None leaves counting to the traces in files
+# ---- what a kind of change needs, and how it is counted; None means that it is counted by its traces in files
 
 
 def _repository(machine, place):
@@ -155,7 +155,7 @@ def _attribute(machine, place):
     try:
         os.setxattr(large, "user.count", b"0")
     except OSError:
-        skip("no attributes on this file system")
+        skip("this file system has no attributes")
     yield lambda: int(os.getxattr(large, "user.count"))
 
 
@@ -252,7 +252,7 @@ def _posix_queue(machine, place):
     name = ("/" + place.path.name).encode()
     number = libc.mq_open(name, os.O_CREAT | os.O_RDONLY | os.O_NONBLOCK, 0o600, struct.pack("8l", 0, 8, 8, *[0] * 5))
     if number < 0:
-        skip("no POSIX message queues here")
+        skip("this machine has no POSIX message queues")
     place.note("mq", name.decode())
     buffer = ctypes.create_string_buffer(8192)
 

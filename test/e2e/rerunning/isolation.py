@@ -20,11 +20,11 @@ def _expect_once(machine, *kinds, reached=False):
     for kind in kinds:
         with Place(machine) as place:
             count, result = changed(machine, place, kind)
-            expect((kind, count, result.returncode), (kind, 1, 3), "changes made, and the status, where it says " + result.stderr)
+            expect((kind, count, result.returncode), (kind, 1, 3), "changes made, and the status, with stderr " + result.stderr)
             report = machine.report()
             expect([each["name"] for each in report["passes"]][:2], ["record", "confirm"], f"passes of {kind}: {result.stderr}")
             kept = report["passes"][1]["kept_from"]
-            expect(bool(kept), True, f"whether {kind} was kept from something, where it says {result.stderr}")
+            expect(bool(kept), True, f"whether {kind} was denied something, with stderr {result.stderr}")
             if reached:
                 expect(evidence(report)[0], "proven", "grade of " + kind)
             else:
@@ -41,7 +41,7 @@ def _has_private_network(machine):
 
 def _needs_private_network(machine):
     if not _has_private_network(machine):
-        skip("nobody may make a network here")
+        skip("creating a network is not allowed here")
 
 
 # ---- what a rerun cannot change
@@ -54,7 +54,7 @@ def rerun_appends_to_no_file(machine):
 
 
 def rerun_appends_to_no_file_on_a_mount(machine):
-    """A folder from elsewhere is mounted below the working folder, as in containers."""
+    """As in containers, a folder from elsewhere is mounted below the working folder."""
     if os.getuid() != 0:
         skip("only root may mount")
     (machine.folder / "mounted").mkdir()
@@ -83,7 +83,7 @@ def rerun_changes_no_attribute_of_a_file(machine):
 
 def rerun_changes_no_flag_of_a_file(machine):
     if shutil.which("lsattr") is None:
-        skip("no lsattr here")
+        skip("lsattr is not installed")
     _expect_once(machine, "changes_flags")
 
 
@@ -104,7 +104,7 @@ def background_writer_of_a_rerun_writes_nothing(machine):
 def rerun_sends_nothing(machine):
     _expect_once(machine, "sends_to_a_server", "sends_to_a_local_server", "sends_to_a_nameless_server",
                  "sends_a_local_datagram", "writes_to_a_pipe")
-    # In a private network, nobody receives them, but the program need not know this.
+    # In a private network, no process receives them, but the program need not know this.
     _expect_once(machine, "sends_a_datagram", "sends_a_message", reached=_has_private_network(machine))
 
 
@@ -113,12 +113,13 @@ def rerun_serves_nobody(machine):
 
 
 def rerun_at_the_port_of_a_living_server_leaves_it_alone(machine):
-    """The first run's server continues to run. The rerun starts another one at the same port, and queries that one."""
+    """The first run's server is still running. The rerun starts another server at the same port, and queries that
+    one."""
     _needs_private_network(machine)
     machine.plan(AGAIN)
     with Place(machine) as place:
         count, result = changed(machine, place, "leaves_a_server")
-        expect(count, 1, "clients that the first run's server has had, where it says " + result.stderr)
+        expect(count, 1, "clients of the first run's server, with stderr " + result.stderr)
         expect(evidence(machine.report())[0], "proven", "grade")
         socket.create_connection(("127.0.0.1", int((place.path / "free").read_text()))).close()
         _until(lambda: lines_of(place.path / "count") == 2, "an answer of the first run's server")
@@ -136,7 +137,7 @@ def rerun_has_no_descriptor_of_the_first_run(machine):
     with Place(machine) as place:
         count, result = changed(machine, place, "writes_to_an_inherited_descriptor")
         expect(count, 1, "lines that were written")
-        expect_in("before it reached this call", result.stderr, "what came of the rerun")
+        expect_in("before it reached this call", result.stderr, "result of the rerun")
 
 
 def rerun_shares_no_memory_with_others(machine):
@@ -156,7 +157,7 @@ def rerun_touches_no_stranger(machine):
 
 
 def kernel_confines_the_rerun_whoever_answers_its_calls(machine):
-    """Landlock keeps it from reading other processes, which no answer to a system call prevents."""
+    """Landlock keeps the rerun from reading other processes, which no answer to a system call could prevent."""
     machine.plan(AGAIN)
     with Place(machine) as place:
         looks = f'readlink /proc/{place.stranger().pid}/cwd; exec "$@"'
@@ -216,13 +217,13 @@ def program_that_talks_to_itself_is_proven(machine):
 def program_whose_processes_meet_at_a_port_is_proven(machine):
     _needs_private_network(machine)
     _expect_proven(machine, "talks_over_tcp", "waits_for_a_server", "talks_over_datagrams")
-    expect(machine.report()["passes"][1]["kept_from"], [], "what the rerun was kept from")
+    expect(machine.report()["passes"][1]["kept_from"], [], "what the rerun was denied")
 
 
 def program_whose_processes_meet_at_a_port_is_proven_in_a_container(machine):
-    """Root lacks the right to create a network, but may create a user namespace."""
+    """Here root may not create a network, but may create a user namespace."""
     if os.getuid() != 0:
-        skip("only root can give up a right of root")
+        skip("only root can give up a capability")
     machine.wrapper = ["setpriv", "--bounding-set", "-sys_admin"]
     _needs_private_network(machine)
     _expect_proven(machine, "talks_over_tcp", "reads_files")
@@ -268,7 +269,7 @@ def whoever_is_killed_leaves_nothing_of_a_rerun_and_no_stranger_is_signalled(mac
     machine.plan(AGAIN)
     for number, who in enumerate(["launcher", "supervisor", "program"] * 2):
         _, left, strangers = kills.one(machine, who, 0.1 * number, number)
-        expect((who, left, strangers), (who, [], True), "who was killed, what is left, and whether strangers live")
+        expect((who, left, strangers), (who, [], True), "victim, what is left, whether unrelated processes live")
 
 
 SERVICE = """

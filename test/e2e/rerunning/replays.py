@@ -1,4 +1,4 @@
-"""A launch that a rerun saved, and what it does when it is repeated on its own. Each function's name is its claim."""
+"""A launch that a rerun saved, and what it does when it is replayed on its own. Each function's name is its claim."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def _saved(machine, mode, *options):
 
 def _replayed(machine, *words, status=0):
     result = machine.cudadiag("replay", "--json", *words, timeout=60)
-    expect(result.returncode, status, f"status of {words}, which says {result.stderr}")
+    expect(result.returncode, status, f"status of {words}, with stderr {result.stderr}")
     return json.loads(result.stdout)
 
 
@@ -62,7 +62,7 @@ def failing_launch_is_saved_and_reproduces_alone(machine):
     expect(_contents(folder, table)[:8], (0x10).to_bytes(8, "little"), "its pointer as it was before the launch")
     expect(data["pointed_to_by"], "memory", "the block that a variable of the module points to")
     idle = next(b for b in launch["memory"] if b["bytes"] == 12288)
-    expect((idle["pointed_to_by"], idle["contents"]), ("nothing", None), "memory that nothing points to")
+    expect((idle["pointed_to_by"], idle["contents"]), ("nothing", None), "memory to which nothing points")
     for name in ("launch.json", "image", "README.md", "replay.cc", "replays.json"):
         expect((folder / name).stat().st_mode & 0o777, 0o600, "mode of " + name)
 
@@ -74,11 +74,11 @@ def pointers_in_memory_are_followed_one_level(machine):
     reached = {block["bytes"]: block["pointed_to_by"] for block in launch["memory"] if not block["variable"]}
     expect(reached, {8192: "parameter", 4096: "memory", 12288: "nothing"}, "who points to which block")
     data = next(block for block in launch["memory"] if block["bytes"] == 4096)
-    expect(_contents(folder, data)[:4], b"\7\7\7\7", "contents of the block behind the table")
+    expect(_contents(folder, data)[:4], b"\7\7\7\7", "contents of the block to which the table points")
 
 
 def launch_that_fails_by_what_runs_beside_it_does_not_fail_alone(machine):
-    # The failure is planned for the third launch of a process, which a replay does not have.
+    # The failure is planned for the third launch of a process, but a replay has only one.
     machine.plan("fault kernel=sim_store_through nth=3")
     finding, _, _ = _saved(machine, "good")
     expect(finding["alone"]["text"], "does not fail alone: it depends on what runs at the same time (likely a race)",
@@ -89,7 +89,7 @@ def launch_that_fails_by_what_runs_beside_it_does_not_fail_alone(machine):
 def launch_that_does_not_fail_without_its_memory_is_no_race(machine):
     machine.plan("fault kernel=sim_store_through nth=3")
     finding, _, _ = _saved(machine, "large_good", "--save-limit", "1")
-    expect(finding["alone"]["text"], "does not fail alone, but 3 MiB of the memory that it could reach were not saved", "alone")
+    expect(finding["alone"]["text"], "does not fail alone, but 3 MiB of the memory that it could reach was not saved", "alone")
 
 
 def launch_is_replayed_on_its_own_gpu(machine):
@@ -108,7 +108,7 @@ def launch_is_replayed_on_its_own_gpu(machine):
     expect(_replayed(machine, folder)["gpu"], bus, "GPU of a later replay")
     expect(_replayed(machine, "--device", "0", folder)["gpu"], "0000:01:00.0", "GPU that the user chose")
     machine.plan("devices=2")
-    expect_in(f"GPU {bus}, on which it was saved, is not visible here; choose another with --device",
+    expect_in(f"GPU {bus}, where the launch was saved, is not visible here; choose another with --device",
               _replayed(machine, folder, status=125)["why"], "why")
 
 
@@ -132,7 +132,7 @@ def what_is_zero_takes_no_room_on_disk(machine):
     _, folder, _ = _saved(machine, "large")
     table = next(block for block in _launch(folder)["memory"] if block["bytes"] == 4 << 20)
     status = (folder / table["contents"]["file"]).stat()
-    expect((status.st_size, status.st_blocks * 512 < 1 << 20), (4 << 20, True), "size and room")
+    expect((status.st_size, status.st_blocks * 512 < 1 << 20), (4 << 20, True), "size and allocated bytes")
 
 
 def program_that_does_not_fail_leaves_no_launch(machine):
@@ -164,7 +164,7 @@ def _word(folder, launch, size, offset, length=4):
 
 def _expect_saved_before_it_ran(folder, launch):
     expect((launch["kernel"]["mangled"], launch["failure"]["code"]), ("sim_store_through", 700), "launch")
-    expect(_word(folder, launch, 8192, 0), 0x10, "the pointer that the first kernel made bad")
+    expect(_word(folder, launch, 8192, 0), 0x10, "the pointer that the first kernel overwrote")
     words = tuple(_word(folder, launch, 4096, 4 * word) for word in range(4))
     expect(words, (13, 13, 22, 44), "each kernel before it has run once, and the one after it has not")
 
@@ -254,7 +254,7 @@ def session_names_its_launch(machine):
     _saved(machine, "through")
     said = machine.cudadiag("replay")
     expect(said.returncode, 0, "status")
-    expect_in("this runs the device code in", said.stderr, "announcement")
+    expect_in("running the device code in", said.stderr, "announcement")
     expect_in("Result   fails as it did: illegal memory access (700)", said.stdout, "text")
 
 
@@ -295,7 +295,7 @@ def pointers_are_rewritten_where_the_addresses_are_not_granted(machine):
     machine.plan("fail api=cuMemAddressReserve nth=every code=801")
     found = _replayed(machine, folder, status=1)
     expect((found["outcome"], found["memory"]["rewritten"]), ("does not fail", 2), "outcome")
-    expect(found["memory"]["placed"] < found["memory"]["blocks"], True, "some block lies elsewhere")
+    expect(found["memory"]["placed"] < found["memory"]["blocks"], True, "a block is at a different address")
 
 
 def every_replay_counts(machine):
@@ -305,7 +305,7 @@ def every_replay_counts(machine):
     machine.plan("fault kernel=sim_store_through nth=1 code=719 run=2")
     machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.gpu / "replays")
     runs = _replayed(machine, "--times", "2", folder)["runs"]
-    expect((runs["as_it_did"], runs["otherwise"]), (1, 1), "runs with another error once")
+    expect((runs["as_it_did"], runs["otherwise"]), (1, 1), "runs, one with a different error")
 
 
 def hanging_launch_is_ended(machine):
@@ -324,7 +324,7 @@ def smallest_set_of_memory_is_found_and_written(machine):
     small = _launch(machine.folder / "small")
     expect([block for block in small["memory"] if block["contents"]], [], "contents")
     expect(len(small["memory"]), len(launch["memory"]), "blocks")
-    expect(_replayed(machine, machine.folder / "small")["outcome"], "fails as it did", "replay of it")
+    expect(_replayed(machine, machine.folder / "small")["outcome"], "fails as it did", "its replay")
 
 
 ILLEGAL, ASSERT = DATA / "gpucore/illegal.nvcudmp.gz", DATA / "gpucore/assert.nvcudmp"
@@ -350,7 +350,7 @@ def replay_that_hangs_does_not_fail_as_it_did(machine):
 def every_replay_compares_the_instruction(machine):
     folder = _at_instruction_of_dump(machine, f"dump={ILLEGAL}; dump={ASSERT} run=4-")
     runs = _replayed(machine, "--times", "4", folder)["runs"]
-    expect((runs["as_it_did"], runs["otherwise"]), (2, 2), "runs, the last two of which fail at another instruction")
+    expect((runs["as_it_did"], runs["otherwise"]), (2, 2), "runs, the last two of them at a different instruction")
 
 
 def replay_at_another_instruction_fails_otherwise(machine):
@@ -379,7 +379,7 @@ def equal_replays_compare_equal(machine):
     expect((first["different"], first["compared"] >= 8192 + 4096), (0, True), "bytes")
     machine.plan("devices=2")
     (other,) = _replayed(machine, "--compare", "--with-device", "1", folder, status=1)["compared"]
-    expect((other["device"], other["different"]), (1, 0), "on another GPU")
+    expect((other["device"], other["different"]), (1, 0), "on a different GPU")
 
 
 def standalone_source_does_the_same(machine):
@@ -387,15 +387,15 @@ def standalone_source_does_the_same(machine):
     include = next((path for path in ("/usr/local/cuda/include", machine.build / "cuda/nvidia/cu13/include")
                     if pathlib.Path(path, "cuda.h").exists()), None)
     if not compiler or not include:
-        skip("there is no compiler or no cuda.h")
+        skip("no compiler, or no cuda.h")
     _, folder, _ = _saved(machine, "through")
     built = subprocess.run([compiler, "-std=c++17", "-Wall", "-Wextra", "-isystem", str(include), "replay.cc", "-o", "alone",
                             f"-L{machine.build / 'sim'}", "-lcuda"], cwd=folder, capture_output=True, text=True)
-    expect((built.returncode, built.stderr), (0, ""), "the compiler's words")
+    expect((built.returncode, built.stderr), (0, ""), "the compiler's output")
     done = machine.plain("./alone", cwd=folder)
-    expect((done.returncode, "CUDA_ERROR_ILLEGAL_ADDRESS" in done.stdout), (1, True), f"its words: {done.stdout}")
+    expect((done.returncode, "CUDA_ERROR_ILLEGAL_ADDRESS" in done.stdout), (1, True), f"its output: {done.stdout}")
     machine.plan("missing kernel=sim_store_through")
-    expect_in("cuModuleGetFunction", machine.plain("./alone", cwd=folder).stdout, "another problem")
+    expect_in("cuModuleGetFunction", machine.plain("./alone", cwd=folder).stdout, "a different problem")
 
 
 # ---- launches of other users
@@ -410,7 +410,7 @@ def launch_of_another_host_runs_only_on_request(machine):
     _change(folder, move)
     refused = machine.cudadiag("replay", folder)
     expect(refused.returncode, 125, "status")
-    expect_in("not run, because the launch may belong to somebody else: it was saved on another host", refused.stderr, "message")
+    expect_in("not run, because the launch may belong to another user: it was saved on another host", refused.stderr, "message")
     expect(_replayed(machine, "--foreign", folder)["outcome"], "fails as it did", "on request")
 
 
@@ -447,14 +447,14 @@ def name_of_a_variable_cannot_answer_for_the_launch(machine):
     _change(folder, rename)
     found = _replayed(machine, folder, status=125)
     expect(found["outcome"], "could not be made", "outcome")
-    expect_in("does not have this variable: x\\nlaunching\\nresult 700", found["why"], "why")
+    expect_in("does not contain this variable: x\\nlaunching\\nresult 700", found["why"], "why")
 
 
 def folder_to_which_others_can_write_is_foreign(machine):
     _, folder, _ = _saved(machine, "through")
     folder.chmod(0o777)
     refused = machine.cudadiag("replay", folder)
-    expect((refused.returncode, "everybody can write to its folder" in refused.stderr), (125, True), refused.stderr)
+    expect((refused.returncode, "anyone can write to its folder" in refused.stderr), (125, True), refused.stderr)
     folder.chmod(0o700)
     if os.geteuid() != 0:
         skip("only root can give a file to another user")
@@ -468,8 +468,8 @@ def folder_that_exists_is_refused_before_the_search(machine):
     (machine.folder / "small").mkdir()
     refused = machine.cudadiag("replay", "--minimise", "--write", machine.folder / "small", folder)
     expect(refused.returncode, 125, "status")
-    expect_in("small exists already", refused.stderr, "message")
-    expect("this runs the device code" in refused.stderr, False, "it ran")
+    expect_in("small already exists", refused.stderr, "message")
+    expect("running the device code" in refused.stderr, False, "the program ran")
 
 
 def folder_that_is_none_is_refused(machine):
@@ -487,7 +487,8 @@ def session_with_a_launch_can_be_removed_whole(machine):
 
 
 def findings_of_the_sanitizer_name_the_block(machine):
-    """A stand-in runs the launch, and reports of the first allocation what memcheck would."""
+    """A script in place of compute-sanitizer runs the launch, and reports about the first allocation what memcheck
+    would."""
     _, folder, _ = _saved(machine, "through")
     tools = machine.folder / "tools"
     tools.mkdir()
@@ -529,7 +530,7 @@ END
     (folder / "image").rename(folder / "elsewhere")
     unmade = machine.cudadiag("replay", "--sanitize", folder)
     expect(unmade.returncode, 125, "status without an image")
-    expect_in("could not be made: the image of the kernel's code was not saved", unmade.stdout, "its reason")
+    expect_in("could not be made: the image with the kernel's code was not saved", unmade.stdout, "the reason")
     expect("0 errors" in unmade.stdout, False, "a count of errors")
     refused = machine.cudadiag("replay", "--sanitize=nonsense", folder)
     expect(refused.returncode, 125, "status")

@@ -82,7 +82,7 @@ def race_is_concluded_only_where_a_rerun_that_does_not_wait_fails_again(machine)
     for dump, cause, because, outcome in (
             (DATA / "gpucore/far.nvcudmp.gz", "missing-wait", "and one that did not wait did: likely a race",
              "core dump read"),
-            ("none", None, "waiting there or not: the failure is intermittent", "did not fail")):
+            ("none", None, "with or without waiting there: the failure is intermittent", "did not fail")):
         machine.runs.unlink(missing_ok=True)
         machine.run(*program("leaves_dump.py", kernel, dump))
         text = expect_success(machine.cudadiag("bisect")).stdout
@@ -91,7 +91,7 @@ def race_is_concluded_only_where_a_rerun_that_does_not_wait_fails_again(machine)
         expect((report["findings"][0]["cause"] or {"id": None})["id"], cause, "cause")
         expect_in(because, evidence(report)[1], "because")
         expect("--repeat 20" in text, cause is None, "whether repeating is advised in " + text)
-        expect("not known (the rerun for a core dump did not fail)" in text, cause is None, "Device in " + text)
+        expect("unknown (the rerun for a core dump did not fail)" in text, cause is None, "Device in " + text)
 
 
 def _copied(machine, *names):
@@ -114,8 +114,8 @@ def source_that_was_edited_since_is_not_shown(machine):
     expect(" | " in again, False, "whether source is shown")
     report = machine.report()
     finding, other = report["findings"]
-    expect((finding["location"]["line"], finding["location"]["source"]), (line, None), "the line as it was then")
-    expect((other["location"]["line"], other["evidence"]["grade"]), (line + 1, "proven"), "what the rerun failed at")
+    expect((finding["location"]["line"], finding["location"]["source"]), (line, None), "the line during the first run")
+    expect((other["location"]["line"], other["evidence"]["grade"]), (line + 1, "proven"), "where the rerun failed")
     expect_in("source-changed", _codes(report), "notes")
 
 
@@ -132,7 +132,7 @@ def rerun_of_an_edited_source_neither_proves_nor_refutes(machine):
         script.write_text(text + script.read_text())
         bisect(machine)
         expect(evidence(machine.report()), ("bracketed", before[1] + ANOTHER_TEXT), "evidence")
-        expect_in("; it ran a different version of the source", evidence(machine.report(), 1)[1], "the rerun's")
+        expect_in("; it ran a different version of the source", evidence(machine.report(), 1)[1], "the rerun's line")
         script.unlink()
         expect(evidence(machine.report()), ("bracketed", before[1] + ANOTHER_TEXT), "evidence without the file")
 
@@ -267,7 +267,7 @@ def rerun_that_hangs_is_ended_with_its_children(machine):
     result = rerun(machine, *program("probe.py", "sleeper", "rerun-hangs"), options=["--time-limit", "1"])
     bystander = _sleeper(result.stdout)
     try:
-        expect(_alive(bystander), True, "what the first run left running runs")
+        expect(_alive(bystander), True, "the process that the first run left still runs")
     finally:
         os.kill(bystander, signal.SIGKILL)
     expect(result.returncode, 3, "status")
@@ -287,10 +287,10 @@ def rerun_for_a_dump_that_was_cut_short_is_made_again(machine):
     passes = len(outcomes(machine.report()))
     machine.environment.pop("HANG")
     said = expect_success(machine.cudadiag("bisect")).stderr
-    expect_in("for a GPU core dump", said, "message")
+    expect_in("gets a GPU core dump", said, "message")
     found = outcomes(machine.report())
     expect((len(found), found[-1][0]), (passes + 1, "device"), "passes")
-    expect_in("a rerun would add nothing", machine.cudadiag("bisect").stderr, "message once it was made")
+    expect_in("a rerun would add nothing", machine.cudadiag("bisect").stderr, "message once the dump exists")
 
 
 def interrupt_ends_the_rerun_and_keeps_the_answer(machine):
@@ -304,7 +304,7 @@ def interrupt_ends_the_rerun_and_keeps_the_answer(machine):
     target.send_signal(signal.SIGINT)
     rest = target.communicate(timeout=60)[1]
     expect(target.returncode, 3, "status")
-    expect("can have been running" in rest, False, "whether Known is told again in " + rest)
+    expect("could have been running" in rest, False, "whether Known is told again in " + rest)
     for more in ([], ["-v"]):
         expect_in("Next    cudadiag bisect ", expect_success(machine.cudadiag("report", *more)).stdout, "next commands")
     expect_in("interrupted; the first answer remains  [bracketed]; to prove it: cudadiag bisect"
@@ -344,7 +344,7 @@ def rerun_that_cannot_be_kept_is_told_all_the_same(machine):
     machine.plan(AGAIN)
     script = 'test "$CUDADIAG_PASS" = record || mkdir "$CUDADIAG_SESSION/$$.area"; exec "$@"'
     result = rerun(machine, "sh", "-c", script, "sh", *program("probe.py"))
-    expect_in(".area: Is a directory", result.stderr, "what could not be written")
+    expect_in(".area: Is a directory", result.stderr, "the file that could not be written")
     assert "failed to start" not in result.stderr, result.stderr
     expect_in("proven", result.stderr, "the report after the rerun")
 
@@ -374,11 +374,11 @@ def bisect_proves_what_was_recorded(machine):
     expect_proven(machine.report())
     again = expect_success(bisect(machine, folder))
     expect_in("a rerun would add nothing: the failure is already proven; for more evidence, use: --sanitize, --save-launch, --save-inputs, --origin\n",
-              again.stderr, "stderr of a second one")
+              again.stderr, "stderr of a second run")
     asked = expect_success(bisect(machine, folder, "--cross-check"))
     expect_in("already proven; the session has no GPU core dump for cuda-gdb to read;", asked.stderr,
-              "stderr of one that asks for the debugger")
-    expect_in("[proven]", again.stdout, "report of a second one")
+              "stderr of one that requests the debugger")
+    expect_in("[proven]", again.stdout, "report of a second run")
 
 
 def bisect_adds_to_what_is_there(machine):
@@ -404,7 +404,7 @@ def bisect_waits_for_what_is_named(machine):
         expect([outcome for _, outcome in outcomes(machine.report())][1:], ["proven"], "reruns with " + str(words))
     machine.run(*program("three_lines.py"))
     expect_success(bisect(machine, "--kernel", "one"))
-    expect(outcomes(machine.report())[1:], [("confirm", "failed, but not at an operation that it waited for")], "another kernel")
+    expect(outcomes(machine.report())[1:], [("confirm", "failed, but not at an operation that it waited for")], "other kernel")
 
 
 def bisect_of_what_does_not_start_any_more_says_where_it_says_why(machine):
@@ -416,7 +416,7 @@ def bisect_of_what_does_not_start_any_more_says_where_it_says_why(machine):
     done = expect_success(bisect(machine))
     printed = session_of(machine).resolve() / "confirm/output.txt"
     expect_in(f"the rerun exited before it used CUDA; its output is in {printed}. It", done.stderr, "stderr")
-    expect_in("WANTED: is not set", printed.read_text(), "what it printed")
+    expect_in("WANTED: is not set", printed.read_text(), "its output")
     expect(outcomes(machine.report())[1], ("confirm", "ended before it reached this call"), "first rerun")
 
 
@@ -424,7 +424,7 @@ def bisect_says_what_it_cannot_do(machine):
     machine.plan(FAULT)
     machine.run(*program("ten_launches.py"))
     for words, why in ((["nowhere"], "session nowhere does not exist"),
-                       (["--launch", "11"], "operation 11 does not exist: the run issued 10"),
+                       (["--launch", "11"], "operation 11 does not exist: the run issued only 10"),
                        (["--kernel", "("], "is not a regular expression"),
                        (["--kernel", "nothing"],
                         "no recorded operation was issued there; the recorded kernels are: smooth\n"),
@@ -438,12 +438,12 @@ def bisect_says_what_it_cannot_do(machine):
     expect(len(machine.report()["passes"]), 1, "passes")
     # Any of the lines that the message suggests can be used.
     named = machine.cudadiag("bisect", "--site", "ten_launches.py:1").stderr.rpartition("lines are: ")[2].split(", ")
-    expect(len(set(named)), len(named), "lines that are named, each once")
+    expect(len(set(named)), len(named), "the listed lines, each once")
     file, line = true_line("ten_launches.py")
     expect([name.strip() for name in named if name.strip().endswith(f":{line}")], [f"{file}:{line}"], "the true line")
     expect_success(bisect(machine, "--site", f"{file}:{line}"))
     machine.run(machine.build / "targets/healthy", options=KEPT)
-    expect_in("a rerun would add nothing", expect_success(machine.cudadiag("bisect", *KEPT)).stderr, "healthy one")
+    expect_in("a rerun would add nothing", expect_success(machine.cudadiag("bisect", *KEPT)).stderr, "healthy program")
 
 
 def bisect_of_a_run_that_was_killed(machine):
@@ -495,7 +495,7 @@ def shell_that_records_by_env_is_no_other_launcher(machine):
     passes = [each["name"] for each in machine.report("-o", "kept")["passes"]]
     expect(passes, ["record", "confirm", "device"], "passes, with " + result.stderr)
     said = machine.run(*machine.command("run", "-o", "nested", "--", *program("ten_launches.py"))).stderr
-    expect_in("not run again, because it ran under another cudadiag", said, "what a nested one says")
+    expect_in("not run again, because it ran under another cudadiag", said, "what a nested launcher says")
 
 
 def which_of_the_kernels_of_a_line_it_is_a_rerun_says(machine):
@@ -530,7 +530,7 @@ def of_several_candidates_the_one_leads_whose_kernel_the_core_dump_names(machine
               "line launches that kernel", because, "because")
     finding = report["findings"][0]
     expect((finding["launch"]["kernel"], finding["device"]["line"]), ("far_store(int*)", 15), "kernel and device line")
-    expect("device-disagrees" in _codes(report), False, "whether the dump is said to disagree")
+    expect("device-disagrees" in _codes(report), False, "whether the report says that the dump disagrees")
     # In the opposite order, the line is the headline from the start.
     machine.plan(f"fault kernel={kernel} nth=3 code=700 after=stream:1:2")
     said = machine.run(*program("leaves_dump.py", "smooth", dump, kernel), options=["--rerun=always"], timeout=60).stderr
@@ -552,7 +552,7 @@ def bisect_runs_words_that_are_no_text(machine):
     expect_success(machine.cudadiag("status", "--json", "-o", "kept"))
     os.rmdir(folder)
     gone = machine.cudadiag("bisect", "-o", "kept", "--kernel", "smooth").stderr
-    expect_in("the folder that it ran in no longer exists: ", gone, "what is said without it")
+    expect_in("the folder that it ran in no longer exists: ", gone, "what is said without isolation")
 
 
 def bisect_that_cannot_be_done_is_not_advised_again(machine):
@@ -560,16 +560,16 @@ def bisect_that_cannot_be_done_is_not_advised_again(machine):
     machine.plan(FAULT)
     command = machine.command("run", "--rerun=never", "-o", machine.folder / "kept", "--", *program("ten_launches.py"))
     machine.plain(*command, cwd=machine.folder / "gone")
-    expect_in("\nNext    cudadiag bisect ", machine.cudadiag("report", "-o", "kept").stdout, "what a report advises")
+    expect_in("\nNext    cudadiag bisect ", machine.cudadiag("report", "-o", "kept").stdout, "report's suggestion")
     os.rmdir(machine.folder / "gone")
     result = machine.cudadiag("bisect", "-o", "kept")
-    expect_in("the folder that it ran in no longer exists: ", result.stderr, "what is said without it")
-    expect_in("\nNext    cudadiag report ", result.stdout, "what is advised then")
+    expect_in("the folder that it ran in no longer exists: ", result.stderr, "what is said without isolation")
+    expect_in("\nNext    cudadiag report ", result.stdout, "the suggestion then")
 
 
 def code_in_a_file_of_another_name_in_each_run_is_the_same(machine):
     machine.plan(AGAIN)
-    # It writes to a folder that an isolated rerun may not write to.
+    # The program writes to a folder that an isolated rerun may not write to.
     rerun(machine, *program("generated.py"), options=["--rerun=always"])
     report = machine.report()
     expect_proven(report, "generated.py")

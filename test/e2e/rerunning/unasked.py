@@ -33,7 +33,7 @@ def killed_run_is_not_repeated(machine):
     machine.plan(FAULT)
     result = rerun(machine, *program("ten_launches.py", "kill"))
     expect(result.returncode, -signal.SIGKILL, "status")
-    _expect_refused(machine, result, "it was ended from outside")
+    _expect_refused(machine, result, "something outside the program ended it")
 
 
 def failure_is_proven_unasked_if_nobody_sits_at_a_terminal(machine):
@@ -65,7 +65,7 @@ def one_rank_of_a_job_is_not_repeated(machine):
                        ("PMI_SIZE", "PMI_RANK"), ("SLURM_NTASKS", "SLURM_PROCID")):
         machine.environment[size], machine.environment[rank] = "8", "3"
         machine.runs.unlink(missing_ok=True)
-        _expect_refused(machine, rerun(machine, *program("probe.py")), "it is one rank of a job of 8")
+        _expect_refused(machine, rerun(machine, *program("probe.py")), "it is one of 8 ranks of a job")
         del machine.environment[size], machine.environment[rank]
 
 
@@ -98,7 +98,7 @@ def input_that_cannot_be_had_again_is_an_obstacle(machine):
     os.write(writer, b"words")
     result = rerun(machine, *program("probe.py"), stdin=source)
     _expect_refused(machine, result, "its input is a pipe that cannot be read again")
-    expect_in("cudadiag bisect <INPUT", result.stderr, "the command, which needs one")
+    expect_in("cudadiag bisect <INPUT", result.stderr, "the command, which needs a terminal")
     os.close(writer)
     os.close(source)
 
@@ -110,13 +110,13 @@ def pipe_that_somebody_may_have_written_to_is_an_obstacle(machine):
     run = subprocess.Popen(machine.command("run", "--rerun=auto", "--no-device-pass", "--", "sh", "-c", "echo ready; " + reads, "sh",
                                            *program("probe.py")), env=machine.environment, cwd=machine.folder, stdin=source,
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    expect(run.stdout.readline(), "ready\n", "what it says first")
+    expect(run.stdout.readline(), "ready\n", "its first line")
     os.write(writer, b"words\n")
     said = run.communicate(timeout=60)
     os.close(writer)
     os.close(source)
-    expect(said[0], "words\n", "what it read")
-    expect_in("not run again, because its input is a pipe that somebody could write to", said[1], "message")
+    expect(said[0], "words\n", "its input")
+    expect_in("not run again, because its input is a pipe that another process could write to", said[1], "message")
 
 
 def pipe_that_was_closed_is_read_again(machine):
@@ -149,7 +149,7 @@ def rerun_by_hand_needs_what_the_program_read(machine):
         with give(words) as source:
             machine.run(*program("probe.py", "reads"), stdin=source)
         command = f"cudadiag bisect {session_of(machine).resolve()} <INPUT"
-        expect_in(command + "  # ", machine.cudadiag("report").stdout, "what is advised")
+        expect_in(command + "  # ", machine.cudadiag("report").stdout, "the suggestion")
         refused = machine.cudadiag("bisect")
         expect((refused.returncode, refused.stderr), (125, "cudadiag: the command read its standard input; its reruns "
                f"need the same input from a file; {command}\n"), "without it")

@@ -85,7 +85,7 @@ def one_rerun_without_values_is_enough_where_they_make_no_difference(machine):
     machine.run(*program("composite.py", 9), options=["--rerun=always", "--no-device-pass", "--repeat=2"], timeout=60)
     expect([each["outcome"] for each in machine.report()["passes"]], ["bracketed"] + 3 * ["did not fail"], "passes")
     values = [len(list(folder.glob("*.values"))) for folder in sorted(machine.state.glob("cudadiag/latest/confirm*"))]
-    expect(values, [1, 0, 1], "which reruns took values")
+    expect(values, [1, 0, 1], "which reruns read values")
 
 
 def no_values_means_none(machine):
@@ -198,7 +198,7 @@ def what_a_signal_handler_raises_in_the_hook_reaches_the_program(machine):
     _, line = true_line("interrupted.py")
     for arguments in ([], ["start"]):
         result = machine.run(*program("interrupted.py", *arguments), options=["--watch", f"interrupted.py:{line}"])
-        expect(result.returncode, 4, f"status with {arguments}, where it says {result.stderr}")
+        expect(result.returncode, 4, f"status with {arguments}, with stderr {result.stderr}")
 
 
 def watched_lines_are_counted_each_for_itself(machine):
@@ -232,14 +232,14 @@ def watched_line_that_cannot_be_reached_is_said(machine):
         result = machine.run(*program("watched.py"), options=["--watch", reached, "--watch", wrong])
         expect((result.returncode, result.stdout), (0, ""), "result")
         first, *rest = result.stderr.splitlines() if at_once else ["", *result.stderr.splitlines()]
-        expect(first, f"cudadiag: --watch {wrong}: {at_once}" if at_once else "", "what is said at once")
+        expect(first, f"cudadiag: --watch {wrong}: {at_once}" if at_once else "", "first message")
         expect(len(rest), 1, "lines of " + result.stderr)
-        expect_in(f"cudadiag: --watch {wrong}: no process was seen to reach the line; ", rest[0], "what is said at last")
+        expect_in(f"cudadiag: --watch {wrong}: no process seems to have reached the line; ", rest[0], "last message")
         expect_in(at_last, rest[0], "why")
     never = machine.run("true", options=["--watch", reached])
     expect_in("CUDA was not initialised, and lines are watched only after that", never.stderr, "a program without CUDA")
     native = machine.run(machine.build / "targets/healthy", options=["--watch", reached])
-    expect_in("no Python code was seen to run after CUDA was initialised", native.stderr, "a program without Python")
+    expect_in("no Python code seems to have run after CUDA was initialised", native.stderr, "a program without Python")
 
 
 def _started(machine, case):
@@ -269,7 +269,7 @@ def librarys_thread_leads_to_the_line_that_started_it(machine):
         assert re.search(rf"\nIssued  by \S+/{name}:\d+, apply, on a thread that this line started\n", text), text
         assert re.search(r"\nPython +\S+/kernels.py:\d+ apply\n(?: .*\n)+Started ", text), text
         assert re.search(rf"\n(?:Started|       ) \* \S+/library_threads.py:{line[1]} in_thread\n", text), text
-        assert not re.search(r"\n  > .* of this line\n", text), text  # the number of calls belongs to the library
+        assert not re.search(r"\n  > .* of this line\n", text), text  # the number of calls is the library line's
 
 
 def what_a_pool_of_threads_was_given_leads_to_the_line_that_gave_it(machine):
@@ -277,8 +277,8 @@ def what_a_pool_of_threads_was_given_leads_to_the_line_that_gave_it(machine):
     said, finding, location, related = _started(machine, "pool")
     expect(location, line, "true line")
     expect(related, [("started", *line)], "related")
-    expect_in(", apply, on a thread that runs no line of yours; the line shown submitted this work to the thread's pool",
-              finding["evidence"]["because"], "evidence")
+    expect_in(", apply, on a thread that runs none of your code; the line shown submitted this work to the thread's "
+              "pool", finding["evidence"]["because"], "evidence")
     expect_in("as work that this line submitted to a thread pool", " ".join(said.split()), "report")
 
 

@@ -1,4 +1,5 @@
-"""The program ends as it does without cudadiag, however it ends. CUDADIAG_REPETITIONS: how often each case runs (3)."""
+"""However the program ends, it ends as it does without cudadiag. CUDADIAG_REPETITIONS: how many times each case runs
+(3)."""
 
 import os
 import signal
@@ -9,12 +10,13 @@ REPETITIONS = int(os.environ.get("CUDADIAG_REPETITIONS", "3"))
 
 
 def _said_by_program(stderr):
-    """Removes our own lines. -q leaves one, which may also be about a signal."""
+    """Removes cudadiag's own lines. -q leaves one, which may also be about a signal."""
     return [line for line in stderr.splitlines() if not line.startswith("cudadiag: ")]
 
 
 def _ends_alike(machine, name, *arguments, status, stderr=()):
-    """Does not compare with a plain run: if threads end together, libc lets some of these runs crash."""
+    """Checks the end without comparing it with a plain run: if threads end together, libc lets some of these runs
+    crash."""
     for n in range(REPETITIONS):
         command = (machine.build / "targets" / name, *arguments)
         recorded = machine.run(*command, options=["-q"], timeout=60)

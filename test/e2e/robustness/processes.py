@@ -1,4 +1,4 @@
-"""What passes between the launcher and its processes: signals, ends, and places for their records."""
+"""What passes between the launcher and its processes: signals, ends, and memory for their records."""
 
 import fcntl
 import json
@@ -38,7 +38,7 @@ def process_that_outlives_the_command_is_told_of(machine):
     expect((report["verdict"], [note["text"] for note in report["notes"]]), ("inconclusive", [sentence]), "report")
     expect([process["pid"] for process in report["processes"]], [pid], "processes")
     expect(machine.cudadiag("report").stdout,
-           f"cudadiag: cannot tell whether CUDA failed in this session: {sentence}\n", "what is read of it")
+           f"cudadiag: cannot tell whether CUDA failed in this session: {sentence}\n", "what the session contains")
     expect(json.loads(machine.cudadiag("status", "--json").stdout)["notes"], [sentence], "notes of its status")
     _, heading, what, *_ = machine.cudadiag("status").stdout.splitlines()
     expect(heading.startswith(f"pid {pid}: ") and heading.endswith(" before the command ended"), True, heading)
@@ -56,9 +56,9 @@ def what_is_no_longer_looked_for_in_what_goes_on_is_said(machine):
 def daemons_that_give_the_gpu_nothing_to_do_leave_a_run_clean(machine):
     healthy = machine.build / "targets/healthy"
     _, said, report = _left_behind(machine, program("daemon.py"), healthy)
-    expect((said, report["verdict"], machine.sessions()), ("", "no_cuda_failure", []), "one without CUDA")
+    expect((said, report["verdict"], machine.sessions()), ("", "no_cuda_failure", []), "a process without CUDA")
     pid, said, report = _left_behind(machine, program("daemon.py", "asks"), healthy)
-    expect_in(f"process {pid} continues after the command has ended", said, "of one that has asked for a device")
+    expect_in(f"process {pid} continues after the command has ended", said, "a process that requested a device")
     expect(report["verdict"], "no_cuda_failure", "verdict")
 
 
@@ -72,7 +72,7 @@ def rank_that_is_ended_for_another_ones_end_is_no_riddle(machine):
     pids = {process["argv"][-1]: process["pid"] for process in report["processes"]}
     expect((report["verdict"], report["findings"]), ("no_cuda_failure", []), "verdict")
     expect([note["text"] for note in report["notes"] if note["code"] == "cut-off"],
-           [f"process {pids['waits']} ended (it is not known how) with 1 operation pending, after process "
+           [f"process {pids['waits']} ended in an unknown way with 1 operation pending, after process "
             f"{pids['raises']} had ended with status 1 while this one was working"], "notes")
 
 
@@ -97,7 +97,7 @@ def launcher_of_a_launcher_says_who_records(machine):
     result = machine.run(*inner)
     expect(result.returncode, 3, "status")
     expect(result.stderr.splitlines()[-1], "cudadiag: nothing was recorded here: the command is another cudadiag, "
-           "which makes its own session", "what the outer one says")
+           "which creates its own session", "what the outer one says")
     expect_true_line(machine.report("-o", "inner"), "ten_launches.py")
 
 
@@ -125,12 +125,12 @@ def signal_that_the_program_sends_to_its_group_arrives_once(machine):
     os.waitid(os.P_PID, run.pid, os.WSTOPPED | os.WNOWAIT)
     run.stdin.write("\n")
     run.stdin.flush()
-    expect(run.stdout.readline(), "sent\n", "what it does")
+    expect(run.stdout.readline(), "sent\n", "behaviour of the program")
     run.send_signal(signal.SIGCONT)
     while "ShdPnd:\t0000000000000001" in pathlib.Path(f"/proc/{run.pid}/status").read_text():
         os.sched_yield()
     run.send_signal(signal.SIGUSR1)
-    expect(run.communicate()[0], "1\n", "how often it arrived")
+    expect(run.communicate()[0], "1\n", "how many times it arrived")
 
 
 def ignored_signals_stay_ignored(machine):
@@ -153,9 +153,9 @@ def interrupt_key_arrives_once(machine):
 
 
 def processes_beyond_all_places_are_counted(machine):
-    """The limit leaves one place in the launcher's memory, and no file for the other processes."""
+    """The limit leaves room for one process in the launcher's memory, and no file for the other processes."""
     machine.plan(targets.plan("third_of_ten"))
-    size = 65536 + (64 << 20)  # a header of the largest page size, and one place
+    size = 65536 + (64 << 20)  # a header of the largest page size, and room for one process
     script = 'for i in 1 2 3 4 5 6 7 8 9 10 11; do "$0" 2>/dev/null; done'
     kept = ["-o", machine.folder / "kept"]
     machine.run("sh", "-c", script, machine.build / "targets/third_of_ten", options=kept,
@@ -165,7 +165,7 @@ def processes_beyond_all_places_are_counted(machine):
     machine.plan("")
     machine.run("sh", "-c", script, machine.build / "targets/third_of_ten", options=kept,
                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)))
-    expect(machine.report(*kept)["verdict"], "inconclusive", "verdict where nothing fails in those that were recorded")
+    expect(machine.report(*kept)["verdict"], "inconclusive", "verdict if no recorded process fails")
     expect([note["text"] for note in report["notes"] if "not recorded" in note["text"]],
            ["2 processes were not recorded: a recording has room for 1, including processes that have ended; start "
             "cudadiag closer to the part that fails"], "notes")
@@ -177,9 +177,9 @@ def own_end_of_a_child_decides_what_it_died_of(machine):
         report = machine.report("-o", ending)
         return [(finding["kind"], finding["evidence"]["grade"]) for finding in report["findings"]]
 
-    expect(found("0"), [], "of one that went on")
-    expect(found("1"), [("out_of_memory", "proven")], "of one that died of it")
-    expect(found("killed"), [("out_of_memory", "suspected")], "of one whose end nobody saw")
+    expect(found("0"), [], "a process that continued")
+    expect(found("1"), [("out_of_memory", "proven")], "a process that died of it")
+    expect(found("killed"), [("out_of_memory", "suspected")], "a process whose end was not seen")
 
 
 def error_that_is_asked_for_late_is_the_failed_calls(machine):
@@ -197,7 +197,7 @@ def error_that_is_asked_for_late_is_the_failed_calls(machine):
     line = targets.marked_line("asked_late", "TRUE LINE copy")
     said = f"1 call of cudaMemcpy at {':'.join(map(str, line))} returned invalid argument (1) and the program continued"
     silence = "cudadiag: no CUDA failure is known to have ended"
-    expect(result.stderr.splitlines()[1:], [f"{silence} the program; {said}"], "of one that went on")
+    expect(result.stderr.splitlines()[1:], [f"{silence} the program; {said}"], "a process that continued")
     kept = ["-o", machine.folder / "kept"]
     machine.run(target, "went_on", options=kept)
     expect(machine.cudadiag("report", *kept).stdout, f"{silence} the program; {said}\n", "report")
@@ -208,19 +208,19 @@ def error_that_is_asked_for_late_is_the_failed_calls(machine):
 def function_that_is_not_there_is_told_where_nothing_came_after(machine):
     kept = ["-o", machine.folder / "kept"]
     result = machine.run(*program("asks.py"), options=kept)
-    expect((result.stdout, result.returncode), ("result 0\n", 4), "where it is there")
-    expect(machine.report(*kept)["verdict"], "no_cuda_failure", "verdict where it is there")
+    expect((result.stdout, result.returncode), ("result 0\n", 4), "if the file exists")
+    expect(machine.report(*kept)["verdict"], "no_cuda_failure", "verdict if the file exists")
     machine.plan("missing kernel=absent")
     result = machine.run(*program("asks.py"), options=kept)
-    expect((result.stdout, result.returncode), ("result 500\n", 4), "where it is not")
+    expect((result.stdout, result.returncode), ("result 500\n", 4), "if it does not exist")
     report = machine.report(*kept)
     expect_true_line(report, "asks.py")
     finding = report["findings"][0]
-    expect((finding["cause"]["id"], finding["evidence"]["grade"]), ("function-not-found", "suspected"), "what is told")
+    expect((finding["cause"]["id"], finding["evidence"]["grade"]), ("function-not-found", "suspected"), "the finding")
     expect([note["code"] for note in report["notes"]], [], "notes")
     machine.run(*program("asks.py", "on"), options=kept)
     report = machine.report(*kept)
-    expect(report["verdict"], "no_cuda_failure", "verdict where the program went on")
+    expect(report["verdict"], "no_cuda_failure", "verdict if the program continued")
     expect([note["text"] for note in report["notes"]],
            ["the target ended with status 4 and no watched CUDA call had failed, except those whose error is expected"],
            "notes")
@@ -231,7 +231,7 @@ def _finished(machine):
 
 
 def _waits_for_a_reader(pid):
-    """Whether it polls, as it does for a limited time if nobody reads."""
+    """Whether the process polls, as it does for a limited time if no process reads."""
     try:
         call = pathlib.Path(f"/proc/{pid}/syscall").read_text().split()
         return len(call) > 3 and int(call[3], 16) == 5000
@@ -251,7 +251,7 @@ def report_is_whole_where_writing_does_not_wait(machine):
                            stdout=subprocess.DEVNULL, stderr=writes)
     os.close(writes)
     while not _waits_for_a_reader(run.pid) and len(_finished(machine)) < 2:
-        expect(run.poll(), None, "status while nobody reads")
+        expect(run.poll(), None, "status while no process reads")
     with open(reads, "rb") as reader:
         shown = reader.read()[filled:].decode()
     run.wait()
@@ -266,10 +266,10 @@ def signals_are_handed_on_while_nobody_reads_the_report(machine):
                                env=machine.environment, cwd=machine.folder, stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=writes)
         os.close(writes)
-        expect(run.stdout.readline(), "ready\n", "what it prints")
+        expect(run.stdout.readline(), "ready\n", "its output")
         while not any(b'"failed_after"' in each.read_bytes()
                       for each in machine.state.glob("cudadiag/*.incomplete/manifest.json")):
-            expect(run.poll(), None, "status while nobody reads")
+            expect(run.poll(), None, "status while no process reads")
         shown = b""
         while is_read and b"Next" not in shown:
             shown += os.read(reads, 4096)

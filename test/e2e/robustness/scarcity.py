@@ -1,5 +1,5 @@
-"""Full disks, little shared memory, little memory: the program behaves as without cudadiag, which keeps what it can and
-reports what it cannot. Each function's name is its claim."""
+"""Full disks, little shared memory, little memory: the program behaves as without cudadiag. cudadiag keeps what it can
+and reports what it cannot keep. Each function's name is its claim."""
 
 import contextlib
 import json
@@ -59,7 +59,7 @@ def full_log_gives_way_to_the_recording(machine):
                    f"the full log of process {pid} was discarded to make room for the recording"], "notes")
     for note in notes:
         expect_in(f"cudadiag: {note}; free some space", recorded.stderr, "message")
-    expect(said["logs"], "", "logs that are left")
+    expect(said["logs"], "", "remaining logs")
     expect_in("illegal memory access (700)", said["list"], "list")
 
 
@@ -77,7 +77,7 @@ def full_log_leaves_room_on_the_disk(machine):
 
 
 def no_shared_memory(machine):
-    """/dev/shm is small and full. It belongs to the data loaders, and cudadiag uses none of it."""
+    """/dev/shm is small and full. It is needed by data loaders, and cudadiag does not use it."""
     faulty_program = faulty(machine)
     plain = machine.plain(faulty_program)
     fill = "mount -t tmpfs -o size=64k none /dev/shm || exit 77; head -c 1M /dev/zero > /dev/shm/full 2>/dev/null"
@@ -94,7 +94,7 @@ def shared_memory_is_left_to_the_program(machine):
         plain = in_namespace(machine, ["--mount"], mount, *command)
         recorded = in_namespace(machine, ["--mount"], mount,
                                 *machine.command("run", "--rerun=never", "-o", "kept", "--", *command))
-        expect((plain.returncode, plain.stdout), (status, "16 batches\n"), "what it does without us")
+        expect((plain.returncode, plain.stdout), (status, "16 batches\n"), "behaviour without cudadiag")
         expect((recorded.returncode, recorded.stdout), (plain.returncode, plain.stdout), "status and stdout")
         if status == 3:
             expect_true_line(machine.report("-o", "kept"), "shared_batches.py")
@@ -105,7 +105,7 @@ def shared_memory_is_left_to_the_program(machine):
 
 @contextlib.contextmanager
 def _memory_group(megabytes):
-    """The words that precede a command that runs in a separate memory group, for version 1 or 2 of groups."""
+    """The words in front of a command that runs in a separate memory group, for version 1 or 2 of cgroups."""
     name, obstacles = f"cudadiag-test-{os.getpid()}", []
     for root, limit, swap, most_swap in (
             ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.memsw.limit_in_bytes", megabytes << 20),
@@ -127,11 +127,12 @@ def _memory_group(megabytes):
                 continue
             yield ["sh", "-c", f'echo $$ > {group}/cgroup.procs; exec "$0" "$@"']
             return
-    skip("no memory group can be made: " + "; ".join(obstacles))
+    skip("no memory group can be created: " + "; ".join(obstacles))
 
 
 def little_memory(machine):
-    """There is room for the program and little more. The record's pages count against it when they are first used."""
+    """There is room for the program and little more. The recording's pages count towards the limit when they are first
+    used."""
     with _memory_group(48) as grouped:
         faulty_program = faulty(machine)
         plain = machine.plain(*grouped, faulty_program)
@@ -145,7 +146,7 @@ def killed_for_want_of_memory(machine):
     command = program("takes_memory.py")
     with _memory_group(256) as grouped:
         plain = machine.plain(*grouped, *command)
-        expect((plain.returncode, plain.stdout), (-signal.SIGKILL, "launched\n"), "what happens without us")
+        expect((plain.returncode, plain.stdout), (-signal.SIGKILL, "launched\n"), "behaviour without cudadiag")
         run = machine.command("run", "--rerun=never", "--")
         for whole in ([*run, *grouped, *command], [*grouped, *run, *command]):
             recorded = machine.plain(*whole)

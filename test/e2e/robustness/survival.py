@@ -43,16 +43,17 @@ def under_mimalloc(machine):
 def under_the_allocator_of_the_address_sanitizer(machine):
     library = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True).stdout.strip()
     if not pathlib.Path(library).is_absolute():
-        skip("libasan.so is not here")
-    _under_another_allocator(machine, library, launcher=False)  # it may have a sanitizer itself
+        skip("libasan.so is not installed")
+    _under_another_allocator(machine, library, launcher=False)  # a launcher may be built with a sanitizer itself
 
 
 def _library(name):
-    return next(pathlib.Path("/usr/lib").glob(f"*-linux-gnu/{name}"), None) or skip(f"{name} is not here")
+    return next(pathlib.Path("/usr/lib").glob(f"*-linux-gnu/{name}"), None) or skip(f"{name} is not installed")
 
 
 def _under_another_allocator(machine, library, launcher=True):
-    """Preloads it in the program and, if exported, in the launcher. The program's results and errors do not change."""
+    """Preloads the library in the program and, if it is exported, in the launcher. The program's results and errors do
+    not change."""
     def answer(finding):
         return ({name: finding[name] for name in ("kind", "cause", "location", "reported_at")},
                 finding["evidence"]["grade"], [each["location"] for each in finding["candidates"]])
@@ -62,13 +63,13 @@ def _under_another_allocator(machine, library, launcher=True):
     machine.run(program)
     usual = answer(machine.report()["findings"][0])
     plain = machine.plain(*loaded, program)
-    expect(plain.stderr, "", "what it says without us")  # for example, a complaint of the loader
+    expect(plain.stderr, "", "what it prints without cudadiag")  # for example, a complaint of the loader
     recorded = machine.run(*loaded, program)
     expect(answer(expect_answer(machine, recorded, plain)), usual, "answer")
     sessions = machine.sessions()
     plain, recorded = machine.plain(*loaded, healthy), machine.run(*loaded, healthy)
     expect((recorded.returncode, recorded.stdout, recorded.stderr), (plain.returncode, plain.stdout, plain.stderr),
-           "all that is seen of a correct program")
+           "the output of a correct program")
     expect(machine.sessions(), sessions, "sessions")
     if launcher:
         recorded = machine.plain(*loaded, *machine.command("run", "--rerun=never", "--", program))
@@ -77,18 +78,18 @@ def _under_another_allocator(machine, library, launcher=True):
 
 def with_a_debugger_attached(machine):
     if not shutil.which("gdb"):
-        skip("gdb is not here")
+        skip("gdb is not installed")
     command = ["gdb", "--batch", "--nx", "-ex", "set debuginfod enabled off", "-ex", "run", faulty(machine)]
     plain, recorded = machine.plain(*command), machine.run(*command)
     if "exited with code" not in plain.stdout:
-        skip("this machine lets nobody be traced")
+        skip("this machine does not allow tracing")
     expect_in("exited with code", recorded.stdout, "what the debugger says")
     location = machine.report()["findings"][0]["location"]
     expect((location["file"], location["line"]), marked_line(FAULTY, "TRUE LINE"), "true line")
 
 
 def forbidden_system_calls(machine):
-    """Calls that a container's filter may refuse, for the launcher and for the program."""
+    """Calls that a container's filter may deny, to the launcher and to the program."""
     program = faulty(machine)
     plain = machine.plain(program)
     recorded = machine.run(program, preexec_fn=refuse_system_calls)
@@ -108,8 +109,8 @@ def what_keeps_a_command_from_being_started_is_told(machine):
                           ({"fork": 57, "vfork": 58, "clone": 56, "clone3": 435}, "cannot create a process (fork)")):
         result = machine.run("true", preexec_fn=lambda: refuse_system_calls(refused))
         expect((result.returncode, result.stderr.splitlines()[-1:]), (125, [
-            f"cudadiag: cannot start true: {said}: Operation not permitted; a container's or sandbox's filter of system "
-            "calls may refuse it"]), f"result without {refused}")
+            f"cudadiag: cannot start true: {said}: Operation not permitted; the seccomp filter of a container or sandbox "
+            "may forbid it"]), f"result without {refused}")
 
 
 def without_proc_nobody_is_said_to_be_missing(machine):
@@ -120,14 +121,14 @@ def without_proc_nobody_is_said_to_be_missing(machine):
            "its path\n"), "result")
 
 
-# The calls that Docker's default profile and stricter ones refuse.
+# The calls that Docker's default profile and stricter ones deny.
 OFTEN_REFUSED = {"ptrace": 101, "memfd_create": 319, "process_vm_readv": 310, "process_vm_writev": 311, "bpf": 321,
                  "perf_event_open": 298, "userfaultfd": 323, "kcmp": 312, "pidfd_open": 434, "pidfd_getfd": 438,
                  "io_uring_setup": 425, "close_range": 436, "personality": 135, "membarrier": 324}
 
 
 def refuse_system_calls(refused=OFTEN_REFUSED):
-    """A classic BPF filter on the number of the call, with EPERM for these calls."""
+    """A classic BPF filter on the number of the call, which returns EPERM for these calls."""
     load_number, jump_if_equal, answer = 0x20, 0x15, 0x06
     allow, deny = 0x7FFF0000, 0x00050001
     filters = [(load_number, 0, 0, 0)]
@@ -154,7 +155,8 @@ def recorded_twice(machine):
 
 
 def nothing_to_write_to(machine):
-    """Some of descriptors 0, 1 and 2 are closed. No file of ours takes their places, and the program finds them so."""
+    """Some of descriptors 0, 1 and 2 are closed. No file of cudadiag takes their places, and the program finds them
+    closed."""
     program = faulty(machine)
     # The shell inspects itself and its parent.
     places = ('(for p in $$ $PPID; do for n in 0 1 2; do readlink /proc/$p/fd/$n || echo closed; done; done) > "$1"; '
@@ -170,9 +172,9 @@ def nothing_to_write_to(machine):
         for number in range(3):
             expect(*(places[number] == "closed" for places in found), f"descriptor {number} with {closed} closed")
         for number in closed:
-            expect(found[0][number], "closed", "what a program without us finds")
+            expect(found[0][number], "closed", "what a program without cudadiag finds")
             for kept in ("memfd:", "pipe:", str(machine.folder)):
-                assert kept not in found[1][3 + number], f"{found[1][3 + number]} of ours is descriptor {number}"
+                assert kept not in found[1][3 + number], f"{found[1][3 + number]} of cudadiag is descriptor {number}"
 
 
 def process_numbers_of_its_own(machine):
@@ -181,7 +183,7 @@ def process_numbers_of_its_own(machine):
     plain = machine.plain(program)
     command = ["unshare", "--pid", "--fork", "--mount-proc", program]
     if machine.plain(*command).returncode != plain.returncode:
-        skip(f"{' '.join(command[:-1])} is refused here")
+        skip(f"{' '.join(command[:-1])} is not allowed here")
     expect_answer(machine, machine.run(*command), plain)
 
 
@@ -207,7 +209,7 @@ def file_in_the_place_of_an_arena_is_left_alone(machine):
     copy = machine.folder / "copy"
     expect_success(machine.run("sh", "-c", f'head -c 65536 "$CUDADIAG_ARENA" > {copy}'))
     header = copy.read_bytes()
-    expect(header[:8], b"CDGARENA", "what the copy begins with")
+    expect(header[:8], b"CDGARENA", "the start of the copy")
     (area_bytes,) = struct.unpack_from("<Q", header, 16)
     os.truncate(copy, 65536 + area_bytes)
     with copy.open("r+b") as file:
@@ -260,7 +262,7 @@ def answer_is_whole_with_little_stack(machine):
 
 
 def rival_that_comes_later_is_refused_as_by_anyone(machine):
-    """A process has room for one user of CUPTI. A profiler that starts after cudadiag gets its usual answer."""
+    """A process has room for one user of CUPTI. A profiler that starts after cudadiag gets the usual answer."""
     result = expect_success(machine.run(machine.build / "targets/profiles_itself"))
     expect(result.stdout, "subscribing: 39\ndone\n", "stdout")
 
@@ -308,7 +310,7 @@ def contexts_of_any_number_are_described_once(machine):
 
 
 def intern_entries(area, tags):
-    """The entries of the heap (drawn in lib/wire/intern.h) that have one of these tags."""
+    """The entries of the interning heap (drawn in lib/wire/intern.h) that have one of these tags."""
     at = struct.unpack_from("<Q", area, 1024 + 16 * 13)[0]
     end, entries = at + struct.unpack_from("<Q", area, 120)[0], []
     while at < end:
@@ -337,7 +339,7 @@ def memory_freed_by_a_thread_without_a_place_is_not_kept_for_living(machine):
 
 def memory_that_a_thread_without_a_place_is_refused_to_free_lives_on(machine):
     machine.plan(plan("unrecorded_thread"))
-    expect_in("refused", machine.run(machine.build / "targets/unrecorded_thread", "refused").stdout, "what it says")
+    expect_in("refused", machine.run(machine.build / "targets/unrecorded_thread", "refused").stdout, "its output")
     dump = expect_success(machine.cudadiag("dump")).stdout.splitlines()
     (allocation,) = [line for line in dump if line.startswith("allocation ")]
     expect_in(" freed=0 ", allocation, "the allocation")
@@ -362,7 +364,7 @@ def signal_that_ends_the_command_is_told_unless_it_was_sent_through_us(machine):
         expect(result.returncode, -number, "status")
         expect(result.stderr.splitlines()[-1], f"cudadiag: the command was ended by signal {number} (SIG{name})", name)
     ended = machine.run("sh", "-c", "kill -PIPE $$")
-    expect((ended.returncode, ended.stderr), (-signal.SIGPIPE, ""), "one that nobody reads")
+    expect((ended.returncode, ended.stderr), (-signal.SIGPIPE, ""), "a pipe without a reader")
     for number in (signal.SIGTERM, signal.SIGUSR1):
         run = machine.start(*machine.command("run", "--rerun=never", "--", "sh", "-c", "echo ready; exec sleep 100"))
         expect(run.stdout.readline(), "ready\n", "first line")
@@ -388,7 +390,7 @@ def damaged_recording_is_said_to_be_one(machine):
     proven = machine.report()["findings"][0]
     expect(proven["evidence"]["grade"], "proven", "grade")
     (area,) = (machine.state / "cudadiag/latest/record").glob("*.area")
-    # The strings are lost first, with the names and stacks of places, and the operations next.
+    # The strings are lost first, with the names and stacks of call sites, and then the operations.
     for size in (area.stat().st_size // 6, 1_000_000):
         os.truncate(area, size)
         shown = expect_success(machine.cudadiag("report")).stdout
@@ -396,7 +398,7 @@ def damaged_recording_is_said_to_be_one(machine):
         finding, lost = machine.report()["findings"]
         expect((finding["evidence"]["grade"], finding["location"]), ("proven", proven["location"]), "what leads")
         expect_in("the first run's record of it is damaged", finding["evidence"]["because"], "because")
-        expect(lost["evidence"]["grade"], "suspected", "grade of what is damaged")
+        expect(lost["evidence"]["grade"], "suspected", "grade of a damaged recording")
         expect_in("the recording is damaged", lost["evidence"]["because"], "because")
 
 
@@ -422,8 +424,8 @@ def nothing_is_claimed_where_nothing_was_recorded(machine):
         for report in (machine.report("-o", "kept"), json.loads(out.read_text())):
             expect((report["verdict"], report["processes"]), ("inconclusive", []), "verdict")
             expect([note["code"] for note in report["notes"]], ["nothing-recorded"], "notes")
-        expect_in("cannot tell whether CUDA failed in this session: no process of the program loaded the recorder: it may "
-                  "not use CUDA, or it cleared CUDA_INJECTION64_PATH, ",
+        expect_in("cannot tell whether CUDA failed in this session: no process of the program loaded the recorder: either "
+                  "the program did not use CUDA, or it cleared CUDA_INJECTION64_PATH (",
                   expect_success(machine.cudadiag("report", "-o", "kept")).stdout, "report")
     machine.environment["CUDADIAG_RECORDER"] = "/nowhere"
     machine.run(*program("ten_launches.py"), options=["-o", "unrecorded", "--json", out])
@@ -444,13 +446,13 @@ def run_that_was_not_watched_is_inconclusive(machine):
     expect([note["code"] for note in report["notes"]], ["recorder-disabled", "cupti-held"], "notes")
     expect(machine.cudadiag("report", "-o", "here").stdout, "cudadiag: cannot tell whether CUDA failed in this session: "
            "the recorder stepped aside: Simulated rival profiler; another profiler uses CUPTI: turn it off for this "
-           "run\n", "what is read of it")
+           "run\n", "what the session contains")
     expect_in("no record of its work: the recorder stepped aside", machine.cudadiag("status", "-o", "here").stdout,
               "status")
     machine.plan("cupti=held")
     expect(machine.run(*program("ten_launches.py"), options=["--json", "out.json", by_cupti]).returncode, 0, "status")
     clean = json.loads((machine.folder / "out.json").read_text())
-    expect((clean["verdict"], machine.sessions()), ("inconclusive", []), "a run that ends well")
+    expect((clean["verdict"], machine.sessions()), ("inconclusive", []), "a run that succeeds")
 
 
 def rerun_whose_recording_is_gone_is_not_taken_for_one_that_did_not_fail(machine):

@@ -44,7 +44,7 @@ def hooks_watch_where_cupti_cannot(machine):
         expect(report["findings"][0]["launch"]["watched_by"], "hooks", "watched by")
         machine.plan(plan)
         well = machine.run(machine.build / "targets/healthy")
-        expect((well.stdout, well.stderr, well.returncode), ("value 42\n", "", 0), "one that is well")
+        expect((well.stdout, well.stderr, well.returncode), ("value 42\n", "", 0), "a healthy program")
 
 
 def library_that_was_to_be_injected_still_is(machine):
@@ -61,15 +61,15 @@ def library_that_was_to_be_injected_still_is(machine):
     machine.plan(FAULT)
     machine.run(machine.build / "targets/third_of_ten", options=["-o", "here", "--rerun=never"])
     finding = machine.report("-o", "here")["findings"][0]
-    expect((finding["launch"]["watched_by"], finding["evidence"]["grade"]), ("hooks", "bracketed"), "beside a profiler")
+    expect((finding["launch"]["watched_by"], finding["evidence"]["grade"]), ("hooks", "bracketed"), "with a profiler")
 
 
 def library_that_would_stop_the_dump_is_left_out(machine):
     machine.environment["CUDA_INJECTION64_PATH"] = str(machine.build / "lib/libsim_injected.so")
     machine.plan(_dumping(machine))
     result = machine.run(machine.build / "targets/dumped", options=["-o", "here", "--once"])
-    expect_in("libsim_injected.so is left out of this run, because the CUDA driver writes no core dump "
-              "together with it; to use it, run without --once", result.stderr, "warning")
+    expect_in("libsim_injected.so is ignored in this run, because the CUDA driver writes no core dumps "
+              "while it is loaded; to use it, omit --once", result.stderr, "warning")
     expect(machine.report("-o", "here")["findings"][0]["evidence"]["grade"], "proven", "grade")
     printed = machine.cudadiag("env", "--once", "-o", "there")
     expect_in("unset CUDA_INJECTION64_PATH\n", printed.stdout, "for a service")
@@ -91,7 +91,7 @@ def _dumping(machine):
 def single_run_proves_the_line_by_its_own_dump(machine):
     machine.plan(_dumping(machine))
     result = machine.run(machine.build / "targets/dumped", options=["-o", "here", "--once"])
-    expect((result.stdout, result.returncode), ("", -6), "what is left of the program")
+    expect((result.stdout, result.returncode), ("", -6), "what remains of the program")
     expect_in("cudadiag: device-side assert (710) in ", result.stderr, "first line")
     expect_in("dumped.cc:11 ", result.stderr, "the line")
     finding = machine.report("-o", "here")["findings"][0]
@@ -126,7 +126,7 @@ def dump_names_the_node_of_a_graph_behind_other_work(machine):
 def single_run_without_a_dump_says_so(machine):
     machine.plan(FAULT)
     result = machine.run(machine.build / "targets/third_of_ten", options=["-o", "here", "--once"])
-    reason = "Device  line, block, thread: not known (this run left no core dump)\n"
+    reason = "Device  line, block, thread: unknown (this run left no core dump)\n"
     for text in (result.stderr, machine.cudadiag("report", "-o", "here").stdout):
         expect_in(reason, text, "reason")
 
@@ -143,7 +143,7 @@ def single_run_of_a_program_that_is_well_changes_nothing(machine):
     plain = machine.plain(machine.build / "targets/healthy")
     result = machine.run(machine.build / "targets/healthy", options=["--once"])
     expect((result.stdout, result.returncode), (plain.stdout, 0), "result")
-    expect_in("/no/library.so", result.stderr, "what the user preloads is still asked for")
+    expect_in("/no/library.so", result.stderr, "the user's own preloaded library stays")
     expect(machine.sessions(), [], "sessions")
 
 
@@ -168,14 +168,14 @@ def failure_is_told_to_those_who_want_to_hear_of_it(machine):
     expect(result.returncode, 1, "status")
     line = json.loads((machine.folder / "got.json").read_text())["findings"][0]["location"]["line"]
     expect(line, 10, "line in the report that the command was given")
-    expect(pathlib.Path((machine.folder / "where").read_text().strip()).exists(), False, "the report is left behind")
+    expect(pathlib.Path((machine.folder / "where").read_text().strip()).exists(), False, "the report remains")
     expect_in("third_of_ten.cc:10 ", (machine.folder / "log").read_text(), "termination log")
     told = json.loads(torchrun.read_text())["message"]
     expect_in("third_of_ten.cc:10", told["message"], "message for torchrun")
     assert told["extraInfo"]["timestamp"].isdigit(), told
     torchrun.write_text("the program's own")
     machine.run(machine.build / "targets/third_of_ten")
-    expect(torchrun.read_text(), "the program's own", "error file that the program has written")
+    expect(torchrun.read_text(), "the program's own", "error file that the program wrote")
 
 
 def nobody_is_told_of_a_run_that_is_well(machine):
@@ -189,7 +189,7 @@ def program_that_continues_after_its_failure_is_ended_where_the_user_asks(machin
     script = machine.folder / "service.sh"
     script.write_text(f"{machine.build}/targets/caught_and_goes_on; exec tail -f /dev/null\n")
     result = machine.run("sh", script, options=["--end-on-failure", "-o", "here"])
-    expect_in("ending the program, as --end-on-failure asks", result.stderr, "what is said")
+    expect_in("ending the program because of --end-on-failure", result.stderr, "what is said")
     expect(result.returncode, -15, "status")
     expect(len(machine.report("-o", "here")["findings"]), 1, "findings")
 

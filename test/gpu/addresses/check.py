@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Programs with bad addresses and their right answers: builds them, runs them under cudadiag, and compares.
 
-labels.json says what is true of each program; README.md explains its fields. Without an option the labels are checked.
-A field that a report does not have counts as "not known". A program that ends with 77 did not run here.
+labels.json gives the right answers for each program; README.md explains its fields. Without an option, only the labels
+are checked. A field that a report does not have counts as "not known". A program that exits with 77 could not run here.
 """
 
 import argparse
@@ -40,7 +40,7 @@ def one_of(label):
 
 
 def marked(label):
-    """Mark -> [(file name, line)] of the program's own files."""
+    """Mark -> [(file name, line)], from the program's own files."""
     lines = {}
     for file in label["files"]:
         for number, text in enumerate((HERE / file).read_text().splitlines(), 1):
@@ -51,13 +51,13 @@ def marked(label):
 
 
 def shortfalls(label):
-    """What is missing or cannot be in a label."""
+    """What is missing or impossible in a label."""
     if label.keys() != FIELDS:
         return [f"fields {sorted(label.keys() ^ FIELDS)}"]
     wrong = []
     lines = marked(label)
     wrong += [f"{label[each]} is not marked" for each in LINES if label[each] and label[each] not in lines]
-    if unused := lines.keys() - {label[each] for each in LINES} - {"ACCESS"}:  # a build may have no lines of the device
+    if unused := lines.keys() - {label[each] for each in LINES} - {"ACCESS"}:  # a build may have no device lines
         wrong.append(f"{sorted(unused)} are marked and not used")
     if label["error"] != [0] and not label["line"]:
         wrong.append("no line")
@@ -83,7 +83,7 @@ def list_programs(labels):
 
 
 def build(label, folder):
-    """Compiles one program unless it is newer than its sources. Returns the compiler's words if it fails."""
+    """Compiles one program unless it is newer than its sources. Returns the compiler's output if it fails."""
     target = folder / next(word[1:] for word in label["run"] if word.startswith("@"))
     sources = [HERE / file for file in (*label["files"], "cuda/needs.cuh") if not file.endswith(".py")]
     if target.exists() and target.stat().st_mtime > max(source.stat().st_mtime for source in sources):
@@ -105,7 +105,7 @@ def build_all(labels, folder, jobs):
 
 
 def command(label, folder):
-    """`@` is the folder of built files; python/ lies here."""
+    """`@` is the folder of built files; python/ is in this folder."""
     built = (str(folder / word[1:]) if word.startswith("@") else word for word in label["run"])
     return [str(HERE / word) if word.startswith("python/") else sys.executable if word == "python3" else word
             for word in built]
@@ -150,7 +150,7 @@ def related(finding, role):
 
 
 def compare(label, finding):
-    """Field -> right, not known, wrong, or not judged, for the leading finding of a report."""
+    """Field -> "right", "not known", "wrong" or "not judged", for the leading finding of a report."""
     lines = marked(label)
     access = finding.get("access") or {}
     allocation = access.get("allocation") or {}
@@ -228,7 +228,7 @@ def wrong_fields(fields):
 
 
 def summary(fields):
-    """A cell of the table: counts, and what is wrong by name."""
+    """A cell of the table: the counts, and the names of what is wrong."""
     right, unknown = (sum(answer == each for answer in fields.values()) for each in (RIGHT, UNKNOWN))
     return f"{right:2} right, {unknown:2} not known, wrong: {', '.join(wrong_fields(fields)) or 'none':20}"
 
@@ -249,7 +249,7 @@ def totals(results, labels):
 
 
 def count(pairs, *names):
-    """In how many answers these fields are right or not judged, and the relation is right."""
+    """The number of answers in which these fields are right or not judged, and the relation is right."""
     return sum(fields.get("relation") == RIGHT and all(fields[name] in (RIGHT, NOT_JUDGED) for name in names)
                for _, fields in pairs)
 
@@ -276,9 +276,9 @@ def main():
     parser.add_argument("--list", action="store_true", help="print every program with its marked lines")
     parser.add_argument("--build", type=Path, metavar="FOLDER", help=f"compile into FOLDER; --run does too ({BUILD})")
     parser.add_argument("--run", type=Path, metavar="CUDADIAG", help="run each program without and with reruns")
-    parser.add_argument("--json", type=Path, metavar="OUT", help="where the results of --run go")
-    parser.add_argument("--only", action="append", metavar="ID", help="this program alone; may be repeated")
-    parser.add_argument("--sanitizer", action="store_true", help="with --run: keep compute-sanitizer's words too")
+    parser.add_argument("--json", type=Path, metavar="OUT", help="write the results of --run to this file")
+    parser.add_argument("--only", action="append", metavar="ID", help="only this program; may be repeated")
+    parser.add_argument("--sanitizer", action="store_true", help="with --run: keep compute-sanitizer's output too")
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
     labels = [each for each in json.loads((HERE / "labels.json").read_text())

@@ -1,12 +1,12 @@
-// Captures and what breaks them: ./broken_captures KIND. Broken ones end with status 1, but for those that are given
-// up.
+// Captures and what breaks them: ./broken_captures KIND. A broken capture ends the program with status 1, unless it is
+// given up.
 #include <cstdio>
 #include <string>
 #include <thread>
 
 __global__ void add(int* p) { atomicAdd(p, 1); }
 
-// Copes with a refusal: what it was to hold is not needed at once.
+// Handles the failure, as the memory is not needed at once.
 void allocate(const char* who) {
   void* q = nullptr;
   cudaError_t e = cudaMalloc(&q, 64 << 20);  // TRUE LINE allocated, TRUE LINE thread
@@ -18,7 +18,7 @@ int check(const char* what, cudaError_t e) {
   return e != cudaSuccess;
 }
 
-// Not on the capturing stream but through it: what it captures is part of the graph.
+// Launches on another stream that the capture includes through an event.
 void fork(cudaStream_t from, cudaStream_t to, cudaEvent_t event, int* p) {
   cudaEventRecord(event, from);
   cudaStreamWaitEvent(to, event, 0);

@@ -1,4 +1,4 @@
-// Correct: one thread captures in global mode while four others launch, which such a capture allows them.
+// Correct: one thread captures in global mode while four others launch, which the capture does not forbid.
 #include <atomic>
 #include <cstdio>
 #include <thread>

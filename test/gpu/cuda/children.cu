@@ -1,4 +1,4 @@
-// The parent is innocent: ./children fork fails in a forked child, ./children exec in a program that it starts.
+// The parent does nothing wrong: ./children fork fails in a forked child, ./children exec in a program that it starts.
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
     child = fork();
     if (child == 0) return fail();
   }
-  int *p, status = 0;  // the parent touches CUDA only now: a fork after that would be an error of its own
+  int *p, status = 0;  // the parent uses CUDA only from here on: forking after that would itself be an error
   cudaMalloc(&p, 4096);
   fill<<<1, 32>>>(p);
   char word[] = "child", *arguments[] = {argv[0], word, nullptr};

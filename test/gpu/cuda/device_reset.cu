@@ -1,4 +1,4 @@
-// A first context that works and is reset, then a second one, perhaps at the same addresses, that fails.
+// A first context works and is reset; then a second one fails, perhaps at the same addresses.
 #include <cstdio>
 
 __global__ void fill(int* p) { p[threadIdx.x] = 1; }

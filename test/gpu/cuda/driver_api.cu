@@ -1,4 +1,4 @@
-// No CUDA runtime at all: libcuda opened by hand and a kernel from PTX text.
+// No CUDA runtime at all: the program opens libcuda with dlopen and loads a kernel from PTX text.
 #include <cuda.h>
 #include <dlfcn.h>
 

@@ -1,6 +1,6 @@
-// An event is recorded behind a bad kernel, and then stands for something else: that the host sees it complete says
-// nothing of the kernel. "gone": another event of the same handle, which nobody has recorded, if the runtime hands the
-// handle out again. "graph": a graph in another stream records it.
+// An event is recorded after a bad kernel, and then refers to something else, so its completion says nothing about the
+// kernel. "gone": the handle now belongs to a new event that was never recorded, if the runtime reuses the handle.
+// "graph": a graph in another stream records the event.
 #include <cstdio>
 #include <string>
 

@@ -1,4 +1,4 @@
-// Correct: a CUDA program that forks children which never touch CUDA, one of them becoming another program.
+// Correct: a CUDA program forks children that never use CUDA; one of them executes another program.
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -44,7 +44,7 @@ int main(int, char** argv) {
     }
     cudaFree(rows);
   }
-  if (shape == "pooled") {  // the pool keeps the memory, and hands it out again for the same address
+  if (shape == "pooled") {  // the pool keeps the memory, and returns the same address again
     cudaFreeAsync(rows, s);
     cudaMallocAsync(&rows, kBytes, s);
   }

@@ -1,4 +1,4 @@
-// A graph that replays well until a buffer that it knows is freed: ./graph_replay kernel|copy
+// A graph that replays correctly until a buffer that it uses is freed: ./graph_replay kernel|copy
 #include <cstdio>
 #include <string>
 

@@ -35,7 +35,7 @@ cudaKernelNodeParams fill_at(void** parameters) {
   return kernel;
 }
 
-// One kernel that does no harm.
+// A graph with one harmless kernel.
 cudaGraph_t harmless(cudaGraphNode_t* node) {
   cudaGraph_t graph;
   int value = 3;
@@ -104,7 +104,7 @@ cudaGraph_t branches() {
   return graph;
 }
 
-cudaGraphNode_t changed_node;  // does no harm until it is given another pointer
+cudaGraphNode_t changed_node;  // harmless until it gets a different pointer
 
 void change(cudaGraphExec_t exec) {
   int value = 3;

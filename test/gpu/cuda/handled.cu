@@ -1,4 +1,4 @@
-// Correct CUDA, whatever the end: ./handled out_of_memory|probing|exit_three|abort
+// Correct use of CUDA, however the program ends: ./handled out_of_memory|probing|exit_three|abort
 #include <cstdio>
 #include <cstdlib>
 #include <string>

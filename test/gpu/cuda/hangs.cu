@@ -1,5 +1,5 @@
-// Work that does not end, for as many seconds as the second argument says; then the program goes on, so that nothing is
-// left behind. The twins whose names end in "_well" wait for nothing that does not come.
+// Work that lasts as many seconds as the second argument says; then the program continues, so that nothing is left
+// running. In the variants whose names end in "_well", every wait is for something that happens.
 #include <cuda.h>
 #include <unistd.h>
 
@@ -15,7 +15,7 @@
 __global__ void scale(int* p) { p[threadIdx.x] *= 2; }
 
 static int* memory;
-static unsigned* word;  // in host memory that the GPU sees
+static unsigned* word;  // in host memory that the GPU can access
 static CUdeviceptr word_on_gpu;
 static cudaStream_t first, second;
 static cudaEvent_t event;
@@ -26,7 +26,7 @@ static void warm_up() {
   cudaDeviceSynchronize();
 }
 
-// Writes the value that a stream waits for, once the time is over.
+// Writes the value for which a stream waits, once the time is over.
 static std::thread late_writer() {
   return std::thread([] {
     sleep(static_cast<unsigned>(seconds));
@@ -77,7 +77,7 @@ static void value_well() {
   cudaDeviceSynchronize();
 }
 
-// Nobody waits for the tail of the stream, which carries no marker, while the host is busy elsewhere.
+// No one waits for the tail of the stream, which has no marker, while the host is busy elsewhere.
 static void idle_well() {
   for (int i = 0; i < 21; i++) scale<<<1, 32, 0, first>>>(memory);
   sleep(static_cast<unsigned>(seconds));

@@ -1,5 +1,5 @@
-// An inference server: a pool of workers that all begin at once, each with its own stream, memory from the
-// stream-ordered pool. The bytes of one request do not fit into an int.
+// An inference server: the workers of a pool all start at once, each with its own stream and with memory from the
+// stream-ordered pool. The byte count of one request does not fit into an int.
 #include <cuda_runtime.h>
 
 #include <condition_variable>
@@ -136,7 +136,7 @@ int main() {
     Server server(4);
     for (int i = 0; i < 64; i++) {
       Request request{i, 500 + i * 13 % 700, 4096};
-      if (i == 37) request = {i, 70000, 40000};  // a whole book, and the wide model
+      if (i == 37) request = {i, 70000, 40000};  // a whole book with the wide model
       answers.push_back(server.submit(request));
     }
     for (auto& answer : answers) {

@@ -1,4 +1,4 @@
-// A CUkernel of a library, launched as the CUfunction that it is not, on freed memory.
+// A CUkernel of a library, launched as if it were a CUfunction, on freed memory.
 #include <cuda.h>
 
 #include <cstdio>

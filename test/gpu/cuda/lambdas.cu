@@ -1,4 +1,4 @@
-// A kernel for any body, in a launcher for any body: the line that launches it, not that of the kernel.
+// A generic kernel in a generic launcher: the reported line must be the one that launches, not that of the kernel.
 #include <cstdio>
 
 template <class Body>

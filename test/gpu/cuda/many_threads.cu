@@ -1,4 +1,4 @@
-// Correct: eight threads with eight streams each, events between them, everything ends as it should.
+// Correct: eight threads with eight streams each and events between them; everything ends normally.
 #include <cstdio>
 #include <thread>
 #include <vector>

@@ -1,4 +1,4 @@
-// Pointers that should not be used any more, and memory that is not there: ./memory KIND
+// Pointers that must not be used any more, and memory that was never allocated: ./memory KIND
 #include <cuda.h>
 
 #include <cstdio>

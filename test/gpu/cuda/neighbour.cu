@@ -1,5 +1,5 @@
-// Two that share a GPU: `neighbour works FILE` keeps it busy until the file appears, ten seconds at most, and
-// `neighbour fails` writes to null.
+// Two programs that share a GPU: `neighbour works FILE` keeps it busy until the file appears, for at most ten seconds,
+// and `neighbour fails` writes to null.
 #include <unistd.h>
 
 #include <chrono>

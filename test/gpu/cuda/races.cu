@@ -1,5 +1,5 @@
-// Pairs of operations on two streams, `races WHICH [fixed]`: without and with what orders them. What has no race either
-// way is named in races.py.
+// Pairs of operations on two streams, `races WHICH [fixed]`: without and with an order between them. races.py lists
+// those that have no race either way.
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -33,7 +33,7 @@ struct World {
     cudaMalloc(&y, kBytes);
     cudaMallocHost(&pinned, kBytes);
   }
-  // b waits for what a has been given so far.
+  // Makes b wait for everything that a has been given so far.
   void hand_over(bool really) const {
     if (!really) return;
     cudaEventRecord(event, a);

@@ -1,4 +1,4 @@
-// Requests that CUDA refuses at once: ./refused KIND. Checked ones end with status 1 or an exception, unchecked ones
+// Requests that CUDA rejects at once: ./refused KIND. Checked ones end with status 1 or an exception, unchecked ones
 // with a wrong result.
 #include <cstdio>
 #include <stdexcept>

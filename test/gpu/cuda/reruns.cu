@@ -1,9 +1,9 @@
-// Failures that a rerun meets otherwise than the first run did.
-//   race          the kernel reads a pointer that a slow kernel of another stream is yet to write; it is there whenever
-//                 somebody waits
+// Failures that are different in a rerun than in the first run.
+//   race          the kernel reads a pointer that a slow kernel of another stream has yet to write; the pointer is
+//                 there if anything waits for the slow kernel
 //   sometimes F   fails in every third run, counted in the file F
-//   needs_later   a kernel waits, for at most three seconds, until a later one on another stream lets it go; then
-//                 something else fails
+//   needs_later   a kernel waits, for at most three seconds, until a later one on another stream releases it; then
+//                 a different kernel fails
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -12,7 +12,7 @@
 
 __global__ void publish(int** where, int* p) { *where = p; }
 __global__ void follow(int** where) { (*where)[threadIdx.x] = 1; }
-// One kernel for each mode: a compiler makes one launch of two that end alike.
+// One kernel for each mode, because a compiler merges two launches with the same tail into one.
 __global__ void far_load(int* p) { p[0] = p[threadIdx.x + (1ull << 38)]; }
 __global__ void far_store(int* p) { p[threadIdx.x + (1ull << 38)] = 1; }
 
@@ -42,7 +42,7 @@ int main(int argc, char** argv) {
   cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking);
   cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
   spin<<<1, 32, 0, one>>>(p + 64, 1000);
-  // Every kernel once, so that none is loaded later: that would wait for what is running.
+  // Every kernel runs once here, so that none is loaded later: loading would wait for what is running.
   publish<<<1, 1, 0, one>>>(where, p);
   follow<<<1, 32, 0, one>>>(where);
   cudaDeviceSynchronize();

@@ -1,4 +1,4 @@
-// Correct: ten contexts one after the other, each with work of its own in two streams.
+// Correct: ten contexts one after the other, each with its own work in two streams.
 #include <cstdio>
 
 __global__ void add(int* p) { atomicAdd(p, 1); }

@@ -1,4 +1,4 @@
-// A library without any Python in it, called through ctypes.
+// A library without any Python code, called through ctypes.
 __global__ void smooth_kernel(float* p, long n) { p[n + threadIdx.x] = 0.5f * p[threadIdx.x]; }
 
 static float* field = nullptr;

@@ -1,4 +1,4 @@
-// The kernel lies two calls deep in a library that is linked in.
+// The kernel is launched two calls deep in a statically linked library.
 #include <cstdio>
 
 void solve(int* p);

@@ -1,4 +1,4 @@
-// A static library, optimised: both of its functions end in the next call, so neither is on the stack.
+// A static library, optimised: both host functions make a tail call, so neither is on the stack.
 __global__ void far_store(int* p) { p[threadIdx.x + (1ull << 40)] = 1; }
 
 __attribute__((noinline)) static void launch(int* p) {

@@ -1,4 +1,4 @@
-// The third of ten kernels reads a terabyte past its buffer; the copy after them is told.
+// The third of ten kernels reads a terabyte past its buffer; the copy after them returns the error.
 #include <cstdio>
 
 __global__ void fill(int* p, int v) { p[threadIdx.x] = v; }

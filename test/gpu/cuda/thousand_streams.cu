@@ -1,4 +1,4 @@
-// Correct: a thousand streams at once, then as many one after the other, with stream-ordered memory and a host
+// Correct: a thousand streams at once, then another thousand one after the other, with stream-ordered memory and a host
 // function.
 #include <atomic>
 #include <cstdio>

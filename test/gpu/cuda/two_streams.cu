@@ -1,6 +1,6 @@
-// A bad kernel in one stream, long ones in the other. "apart": both streams are cut off, either could be the culprit;
-// on an H200 the kernel that the other stream was in still finished, and the one behind it did not.
-// "ordered": the second stream waits for the first, so nothing of it can have begun.
+// A bad kernel in one stream, long ones in the other. "apart": both streams stop, and either could have failed first.
+// On an H200, the kernel that was running in the other stream still finished, but the next one did not. "ordered": the
+// second stream waits for the first, so none of its kernels can have begun.
 #include <cstdio>
 #include <string>
 

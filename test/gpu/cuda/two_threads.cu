@@ -1,4 +1,4 @@
-// One thread launches good work without end, the other a bad kernel; the good one gets the error first or last.
+// One thread keeps launching good work, the other launches a bad kernel; the good one gets the error first or last.
 #include <atomic>
 #include <cstdio>
 #include <thread>

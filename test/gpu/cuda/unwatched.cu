@@ -1,4 +1,4 @@
-// The error is there, but the program lives on and exits with 0: ./unwatched caught|swallowed|unasked|reset
+// The error occurs, but the program continues and exits with 0: ./unwatched caught|swallowed|unasked|reset
 #include <cstdio>
 #include <string>
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Programs with bad values, NaNs and races in PyTorch, and their right answers: compares labels and programs.
 
-labels.json says what is true of each program; README.md explains its fields. Without an option, the labels are compared
-with the lines of the programs. --verify also runs every program on the CPU, each in a fork of one process.
+labels.json gives the right answers for each program; README.md explains its fields. Without an option, the labels are
+compared with the lines of the programs. --verify also runs every program on the CPU, each in a fork of one process.
 """
 
 import argparse
@@ -33,7 +33,7 @@ REMEDIES = {"order", "bytes"}
 
 
 def places(value):
-    """Every {"line": ..., "text": ...} of a label, at any depth."""
+    """Every {"line": ..., "text": ...} in a label, at any depth."""
     if isinstance(value, dict):
         if "line" in value:
             yield value
@@ -44,7 +44,7 @@ def places(value):
 
 
 def words_outside(label):
-    """What is not one of the words that README.md lists."""
+    """The words that README.md does not list."""
     found = []
     if label["set"] == "origins" and label["origin"]["role"] not in ROLES:
         found.append(f"role {label['origin']['role']}")
@@ -56,7 +56,7 @@ def words_outside(label):
 
 
 def shortfalls(label):
-    """What a label lacks, and where it differs from the text of its program."""
+    """What a label lacks, and where it differs from its program's text."""
     fields = FIELDS[label["set"]] | {"program", "set", "report"}
     if difference := (label.keys() ^ fields) - OPTIONAL:
         return [f"fields {sorted(difference)}"]
@@ -67,7 +67,7 @@ def shortfalls(label):
     wrong = [f"line {place['line']} is not: {place['text']}" for place in places(label)
              if not 0 < place["line"] <= len(lines) or lines[place["line"] - 1].strip() != place["text"]]
     if not lines[0].startswith(f'"""{label["report"]}'):
-        wrong.append("the docstring does not name the report")
+        wrong.append("the docstring differs from the label's report")
     return wrong + words_outside(label)
 
 
@@ -142,7 +142,7 @@ def judge_race(label, path, variables, error):
     if error is not None:
         return [f"it raised {type(error).__name__}: {error}"]
     if not label["first"]["tensor"]:
-        return []  # which addresses are used again only a GPU's allocator decides
+        return []  # a GPU's allocator decides which addresses are used again
     first, second = (bytes_of(eval(label[each]["tensor"], variables)) for each in ("first", "second"))
     common = first & second
     if label["corrected"]:
@@ -163,7 +163,7 @@ JUDGES = {"origins": judge_origin, "nans": judge_nan, "races": judge_race, "corr
 
 
 def execute(path):
-    """Global variables of a program after its end, and the error that ended it."""
+    """The global variables of a program after its end, and the error that ended it."""
     sys.path.insert(0, os.path.dirname(path))
     sys.argv = [path]
     try:
@@ -175,7 +175,7 @@ def execute(path):
 
 
 def judged_in_fork(label):
-    """PyTorch is imported once, in the parent."""
+    """Judges a program in a fork; PyTorch is imported once, in the parent."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -220,7 +220,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--list", action="store_true", help="print every program with its lines")
     parser.add_argument("--verify", action="store_true", help="run every program on the CPU; needs PyTorch")
-    parser.add_argument("--only", action="append", metavar="TEXT", help="programs whose path has this text")
+    parser.add_argument("--only", action="append", metavar="TEXT", help="only programs whose path contains this text")
     options = parser.parse_args()
     labels = json.loads((HERE / "labels.json").read_text())
     wrong = [f"{file}: it has no label" for file in without_label(labels)]

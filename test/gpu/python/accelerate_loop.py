@@ -1,4 +1,4 @@
-"""Started by `accelerate launch`: a token beyond the table."""
+"""Started by `accelerate launch`: a token outside the table."""
 import os
 import sys
 

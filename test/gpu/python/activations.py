@@ -1,7 +1,7 @@
-"""Losses are kept with all that they hold, until the GPU is full."""
+"""Losses are kept with everything that they reference, until the GPU is full."""
 import torch
 
-BYTES = torch.cuda.mem_get_info()[0] // 9 * 2  # four of them leave other programs some
+BYTES = torch.cuda.mem_get_info()[0] // 9 * 2  # four of them leave some memory for other programs
 scale = torch.ones(1, device="cuda", requires_grad=True)
 history = []
 

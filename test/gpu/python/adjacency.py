@@ -1,4 +1,4 @@
-"""A sparse matrix with a column that it does not have; its invariants are checked on the GPU."""
+"""A sparse matrix with a column index outside the matrix; its invariants are checked on the GPU."""
 import torch
 
 torch.sparse.check_sparse_tensor_invariants.enable()

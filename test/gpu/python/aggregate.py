@@ -1,4 +1,4 @@
-"""Sums into rows that are not there: aggregate.py edges|votes|highest|accumulate|take"""
+"""Sums into rows that do not exist: aggregate.py edges|votes|highest|accumulate|take"""
 import sys
 
 import torch

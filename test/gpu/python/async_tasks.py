@@ -1,4 +1,4 @@
-"""Coroutines give the work to the threads of a pool."""
+"""Coroutines pass the work to the threads of a pool."""
 import asyncio
 
 import torch

@@ -1,4 +1,4 @@
-"""Good in the forward pass, bad in the backward pass: backward_lines.py gather|retained|hook|checkpointed"""
+"""The forward pass works, the backward pass fails: backward_lines.py gather|retained|hook|checkpointed"""
 import sys
 
 import torch

@@ -1,4 +1,4 @@
-"""Embedding bags: a word beyond the table, offsets that go back: bags.py index|offsets"""
+"""Embedding bags: a word outside the table, or offsets that decrease: bags.py index|offsets"""
 import sys
 
 import torch

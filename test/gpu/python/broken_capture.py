@@ -1,4 +1,5 @@
-"""Captures that something breaks: broken_capture.py item|thread|given_up. The last one does without a graph then."""
+"""Captures that something breaks: broken_capture.py item|thread|given_up. In the last case, the program then works
+without a graph."""
 import sys
 import threading
 

@@ -1,4 +1,4 @@
-"""Correct: one thread captures and replays a graph while another launches into a stream of its own."""
+"""Correct: one thread captures and replays a graph while another launches into a different stream."""
 import threading
 
 import torch

@@ -1,4 +1,4 @@
-"""A collate function that looks features up on the GPU; the split has more samples than there are rows."""
+"""A collate function that looks up features on the GPU; the split has more samples than there are rows."""
 import torch
 from torch.utils.data import DataLoader
 

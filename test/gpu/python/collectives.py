@@ -1,6 +1,7 @@
-"""Two ranks, a GPU each, that do not call the same collectives in their fourth step. "missing": one of them computes on
-the host instead. "other": it calls another one. "left_out": it leaves that one out, and the barrier at the end is taken
-for it. "size": it gives other data. "well": nothing is wrong. As torchrun starts them; SECONDS is the library's patience.
+"""Two ranks, one GPU each, that do not call the same collectives in their fourth step. "missing": one of them computes
+on the host instead. "other": it calls a different collective. "left_out": it skips the collective, so the barrier at
+the end is mistaken for it. "size": it passes data of a different size. "well": nothing is wrong. torchrun starts the
+ranks; SECONDS is the library's time limit.
 usage: torchrun --nproc-per-node 2 collectives.py WHAT SECONDS"""
 import datetime
 import sys

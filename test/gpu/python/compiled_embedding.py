@@ -1,4 +1,4 @@
-"""A compiled model with an embedding; a token id beyond the vocabulary comes in the third batch."""
+"""A compiled model with an embedding; the third batch has a token id outside the vocabulary."""
 import sys
 
 import torch

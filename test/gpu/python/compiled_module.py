@@ -1,4 +1,4 @@
-"""torch.compile of a module in its default mode: the failing kernel is Inductor's, the line is the user's."""
+"""torch.compile of a module in its default mode: the failing kernel is Inductor's, but the line is the user's."""
 import sys
 
 import torch

@@ -1,4 +1,4 @@
-"""A CUDA library behind ctypes, without any framework: ctypes_library.py LIBRARY"""
+"""A CUDA library called through ctypes, without any framework: ctypes_library.py LIBRARY"""
 import ctypes
 import sys
 

@@ -1,4 +1,4 @@
-"""A CuPy ElementwiseKernel that reads a raw array far outside, called by a method."""
+"""A CuPy ElementwiseKernel, called by a method, that reads a raw array far out of bounds."""
 import sys
 
 import cupy

@@ -1,4 +1,4 @@
-"""CuPy: a pitch that leads out of the image, a block that is too large, too much memory: cupy_launches.py CASE"""
+"""CuPy: a pitch that leads out of the image, a block that is too large, or too much memory: cupy_launches.py CASE"""
 import sys
 
 import cupy

@@ -1,4 +1,4 @@
-"""CuPy's pool refuses an array that exceeds its limit."""
+"""CuPy's pool rejects an array that exceeds its limit."""
 import sys
 
 import cupy

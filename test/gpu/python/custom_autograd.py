@@ -1,4 +1,4 @@
-"""A Function of the user's own fails: custom_autograd.py forward|backward"""
+"""A user-defined autograd Function fails: custom_autograd.py forward|backward"""
 import sys
 
 import torch

@@ -1,4 +1,4 @@
-"""The line stands in a function behind a decorator, called as a partial."""
+"""The line is in a decorated function that is called as a partial."""
 import functools
 
 import torch

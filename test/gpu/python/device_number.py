@@ -1,4 +1,4 @@
-"""More ranks than GPUs: the last one asks for a device that is not there."""
+"""There are more ranks than GPUs; the last rank requests a device that does not exist."""
 import torch
 
 torch.zeros(1, device="cuda")

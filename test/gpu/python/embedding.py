@@ -1,4 +1,4 @@
-"""A token id beyond the vocabulary; the error is read three statements later."""
+"""A token id outside the vocabulary; the error is read three statements later."""
 import torch
 
 

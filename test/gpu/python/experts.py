@@ -1,4 +1,4 @@
-"""A mixture of experts whose last expert ends behind the last token."""
+"""A mixture of experts whose last expert ends after the last token."""
 import sys
 
 import torch

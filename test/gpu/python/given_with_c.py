@@ -1,4 +1,4 @@
-"""`python -c` calls into this file, and the line is made known by exec."""
+"""`python -c` calls into this file, and the line gets its file name through exec."""
 import os
 import sys
 

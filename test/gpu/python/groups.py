@@ -1,5 +1,6 @@
-"""A rank of a job in groups, a GPU each, as torchrun starts it. In its fourth step the last rank does something else:
-"missing" it stays away, "size" it gives another size, "order" it calls in another order, "slow" it comes late.
+"""A rank of a job with groups, one GPU each, as torchrun starts it. In its fourth step, the last rank does something
+else. "missing": it stays away; "size": it passes a different size; "order": it calls in a different order; "slow": it
+comes late.
 usage: groups.py ddp|pipeline|experts|loop none|missing|size|order|slow"""
 import datetime
 import os
@@ -17,7 +18,7 @@ dist.init_process_group("nccl", timeout=datetime.timedelta(seconds=600))
 
 
 def group(name, members):
-    """Of these ranks, named for NCCL, too. All ranks call it for all groups."""
+    """Creates a group of these ranks, with a name for NCCL. All ranks call this for all groups."""
     options = dist.ProcessGroupNCCL.Options()
     if hasattr(options.config, "comm_name"):
         options.config.comm_name = name
@@ -62,7 +63,7 @@ def pipeline():
     for step in range(STEPS):
         late(step)
         dist.all_reduce(data(4096), group=tensors[stage])  # TENSOR
-        # More than NCCL buffers, so that a send waits for its receiver.
+        # Larger than NCCL's buffers, so that a send waits for its receiver.
         size = 1 << 10 if differs(step, "size") else 1 << 26
         if stage == 0 or differs(step, "order"):
             dist.send(data(size), other, group=pairs[pair])  # SEND

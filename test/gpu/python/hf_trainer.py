@@ -1,6 +1,6 @@
-"""Hugging Face: a token that the model has no embedding for, in training, in a loss of one's own, in generation; more of
-them than the model can count: train | own_loss | generate | positions. On one GPU; "replicated" is to train on several,
-where the Trainer runs the model in threads of its own."""
+"""Hugging Face: a token for which the model has no embedding, in training, in a custom loss, or in generation; or more
+tokens than the model has positions: train | own_loss | generate | positions. On one GPU; "replicated" trains on
+several, where the Trainer runs the model in its own threads."""
 import os
 import sys
 import tempfile

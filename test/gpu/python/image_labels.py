@@ -1,4 +1,4 @@
-"""timm: a classifier for ten classes and a label eleven."""
+"""timm: a classifier for ten classes gets the label eleven."""
 import timm.loss
 import torch
 

@@ -1,4 +1,4 @@
-"""The bad operation comes from a thread with a stream of its own; the main thread gets the error."""
+"""A thread with its own stream issues the bad operation; the main thread gets the error."""
 import threading
 
 import torch

@@ -1,4 +1,4 @@
-"""JAX without its own pool: an array that no GPU holds."""
+"""JAX without its own pool: an array too large for any GPU."""
 import os
 import sys
 

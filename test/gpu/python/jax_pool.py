@@ -1,4 +1,4 @@
-"""JAX's pool, a small part of the GPU, refuses an array for which the GPU has room."""
+"""JAX's pool, which is a small part of the GPU, rejects an array for which the GPU has room."""
 import os
 import sys
 

@@ -1,4 +1,4 @@
-"""Generation goes on after the preallocated cache of keys is full."""
+"""Generation continues after the preallocated key cache is full."""
 import torch
 
 

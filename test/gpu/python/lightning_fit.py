@@ -1,4 +1,4 @@
-"""PyTorch Lightning: a label that is no class, in the fifth batch of training, or in validation: fit | validate"""
+"""PyTorch Lightning: a label that is not a class, in the fifth batch of training, or in validation: fit | validate"""
 import logging
 import sys
 import warnings

@@ -1,4 +1,4 @@
-"""Correct: DataLoader workers, forked beside a live context, that never touch CUDA themselves."""
+"""Correct: DataLoader workers, forked while a context exists, that never use CUDA themselves."""
 import torch
 from torch.utils.data import DataLoader, Dataset
 

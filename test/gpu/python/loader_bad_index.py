@@ -1,4 +1,4 @@
-"""Workers of a DataLoader make the bad index; the process that trains looks it up."""
+"""Workers of a DataLoader produce the bad index; the process that trains looks it up."""
 import torch
 from torch.utils.data import DataLoader, Dataset
 

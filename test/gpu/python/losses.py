@@ -1,4 +1,4 @@
-"""Targets that a loss does not take: losses.py from_one|smoothed|void|margin|mask"""
+"""Targets that a loss does not accept: losses.py from_one|smoothed|void|margin|mask"""
 import sys
 
 import torch

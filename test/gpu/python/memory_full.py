@@ -1,4 +1,4 @@
-"""The GPU is full, and PyTorch's allocator says so to nobody who would listen."""
+"""The GPU is full, and PyTorch's allocator raises an exception that is not handled."""
 import torch
 
 free = torch.cuda.mem_get_info()[0]

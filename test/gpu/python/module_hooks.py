@@ -1,4 +1,4 @@
-"""Modules in modules; a hook that the innermost one calls picks a column that is not there."""
+"""Nested modules; a hook that the innermost one calls selects a column that does not exist."""
 import torch
 
 columns = torch.tensor([0, 3, 4096], device="cuda")

@@ -1,7 +1,8 @@
-"""Each of PyTorch's operators, and its result read on a stream that did not wait for it: `operators.py [fixed] [NAME...]`.
+"""Each of PyTorch's operators, with its result read on a stream that did not wait for it: `operators.py [fixed]
+[NAME...]`.
 
-An operator is known by its line: the table has one for each. Those of WAITS_ITSELF leave nothing to wait for: the host
-has seen them end, since it looks whether they have failed or how much there is.
+Each operator is recognised by its line in the table. The operators in WAITS_ITSELF leave nothing to wait for: the host
+sees them finish, because it checks whether they failed or how large the result is.
 """
 
 import sys
@@ -81,7 +82,7 @@ OPERATORS = {
     "gelu": lambda: F.gelu(a16),
     "dropout": lambda: F.dropout(line, 0.5),
     "cross_entropy": lambda: F.cross_entropy(a, some[:N]),
-    # element by element
+    # elementwise
     "add": lambda: line + 1,
     "divide_whole": lambda: some // 7,
     "addcmul": lambda: torch.addcmul(a, b, c),
@@ -100,7 +101,7 @@ OPERATORS = {
     "cumsum_rows": lambda: a.cumsum(1),
     "histogram": lambda: torch.histc(line),
     "bincount": lambda: torch.bincount(some),
-    # order
+    # sorting
     "sort": lambda: line.sort().values,
     "sort_rows": lambda: a.sort(1).values,
     "topk": lambda: a.topk(5).values,
@@ -124,13 +125,13 @@ OPERATORS = {
     "roll": lambda: torch.roll(a, 3, 0),
     "flip": lambda: a.flip(0),
     "tril": lambda: torch.tril(a),
-    # what makes tensors
+    # creation of tensors
     "rand": lambda: torch.rand(1 << 20, device=DEVICE),
     "randint": lambda: torch.randint(0, 5, (1 << 20,), device=DEVICE),
     "randperm": lambda: torch.randperm(1 << 20, device=DEVICE),
     "arange": lambda: torch.arange(1 << 20, device=DEVICE),
     "multinomial": lambda: torch.multinomial(torch.softmax(a, 1), 4),
-    # libraries of their own
+    # separate libraries
     "fft": lambda: torch.fft.fft(a).real,
     "cholesky": lambda: torch.linalg.cholesky(positive),
     "inverse": lambda: torch.linalg.inv(positive[:256, :256]),

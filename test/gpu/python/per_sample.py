@@ -1,4 +1,4 @@
-"""Gradients of each sample by torch.func; one sample names a row that is not there."""
+"""Per-sample gradients by torch.func; one sample refers to a row that does not exist."""
 import torch
 import torch.nn.functional as F
 

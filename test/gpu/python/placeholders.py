@@ -1,4 +1,4 @@
-"""More image tokens in the prompt than the vision tower gave features."""
+"""The prompt has more image tokens than the vision tower produced features."""
 import torch
 
 IMAGE = 7

@@ -1,4 +1,4 @@
-"""A test function that pytest runs, with its assertions rewritten."""
+"""A test function run by pytest, which rewrites its assertions."""
 import sys
 
 import pytest

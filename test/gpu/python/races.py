@@ -1,4 +1,4 @@
-"""Tensors on two streams, `races.py WHICH [fixed]`: without and with what orders them; those of CORRECT have no race."""
+"""Tensors on two streams, `races.py WHICH [fixed]`: without and with an order; those in CORRECT have no race."""
 
 import sys
 

@@ -1,6 +1,6 @@
-"""Two ranks train together, a GPU each. "labels": one of them is given a label that is no class. "raises": one of them
-ends with an exception of its own. "well": nothing is wrong. As torchrun starts them, or, "spawned", as a program
-starts its own."""
+"""Two ranks train together, one GPU each. "labels": one of them gets a label that is not a class. "raises": one of them
+ends with its own exception. "well": nothing is wrong. torchrun starts the ranks or, with "spawned", the program itself
+does."""
 import os
 import sys
 

@@ -1,4 +1,4 @@
-"""Staging memory that is registered twice: nobody looks at what that returns, and the next kernel gets the blame."""
+"""Staging memory is registered twice: the error is not checked, so the next kernel gets the blame."""
 import torch
 
 

@@ -1,4 +1,4 @@
-"""Lengths of a ragged batch that do not add up to what was said of them."""
+"""The lengths of a ragged batch do not add up to the given output size."""
 import torch
 
 lengths = torch.tensor([3, 1, 4], device="cuda")

@@ -1,4 +1,4 @@
-"""Two replicas work in threads of their own, as DataParallel's do; the second one's batch is bad."""
+"""Two replicas work in separate threads, as DataParallel's do; the second one's batch is bad."""
 import threading
 
 import torch

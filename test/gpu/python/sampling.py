@@ -1,4 +1,4 @@
-"""Distributions that are none: sampling.py overflow|masked|bernoulli|poisson"""
+"""Invalid distributions: sampling.py overflow|masked|bernoulli|poisson"""
 import sys
 
 import torch

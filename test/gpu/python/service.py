@@ -1,5 +1,5 @@
-"""A service on loopback that replays a captured graph for each request. Its cache is replaced at one request, and the graph
-still reads the old one: service.py [REQUEST [REQUESTS]]"""
+"""A service on loopback that replays a captured graph for each request. At one request, its cache is replaced, but the
+graph still reads the old one: service.py [REQUEST [REQUESTS]]"""
 import http.client
 import http.server
 import sys
@@ -39,7 +39,7 @@ class Model:
 
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    wbufsize = 1 << 16  # an answer is one packet, for which nothing waits
+    wbufsize = 1 << 16  # an answer is one packet, so that nothing waits for it
 
     def do_GET(self):
         try:

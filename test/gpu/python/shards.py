@@ -1,4 +1,4 @@
-"""Spawned workers train an acoustic model; the words of one of them become labels that are no labels."""
+"""Spawned workers train an acoustic model; the words of one worker become invalid labels."""
 import torch
 import torch.multiprocessing
 from torch.nn import functional

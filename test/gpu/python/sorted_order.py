@@ -1,4 +1,4 @@
-"""An order that belongs to all candidates is applied to those that were kept."""
+"""A sort order of all candidates is applied to those that were kept."""
 import torch
 
 scores = torch.randn(4, 50, device="cuda")

@@ -1,5 +1,5 @@
-"""A model in two stages, a GPU each: what the first one chooses is no row of the second one's table. Or, "replicas", on
-both GPUs under DataParallel, where half of the batch is bad."""
+"""A model in two stages, one GPU each: the first stage chooses a row that the second one's table does not have. With
+"replicas", the model runs on both GPUs under DataParallel, and half of the batch is bad."""
 import sys
 
 import torch

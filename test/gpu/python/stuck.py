@@ -1,4 +1,4 @@
-"""A kernel that goes on for many seconds, and the line that waits for it."""
+"""A kernel that runs for many seconds, and the line that waits for it."""
 
 import torch
 

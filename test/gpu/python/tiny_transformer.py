@@ -1,4 +1,5 @@
-"""Under autocast, a sequence longer than the table of positions, or a token beyond the other: positions|tokens"""
+"""Under autocast, a sequence longer than the table of positions, or a token outside the table of tokens:
+positions|tokens"""
 import sys
 
 import torch

@@ -1,4 +1,5 @@
-"""A captured embedding replays well until an index in its static input is too large: torch_graph.py graph|compiled"""
+"""A captured embedding replays correctly until an index in its static input is too large: torch_graph.py
+graph|compiled"""
 import sys
 
 import torch

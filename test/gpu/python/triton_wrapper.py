@@ -1,4 +1,4 @@
-"""A Triton kernel behind a wrapper that users call as they call an operator."""
+"""A Triton kernel in a wrapper that users call like an operator."""
 import sys
 
 import torch

@@ -1,4 +1,4 @@
-"""A decoder unpools into a plane that is smaller than the one that was pooled."""
+"""A decoder unpools into a plane that is smaller than the pooled one."""
 import torch
 
 

@@ -1,4 +1,4 @@
-"""Correct CUDA; the program dies of something else: unrelated_error.py key|shape"""
+"""Correct CUDA; the program fails for an unrelated reason: unrelated_error.py key|shape"""
 import sys
 
 import torch

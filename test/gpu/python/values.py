@@ -1,4 +1,4 @@
-"""Values that break an operator's rule: values.py CASE"""
+"""Values that violate an operator's rule: values.py CASE"""
 import sys
 
 import torch

@@ -1,4 +1,4 @@
-"""A function of one sample, mapped over the batch; one sample asks for a column that is not there."""
+"""A function of one sample, mapped over the batch; one sample requests a column that does not exist."""
 import torch
 
 

@@ -1,4 +1,4 @@
-// Memory, streams and kernels that end by themselves, for several programs.
+// Memory, streams, and kernels that end by themselves, shared by several programs.
 #pragma once
 #include <cuda_runtime.h>
 
@@ -17,7 +17,7 @@ __global__ void busy(long long most) {
   }
 }
 
-// Waits until the word has the value, and gives up after so many ticks.
+// Waits until the word has the value; gives up after `most` ticks.
 __device__ inline bool appears(const volatile int* word, int value, long long most) {
   for (long long start = clock64(); *word != value;) {
     if (clock64() - start > most) return false;
@@ -37,7 +37,7 @@ inline cudaEvent_t new_event() {
   return event;
 }
 
-// Zeros, which are in place when it returns.
+// Zeroed memory. The zeros are in place when this returns.
 template <typename T>
 T* on_device(size_t elements) {
   T* memory;
@@ -55,7 +55,7 @@ T* pinned(size_t elements) {
   return memory;
 }
 
-// Status for main: the whole work is done.
+// The exit status for main: 0 if all work was done.
 inline int finished() {
   const cudaError_t error = cudaDeviceSynchronize();
   puts(cudaGetErrorString(error));

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Programs that are wrong without an error, and correct ones that look like them: compares reports with labels.
 
-labels.json says what is true of each program; README.md explains its fields. Without an option, the labels are compared
-with the programs. --run BUILD runs every program under cudadiag, on a machine with GPUs, and prints a table.
+labels.json gives the right answers for each program; README.md explains its fields. Without an option, the labels are
+compared with the programs. --run BUILD runs every program under cudadiag, on a machine with GPUs, and prints a table.
 """
 
 import argparse
@@ -22,7 +22,7 @@ sys.path.insert(0, str(HERE.parent))
 from run import CANNOT_RUN_HERE, environment, gpu_missing, gpus_here  # noqa: E402
 
 LIMIT_S = 180
-PATIENCE_S = 3  # of --hang-report; the first kernel of no correct program takes as long
+PATIENCE_S = 3  # for --hang-report; in correct programs, the first kernel never takes as long
 MARK = re.compile(r"(?://|#) ([A-Z]+(?:_[0-9])?)$")
 ALWAYS = {"program", "kind", "source", "needs", "gpus"}
 FIELDS = {
@@ -39,7 +39,7 @@ NOT_A_PROGRAM = {"ranks/ranks.py"}
 
 
 def marked(label):
-    """Mark -> numbers of its lines."""
+    """Mark -> the numbers of its lines."""
     lines = collections.defaultdict(set)
     for number, text in enumerate((HERE / label["program"]).read_text().splitlines(), 1):
         if found := MARK.search(text):
@@ -48,7 +48,7 @@ def marked(label):
 
 
 def marks_of(label):
-    """The marks that a label names."""
+    """The marks that a label mentions."""
     if label["kind"] == "stream_race":
         return {mark for pair in label["pairs"] for mark in pair}
     if label["kind"] == "out_of_bounds":
@@ -60,7 +60,7 @@ def marks_of(label):
 
 
 def shortfalls(label):
-    """What is missing or cannot be in a label or its program."""
+    """What is missing or impossible in a label or its program."""
     if difference := label.keys() ^ (ALWAYS | FIELDS[label["kind"]]):
         return [f"fields {sorted(difference)}"]
     file = HERE / label["program"]
@@ -102,7 +102,7 @@ def command(label, build, twin):
 
 
 def report_of(build, options, words, folder):
-    """Exit status, report, and what was printed."""
+    """The exit status, the report, and the output."""
     report = Path(folder, "report.json")
     ours = [build / "bin/cudadiag", *options, "--json", report, "-o", Path(folder, "sessions"), "--", *words]
     done = subprocess.run([str(word) for word in ours], stdin=subprocess.DEVNULL, capture_output=True, text=True,
@@ -112,7 +112,7 @@ def report_of(build, options, words, folder):
 
 
 def line_of(location):
-    """(file name, line); the outer line of the user's own code if the place has none."""
+    """(file name, line); if the location has no line, that of the outer line of the user's code."""
     if location and not location.get("line"):
         location = location.get("called_from")
     return (Path(location["file"] or "").name, location["line"]) if location else (None, None)
@@ -124,7 +124,7 @@ def at_mark(label, location, *marks):
 
 
 def judge_race(label, findings):
-    """A host's line need not be known; if it is named, it must be right."""
+    """A line on the host may be missing, but if it is given, it must be right."""
     def agrees(finding):
         ends = [access.get("location") for access in finding["accesses"]]
         for first, second in label["pairs"]:
@@ -141,7 +141,8 @@ def judge_past(label, findings):
 
 
 def compared_ranks(report):
-    """The ranks of a job, as groups or kernels tell them apart. In a circle each one has come to its own call."""
+    """The ranks of a job, as their groups or kernels tell them apart. In a circle, each rank has reached a different
+    call."""
     groups = report.get("groups")
     if groups and groups["circle"]:
         return [{**wait, "has_come": True} for wait in groups["circle"]]
@@ -207,7 +208,7 @@ def ways(label):
 
 
 def run_one(label, options, gpus):
-    """Way -> (judgement, what was said)."""
+    """Way -> (judgement, what the report said)."""
     lacking = [module for module in label["needs"] if importlib.util.find_spec(module) is None]
     if lacking or label["gpus"] > gpus:
         return {"all": (SKIPPED, f"needs {lacking[0] if lacking else label['gpus']}")}
@@ -229,7 +230,7 @@ def run_one(label, options, gpus):
 
 
 def judge_way(label, arguments, twin):
-    """(judgement, what was said) of one run."""
+    """(judgement, what the report said) for one run."""
     try:
         status, report, text = report_of(*arguments)
     except (subprocess.TimeoutExpired, ValueError) as e:
@@ -268,11 +269,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--list", action="store_true", help="print every program with its marked lines")
     parser.add_argument("--run", type=lambda text: Path(text).resolve(), metavar="BUILD", help="run the programs under BUILD/bin/cudadiag; needs a GPU")
-    parser.add_argument("--json", type=Path, metavar="OUT", help="where the results of --run go")
-    parser.add_argument("--only", action="append", metavar="TEXT", help="programs whose path has this text")
+    parser.add_argument("--json", type=Path, metavar="OUT", help="write the results of --run to this file")
+    parser.add_argument("--only", action="append", metavar="TEXT", help="only programs whose path contains this text")
     parser.add_argument("--way", action="append", choices=["racing", "twin", "races", "hang"], help="only these runs")
-    parser.add_argument("--jobs", type=int, default=1, help="programs at a time")
-    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="the sessions of all but right answers go there")
+    parser.add_argument("--jobs", type=int, default=1, help="run this many programs at a time")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the sessions of wrong answers here")
     options = parser.parse_args()
     labels = json.loads((HERE / "labels.json").read_text())
     wrong = [f"{file}: it has no label" for file in without_label(labels)]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The judgement of reports must see each kind of difference: the numbers for the programs rest on it."""
+"""The programs' numbers depend on how reports are judged, so the judgement must detect each kind of difference."""
 
 import json
 import sys

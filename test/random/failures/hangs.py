@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""hangs.py BUILD SEED...: what cudadiag run --hang-after says of the programs of run.py where one of their operations
-never ends. The words are those of run.py."""
+"""hangs.py BUILD SEED...: checks what cudadiag run --hang-after reports for the programs of run.py if one of their
+operations never ends. The options are those of run.py."""
 
 import json
 import random
@@ -34,25 +34,25 @@ class Hang(Trial):
             _, err = run.communicate()
             self.check_unnoticed(err)
             return
-        # It did not wait for the operation.
+        # The program did not wait for the operation.
         if run.returncode == 0:
             self.outcome["ended by itself"] += 1
             return
         wants(run.returncode in (-signal.SIGTERM, -signal.SIGKILL), f"status {run.returncode}, {out} {err}")
-        wants(self.machine.sessions(), f"a hang, and no session: {err}")
+        wants(self.machine.sessions(), f"a hang, but no session: {err}")
         findings = self.machine.report()["findings"]
         wants(findings, f"no finding: {err}")
         self.check(findings[0])
 
     def check_unnoticed(self, err):
-        """Where no marker stands behind what does not end, as while another thread captures, a hang is known only by a
-        thread in a call that does nothing but wait."""
+        """If no marker follows the operation that does not end, for example while another thread captures, only a
+        thread that is blocked in a waiting call shows the hang."""
         self.outcome["not noticed"] += 1
         asked = self.machine.cudadiag("status", "--json")
         wants(asked.returncode == 0, f"no status: {asked.stderr}; {err}")
         proven = [stream["name"] for process in json.loads(asked.stdout)["processes"] for stream in process["streams"]
                   if stream["proven_unfinished"]]
-        wants(not proven, f"it is not ended, though {proven} are known to stand: {err}")
+        wants(not proven, f"the run was not ended, although {proven} are proven to be unfinished: {err}")
 
     def check(self, finding):
         grade = finding["evidence"]["grade"]
@@ -64,9 +64,9 @@ class Hang(Trial):
         found = [(where["line"], one["operation"], one["kernel"]) for where, one in listed_of(finding)]
         wants(among or lacks_some, f"{grade}: {true} at {FIRST + true.site} is not among {found}: "
                                    f"{finding['evidence']['because']}")
-        wants(finding["kind"] in ("hang", "graph_node"), f"told as {finding['kind']}")
+        wants(finding["kind"] in ("hang", "graph_node"), f"reported as {finding['kind']}")
         if grade == "bracketed" and not true.launches:
-            wants(finding["launch"]["operation"] == WORDS[true.verb], f"{true} is told as {finding['launch']}")
+            wants(finding["launch"]["operation"] == WORDS[true.verb], f"{true} is reported as {finding['launch']}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""run.py BUILD SEED...: what cudadiag says of programs that are made up by chance, against what the simulated driver
-knows to have failed. A seed is N or N-M; --jobs N runs so many at once; --keep FOLDER keeps what was wrong; --only TEXT
-takes the seeds alone whose options have it, such as rerun=always."""
+"""run.py BUILD SEED...: compares what cudadiag reports for randomly generated programs with what the simulated driver
+knows to have failed. A seed is N or N-M; --jobs N runs N of them at once; --keep FOLDER keeps the wrong ones; --only
+TEXT runs only the seeds whose options contain TEXT, such as rerun=always."""
 
 import random
 import re
@@ -31,7 +31,7 @@ class Failure(Trial):
         try:
             ran = machine.run(*self.command(), options=self.options, timeout=120)
         except subprocess.TimeoutExpired as late:
-            raise Wrong("it hangs; it said " + str(late.stderr)) from late
+            raise Wrong("the program hangs; its stderr: " + str(late.stderr)) from late
         self.faults = [dict(word.partition("=")[::2] for word in line.split()[1:])
                        for line in faults.read_text().splitlines()]
         refused = re.match(r".*: error \d+ at (\d+)\n", ran.stdout)
@@ -41,14 +41,14 @@ class Failure(Trial):
         if not self.faults:
             self.outcome["clean"] += 1
             wants((ran.returncode, ran.stdout, ran.stderr) == (0, "done\n", ""),
-                  f"of a correct run: status {ran.returncode}, {ran.stdout} {ran.stderr}")
+                  f"a correct run: status {ran.returncode}, {ran.stdout} {ran.stderr}")
             wants(machine.sessions() == [], "a correct run leaves a session")
             return
-        # One that does not wait for its work may be gone before the fault.
+        # A program that does not wait for its work may end before the fault.
         if self.script.ending == "unasked" and not machine.sessions():
             self.outcome["gone before"] += 1
             return
-        wants(machine.sessions(), f"a fault, and no session; status {ran.returncode}, {ran.stdout}, {ran.stderr}")
+        wants(machine.sessions(), f"a fault, but no session; status {ran.returncode}, {ran.stdout}, {ran.stderr}")
         self.report = machine.report()
         self.check()
 
@@ -58,7 +58,7 @@ class Failure(Trial):
         grade = finding["evidence"]["grade"]
         self.outcome[("rerun " if self.reruns else "") + grade] += 1
         self.listed = len(finding["candidates"])
-        # A rerun may fail at another of two faults.
+        # If there are two faults, a rerun may fail at the other one.
         self.check_one(finding, self.faults if self.reruns else self.faults[:1])
         for other in self.report["findings"][1:]:
             self.outcome[f"also {other['kind']} {other['evidence']['grade']}"] += 1
@@ -69,12 +69,12 @@ class Failure(Trial):
         if self.script.ending == "ignore" and not self.machine.sessions():
             self.outcome["refused, kept silent"] += 1
             return
-        wants(self.machine.sessions(), "a refused call, and no session")
+        wants(self.machine.sessions(), "a failed call, but no session")
         findings = self.machine.report()["findings"]
-        wants(findings, "a refused call, and no finding")
+        wants(findings, "a failed call, but no finding")
         for finding in findings:
             self.outcome[f"refused: {finding['kind']} {finding['evidence']['grade']}"] += 1
-            wants(finding["location"]["line"] == line, f"{finding['kind']} at {finding['location']}, and not {line}")
+            wants(finding["location"]["line"] == line, f"{finding['kind']} at {finding['location']}, not {line}")
 
     def check_one(self, finding, truths):
         grade = finding["evidence"]["grade"]
@@ -92,7 +92,7 @@ class Failure(Trial):
         line = FIRST + true.site
         if grade == "suspected":
             self.outcome["suspected: " + finding["evidence"]["because"]] += 1
-            wants(self.script.floods and " lost" in finding["evidence"]["because"], "only suspected, and nothing is lost")
+            wants(self.script.floods and " lost" in finding["evidence"]["because"], "suspected, but no record is lost")
             return
         launch, among = finding["launch"], self.is_among(finding, true)
         if grade == "inferred":
@@ -102,13 +102,13 @@ class Failure(Trial):
         if true.launches:
             return self.check_graph(finding, true, (size, nth), line, among)
         wants(finding["location"]["line"] == line, f"{true} at {line} leads with {finding['location']['line']}")
-        wants(launch["operation"] == WORDS[true.verb], f"{true} is told as {launch['operation']}")
+        wants(launch["operation"] == WORDS[true.verb], f"{true} is reported as {launch['operation']}")
         if true.verb == "kernel" and any(launch["grid"]):
             wants((launch["grid"][0], launch["kernel"]) == (size, true.kernel), f"{size}, {true}: told as {launch}")
         if launch["site_ordinal"] is not None and self.script.own_lines:
             wants(launch["site_ordinal"] == true.ordinals[nth - 1], f"{nth}, {true}: call {launch['site_ordinal']}")
 
-    # The launch is known; of its nodes one or some.
+    # The launch is known, and one or some of its nodes.
     def check_graph(self, finding, true, which, line, among):
         launch = finding["launch"]
         node = launch["graph_node"]
@@ -121,10 +121,10 @@ class Failure(Trial):
             wants(among, f"{true} at {line} is not among {[where['line'] for where, _ in listed_of(finding)]}")
             return
         wants(place == line, f"{true} at {line} leads with {place}")
-        wants(replayed == [FIRST + site], f"{true}: replayed at {replayed}, and not {FIRST + site}")
+        wants(replayed == [FIRST + site], f"{true}: replayed at {replayed}, not {FIRST + site}")
         if node is not None:
             wants(true.node in (0, node["index"]), f"{true}: node {node['index']}")
-            wants(node["replay"] in (None, number), f"{true}: replay {node['replay']}, and not {number}")
+            wants(node["replay"] in (None, number), f"{true}: replay {node['replay']}, not {number}")
         if true.verb == "kernel" and any(launch["grid"]):
             wants((launch["grid"][0], launch["kernel"]) == (size, true.kernel), f"{size}, {true}: told as {launch}")
 

@@ -1,4 +1,4 @@
-"""Makes up what work.cc does: a correct CUDA program of a few threads, streams, events and graphs, from a number."""
+"""Generates scripts for work.cc from a number: correct CUDA programs with a few threads, streams, events and graphs."""
 
 import collections
 import random
@@ -6,33 +6,33 @@ import typing
 
 SITES = 32
 KERNELS = ("scale", "fill", "reduce", "smooth")
-# Calls that wait for their operation. The driver looks at its addresses before it queues it: it is never what fails.
+# Calls that wait for their operation. The driver checks its addresses before it queues it, so it never faults.
 NOW = ("sync", "in_now", "out_now", "within_now", "out_page")
 
-# Calls that can be refused; the program ends because of it, or continues.
+# Calls that can fail at once; the program ends because of that, or continues.
 REFUSED = {"plain": "cuLaunchKernel", "ex": "cuLaunchKernelEx", "cooperative": "cuLaunchCooperativeKernel",
            "bytes": "cuMemsetD8Async", "words": "cuMemsetD32Async", "in": "cuMemcpyHtoDAsync_v2",
            "within": "cuMemcpyDtoDAsync_v2", "any": "cuMemcpyAsync", "replay": "cuGraphLaunch"}
 
 
 class Operation(typing.NamedTuple):
-    """What has the size: at which line it was issued or made, and how often it runs."""
+    """The operation with a given size: the line at which it was issued or created, and how many times it runs."""
 
     site: int
     verb: str  # kernel, set or copy
     kernel: str
     thread: int
     context: int
-    ordinals: list  # plain ones: of its calls among those of the line by the thread, where no other thread has the line
-    node: int  # of a graph, from 1; 0: none, or not told
-    launches: list  # of nodes: (line, number) of each launch that runs it
+    ordinals: list  # plain ones: its calls among the thread's calls of the line, if only this thread uses it
+    node: int  # node number in its graph, from 1; 0: none, or not reported
+    launches: list  # for nodes: (line, number) of each launch that runs it
     can_fail: bool
 
 
 class Exec(typing.NamedTuple):
     index: int
     context: int
-    types: list  # of its nodes; None for those that a child graph has
+    types: list  # of its nodes; None for nodes in a child graph
     sizes: list  # likewise
     origins: list  # the size by which the program knows each node
     replays: list
@@ -45,15 +45,15 @@ class Script:
         self.operations = {}
         self.last_size = 1000
         self.calls = {}
-        self.called = collections.Counter()  # how often anything is called in each way
+        self.called = collections.Counter()  # number of calls of each kind
         self.graphs = self.execs_made = self.words = 0
-        self.behind = []  # sizes of what was issued right behind a wait of its stream for another
+        self.behind = []  # sizes of operations issued right after their stream was made to wait for another
         self.lay_out()
         for _ in range(length or self.random.choice((20, 60, 150, 400))):
             self.step()
         self.lines.append("end " + self.ending)
 
-    # The world: contexts, streams of one thread or of all, events.
+    # The objects: contexts, streams of one thread or of all, events.
     def lay_out(self):
         pick = self.random
         self.threads = pick.choice((1, 1, 2, 3, 4))
@@ -64,7 +64,7 @@ class Script:
         if pick.random() < 0.15:
             self.lines.append("context own")
             self.contexts += 1
-        self.streams = []  # (context, kind, owner; None: everybody's)
+        self.streams = []  # (context, kind, owner; None: shared by all threads)
         self.events = []  # (context, owner)
         for context in range(self.contexts):
             self.add_stream(context, "default", None)
@@ -76,7 +76,7 @@ class Script:
                     self.add_stream(context, pick.choice(("blocking", "apart")), thread)
                 self.add_event(context, thread)
             self.add_event(context, None)
-        self.capturing = {}  # of each thread: its context, two streams and two events that nothing else uses
+        self.capturing = {}  # for each thread: its context, and two streams and two events that nothing else uses
         for thread in range(self.threads):
             context = pick.randrange(self.contexts)
             streams = [self.add_stream(context, "apart", "captures") for _ in range(2)]
@@ -89,10 +89,10 @@ class Script:
         self.sites = {thread: {"own": range(each * thread, each * (thread + 1)), "shared": range(SITES),
                                "few": range(2)}[style] for thread in range(self.threads)}
         self.own_lines = style == "own" or self.threads == 1
-        self.busy = pick.choice((0.3, 0.6, 0.85))  # share of operations among the steps
-        self.patient = pick.choice((0.02, 0.2, 1))  # how often the host waits, relatively
-        self.ordered = pick.choice((2, 6, 25))  # how often a stream is told to wait for another
-        self.floods = pick.random() < 0.15  # with more than a ring holds
+        self.busy = pick.choice((0.3, 0.6, 0.85))  # the share of operations among the steps
+        self.patient = pick.choice((0.02, 0.2, 1))  # how often the host waits, as a weight
+        self.ordered = pick.choice((2, 6, 25))  # how often a stream waits for another, as a weight
+        self.floods = pick.random() < 0.15  # whether it issues more than a ring holds
 
     def add_stream(self, context, kind, owner):
         self.streams.append((context, kind, owner))
@@ -126,7 +126,7 @@ class Script:
                                    if of == context and owner in (None, thread)])
 
     def made(self, thread, verb, kernel, context, node=0, can_fail=True):
-        """A new size, at one of the thread's lines."""
+        """Creates an operation with a new size, at one of the thread's lines."""
         self.last_size += 4
         site = self.random.choice(self.sites[thread])
         self.operations[self.last_size] = Operation(site, verb, kernel, thread, context, [], node, [], can_fail)
@@ -243,7 +243,7 @@ class Script:
         verbs = types or self.random.choices(("kernel", "set", "copy"), (6, 1, 1), k=self.random.randint(1, 6))
         forks = len(verbs) > 2 and self.random.random() < 0.4
         own = [index for index, (of, _, owner) in enumerate(self.streams) if (of, owner) == (context, thread)]
-        if own and self.random.random() < 0.5:  # one that has work of its own is brought into the capture
+        if own and self.random.random() < 0.5:  # a stream that has its own work joins the capture
             streams = [streams[0], self.random.choice(own)]
             event = self.event_for(thread, context)
             if self.events[event][1] == thread:
@@ -262,7 +262,7 @@ class Script:
             self.say(thread, "wait", events[1], streams[0])
         self.say(thread, "end", streams[0], graph)
         self.say(thread, "named", graph, *sizes)
-        if forks and self.events[events[0]][1] == thread:  # an event that was captured cannot be asked
+        if forks and self.events[events[0]][1] == thread:  # a captured event cannot be queried
             self.say(thread, "record", events[0], streams[1])
             self.recorded.add(events[0])
         return graph, list(verbs), sizes
@@ -360,7 +360,8 @@ class Script:
         return "; ".join(rules)
 
     def plan_of_hang(self, pick):
-        """Of an operation that never ends: its size, which of its runs, and the plan. Size 0: there is none."""
+        """The plan for an operation that never ends: its size, which of its runs, and the plan. Size 0: there is
+        none."""
         rules = [f"devices={self.devices}"]
         if pick.random() < 0.75:
             rules.append(f"shuffle={pick.randrange(1, 1 << 30)}")
@@ -374,6 +375,6 @@ class Script:
         return size, nth, "; ".join([*rules, f"hang size={size} nth={nth}"])
 
     def text(self):
-        """Definitions first: what a thread does refers to them."""
+        """The script's text. Definitions come first, because the threads' steps refer to them."""
         steps = [line for line in self.lines if line[0].isdigit()]
         return "\n".join([line for line in self.lines if not line[0].isdigit()] + steps) + "\n"

@@ -1,4 +1,5 @@
-"""What both kinds of trials have: the program of a seed, and whether what is listed holds the truth."""
+"""What both kinds of trials share: the program of a seed, and the check whether the listed candidates contain the
+truth."""
 
 import collections
 import concurrent.futures
@@ -29,12 +30,12 @@ def wants(condition, text):
 
 
 def listed_of(finding):
-    """What can be the one: places and launches."""
+    """The locations and launches that may be the failing one."""
     return [(each["location"], each["launch"]) for each in finding["candidates"] or [finding]]
 
 
 class Trial:
-    """One seed; who derives from it has a plan and options."""
+    """The trial of one seed. Derived classes have a plan and options."""
 
     def __init__(self, machine, seed):
         self.machine, self.seed = machine, seed
@@ -44,7 +45,7 @@ class Trial:
         self.listed = 0
 
     def command(self):
-        """The program, in its scratch folder."""
+        """Writes the script into the scratch folder, and returns the program's command."""
         script = self.machine.folder / "script"
         script.write_text(self.script.text())
         self.machine.plan(self.plan)
@@ -54,14 +55,14 @@ class Trial:
         return any(self.is_one(true, FIRST + true.site, *each) for each in listed_of(finding))
 
     def is_one(self, true, line, location, launch):
-        if launch["operation"] == "graph":  # which of its nodes is not said
+        if launch["operation"] == "graph":  # the report does not say which of its nodes
             return location["line"] in [FIRST + site for site, _ in true.launches] + [line]
-        # For nodes that were given new parameters, the kernel is that of the capture.
+        # For nodes that got new parameters, the kernel is that of the capture.
         told = launch["kernel"] in (true.kernel, None, "") or true.verb != "kernel" or true.launches
         return location["line"] == line and told
 
     def lacks_some(self, finding):
-        """Whether the report says so itself."""
+        """Whether the report itself says that operations are missing."""
         because = finding["evidence"]["because"]
         if "calls that were not all recorded" in because:
             self.outcome["changed by unknown calls"] += 1

@@ -1,13 +1,12 @@
-// Does what a script says, a line a step: scripts.py makes them up. A script is a file of numbers and words:
+// Runs a script that scripts.py wrote, one step per line. A script is a file of numbers and words:
 //
 //    context DEVICE|own                     the next context: a device's primary one, or one more of device 0
 //    stream CONTEXT default|thread|legacy|blocking|apart
-//    event CONTEXT, graph, exec             the next of these
+//    event CONTEXT, graph, exec             the next one of each kind
 //    THREAD VERB ...                        a step of that thread; 0 is the main thread
 //    end stop|exit|ignore|abort|unasked     what the program does about an error; whether it waits for its work
 //
-// Every operation is issued at one of the lines of issue(), has a size that no other operation has, and so can be told
-// from all others.
+// Every operation is issued at one of the lines of issue(), and has a unique size by which it can be recognised.
 #include <array>
 #include <atomic>
 #include <barrier>
@@ -61,18 +60,18 @@ struct Step {
   CUlaunchConfig launch = {};
 };
 
-// Never destroyed: other threads go on while one of them exits.
+// Never destroyed, because other threads continue while one of them exits.
 auto& contexts = *new std::vector<Context>;
 auto& streams = *new std::vector<Stream>;
 auto& events = *new std::vector<Event>;
 auto& graphs = *new std::vector<CUgraph>;
 auto& execs = *new std::vector<CUgraphExec>;
-auto& nodes = *new std::map<unsigned, CUgraphNode>;  // by size; all places are made before any thread begins
+auto& nodes = *new std::map<unsigned, CUgraphNode>;  // by size; all entries are created before any thread starts
 auto& threads = *new std::map<unsigned, std::vector<Step>>;
 auto& ending = *new std::string("stop");
 thread_local std::array<char, kBytes> pageable;
 
-// Macros, so that the line of the call is that of issue().
+// Macros, so that the line of the call is the one in issue().
 #define KERNEL                                                                                          \
   (s.how == "plain" ? cuLaunchKernel(s.function, s.size, 1, 1, 32, 1, 1, 0, s.stream, nullptr, nullptr) \
    : s.how == "ex"  ? cuLaunchKernelEx(&s.launch, s.function, nullptr, nullptr)                         \
@@ -197,7 +196,7 @@ CUresult with_graph(Step& s) {
   return issue(s);
 }
 
-// Nodes that a capture made, in their order: "named GRAPH SIZE…", 0 for one that is not changed later.
+// The nodes that a capture created, in order: "named GRAPH SIZE…"; 0 for a node that is not changed later.
 CUresult name_nodes(const Step& s) {
   std::vector<CUgraphNode> found(s.numbers.size() - 1);
   std::size_t count = found.size();
@@ -214,7 +213,7 @@ CUresult with_events(Step& s, CUevent& event) {
   if (s.verb == "wait") return cuStreamWaitEvent(s.stream, event, 0);
   if (s.verb == "sync_event") return cuEventSynchronize(event);
   if (s.verb == "ask_event") return cuEventQuery(event);
-  CHECK(cuEventDestroy(event));  // again
+  CHECK(cuEventDestroy(event));  // then created again
   return cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
 }
 
@@ -226,7 +225,7 @@ CUresult with_stream(Step& s) {
   if (s.verb == "ask_stream") return cuStreamQuery(s.stream);
   if (s.verb == "signal") return cuStreamWriteValue32(s.stream, word, 1, 0);
   if (s.verb == "await") return cuStreamWaitValue32(s.stream, word, 1, CU_STREAM_WAIT_VALUE_GEQ);
-  const CUresult result = cuStreamDestroy(s.stream);  // again
+  const CUresult result = cuStreamDestroy(s.stream);  // then created again
   if (result == CUDA_SUCCESS) stream.handle = made(stream);
   return result;
 }
@@ -315,7 +314,7 @@ void add_context(const std::string& which) {
   contexts.push_back(context);
 }
 
-// The kernel, how it is issued and at which line stand before the numbers, where the verb has them.
+// Before the numbers come, if the verb has them: the kernel, the way to issue it, and the line at which it is issued.
 void add_step(unsigned thread, std::istringstream& words) {
   Step step;
   std::string kernel;
@@ -327,7 +326,7 @@ void add_step(unsigned thread, std::istringstream& words) {
   if (sited) words >> step.site;
   for (unsigned number = 0; words >> number;) step.numbers.push_back(number);
   if (!kernel.empty()) {
-    // add_kernel, change_kernel have their context behind the graph.
+    // add_kernel and change_kernel have their context after the graph.
     const std::size_t context =
         step.verb == "kernel" ? streams[step.numbers[0]].context : static_cast<std::size_t>(step.numbers[1]);
     CHECK(cuCtxSetCurrent(contexts[context].handle));

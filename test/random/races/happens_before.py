@@ -1,9 +1,9 @@
-"""What CUDA's documentation says of the order of a script's steps (script.cc), by a graph of all that happens and the
-question of what leads where; nothing in it is lib/races'.
+"""The order of a script's steps (script.cc) according to CUDA's documentation: a graph of everything that happens,
+which shows what comes before what. It shares no code with lib/races.
 
-Every edge has a strength. SURE: so it is documented. TOLD: the program may have been told, by a host function or a word
-in memory; races that this may have prevented are possible ones. OPEN: the documentation says that the driver may wait,
-or does not say; whatever is reported is accepted.
+Every edge has a strength. SURE: the order is documented. TOLD: a host function or a word in memory may have told the
+program; races that this may have prevented are possible ones. OPEN: the documentation says that the driver may wait, or
+says nothing; whatever is reported is accepted.
 """
 
 import collections
@@ -11,13 +11,13 @@ import collections
 Step = collections.namedtuple("Step", "thread what place stream to to_offset origin origin_offset bytes",
                               defaults=(0,) * 7)
 Access = collections.namedtuple("Access", "buffer begin end mode exact")
-Pair = collections.namedtuple("Pair", "first second verdict")  # numbers of happenings
+Pair = collections.namedtuple("Pair", "first second verdict")  # indices of happenings
 
 READ, WRITE, ATOMIC = "read", "write", "atomic"
 SURE, TOLD, OPEN = 1, 2, 4
 ORDERED, RACE, POSSIBLE = "ordered", "race", "possible"
-DOUBTED = "doubted"  # a race or a possible one
-EITHER = "either"    # may be told or not
+DOUBTED = "doubted"  # a race or a possible race
+EITHER = "either"    # may be reported or not
 LEGACY, LEGACY_BY_NAME, OWN = -1, -2, -3
 
 COPIES = {"copy", "copy_on", "copy_out", "copy_in"}
@@ -25,7 +25,7 @@ HOSTS = {"pinned", "pageable"}
 
 
 def accesses_of(step, sizes):
-    """A kernel has one thread, which uses one part at most: as its first byte does."""
+    """A kernel has one thread, which uses at most one part, so its first byte stands for it."""
     name = step.what.removesuffix("_now")
     to = (step.to, step.to_offset, step.to_offset + step.bytes)
     origin = (step.origin, step.origin_offset, step.origin_offset + step.bytes)
@@ -48,24 +48,24 @@ def disturb(a, b):
 class Happening:
     def __init__(self, step, accesses=(), launch=None):
         self.step, self.accesses, self.launch = step, accesses, launch
-        self.vague = False  # a wait for a word: what else may have ended it, or waits for the same, is not said
-        # The predecessors, as bits: by SURE edges alone, by TOLD ones too, by OPEN ones too, by all.
+        self.vague = False  # a wait for a word: it is open what else may have ended it, and what waits for the same
+        # The predecessors, as bits: by SURE edges alone, with TOLD ones, with OPEN ones, and by all.
         self.before = {}
 
 
 class Story:
-    """All that happens, in the order in which it is issued; edges lead forwards alone."""
+    """Everything that happens, in the order in which it is issued. Edges only lead forwards."""
 
     def __init__(self):
         self.happenings = []
-        self.host = None          # what the host came to last: its threads hand over to each other
-        self.last = {}            # by stream
+        self.host = None          # the host's latest happening; its threads take turns
+        self.last = {}            # the latest happening of each stream
         self.blocking = set()
         self.made, self.gone = {LEGACY}, set()  # streams
-        self.events = {}          # what was recorded in them
-        self.words = {}           # what wrote them, by value
+        self.events = {}          # what each event recorded
+        self.words = {}           # what wrote each word, by value
         self.graphs, self.launched = {}, {}
-        self.captures = {}        # by stream: the capture that it is part of, and the nodes that its next one follows
+        self.captures = {}        # by stream: its capture, and the nodes that the next node follows
         self.sizes, self.kinds = {}, {}
 
     # ---- the graph
@@ -97,8 +97,9 @@ class Story:
         return stream
 
     def issues(self, step, stream, also=(), **more):
-        """In a stream: behind what was issued to it, and behind all that the host has seen. The legacy stream waits for
-        all blocking ones, and they for it; what was destroyed while it was working is not said to be one of them."""
+        """Issues a step in a stream: after what was issued to it, and after everything that the host has seen. The
+        legacy stream waits for all blocking streams, and they wait for it. The documentation does not say whether a
+        stream that was destroyed with work left is one of them."""
         edges = [(self.host, SURE), (self.last.get(stream), SURE), *also]
         if stream == LEGACY:
             edges += [(number, SURE) for number in self.tails(self.blocking - self.gone)]
@@ -111,7 +112,7 @@ class Story:
     # ---- steps
 
     def tell(self, step, answer=True):
-        """`answer`: whether a question was answered by yes."""
+        """`answer`: whether the answer to a query was yes."""
         if step.place:
             self.uses(step)
         elif not step.what.startswith("ask_") or answer:
@@ -138,15 +139,15 @@ class Story:
             self.host_sees(step, [number])
 
     def returns(self, step, kinds, before, number):
-        """From a copy."""
+        """What the host has seen when a copy's call returns."""
         now, (origin, to) = step.what.endswith("_now"), kinds
         if HOSTS >= {origin, to}:
             self.host_sees(step, [number])  # "fully synchronous with respect to the host", whatever the name
         elif to == "pageable" or (now and "pinned" in kinds):
-            self.host_sees(step, [number])  # of an asynchronous one so until CUDA 11; later it "might be synchronous"
+            self.host_sees(step, [number])  # if asynchronous, so until CUDA 11; later it "might be synchronous"
         elif origin == "pageable":
-            # "A stream sync is performed before the copy is initiated", of an asynchronous one it may be. The data have
-            # left the host's memory then, and may not have come to the device's.
+            # "A stream sync is performed before the copy is initiated"; with an asynchronous copy, it may be. The data
+            # have then left the host's memory, but may not have reached the device's.
             self.host_sees(step, before, SURE if now else OPEN)
             self.host_sees(step, [number], OPEN)
         # Between two places of one device "no host-side synchronization is performed".
@@ -181,7 +182,7 @@ class Story:
 
     def see_stream(self, step):
         stream = self.stream_of(step)
-        if stream == LEGACY:  # which of the blocking ones this waits for, when it was given nothing, is not said
+        if stream == LEGACY:  # undocumented: which blocking streams this waits for if the legacy stream has no work
             self.host_sees(step, self.tails(self.blocking), OPEN)
         self.host_sees(step, self.tails([stream]))
 
@@ -219,7 +220,7 @@ class Story:
         del self.graphs[step.to]
 
     def launch(self, step):
-        """Launches of one executable graph follow each other."""
+        """Launches a graph. Launches of one executable graph follow each other."""
         stream = self.stream_of(step)
         begin = self.issues(step, stream, [(self.launched.get(step.to), SURE)])
         nodes = []
@@ -234,14 +235,14 @@ class Story:
     pinned = pageable = memory
 
     def memory_gone(self, step):
-        """"May perform implicit synchronization"; of memory of a stream's order, none."""
+        """Freeing "may perform implicit synchronization"; freeing stream-ordered memory does not."""
         if self.kinds[step.to] != "ordered":
             self.host_sees(step, list(self.last.values()), OPEN)
 
     # ---- the answer
 
     def pairs(self):
-        """All that disturb each other, with the verdict."""
+        """All pairs that conflict, with the verdict on each."""
         users = [number for number, each in enumerate(self.happenings) if each.accesses]
         vague = sum(1 << number for number, each in enumerate(self.happenings) if each.vague)
         for at, second in enumerate(users):

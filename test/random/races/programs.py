@@ -1,14 +1,14 @@
-"""Programs by chance, of steps that script.cc does: valid ones, in which some accesses are ordered and others are not.
-The same seed makes the same program."""
+"""Random programs, made of steps that script.cc runs. They are valid; some accesses are ordered and others are not. The
+same seed gives the same program."""
 
 import random
 
 from happens_before import LEGACY, LEGACY_BY_NAME, OWN, Step
 
 PLACES, THREADS = 64, 3
-PART = 64  # bytes; ranges begin and end at its multiples, so that many meet and many just do not
+PART = 64  # bytes; ranges begin and end at multiples of this, so that many overlap and many only touch
 
-# How often, where a program has it at all.
+# The weight of each step in the programs that have it at all.
 USES = {"set": 6, "set_words": 2, "copy": 3, "copy_on": 3, "copy_out": 2, "copy_in": 2, "write__8": 4, "count__8": 4,
         "copy__8_8": 4, "set_now": 2, "copy_now": 2, "copy_on_now": 2, "copy_out_now": 1, "copy_in_now": 1}
 CAPTURED = {"set", "set_words", "copy_on", "write__8", "count__8", "copy__8_8"}
@@ -25,12 +25,12 @@ class Maker:
         self.streams, self.events, self.graphs, self.memories, self.ordered = [], [], [], [], []
         self.pinned, self.pageable = [], []
         self.recorded = set()
-        self.words = {}  # by number: the stream that writes it, and its value
+        self.words = {}  # by word number: the stream that writes the word, and its value
         self.next = {"stream": 0, "event": 0, "graph": 0, "memory": 0, "place": 0}
         self.busy = set()  # streams that are being captured
         self.threads = self.random.choice([1, 1, 2, THREADS])
         self.chosen = self.some(USES), self.some(ORDERS)
-        self.repeats = self.random.random() < 0.3  # lines, as a loop does
+        self.repeats = self.random.random() < 0.3  # whether lines repeat, as in a loop
         self.parts = self.random.choice([1, 2, 4, 8])
 
     def some(self, weights):
@@ -74,7 +74,7 @@ class Maker:
         return number
 
     def use(self, what, stream):
-        known = self.memories + ([] if self.busy else self.ordered)  # a graph may be launched when it is gone
+        known = self.memories + ([] if self.busy else self.ordered)  # may be gone when a graph is launched
         to, origin = self.random.choice(known + self.pinned), self.random.choice(known + self.pinned)
         if what.startswith("copy_on"):
             to, origin = self.random.choice(known), self.random.choice(known + self.pinned)
@@ -91,7 +91,7 @@ class Maker:
         start = self.random.randrange(self.parts - size // PART + 1) * PART
         arguments = dict(to=to, to_offset=begin * PART, bytes=size)
         if what.startswith("copy"):
-            if to == origin:  # not onto itself
+            if to == origin:  # not a copy onto itself
                 origin = next(each for each in known if each != to)
             arguments.update(origin=origin, origin_offset=start)
         self.step(what, stream, self.place(), **arguments)
@@ -119,7 +119,7 @@ class Maker:
             getattr(self, "do_" + what)()
 
     def do_hand_on(self):
-        """As a program does that means it."""
+        """Hands work from one stream to another by an event, as a correct program would."""
         if not self.events:
             return self.do_event()
         event, first, second = self.random.choice(self.events), self.any_stream(), self.any_stream()
@@ -139,7 +139,7 @@ class Maker:
             self.step("ask_time", to=first, origin=second)
 
     def do_write_word(self):
-        """Each by one stream alone, higher and higher, so that no wait lasts for ever."""
+        """Only one stream writes each word, with increasing values, so that no wait lasts for ever."""
         own = [stream for stream in self.streams if stream > 0]
         if not self.words or self.random.random() < 0.3:
             self.words[self.make_memory("memory", [])] = [self.random.choice(own), 0]
@@ -184,14 +184,14 @@ class Maker:
         in_graphs = {number for step in self.steps for number in (step.to, step.origin)} if self.graphs else ()
         if among:
             memory = self.random.choice(among)
-            if memory not in in_graphs:  # a replay might use it
+            if memory not in in_graphs:  # a replay might use the memory
                 (self.ordered if memory in self.ordered else self.memories).remove(memory)
                 self.step("memory_gone", to=memory)
 
     # ---- graphs
 
     def do_graph(self):
-        """Captured from several streams, while the others go on."""
+        """Captures a graph from several streams, while the other streams continue."""
         own = [stream for stream in self.streams if stream > 0]
         if not own or not self.has_room():
             return

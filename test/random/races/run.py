@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""run.py BUILD SEED...: which races are told of programs by chance, against what CUDA's documentation leaves unordered in
-them. A seed is N or N-M; --jobs N runs so many at once; --shorten makes of each program that fails one that is as short as
-can be and fails in the same way."""
+"""run.py BUILD SEED...: compares the races that cudadiag reports for random programs with what CUDA's documentation
+leaves unordered in them. A seed is N or N-M; --jobs N runs N of them at once. --shorten turns each failing program into
+one that is as short as possible and fails in the same way."""
 
 import json
 import multiprocessing
@@ -39,7 +39,7 @@ class Outcome:
 
 
 class Check:
-    """What is wrong with the report on these steps: a text each."""
+    """Checks the report on these steps. `wrong` lists what is wrong with it."""
 
     def __init__(self, steps, outcome):
         self.story, self.outcome, self.wrong = Story(), outcome, []
@@ -52,10 +52,10 @@ class Check:
         notes = {note["code"] for note in outcome.report["notes"]}
         if "races-gap" in notes:
             self.wrong.append("a gap")
-        self.told = {}  # by places: the grades
+        self.told = {}  # the reported grades, by places
         for finding in outcome.report["findings"]:
             self.look_at(finding)
-        # The first so many are told; of a place that very many use, some are forgotten, which is said.
+        # The report lists a limited number of races, and says so if it omits some or if some accesses were forgotten.
         if not notes & {"races-unlisted", "races-forgotten"}:
             for pair in self.pairs:
                 self.look_for(pair)
@@ -70,38 +70,39 @@ class Check:
         pairs = self.by_places.get(frozenset(places), [])
         verdicts = {pair.verdict for pair in pairs}
         if not any(grade in GRADES.get(verdict, ()) for verdict in verdicts):
-            self.wrong.append(f"told as {grade}: places {places}, where {sorted(verdicts) or 'nothing'} is known")
+            self.wrong.append(f"reported as {grade}: places {places}, where {sorted(verdicts) or 'nothing'} is known")
         elif not any(self.is_of(finding, pair) for pair in pairs if pair.verdict != ORDERED):
-            self.wrong.append(f"places {places}: other memory, or used in other ways: {finding['accesses']}")
+            self.wrong.append(f"places {places}: different memory, or different uses: {finding['accesses']}")
 
     def is_of(self, finding, pair):
-        """Whether its accesses are where the finding says, and do what it says, in the order of their issue."""
+        """Whether the pair's accesses are where the finding says, and do what it says, in the order of their issue."""
         def fits(told, access):
             begin = self.outcome.addresses[access.buffer] + access.begin
             end = begin + (access.end - access.begin)
             first, last = (int(each, 16) for each in told["range"])
             if (told["mode"], first) != (access.mode, begin):
                 return False
-            # Of one thread, a kernel uses no more than a part.
+            # A kernel's one thread uses at most one part.
             return (told["exact"], last) == (True, end) if access.exact else last <= begin + PART
         first, second = (self.story.happenings[number].accesses for number in (pair.first, pair.second))
         x, y = finding["accesses"]
-        in_graph = x["graph_node"] is not None and y["graph_node"] is not None  # no order of issue
+        in_graph = x["graph_node"] is not None and y["graph_node"] is not None  # there is no order of issue
         return any(disturb(a, b) and (fits(x, a) and fits(y, b) or (in_graph and fits(x, b) and fits(y, a)))
                    for a in first for b in second)
 
     def look_for(self, pair):
         if pair.verdict in (ORDERED, EITHER) or self.is_told(pair):
             return
-        # A later access of its stream, or of its launch, stands for it.
+        # A later access of the same stream or launch may be reported instead.
         for other in self.pairs:
             if other.verdict in (pair.verdict, RACE) and self.covers(other.first, pair.first) and \
                     self.is_same(other.second, pair.second) and self.is_told(other):
                 return
-        self.wrong.append(f"not told: places {self.places(pair)}, {pair.verdict}")
+        self.wrong.append(f"not reported: places {self.places(pair)}, {pair.verdict}")
 
     def is_told(self, pair):
-        """Of a pair of lines a race tells more than a possible one, also one that may be told or not."""
+        """Whether a pair was reported. For a pair of lines, a race may be reported instead of a possible one, and so
+        may one that is open."""
         places = frozenset(self.places(pair))
         verdicts = {pair.verdict} | {each.verdict for each in self.by_places[places]} & {RACE, EITHER}
         return any(self.told.get(places, set()) & GRADES[verdict] for verdict in verdicts)
@@ -123,11 +124,11 @@ def wrong_with(machine, steps):
 
 
 def kind(wrong):
-    return wrong.split(":")[0] if wrong.startswith("not told") else " ".join(wrong.split()[:3])
+    return wrong.split(":")[0] if wrong.startswith("not reported") else " ".join(wrong.split()[:3])
 
 
 def shortened(machine, steps, wanted):
-    """Without whatever step can be left out."""
+    """The steps without every step that can be omitted."""
     part = len(steps) // 2
     while part:
         at = len(steps) - part
@@ -138,7 +139,7 @@ def shortened(machine, steps, wanted):
                     story.tell(step)
                 if wanted in map(kind, wrong_with(machine, fewer)):
                     steps = fewer
-            except Exception:  # no valid program any more
+            except Exception:  # not a valid program any more
                 pass
             at -= part
         part //= 2

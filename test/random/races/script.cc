@@ -1,6 +1,6 @@
-// Does what a script says, `races SCRIPT CUBIN`: a step a line, each by one of several threads that hand over to
-// each other. What uses memory does so at a line of its own, as in a program that somebody wrote. Tells where memory
-// lies, and what came of a question.
+// Usage: races SCRIPT CUBIN. Runs a script, one step per line; each step belongs to one of several threads that take
+// turns. A step that uses memory does so at a separate line, as in a real program. Prints where the memory is, and the
+// result of each query.
 #include <condition_variable>
 #include <fstream>
 #include <iterator>
@@ -34,7 +34,8 @@ void CUDA_CB nothing_of(CUstream, CUresult, void*) {}
 
 void* host(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
 
-// "now": in the default stream that is meant, the thread's own by the variants that per-thread programs are built with.
+// For the steps that end in "_now": uses the program's default stream, which is the thread's own in the per-thread
+// variant of the call.
 #define NOW(call, ...) (own ? call##_ptds(__VA_ARGS__) : call(__VA_ARGS__))
 #define PLACE(n)                                                                       \
   case n:                                                                              \
@@ -195,7 +196,7 @@ struct Script : Driver {
   std::map<std::string, CUfunction> kernels;
 };
 
-// Each thread waits for its turn, so that what one of them has issued or seen comes before what the next one does.
+// Each thread waits for its turn, so everything that one thread has issued or seen comes before what the next one does.
 void take_turns(Script& script, const std::vector<Step>& steps, unsigned thread) {
   static std::mutex mutex;
   static std::condition_variable turned;

@@ -13,7 +13,7 @@ namespace sim {
 namespace {
 
 std::atomic<bool> driver_ready{false};
-std::atomic<const char*> own_page{nullptr};  // contains 1; no child inherits it, however it was made
+std::atomic<const char*> own_page{nullptr};  // contains 1; no child inherits it, however the child was created
 std::atomic<std::uint32_t> last_correlation{0};
 std::atomic<std::uint32_t> calls_ended{0};  // by threads that have a context
 thread_local std::uint32_t runtime_correlation = 0;
@@ -57,13 +57,14 @@ const char* make_own_page() {
   return static_cast<const char*>(page);
 }
 
-// CUDA does not survive fork: the child's calls are refused, and no lock is taken.
+// CUDA does not survive fork: the child's calls fail, and no lock is taken.
 bool forked() {
   const char* page = own_page;
   return page != nullptr && *page == 0;
 }
 
-// Meanwhile, this thread is inside a call of its own. The time is limited, so that the test fails instead of hanging.
+// Waits for another thread's call to end, while this thread is inside a call. The time is limited, so that the test
+// fails instead of hanging.
 void wait_for_another_thread() {
   const auto latest = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   const std::uint32_t before = calls_ended;

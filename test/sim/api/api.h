@@ -25,7 +25,8 @@ CUcontext current_context();
 std::vector<CUcontext>& context_stack();
 void set_driver_ready(bool ready);
 
-// Returns null if the handle is not of a live stream. Accepts 0, CU_STREAM_LEGACY and CU_STREAM_PER_THREAD. Mutex held.
+// Returns null if the handle does not belong to a live stream. Accepts 0, CU_STREAM_LEGACY and CU_STREAM_PER_THREAD.
+// Mutex held.
 CUstream_st* stream_of(CUstream handle, bool per_thread);
 
 // Resource callbacks are kept until the thread holds no lock, at most until the end of the call.

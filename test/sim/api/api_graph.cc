@@ -116,7 +116,7 @@ SIM_API(cuGraphExecUpdate_v2, context,
   *resultInfo = {};
   resultInfo->result = fits ? CU_GRAPH_EXEC_UPDATE_SUCCESS : CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
   if (!fits) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
-  // Calls still name its nodes by those of the graph that it was made from.
+  // Calls still identify its nodes by those of the original graph.
   for (std::size_t i = 0; i < steps.size(); ++i) hGraphExec->steps[i].op = std::move(steps[i].op);
   return CUDA_SUCCESS;
 }

@@ -1,6 +1,6 @@
 """What the Python targets share: libcuda through ctypes, which releases the GIL for each call.
 
-The launch itself is called by each target, so that the issuing line is the target's own.
+Each target calls the launch function itself, so that the issuing line is in the target.
 """
 import ctypes
 

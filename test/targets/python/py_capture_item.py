@@ -1,4 +1,4 @@
-# A result is read inside a capture; the end of the capture is what the traceback names last.
+# A result is read during a capture; the last line of the traceback is the end of the capture.
 import ctypes
 
 from driver import Driver, check, cuda, one_block

@@ -1,4 +1,4 @@
-# The program swallows the error and goes on.
+# The program swallows the error and continues.
 # Plan: fault kernel=scale nth=1 code=710
 from driver import Driver, check, cuda, one_block
 

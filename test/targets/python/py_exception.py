@@ -1,4 +1,4 @@
-# A Python error that has nothing to do with CUDA, beside healthy GPU work.
+# A Python error that has nothing to do with CUDA, next to correct GPU work.
 from driver import Driver, check, cuda, one_block
 
 driver = Driver()

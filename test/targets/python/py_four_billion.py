@@ -1,5 +1,5 @@
-# A stream that has been given 2^32 operations but a few, or so its recording is told; then they come round. With an
-# argument the host waits for events alone, or another stream captures meanwhile.
+# A stream has got almost 2^32 operations, or so the test makes its recording believe; then its ordinals wrap around.
+# With an argument, the host waits only for events, or another stream captures meanwhile.
 # Plan: fault kernel=scale nth=334 code=700
 import ctypes
 import mmap

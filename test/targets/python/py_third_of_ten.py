@@ -1,4 +1,4 @@
-# One of ten launches faults; a later call, innocent, reports it.
+# One of ten launches faults; a later call, which is correct itself, reports it.
 # Plan: fault kernel=scale nth=3 code=700
 from driver import Driver, check, cuda, one_block
 

@@ -1,4 +1,4 @@
-# Four threads launch; the fault is in one thread's function of its own.
+# Four threads launch, each through its own function; the fault is in one of them.
 # Plan: fault kernel=worker_2 nth=10 code=700
 import threading
 

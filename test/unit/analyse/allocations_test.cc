@@ -26,7 +26,7 @@ Allocation& add(session::ProcessRecord& record, std::uint64_t address, std::uint
   return record.allocations.back();
 }
 
-// Checks each allocation in turn.
+// The same answers, found by checking each allocation in turn.
 std::pair<State, std::uint64_t> look_at_each(const session::ProcessRecord& record, std::uint64_t ticks,
                                              std::uint64_t address) {
   const Allocation *live = nullptr, *freed = nullptr, *before = nullptr;
@@ -61,7 +61,7 @@ TEST_CASE("mappings that follow each other without a gap are one piece of memory
   CHECK(map.find(0x1510).bytes == 0x100);
 }
 
-TEST_CASE("circular mappings in a damaged recording end somewhere") {
+TEST_CASE("a search through circular mappings in a damaged recording ends") {
   session::ProcessRecord record;
   add(record, 0x1000, 0x0ull - 0x800, 1).kind = wire::allocation::Kind::mapped;
   add(record, 0x800, 0x800, 1).kind = wire::allocation::Kind::mapped;
@@ -99,7 +99,7 @@ TEST_CASE("an address up to one mebibyte past the end of an allocation belongs t
   CHECK(map.find(0x0fffffff).state == State::unknown);
 }
 
-TEST_CASE("memory that is freed later is live, and memory that is allocated later does not exist") {
+TEST_CASE("memory that is freed later is live, and memory that is allocated later does not exist yet") {
   session::ProcessRecord record;
   add(record, 0x1000, 16, 10, 30);
   CHECK(AllocationMap(record, 9).find(0x1000).state == State::unknown);
@@ -110,7 +110,7 @@ TEST_CASE("memory that is freed later is live, and memory that is allocated late
   CHECK(AllocationMap(record, 41).find(0x1008).state == State::freed);
 }
 
-TEST_CASE("holders are what is live on the device, and the peak is the most that was live at once") {
+TEST_CASE("the holders are the live allocations on the device, and the peak is the most that was live at once") {
   session::ProcessRecord record;
   record.contexts = {{wire::context::State::live, 1, 0xc0, 0, wire::context::Markers::on},
                      {wire::context::State::live, 2, 0xc1, 1, wire::context::Markers::on}};
@@ -193,7 +193,7 @@ TEST_CASE("a pointer to the exact end does not matter") {
   CHECK(!launched.arguments().front().matters());
 }
 
-TEST_CASE("memory of another device is out of reach if nobody granted access to it") {
+TEST_CASE("memory of another device is out of reach if access was never granted") {
   Launched launched;
   launched.parameters({{0, words({0x10000010})}});
   session::ProcessRecord& record = launched.picture.process.record;
@@ -214,7 +214,7 @@ TEST_CASE("memory of another device is out of reach if nobody granted access to 
   CHECK(out_of_reach(kKnown));
   CHECK(out_of_reach(kKnown | 1));
   CHECK(!out_of_reach(kKnown | 2));
-  CHECK(!out_of_reach(0));  // from a recorder that does not know
+  CHECK(!out_of_reach(0));  // from a recorder that did not store it
   SUBCASE("pool memory has separate access rights") { record.allocations[0].kind = wire::allocation::Kind::ordered; }
   SUBCASE("an unknown context") { record.allocations[0].context = 7; }
   CHECK(!out_of_reach(kKnown));
@@ -239,7 +239,7 @@ TEST_CASE("a copy reaches past the end of the memory that it begins in") {
   CHECK((arguments[1].where.state == State::unknown && !arguments[1].matters()));
 }
 
-TEST_CASE("a host address that is no longer pinned belongs to nobody") {
+TEST_CASE("a host address that is no longer pinned belongs to no allocation") {
   Launched launched;
   launched.picture.process.record.allocations[1].kind = wire::allocation::Kind::pinned;
   session::Operation& copy = launched.operation();
@@ -250,7 +250,7 @@ TEST_CASE("a host address that is no longer pinned belongs to nobody") {
 
 namespace {
 
-// A copy of 16 bytes that the driver refused; 0x10000000 is live, 0x20000000 was freed.
+// A copy of 16 bytes that the driver rejected; 0x10000000 is live, 0x20000000 was freed.
 struct Refused : Launched {
   explicit Refused(const char* call) {
     operation().kind = wire::operation::Kind::copy;
@@ -279,11 +279,11 @@ struct Refused : Launched {
 
 }  // namespace
 
-TEST_CASE("a refused copy's addresses, as far as the record proves something about them") {
+TEST_CASE("the states of a rejected copy's addresses, as far as the record proves them") {
   using Pair = std::pair<State, State>;
   Refused between("cuMemcpyDtoD_v2");
   CHECK(between.states(0x10000000, 0x20000000) == Pair(State::live, State::freed));
-  CHECK(between.states(0x10001008, 0x30000000) == Pair(State::unknown, State::unknown));  // anything may be after it
+  CHECK(between.states(0x10001008, 0x30000000) == Pair(State::unknown, State::unknown));  // anything may follow it
   between.record().allocations[0].kind = wire::allocation::Kind::pinned;
   CHECK(between.states(0x10000000, 0x20000000) == Pair(State::unknown, State::freed));
 

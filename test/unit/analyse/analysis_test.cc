@@ -177,7 +177,7 @@ TEST_CASE("a process killed at work leaves the verdict open") {
         "process 4711 was ended by signal 9 with 2 operations pending; no later call checked whether they failed");
 }
 
-TEST_CASE("a crash at work leaves the verdict open, and so does an unknown end if the command ended badly") {
+TEST_CASE("a crash at work leaves the verdict open, and so does an unknown end if the command failed") {
   session::Session session;
   session.processes = {working_process(SIGSEGV)};
   CHECK(cudadiag::analyse::analyse(session).verdict == Verdict::inconclusive);
@@ -187,12 +187,12 @@ TEST_CASE("a crash at work leaves the verdict open, and so does an unknown end i
   session.processes[0].end.reset();
   session.manifest.passes.emplace_back().end = {124, std::nullopt};
   CHECK(note(cudadiag::analyse::analyse(session), "killed-at-work")
-            ->text.starts_with("process 4711 ended (it is not known how) with 2 operations pending"));
+            ->text.starts_with("process 4711 ended in an unknown way with 2 operations pending"));
   session.manifest.passes[0].end = {0, std::nullopt};
   CHECK(cudadiag::analyse::analyse(session).verdict == Verdict::no_cuda_failure);
 }
 
-TEST_CASE("a process ended at work because another one had ended badly does not leave the verdict open") {
+TEST_CASE("a process that was ended at work because another one had failed does not leave the verdict open") {
   session::Session session;
   session.processes = {working_process(SIGTERM), working_process(SIGTERM)};
   session.processes[1].pid = 4712;
@@ -215,11 +215,11 @@ TEST_CASE("a process ended at work because another one had ended badly does not 
         "process 4711 was ended by signal 15 with 2 operations pending, after process 4712 had ended with status 1 "
         "while this one was working");
   session.processes[0].end.reset();
-  CHECK(text().starts_with("process 4711 ended (it is not known how) with 2 operations"));
-  session.processes[0].end = {std::nullopt, SIGSEGV};  // its own fault
+  CHECK(text().starts_with("process 4711 ended in an unknown way with 2 operations"));
+  session.processes[0].end = {std::nullopt, SIGSEGV};  // its own segmentation fault
   CHECK(text().empty());
   session.processes[0].end.reset();
-  first.clock_last = worked + 11000;  // it may have hung before
+  first.clock_last = worked + 11000;  // it may have hung earlier
   CHECK(text().empty());
   session.processes[0].record.operations.back().ticks = worked + 30000;  // here it continued
   CHECK(text().empty());

@@ -13,7 +13,7 @@ constexpr std::uint32_t kGlobal = 0, kThreadLocal = 1, kRelaxed = 2;
 constexpr unsigned kLookedAt = wire::error::kLookedAt, kThenWorked = wire::error::kThenWorked,
                    kLaunch = wire::error::kLaunch;
 
-// Failed calls in the order of their records, each 10 ticks after the one before.
+// Failed calls in the order of their records, each 10 ticks after the previous one.
 struct CapturedCalls {
   session::Process process;
 
@@ -48,7 +48,7 @@ struct CapturedCalls {
   CallFindings after(int status) const { return failed_calls(process, ending({status, std::nullopt})); }
   const session::FailedCall* error(std::size_t index) const { return &process.record.errors[index]; }
 
-  // Returns the one finding, and checks that these errors are its cause and its noticing call.
+  // Returns the only finding, after checking that these errors are its cause and the call that noticed it.
   Failure only(int status, std::size_t cause, std::size_t noticed) const {
     const CallFindings findings = after(status);
     REQUIRE(findings.failures.size() == 1);
@@ -62,7 +62,7 @@ struct CapturedCalls {
 
 }  // namespace
 
-TEST_CASE("the call that broke the capture leads, and the one that ended the capture noticed") {
+TEST_CASE("the call that broke the capture leads, and the one that ended the capture is named as having noticed") {
   CapturedCalls calls;
   const auto capture = CapturedCalls::capture(5, 1, kGlobal);
   calls.allocate(1, capture, kLookedAt);
@@ -71,7 +71,7 @@ TEST_CASE("the call that broke the capture leads, and the one that ended the cap
   CHECK(failure.code == 900);
   CHECK(failure.grade == Grade::proven);
   CHECK(failure.because ==
-        "cudaMalloc itself returned it and broke the capture, so that cudaStreamEndCapture returned "
+        "cudaMalloc itself returned it and broke the capture, so cudaStreamEndCapture returned "
         "901, and the program ended with status 1 afterwards");
 }
 
@@ -200,14 +200,14 @@ TEST_CASE("the breaking call may return after the call that found the capture br
   }
 }
 
-TEST_CASE("an unknown capture has only the call itself as its cause") {
+TEST_CASE("if the capture is unknown, only the failed call itself can be the cause") {
   CapturedCalls calls;
   calls.allocate(1, {}, kLookedAt | kThenWorked);
   calls.end(1, {});
   CHECK(calls.only(1, 1, 1).grade == Grade::inferred);
 }
 
-TEST_CASE("a broken capture whose error nobody asked for is one finding, at the call that broke it") {
+TEST_CASE("a broken capture whose error was never read is one finding, at the call that broke it") {
   CapturedCalls calls;
   const auto capture = CapturedCalls::capture(5, 1, kGlobal);
   calls.allocate(1, capture);
@@ -215,7 +215,7 @@ TEST_CASE("a broken capture whose error nobody asked for is one finding, at the 
   const Failure failure = calls.only(0, 0, 1);
   CHECK(failure.grade == Grade::suspected);
   CHECK(failure.because ==
-        "cudaMalloc itself returned it and broke the capture, so that cudaStreamEndCapture returned "
+        "cudaMalloc itself returned it and broke the capture, so cudaStreamEndCapture returned "
         "901, and nothing checked for the error");
 }
 

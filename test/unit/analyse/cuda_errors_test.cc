@@ -12,7 +12,7 @@ TEST_CASE("codes have both names, a title and a meaning") {
   CHECK(error.meaning == "A kernel or copy accessed memory that is not allocated on this GPU.");
 }
 
-TEST_CASE("a code that only one side has leaves the other's name empty") {
+TEST_CASE("a code that only the driver or only the runtime has leaves the other name empty") {
   CHECK(cuda_error(9).driver_name.empty());
   CHECK(cuda_error(9).runtime_name == "cudaErrorInvalidConfiguration");
   CHECK(cuda_error(202).runtime_name.empty());

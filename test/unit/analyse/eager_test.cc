@@ -39,7 +39,7 @@ bool compiled(const std::vector<Frame>& frames) {
   return is_compiled(*first_failure(process));
 }
 
-// Whether the first rerun of this session ran without the compiler, and shows the line of the failure.
+// Returns whether the first rerun of this session ran without the compiler and shows the line of the failure.
 bool told(const session::Session& session) {
   const session::Session eager = eager_session(session);
   if (eager.processes.empty()) return false;

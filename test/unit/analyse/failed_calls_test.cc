@@ -28,7 +28,7 @@ struct Calls {
     return process.record.errors.back();
   }
 
-  // Fails in process 7, on thread 1, at 10 ticks. `first` and `second`: the threads of the operations around it.
+  // A call fails in process 7, on thread 1, at 10 ticks. `first` and `second`: the threads of the operations around it.
   void fail_beside(std::uint32_t first, std::uint32_t second) {
     process.record.pid = 7;
     process.record.threads.resize(2);
@@ -44,7 +44,7 @@ struct Calls {
 
 }  // namespace
 
-TEST_CASE("a program that ends badly after its last failing call died of it") {
+TEST_CASE("a program that fails after its last failing call died of that call") {
   Calls calls;
   calls.fail("cudaLaunchKernel", 9, wire::error::kLookedAt | wire::error::kLaunch);
   const auto findings = calls.after(3);
@@ -116,7 +116,7 @@ TEST_CASE("a direct driver call returns its error to the caller, so only launche
         "the call failed; it is not known whether the program checked what it returned");
 }
 
-TEST_CASE("of several failed calls before a bad end the first leads, and none is proven") {
+TEST_CASE("of several failed calls before the program failed, the first leads, and none is proven") {
   Calls calls;
   calls.fail("cuLaunchKernel", 1, wire::error::kLaunch | wire::error::kThenWorked);
   calls.fail("cuMemAlloc_v2", 2);
@@ -125,10 +125,10 @@ TEST_CASE("of several failed calls before a bad end the first leads, and none is
   CHECK(findings.failures[0].code == 1);
   for (const Failure& failure : findings.failures) CHECK(failure.grade == Grade::inferred);
   CHECK(findings.failures[1].because.text().ends_with(
-      "; an earlier call of its thread had failed, too, and it is not known which of them ended the program"));
+      "; an earlier call of its thread had also failed, and it is not known which of them ended the program"));
 }
 
-TEST_CASE("a call that failed several times before a bad end is one finding") {
+TEST_CASE("a call that failed several times before the program failed is one finding") {
   Calls calls;
   for (int i = 0; i < 3; ++i) calls.fail("cuLaunchKernel", 1, wire::error::kLaunch);
   const auto findings = calls.after(1);
@@ -183,7 +183,7 @@ TEST_CASE("a code without a documented cause proves nothing") {
   }
 }
 
-TEST_CASE("probes leave no trace, even if the program ends badly") {
+TEST_CASE("probing calls are not reported, even if the program fails") {
   Calls calls;
   calls.fail("cuPointerGetAttributes", 1);
   calls.fail("cuCtxGetDevice", 201);
@@ -238,7 +238,7 @@ TEST_CASE("if the main thread continued after another thread's failing call, tha
     calls.process.record.errors.pop_back();
     later.ticks = 5;
   }
-  SUBCASE("it had issued that before") { later.ticks = 5; }
+  SUBCASE("it had issued that work earlier") { later.ticks = 5; }
   SUBCASE("the thread itself issued it") { later.thread = 1; }
   SUBCASE("that failed, too") {
     later.flags = wire::operation::kReturned;
@@ -253,7 +253,7 @@ TEST_CASE("work of another thread after the failed call may be the reason that t
   session::ProcessRecord& record = calls.process.record;
   session::Operation& later = record.operations.emplace_back();
   later.ticks = 20;
-  CHECK(calls.after(1).failures.at(0).grade == Grade::proven);  // its own
+  CHECK(calls.after(1).failures.at(0).grade == Grade::proven);  // the call's own error
   later.thread = 1;
   CHECK(calls.after(1).failures.at(0).grade == Grade::inferred);
   CHECK(calls.after(1).failures.at(0).because.text().ends_with("afterwards; other threads continued in between"));
@@ -264,7 +264,7 @@ TEST_CASE("work of another thread after the failed call may be the reason that t
   CHECK(calls.after(1).failures.at(0).grade == Grade::proven);
 }
 
-TEST_CASE("an error that a thread had asked for before and survived may not be why the program ended") {
+TEST_CASE("an error that a thread had read and survived earlier may not be why the program ended") {
   Calls calls;
   calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt | wire::error::kAskedBefore, "cudaMalloc");
   const Failure failure = calls.after(1).failures.at(0);
@@ -287,7 +287,7 @@ TEST_CASE("a Python program that ends with its own status may have handled the e
         "after an uncaught exception");
 }
 
-TEST_CASE("a thread that got memory afterwards may have handled an earlier refusal") {
+TEST_CASE("a thread that got memory afterwards may have handled an earlier failed allocation") {
   Calls calls;
   calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc").thread = 0;
   CHECK(calls.after(1).failures.at(0).grade == Grade::proven);
@@ -302,7 +302,7 @@ TEST_CASE("a thread that got memory afterwards may have handled an earlier refus
   CHECK(calls.after(1).failures.at(0).grade == Grade::proven);
 }
 
-TEST_CASE("calls refused during shutdown are not what the program died of") {
+TEST_CASE("calls that fail during shutdown are not what the program died of") {
   Calls calls;
   calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc");
   calls.fail("cuMemFree_v2", 1, 0, "cudaFree");
@@ -316,7 +316,8 @@ TEST_CASE("a process that did not reach exit() may have become another program")
   calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc");
   calls.process.record.state = wire::area::State::recording;
   CHECK(calls.after(3).failures.at(0).grade == Grade::suspected);
-  CHECK(calls.after(3).failures[0].because.text().ends_with("; it ended without exit(), or as another program (exec)"));
+  CHECK(calls.after(3).failures[0].because.text().ends_with(
+      "; it ended without exit(), or became another program (exec)"));
   CHECK(failed_calls(calls.process, ending({std::nullopt, 6})).failures.at(0).grade == Grade::proven);
   calls.process.record.exit_status = 3;
   CHECK(calls.after(3).failures.at(0).grade == Grade::proven);
@@ -333,7 +334,7 @@ TEST_CASE("if a process's end was not seen, its handled calls do not prove that 
   CHECK(failed_calls(calls.process, end).notes.at(0).text.ends_with("and the program continued"));
 }
 
-TEST_CASE("a program that was ended from outside did not provably die of its failed call") {
+TEST_CASE("a program that was ended from the outside did not provably die of its failed call") {
   Calls calls;
   calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc");
   const auto ended_by = [&](int signal) { return failed_calls(calls.process, ending({std::nullopt, signal})); };
@@ -344,7 +345,7 @@ TEST_CASE("a program that was ended from outside did not provably die of its fai
   CHECK(ended_by(6).failures.at(0).grade == Grade::proven);
 }
 
-TEST_CASE("if some failing calls were not kept, their number is a minimum") {
+TEST_CASE("if some failing calls were not kept, their count is a minimum") {
   Calls calls;
   calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc");
   calls.process.record.error_count = 5;
@@ -372,7 +373,7 @@ TEST_CASE("a sticky error explains the end, so earlier calls are not what the pr
   CHECK(calls.after(1).failures.empty());
 }
 
-TEST_CASE("an earlier failure matters only if a later call needs what it did not make") {
+TEST_CASE("an earlier failure matters only if a later call needs what it failed to create") {
   Calls calls;
   calls.fail("cuMemAlloc_v2", 2).thread = 0;
   session::FailedCall& launch = calls.fail("cuLaunchKernel", 1, wire::error::kLaunch);
@@ -385,7 +386,7 @@ TEST_CASE("an earlier failure matters only if a later call needs what it did not
   session::Allocation& memory = calls.process.record.allocations.emplace_back();
   memory.made = 25;
   CHECK(swallowed() == &calls.process.record.errors[0]);
-  memory.made = 15;  // requested again, and received
+  memory.made = 15;  // requested again, this time successfully
   CHECK(swallowed() == nullptr);
 }
 
@@ -401,7 +402,7 @@ TEST_CASE("an earlier failure with nothing issued in between") {
   CHECK(swallowed() == &calls.process.record.errors[0]);
   calls.process.record.errors[1].operation = 9;
   CHECK(swallowed() == nullptr);
-  // For a launch without a kernel, the call that could not load one may be long ago.
+  // If a launch has no kernel, the call that failed to load it may be long ago.
   calls.process.record.sites.resize(1);
   calls.process.record.errors[1].site = 1;
   CHECK(swallowed() == &calls.process.record.errors[0]);
@@ -420,9 +421,9 @@ TEST_CASE("an earlier failure with nothing issued in between") {
   CHECK(swallowed() == nullptr);
 }
 
-TEST_CASE("a launch without a kernel names the latest call that could not load one") {
+TEST_CASE("for a launch without a kernel, the latest call that could not load one is named") {
   Calls calls;
-  calls.fail("cuModuleGetFunction", 500).operation = 1;  // an optional one
+  calls.fail("cuModuleGetFunction", 500).operation = 1;  // an optional kernel
   calls.fail("cuModuleLoad", 301).operation = 7;
   calls.fail("cuModuleUnload", 400).operation = 7;
   session::FailedCall& launch = calls.fail("cuLaunchKernel", 400, wire::error::kLaunch);
@@ -430,11 +431,11 @@ TEST_CASE("a launch without a kernel names the latest call that could not load o
   launch.site = 1;
   calls.process.record.sites.resize(1);
   CHECK(calls.after(0).failures.back().swallowed == &calls.process.record.errors[1]);
-  launch.operation = 8;  // the first with nothing in between
+  launch.operation = 8;  // the first operation after those calls
   CHECK(calls.after(0).failures.back().swallowed == &calls.process.record.errors[1]);
 }
 
-TEST_CASE("an earlier failure matters to a refused copy only through the copy's addresses") {
+TEST_CASE("an earlier failure matters to a rejected copy only through the copy's addresses") {
   using wire::operation::Kind;
   Calls calls;
   auto& record = calls.process.record;
@@ -457,22 +458,22 @@ TEST_CASE("an earlier failure matters to a refused copy only through the copy's 
   copy.source = 0x9000;
   CHECK(swallowed() == &record.errors[0]);
   copy.destination = 0x1000;
-  CHECK(swallowed() == &record.errors[0]);  // in no known memory
+  CHECK(swallowed() == &record.errors[0]);  // the address is in no known memory
   session::Allocation& rows = record.allocations.emplace_back();
   rows.address = 0x1000;
   rows.bytes = 64;
-  CHECK(swallowed() == nullptr);  // its addresses are live, or any host address
+  CHECK(swallowed() == nullptr);  // the destination is live, and the source may be any host address
   record.errors[0].call = "cuMemHostAlloc";
   CHECK(swallowed() == &record.errors[0]);
   copy.destination = 0;
   record.errors[0].site = 2;
-  CHECK(swallowed() == nullptr);  // a copy makes nothing
+  CHECK(swallowed() == nullptr);  // a copy does not provide an address
   record.errors[0].site = 0;
   refused.operation = 9;
   CHECK(swallowed() == nullptr);
 }
 
-TEST_CASE("a kernel that receives a null pointer after an allocation had failed") {
+TEST_CASE("a kernel that receives a null pointer after a failed allocation") {
   PictureBuilder picture;
   auto& record = picture.process.record;
   picture.issue(picture.stream(0));
@@ -494,9 +495,9 @@ TEST_CASE("a kernel that receives a null pointer after an allocation had failed"
   record.arguments[0].parameters[0].bytes[0] = 1;
   CHECK(recalled() == nullptr);
   record.arguments[0].parameters[0].bytes[0] = 0;
-  record.operations.front().serial = record.arguments[0].serial = 2;  // it had issued another one in between
+  record.operations.front().serial = record.arguments[0].serial = 2;  // there was an operation in between
   CHECK(recalled() == &record.errors[0]);
-  record.errors[0].ticks = record.operations.front().ticks + 1;  // it came later
+  record.errors[0].ticks = record.operations.front().ticks + 1;  // the failure came later
   CHECK(recalled() == nullptr);
   record.errors[0].ticks = 0;
   record.errors[0].call = "cuStreamCreate";
@@ -527,7 +528,7 @@ TEST_CASE("a missing function is a finding if no later call is known") {
   SUBCASE("not if any thread continued") { record.threads[1].call_ticks = record.errors[0].ticks + 1; }
   SUBCASE("not if the thread is not recorded") { record.errors[0].thread = 0xffffffff; }
   SUBCASE("not if another call failed after it") { calls.fail("cuModuleUnload", 709); }
-  SUBCASE("not if the same line had asked in vain before") { ask(1); }
+  SUBCASE("not if the same line had asked in vain earlier") { ask(1); }
   SUBCASE("not if another failure froze the record") { record.state = wire::area::State::frozen; }
   CHECK(calls.after(4).failures.empty());
 }

@@ -32,13 +32,13 @@ TEST_CASE("dense markers leave the operation after the last finished one") {
   REQUIRE(failure);
   CHECK(candidates(*failure) == Names{"0:3"});
   CHECK(failure->grade == Grade::bracketed);
-  CHECK(failure->because == "on stream 0x100 operation 2 had finished; only operation 3 can have been running");
+  CHECK(failure->because == "operation 2 on stream 0x100 had finished; only operation 3 could have been running");
   CHECK(failure->candidates[0].process_ordinal == 3);
   CHECK(failure->code == 700);
   CHECK(failure->reported == &picture.process.record.errors[0]);
 }
 
-TEST_CASE("an operation whose place is lost is not an answer, and a damaged recording is reported as such") {
+TEST_CASE("an operation without a stream is not an answer, and a damaged recording is reported as such") {
   PictureBuilder picture;
   auto& record = picture.process.record;
   const auto s = picture.stream(2);
@@ -109,7 +109,7 @@ TEST_CASE("operations that cannot fault, were captured, or were never queued are
   CHECK(failure->grade == Grade::bracketed);
 }
 
-TEST_CASE("a call that returned the error was refused because of the earlier one") {
+TEST_CASE("a call that returned the error failed because of the earlier operation") {
   PictureBuilder picture;
   const auto s = picture.stream(0);
   picture.issue(s);
@@ -186,7 +186,7 @@ TEST_CASE("a result without unfinished work says so") {
   CHECK(failure->because == "every recorded operation had finished before the error was seen");
 }
 
-TEST_CASE("operations of unknown streams are not said to have finished") {
+TEST_CASE("operations of unknown streams are not reported as finished") {
   PictureBuilder picture;
   picture.issue_many(picture.stream(2), 2);
   picture.process.record.operations.back().stream = op::kNoStream;
@@ -204,8 +204,8 @@ TEST_CASE("lost records are reported, and leave the rest inferred") {
   auto failure = first_failure(picture.process);
   CHECK(failure->grade == Grade::inferred);
   CHECK(failure->because ==
-        "no operation of stream 0x100 is known to have finished; of the recorded ones only operation 1 can have been "
-        "running, but the records of other operations that may have been running are lost");
+        "no operation of stream 0x100 is known to have finished; among the recorded operations, only operation 1 "
+        "could have been running, but the records of other operations that may have been running are lost");
 
   picture.process.record.operations.clear();
   failure = first_failure(picture.process);
@@ -213,7 +213,7 @@ TEST_CASE("lost records are reported, and leave the rest inferred") {
   CHECK(failure->because == "the records of the operations that may have been running are lost");
 }
 
-TEST_CASE("if the record of a stream's first unfinished operation is lost, no other leads") {
+TEST_CASE("if the record of a stream's first unfinished operation is lost, no other operation leads") {
   PictureBuilder picture;
   const auto s = picture.stream(1), t = picture.stream(0);
   picture.issue_many(s, 3);
@@ -238,7 +238,7 @@ TEST_CASE("no markers, MPS and dropped operations cap the grade") {
   CHECK(first_failure(picture.process)->grade == Grade::inferred);
 }
 
-TEST_CASE("after an assert, a kernel that checks its data is suspected first, whatever was issued before") {
+TEST_CASE("after an assertion, a kernel that checks its data is suspected first, whatever was issued before it") {
   PictureBuilder picture(710);
   const auto s = picture.stream(0);
   picture.issue_many(s, 3);
@@ -265,20 +265,21 @@ TEST_CASE("after an assert, a kernel that checks its data is suspected first, wh
     record.operations.back().site = 1;
     CHECK(candidates(*first_failure(picture.process)) == Names{"0:3", "1:1", "0:1", "0:2"});
   }
-  SUBCASE("for another error the first in line leads") {
+  SUBCASE("after a different error, the first operation leads") {
     record.frozen_code = 700;
     record.errors[0].code = 700;
     CHECK(candidates(*first_failure(picture.process)) == Names{"0:1", "0:2", "0:3"});
   }
 }
 
-TEST_CASE("an error that only the exit probe found is distinguished") {
+TEST_CASE("an error that only the exit probe found is marked as such") {
   PictureBuilder picture;
   picture.issue(picture.stream(0), op::Kind::kernel, op::kMarked);
   picture.process.record.errors[0].flags |= wire::error::kAtExit;
   CHECK(first_failure(picture.process)
             ->because.text()
-            .ends_with("; no watched call returned the error; it was found before the process or its context ended"));
+            .ends_with(
+                "; no watched call returned the error; it was found just before the process or its context ended"));
 }
 
 TEST_CASE("a lost reporting call leaves all contexts in question") {
@@ -321,12 +322,12 @@ TEST_CASE("an operation that was waited for alone is proven, whatever was issued
     CHECK(candidates(again()) == Names{"0:1", "1:1", "2:1"});
     CHECK(again().grade == Grade::inferred);
   }
-  SUBCASE("on a thread that has no place in the recording") {
+  SUBCASE("on a thread for which the recording had no room") {
     record.dropped_operations = 1;
     CHECK(again().grade == Grade::inferred);
     CHECK(again().unproven == "not every operation could be recorded");
   }
-  SUBCASE("on a stream that has none") {
+  SUBCASE("on a stream for which the recording had no room") {
     record.dropped_streams = 1;
     CHECK(again().grade == Grade::inferred);
     CHECK(again().unproven == "not every operation could be recorded");
@@ -372,7 +373,7 @@ struct StaleGraph {
     freed.kind = wire::allocation::Kind::device;
     record.stale_pointers.push_back({launch.serial, 0, 1, 8, 0x5010, 7, true});
   }
-  // Gives its kernel a parameter of that many bytes, which begins with the word.
+  // Gives the operation's kernel a parameter of `bytes` bytes, which begins with `word`.
   void give(std::size_t operation, std::uint64_t word, std::size_t bytes) {
     session::Arguments& arguments = picture.process.record.arguments.emplace_back();
     arguments.serial = picture.process.record.operations[operation].serial;
@@ -397,7 +398,7 @@ TEST_CASE("after an illegal address, a graph whose memory was freed since its pr
   CHECK(candidates(*failure) == kGraphFirst);
   CHECK(failure->grade == Grade::inferred);
   CHECK(failure->candidates[0].because == "its graph points to memory that was freed before this launch");
-  SUBCASE("not if the memory was handed out again") {
+  SUBCASE("not if the memory was allocated again") {
     record.allocations.push_back(record.allocations[0]);
     record.allocations[1].serial = 8, record.allocations[1].made = 28, record.allocations[1].freed = 0;
     CHECK(graph.found() == kInOrder);
@@ -423,7 +424,7 @@ TEST_CASE("after an illegal address, a graph whose memory was freed since its pr
   }
 }
 
-TEST_CASE("a graph that points to freed memory is not preferred to a kernel or copy that received freed memory") {
+TEST_CASE("a graph that points to freed memory does not come before a kernel or copy that received freed memory") {
   StaleGraph graph;
   session::ProcessRecord& record = graph.picture.process.record;
   SUBCASE("in a kernel's parameter") {

@@ -58,7 +58,7 @@ class Run {
 
 }  // namespace
 
-TEST_CASE("the launches of a node's operator have its number + 1") {
+TEST_CASE("the launches of a node's operator carry the node's number + 1") {
   Run run;
   run.forward(5);
   run.forward(6);
@@ -93,7 +93,7 @@ TEST_CASE("numbers wrap around") {
   CHECK(run.claims(run.backward(0xfffffffeu, 1)) == std::vector<std::uint64_t>{1});
 }
 
-TEST_CASE("gradient accumulation has no forward line, and neither has a kernel that is not backward") {
+TEST_CASE("gradient accumulation has no forward line, nor has a kernel outside the backward pass") {
   Run run;
   run.forward(5);
   CHECK_FALSE(has_forward(run.backward(wire::operation::kUnnumbered, 1)));
@@ -115,7 +115,7 @@ TEST_CASE("backward() was called where the waiting thread launched last") {
   CHECK(found->serial == 2);
 }
 
-TEST_CASE("a backward() call without a launch is not taken for the one before it") {
+TEST_CASE("a backward() call without a launch is not mistaken for the previous one") {
   Run run;
   run.before_the_engine(5);
   run.backward(4, 9);
@@ -130,7 +130,7 @@ TEST_CASE("a thread that has since launched elsewhere is not waiting in backward
   CHECK(launch_in_backward_call(run.record, run.backward(4, 9)) == nullptr);
 }
 
-TEST_CASE("without the number of the call, one backward() cannot be distinguished from the next") {
+TEST_CASE("without the call's number, one backward() call cannot be distinguished from the next") {
   Run run;
   run.before_the_engine(5);
   CHECK(launch_in_backward_call(run.record, run.backward(4, 0)) == nullptr);

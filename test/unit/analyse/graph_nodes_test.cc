@@ -21,7 +21,7 @@ struct Node {
   std::uint32_t line;  // nodes of one line have one site
 };
 
-// A frozen process in which only the third launch of a graph of these nodes can have been running.
+// A frozen process in which only the third launch of a graph of these nodes may have been running.
 struct Replayed {
   Replayed(std::uint32_t code, std::initializer_list<Node> nodes) : picture(code) {
     auto& record = picture.process.record;
@@ -43,7 +43,7 @@ struct Replayed {
       launch.replay = replay;
     }
   }
-  // Gives node `index` other parameters, by a call of this line.
+  // Gives node `index` different parameters, by a call at this line.
   void change(std::uint32_t index, std::uint32_t line) {
     auto& record = picture.process.record;
     if (record.graphs.size() == 1) record.graphs.emplace_back().changed_from = 1;
@@ -66,7 +66,7 @@ std::vector<std::uint32_t> indices(const analyse::Failure& failure) {
 
 }  // namespace
 
-TEST_CASE("the only node that can have failed is as certain as its graph's launch") {
+TEST_CASE("the only node that may have failed is as certain as its graph's launch") {
   Replayed replayed(710, {{kCopy, "", 1}, {kKernel, "check", 2}, {kEmpty, "", 3}});
   const auto failure = replayed.failure();
   CHECK(failure.kind == analyse::Kind::graph_node);
@@ -76,7 +76,7 @@ TEST_CASE("the only node that can have failed is as certain as its graph's launc
   CHECK(failure.candidates[0].operation->replay == 3);
 }
 
-TEST_CASE("a copy can have accessed a bad address too") {
+TEST_CASE("a copy may have accessed a bad address too") {
   Replayed replayed(700, {{kCopy, "", 1}, {kKernel, "scale", 2}, {kEmpty, "", 3}});
   const auto failure = replayed.failure();
   CHECK(failure.kind == analyse::Kind::async_error);
@@ -93,7 +93,7 @@ TEST_CASE("kernels lead among the nodes of a graph that hangs") {
   CHECK(indices(failure) == std::vector<std::uint32_t>{2, 1});
 }
 
-TEST_CASE("a conditional node represents its body if that is unknown, and nothing if it is known") {
+TEST_CASE("a conditional node stands for its body only if the body is unknown") {
   Replayed unknown(700, {{kKernel, "classify", 1}, {kConditional, "", 2}});
   CHECK(unknown.failure().kind == analyse::Kind::async_error);
   CHECK(indices(unknown.failure()) == std::vector<std::uint32_t>{1, 2});
@@ -112,7 +112,7 @@ TEST_CASE("nodes of one line are one candidate, and the line is known") {
   CHECK(failure.candidates[0].nodes == 3);
 }
 
-TEST_CASE("after an assert, the kernel that checks its data leads, as a guess") {
+TEST_CASE("after an assertion, the kernel that checks its data leads, but is only inferred") {
   Replayed replayed(710, {{kKernel, "fill", 1}, {kKernel, "indexSelectSmallIndex", 2}, {kKernel, "mul", 3}});
   const auto failure = replayed.failure();
   CHECK(failure.kind == analyse::Kind::graph_node);
@@ -120,7 +120,7 @@ TEST_CASE("after an assert, the kernel that checks its data leads, as a guess") 
   CHECK(indices(failure) == std::vector<std::uint32_t>{2, 1, 3});
 }
 
-TEST_CASE("of several kernels that check their data none leads") {
+TEST_CASE("of several kernels that check their data, none leads") {
   Replayed replayed(710, {{kKernel, "gather", 1}, {kKernel, "index", 2}, {kKernel, "mul", 3}});
   CHECK(replayed.failure().kind == analyse::Kind::async_error);
 }
@@ -143,7 +143,7 @@ TEST_CASE("among several operations, a graph with one node is that node") {
   CHECK(failure.kind == analyse::Kind::graph_node);
 }
 
-TEST_CASE("of several launches of a line, the node is named that a rerun watched in a similar one") {
+TEST_CASE("of several launches at one line, the node is named that a rerun watched in a similar launch") {
   Replayed first(700, {{kKernel, "scale", 1}, {kKernel, "gather", 2}});
   auto launches = *analyse::first_failure(first.picture.process);
   launches.candidates.push_back(launches.candidates.front());
@@ -198,7 +198,7 @@ TEST_CASE("a node with changed parameters belongs to the line that changed it") 
   CHECK_FALSE(failure.candidates[0].made_apart);
 }
 
-TEST_CASE("a launch before the change belongs to the line that made the node") {
+TEST_CASE("a launch before the change belongs to the line that created the node") {
   Replayed replayed(710, {{kKernel, "check", 2}});
   replayed.change(0, 6);
   replayed.picture.process.record.operations[2].graph_changed = 0;

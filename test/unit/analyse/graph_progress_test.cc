@@ -28,14 +28,14 @@ TEST_CASE("in a chain, the first node that has not finished was running") {
   CHECK(nodes_under_way(chain, Words{1, 1, 1}).empty());
 }
 
-TEST_CASE("of parallel branches, each may have been running") {
+TEST_CASE("each of several parallel branches may have been running") {
   const auto fork = graph({kKernel, kKernel, kKernel, kKernel}, {{0, 1}, {0, 2}, {1, 3}, {2, 3}});
   CHECK(nodes_under_way(fork, Words{1, 0, 0, 0}) == Nodes{1, 2});
   CHECK(nodes_under_way(fork, Words{1, 0, 1, 0}) == Nodes{1});
   CHECK(nodes_under_way(fork, Words{1, 1, 1, 0}) == Nodes{3});
 }
 
-TEST_CASE("a node without a marker may have finished as soon as it can have begun") {
+TEST_CASE("a node without a marker may have finished as soon as it could begin") {
   const auto host = graph({kKernel, kHost, kKernel}, {{0, 1}, {1, 2}});
   CHECK(nodes_under_way(host, Words{0, 0, 0}) == Nodes{0});
   CHECK(nodes_under_way(host, Words{1, 0, 0}) == Nodes{2});

@@ -32,7 +32,7 @@ struct CallsAndLooks {
   session::FailedCall& copy(unsigned flags = kLookedAt | kThenWorked, std::uint32_t site = 1) {
     return fail(1, site, flags, "cudaMemcpyAsync");
   }
-  // Asks for the error of the call `of`.
+  // Asks for the error of call number `of`.
   session::FailedCall& look(std::uint64_t of, unsigned flags = kLookedAt) {
     session::FailedCall& error = fail(process.record.errors[of - 1].code, 9, flags, "");
     error.domain = wire::error::Domain::runtime;
@@ -49,7 +49,7 @@ struct CallsAndLooks {
 
 }  // namespace
 
-TEST_CASE("a call whose error was asked for late is what the program died of, and the asking call noticed") {
+TEST_CASE("a program dies of a call whose error was read late, and the call that read it is named as having noticed") {
   CallsAndLooks calls;
   calls.copy();
   calls.look(1);
@@ -66,9 +66,9 @@ TEST_CASE("a call whose error was asked for late is what the program died of, an
   CHECK(findings.notes.empty());
 }
 
-TEST_CASE("of calls that failed alike at one place the first leads") {
+TEST_CASE("of calls that failed alike at one place, the first leads") {
   CallsAndLooks calls;
-  calls.copy(kThenWorked);  // so many that some were not remembered
+  calls.copy(kThenWorked);  // so many copies that the recorder forgot some
   calls.copy();
   calls.copy();
   calls.look(2);
@@ -94,7 +94,7 @@ TEST_CASE(
   CHECK(findings.notes[0].text == "2 calls of cudaMemcpyAsync returned invalid argument (1) and the program continued");
 }
 
-TEST_CASE("an error that was asked for late, with nothing done afterwards and a good end, is a suspicion") {
+TEST_CASE("an error that was read late is suspected if nothing followed and the program succeeded") {
   CallsAndLooks calls;
   calls.copy();
   calls.copy();

@@ -43,8 +43,8 @@ class PictureBuilder {
     return static_cast<std::uint32_t>(process.record.streams.size() - 1);
   }
 
-  // Issues the next operation of the stream, returned with success unless changed afterwards. The reference is valid
-  // until the next one is issued.
+  // Issues the next operation of the stream. Its call returned success unless that is changed afterwards. The reference
+  // is valid until the next operation is issued.
   session::Operation& issue(std::uint32_t on, op::Kind kind = op::Kind::kernel, unsigned flags = 0,
                             std::uint64_t argument = 0) {
     session::Operation operation;

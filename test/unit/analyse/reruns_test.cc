@@ -14,8 +14,8 @@ using Outcome = Rerun::Outcome;
 
 namespace {
 
-// One stream: `finished` operations of kernel "bad" have finished and those up to `issued` have not; each is followed
-// by a marker.
+// One stream: of kernel "bad", `finished` operations have finished, and the later ones up to `issued` have not. Each is
+// followed by a marker.
 session::Process run_of_bad(int finished, int issued, const std::string& kernel = "bad") {
   PictureBuilder picture;
   const auto site = picture.site(kernel);
@@ -34,7 +34,7 @@ session::Process run_of_two(const std::string& first, const std::string& second)
   return picture.process;
 }
 
-// A Python program. From call `hooked` on, the Python hook issued its launches, and their site has no native stack.
+// A Python program. From call `hooked` on, the Python hook issues the launches, and their site has no native stack.
 session::Process run_in_python(int finished, int issued, int hooked) {
   PictureBuilder picture;
   auto& record = picture.process.record;
@@ -58,7 +58,7 @@ session::Process waited_for(session::Process process, std::size_t operation) {
   return process;
 }
 
-// A rerun that did not fail, and reached the calls of kernels "good" and "bad" this often.
+// A rerun that did not fail, and reached the calls of kernels "good" and "bad" this many times.
 session::Process passed(std::uint64_t waits, std::uint64_t calls = 3) {
   PictureBuilder picture;
   auto& record = picture.process.record;
@@ -78,7 +78,7 @@ struct Runs {
     session.manifest.passes.back().cut_short = cut_short;
     session.reruns.push_back({std::move(rerun)});
   }
-  // The Python hook took values in it.
+  // Adds a rerun in which the Python hook stored values.
   void add_hooked(session::Process rerun, session::DeliveryKind told = session::DeliveryKind::line) {
     rerun.record.properties["python.hook"] = "on";
     rerun.deliveries.emplace_back().kind = told;
@@ -172,7 +172,7 @@ TEST_CASE("threads count their calls of a line separately, so the rerun's number
   CHECK(failure.call_not_known);
   CHECK(says(failure, "one of 2 candidates: in a rerun, call 1 of this line ran alone"));
 
-  // The third call of one thread is listed, but only the first of the other's.
+  // The third call of one thread is listed, but only the first call of the other thread.
   PictureBuilder picture;
   const std::uint32_t sites[] = {picture.site("bad"), picture.site("bad")};
   const std::uint32_t streams[] = {picture.stream(0), picture.stream(0)};
@@ -211,7 +211,7 @@ TEST_CASE("a failure that was not suspected is added to the first one, once") {
   CHECK(analysis.reruns[1].outcome == Outcome::other);
 }
 
-TEST_CASE("a failure where nothing was waited for counts if it leaves fewer candidates") {
+TEST_CASE("a failure at an operation that the rerun did not wait for counts if it leaves fewer candidates") {
   Runs fewer(run_of_two("good", "bad"));
   fewer.add(run_of_bad(0, 1));
   const Failure failure = fewer.look().failures.at(0);
@@ -219,7 +219,7 @@ TEST_CASE("a failure where nothing was waited for counts if it leaves fewer cand
   CHECK(kernel_of(failure) == "bad");
 }
 
-TEST_CASE("a single remaining operation is in doubt if a rerun failed at none of its code") {
+TEST_CASE("a single remaining operation is in doubt if a rerun failed at other code") {
   for (const char* elsewhere : {"other", "bad"}) {
     Runs runs(run_of_bad(2, 3));
     runs.add(run_of_two("another", elsewhere));
@@ -244,7 +244,7 @@ TEST_CASE("reruns that do not fail leave grade and candidates, and are reported"
       "; 2 reruns that waited there did not fail: a race, or an intermittent failure"));
   runs.add(passed(0));
   CHECK(runs.look().failures[0].because.text().ends_with(
-      "; 3 reruns did not fail, waiting there or not: the failure is intermittent"));
+      "; 3 reruns did not fail, with or without waiting there: the failure is intermittent"));
   CHECK(runs.look().vanished == Vanished::comes_and_goes);
   Runs not_waited(run_of_bad(2, 3));
   not_waited.add(passed(0));
@@ -252,7 +252,7 @@ TEST_CASE("reruns that do not fail leave grade and candidates, and are reported"
       "; a rerun reached this call, did not wait for it, and did not fail"));
 }
 
-TEST_CASE("a rerun that ended before it reached the failing call says nothing of a race") {
+TEST_CASE("a rerun that ended before it reached the failing call says nothing about a race") {
   Runs runs(run_of_bad(2, 3));
   runs.add(passed(2, 2));
   const Analysis analysis = runs.look();
@@ -265,7 +265,7 @@ TEST_CASE("a rerun that ended before it reached the failing call says nothing of
       "; a rerun that waited there did not fail: a race, or an intermittent failure"));
 }
 
-TEST_CASE("the result of a rerun without values counts if taking values led the program elsewhere") {
+TEST_CASE("the result of a rerun without values counts if reading values changed what the program did") {
   Runs runs(run_of_bad(2, 3));
   runs.add_hooked(passed(1, 1));
   runs.session.manifest.passes[1].end = {1, {}};
@@ -290,7 +290,7 @@ TEST_CASE("the result of a rerun without values counts if taking values led the 
   CHECK(disturbances(runs.look()).empty());
 }
 
-TEST_CASE("a rerun whose operators were inspected says nothing of a race, nor does one that ended badly otherwise") {
+TEST_CASE("a rerun whose operators were inspected says nothing about a race, nor does one that failed differently") {
   const auto with = [](session::DeliveryKind told, int status) {
     Runs runs(run_of_bad(2, 3));
     runs.add_hooked(passed(5), told);
@@ -309,7 +309,7 @@ TEST_CASE("a rerun whose operators were inspected says nothing of a race, nor do
   runs.add(passed(5));
   CHECK(runs.look().vanished == Vanished::open);
   CHECK(disturbances(runs.look()).empty());
-  CHECK_FALSE(runs.look().reruns[0].disturbed);  // the values are not the reason
+  CHECK_FALSE(runs.look().reruns[0].disturbed);  // storing values is not the reason
   runs.session.manifest.passes[1].values = false;
   CHECK_FALSE(runs.look().reruns[0].disturbed);
 }
@@ -332,7 +332,7 @@ TEST_CASE("a race is concluded only if a rerun that waited for nothing failed ag
   CHECK(with_device({0, {}}, "1.gpucore") == Vanished::race);
   CHECK(with_device({1, {}}, "1.gpucore") == Vanished::race);
   CHECK(with_device({0, {}}) == Vanished::comes_and_goes);
-  CHECK(with_device({1, {}}) == Vanished::open);  // for any reason
+  CHECK(with_device({1, {}}) == Vanished::open);  // it may have failed for any reason
   CHECK(with_device({2, {}}) == Vanished::open);
   CHECK(with_device({{}, 9}) == Vanished::open);
   CHECK(with_device({0, {}}, "", session::CutShort::time_limit) == Vanished::open);
@@ -447,7 +447,7 @@ TEST_CASE("the result of a rerun leads if the first run's recording is damaged")
   CHECK(analysis.failures[1].damaged);
 }
 
-TEST_CASE("a rerun that gave up waiting says nothing of a race") {
+TEST_CASE("a rerun that gave up waiting says nothing about a race") {
   Runs runs(run_of_bad(2, 3));
   auto again = passed(1);
   again.record.notes.push_back({"wait-given-up", "an operation did not finish"});

@@ -29,7 +29,7 @@ class Program : public PictureBuilder {
     issue_at(at, stream(call.finished ? 1 : 0), op::kMarked);
     return *this;
   }
-  // The last call is the one that was waited for.
+  // The rerun waited for the last call.
   session::Process proven() {
     process.record.operations.back().flags |= op::kAlone;
     process.record.waits = process.record.operations.size();
@@ -71,7 +71,7 @@ const session::Process kLoaded = Program().call({"loaded"}).proven();
 
 }  // namespace
 
-TEST_CASE("a line is proven even if the library takes another path from it in the rerun") {
+TEST_CASE("a line is proven even if the library takes a different path from it in the rerun") {
   const session::Session session =
       session_of(Program().call({"other", "good", "/p/train.py", 0x20}).call({"compiled"}).process, kLoaded);
   const Analysis analysis = analyse::analyse(session);
@@ -82,14 +82,14 @@ TEST_CASE("a line is proven even if the library takes another path from it in th
   CHECK(failure.grade == Grade::proven);
   CHECK(failure.because ==
         "one of 2 candidates: in a rerun, this line's operation ran alone on the GPU and failed; libraries "
-        "reached it by another path there");
+        "reached it by a different path there");
   REQUIRE(failure.candidates.size() == 1);
   CHECK(lead_kernel(failure) == "bad");
   CHECK(failure.call_not_known);
   CHECK(failure.again == &session.reruns[0][0].record.operations[0]);
 }
 
-TEST_CASE("of several library calls on the proven line, all that launch this kernel stay") {
+TEST_CASE("all library calls on the proven line that launch this kernel remain candidates") {
   const session::Session session =
       session_of(Program().call({"compiled"}).call({"checked"}).call({"other", "good"}).process, kLoaded);
   const Failure failure = analyse::analyse(session).failures.at(0);
@@ -98,7 +98,7 @@ TEST_CASE("of several library calls on the proven line, all that launch this ker
   CHECK(failure.call_not_known);
 }
 
-TEST_CASE("the same lines of the program do not count with another kernel, line or entry") {
+TEST_CASE("the same lines of the program do not count with a different kernel, line or entry") {
   const auto first = Program().call({"compiled"}).process;
   CHECK(is_taken(first, kLoaded));
   CHECK_FALSE(is_taken(first, Program().call({"loaded", "other"}).proven()));
@@ -136,7 +136,7 @@ TEST_CASE("the program's own native code is part of the path") {
   CHECK_FALSE(is_taken(through(first, own, 0x40), kLoaded));
 }
 
-TEST_CASE("an exact match that was not the failing one is not replaced by a match of lines") {
+TEST_CASE("an exact match that did not fail is not replaced by a match of lines") {
   const auto first = Program().call({"forward"}).process;
   CHECK_FALSE(is_taken(first, Program().call({"forward", "bad", "/p/train.py", 0x40, true}).call({"loaded"}).proven()));
   const auto both = Program().call({"loaded", "bad", "/p/train.py", 0x40, true}).call({"forward"}).process;

@@ -12,7 +12,7 @@ using namespace cudadiag::analyse;
 
 namespace {
 
-// Two launches of a graph of two nodes, at ticks 10 and 20; memory that node 2 points to was freed at `freed`.
+// Two launches of a graph of two nodes, at ticks 10 and 20. Memory that node 2 points to was freed at tick `freed`.
 struct Replays {
   explicit Replays(std::uint64_t freed, std::uint32_t code = 0) : picture(code) {
     session::ProcessRecord& record = picture.process.record;
@@ -68,7 +68,7 @@ TEST_CASE("a graph that points to memory freed before its launch is suspected if
         "not known whether the node uses that memory");
 }
 
-TEST_CASE("memory that has been handed out again is reported as such") {
+TEST_CASE("memory that has been allocated again is reported as such") {
   Replays replays(15);
   auto again = replays.picture.process.record.allocations[0];
   again.serial = 8, again.made = 18, again.freed = 0;
@@ -79,7 +79,7 @@ TEST_CASE("memory that has been handed out again is reported as such") {
 TEST_CASE("inconsistent records are not a finding") {
   CHECK(!Replays(25).found());  // freed after the launch
   CHECK(!Replays(0).found());
-  CHECK(!Replays(15, 700).found());  // it failed
+  CHECK(!Replays(15, 700).found());  // the launch failed
   for (auto damage : {+[](session::ProcessRecord& r) { r.stale_pointers[0].serial = 3; },
                       +[](session::ProcessRecord& r) { r.stale_pointers[0].thread = 1; },
                       +[](session::ProcessRecord& r) { r.stale_pointers[0].allocation = 9; },
@@ -110,7 +110,7 @@ TEST_CASE("a failed launch is blamed on the node with the stale pointer, and onl
   CHECK(one_of_two.candidates[1].node_index == 1);
 }
 
-TEST_CASE("another graph's launch, or an earlier one, is left unchanged") {
+TEST_CASE("a launch of another graph, or an earlier launch, is left unchanged") {
   Replays replays(15, 700);
   CHECK(replays.failed(0).kind == Kind::async_error);
   replays.picture.process.record.operations[1].argument = 0xe1;
@@ -130,7 +130,7 @@ TEST_CASE("memory that is completely live again does not make a launch fail") {
   CHECK(replays.failed(1).kind == Kind::graph_stale_pointer);
 }
 
-TEST_CASE("a pointer with which an earlier launch did finish is reported, and not blamed") {
+TEST_CASE("a pointer with which an earlier launch finished is reported, but not blamed") {
   Replays replays(15, 700);
   replays.picture.issue(0, op::Kind::graph, op::kMarked, 0xe0).graph = 1;
   const Failure failure = replays.failed(2);
@@ -140,14 +140,14 @@ TEST_CASE("a pointer with which an earlier launch did finish is reported, and no
         "earlier launch that finished");
 }
 
-TEST_CASE("a node's pointers are unknown once it received other parameters") {
+TEST_CASE("a node's pointers are unknown once it has received different parameters") {
   Replays replays(15, 700);
   replays.picture.issue(0, op::Kind::graph, op::kMarked, 0xe0).graph = 1;
   replays.picture.process.record.operations[2].graph_flags = op::kGraphRepointed;
   CHECK(replays.failed(2).because == "markers");
 }
 
-TEST_CASE("among other operations the leading launch is blamed on its node, and the others stay") {
+TEST_CASE("if there are several candidates, the leading launch is blamed on its node, and the others stay") {
   Replays replays(15, 700);
   replays.picture.issue(0);
   session::ProcessRecord& record = replays.picture.process.record;
@@ -161,7 +161,7 @@ TEST_CASE("among other operations the leading launch is blamed on its node, and 
     failure.candidates[0].node = &record.graphs[0].nodes[0];
     failure.kind = Kind::graph_node;
   }
-  SUBCASE("and the launch returns if there is better evidence") {
+  SUBCASE("and better evidence restores the launch") {
     blame_stale_pointer(failure);
     forget_stale_pointer(failure);
     CHECK((failure.kind == Kind::async_error && failure.stale == nullptr));
@@ -190,7 +190,7 @@ TEST_CASE("a launch that does not lead is left unchanged, and so is a line that 
   CHECK(failure.kind == Kind::async_error);
 }
 
-TEST_CASE("of several pointers a parameter counts before a word of a structure, then the first node") {
+TEST_CASE("of several pointers, a parameter comes before a word of a structure, and then the first node counts") {
   Replays replays(15, 700);
   session::ProcessRecord& record = replays.picture.process.record;
   record.operations[1].replay = 2;

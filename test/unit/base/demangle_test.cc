@@ -15,18 +15,18 @@ TEST_CASE("names are demangled where they are mangled") {
   CHECK(without_clone_suffix("main.run") == "main.run");
 }
 
-TEST_CASE("names that are not mangled stay") {
+TEST_CASE("names that are not mangled stay as they are") {
   CHECK(demangle("_Z4deepPii") == "deep(int*, int)");
   CHECK(demangle("triton_kernel_0d1d") == "triton_kernel_0d1d");
   CHECK(demangle("_Z") == "_Z");
   CHECK(demangle("").empty());
 }
 
-TEST_CASE("long names of templates are read, and those stay that stand for more than anybody reads") {
+TEST_CASE("long template names are demangled, unless they expand to an enormous text") {
   std::string list, wanted;
   for (int i = 0; i < 500; ++i) list += "3foo", wanted += i == 0 ? "foo" : ", foo";
   CHECK(demangle("_Z1f1AIJ" + list + "EE") == "f(A<" + wanted + ">)");
-  // Each link takes the one before it twice.
+  // Each link uses the previous one twice.
   std::string chain = "_Z1f1A1BIS_S_E";
   for (const char link : std::string("13579BDFHJLNPRTVXZ")) {
     const std::string before = std::string("S") + link + '_';

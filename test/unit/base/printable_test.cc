@@ -12,7 +12,7 @@ TEST_CASE("ordinary text passes unchanged") {
   CHECK(printable("") == "");
 }
 
-TEST_CASE("what a terminal obeys is spelled out") {
+TEST_CASE("control characters are spelled out") {
   CHECK(printable("a\x1b[31mred") == "a\\x1b[31mred");
   CHECK(printable("a\x1b]0;title\x07"
                   "b") == "a\\x1b]0;title\\x07b");
@@ -25,7 +25,7 @@ TEST_CASE("what a terminal obeys is spelled out") {
                   "y") == "x\\u202ey");
 }
 
-TEST_CASE("bytes that are no UTF-8 are spelled out one by one") {
+TEST_CASE("bytes that are not UTF-8 are spelled out one by one") {
   CHECK(printable("\xff\xfe") == "\\xff\\xfe");
   CHECK(printable("\xc0\xaf") == "\\xc0\\xaf");           // overlong
   CHECK(printable("\xe0\x80\xaf") == "\\xe0\\x80\\xaf");  // overlong

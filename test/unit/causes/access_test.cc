@@ -34,18 +34,19 @@ TEST_CASE("an access past the end of the parameter's memory") {
   CHECK(cause->id == "address-past-end");
   CHECK(cause->certain);
   CHECK(cause->text == "scale() reads 4.0 KiB past the end of parameter 1: 16.0 MiB allocated at scale.cu:19, main");
-  CHECK(cause->fix.at(0) == "compare the index with the number of elements before the access: if (i < n)");
+  CHECK(cause->fix.at(0) == "before the access, compare the index with the number of elements: if (i < n)");
   SUBCASE("exactly at the end") {
     symptoms.access->distance = 0;
     CHECK(explain(symptoms)->text.starts_with("scale() reads just past the end of parameter 1"));
   }
   SUBCASE("off by 2^32 elements") {
     symptoms.access->overflow = true;
-    CHECK(explain(symptoms)->text.ends_with("the distance fits a 32-bit index that overflowed, times 4 bytes"));
+    CHECK(explain(symptoms)->text.ends_with(
+        "an overflowed 32-bit index would give this distance, with elements of 4 bytes"));
   }
   SUBCASE("memory allocated at an unknown line") {
     symptoms.access->allocation->allocated.reset();
-    CHECK(explain(symptoms)->text == "scale() reads 4.0 KiB past the end of parameter 1, which has 16.0 MiB");
+    CHECK(explain(symptoms)->text == "scale() reads 4.0 KiB past the end of parameter 1, which is 16.0 MiB long");
   }
   SUBCASE("shared memory") {
     symptoms.access->shared = true;
@@ -66,12 +67,12 @@ TEST_CASE("an access before the beginning of the parameter's memory") {
         "scale() reads 4 bytes before the beginning of parameter 1: 16.0 MiB allocated at scale.cu:19, main");
 }
 
-TEST_CASE("freed memory found by its address only") {
+TEST_CASE("freed memory that was found only by its address") {
   Symptoms freed = access(Relation::freed);
   freed.access->parameter.clear();
   freed.access->allocation->freed = diagnose::Location{.file = "scale.cu", .function = "main", .line = 30};
   CHECK(explain(freed)->text ==
-        "scale() reads memory in 16.0 MiB that were freed at scale.cu:30, main before the launch");
+        "scale() reads memory in an allocation of 16.0 MiB that was freed at scale.cu:30, main before the launch");
   freed.in_graph = true;
   CHECK(explain(freed)->id == "stale-graph-pointer");
   CHECK(explain(freed)->text ==

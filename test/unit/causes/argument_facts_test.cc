@@ -6,7 +6,7 @@
 
 using namespace cudadiag::causes;
 
-TEST_CASE("a text that lacks a fact is left out") {
+TEST_CASE("a text that lacks a fact is omitted") {
   Facts facts;
   facts.add("a", "1");
   CHECK(filled("a is {a}", facts) == "a is 1");

@@ -33,8 +33,8 @@ TEST_CASE("a wrong device is certain only for calls that just choose it") {
   CHECK(text_of(symptoms).find("CUDA_VISIBLE_DEVICES=0,1") != std::string::npos);
 }
 
-// The comments in cuda.h on these codes name other reasons, too.
-TEST_CASE("errors for which only the commonest cause is named") {
+// In cuda.h, the comments on these codes give other reasons, too.
+TEST_CASE("errors for which only the commonest cause is given") {
   for (const std::uint32_t code : {46u, 222u, 802u}) {
     CAPTURE(code);
     CHECK_FALSE(explain(refused_call(code, "cuInit"))->certain);
@@ -42,7 +42,7 @@ TEST_CASE("errors for which only the commonest cause is named") {
 }
 
 // cudaMemPrefetchAsync also returns 101 for device 0 if the GPU has no concurrentManagedAccess.
-TEST_CASE("a device that refuses a prefetch") {
+TEST_CASE("a device that does not support a prefetch") {
   for (const char* call : {"cudaMemPrefetchAsync", "cuMemPrefetchAsync_v2", "cudaMemAdvise"}) {
     const auto cause = explain(refused_call(101, call));
     REQUIRE(cause);

@@ -22,7 +22,7 @@ TEST_CASE("each capture error has its own cause") {
 
 TEST_CASE("calls that are forbidden in a capture") {
   CHECK(text_of(refused_call(900, "cudaStreamSynchronize")) ==
-        "cudaStreamSynchronize waits for the GPU, but nothing runs on it while a graph is captured");
+        "cudaStreamSynchronize waits for the GPU, but captured work runs only once the graph is launched");
   CHECK(explain(refused_call(900, "cudaMalloc"))->fix[0].find("cudaMallocAsync") != std::string::npos);
   Symptoms symptoms = refused_call(900, "cudaStreamSynchronize");
   symptoms.source = "if loss.item() > best:";
@@ -47,7 +47,7 @@ TEST_CASE("calls that are forbidden in a capture") {
   CHECK(id_of(symptoms) == "capture-unsupported");
 }
 
-TEST_CASE("a capture by another thread") {
+TEST_CASE("a capture by a different thread") {
   Symptoms symptoms = refused_call(900, "cudaHostAlloc");
   symptoms.captured_by_other_thread = true;
   CHECK(id_of(symptoms) == "capture-by-another-thread");

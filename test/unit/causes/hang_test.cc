@@ -42,7 +42,7 @@ TEST_CASE("kernels that wait for other ranks are recognised by name") {
   CHECK(id_of(standing_at(Work::kernel)) == "none");  // several kernels are possible
 }
 
-TEST_CASE("facts on the job's ranks count for more than the kernel's name") {
+TEST_CASE("facts about the job's ranks count for more than the kernel's name") {
   Symptoms symptoms =
       standing_at(Work::kernel, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)");
   symptoms.ranks = 8;
@@ -50,7 +50,8 @@ TEST_CASE("facts on the job's ranks count for more than the kernel's name") {
   symptoms.missing_ranks = "rank 7";
   symptoms.ranks_part = RanksDifference::absence;
   CHECK(id_of(symptoms) == "rank-has-not-come");
-  CHECK(text_of(symptoms).starts_with("rank 7 called fewer collectives than the others, which wait in one: often"));
+  CHECK(text_of(symptoms).starts_with(
+      "rank 7 called fewer collectives than the other ranks, which are waiting in one: often"));
   symptoms.missing_ranks.clear();
   symptoms.ranks_part = RanksDifference::line;
   CHECK(id_of(symptoms) == "ranks-call-different-collectives");
@@ -76,7 +77,7 @@ TEST_CASE("steps already tried are not recommended again") {
     CHECK(first_step().find("--hang-dump") == std::string::npos);
     CHECK(first_step().find("cuda-gdb -p PID") != std::string::npos);
     symptoms.line_in_dump = true;
-    CHECK(first_step().ends_with("the GPU core dump has it"));
+    CHECK(first_step().ends_with("the GPU core dump shows it"));
   }
 }
 

@@ -43,7 +43,7 @@ TEST_CASE("an embedding without values: the cause is certain, the text names no 
   REQUIRE(cause);
   CHECK(cause->certain);
   CHECK(cause->text ==
-        "an index is outside of the embedding's table: it is negative, or not less than the number of rows");
+        "an index is outside the embedding's table: it is negative, or not less than the number of rows");
   CHECK(cause->fix.size() == 1);
 }
 
@@ -51,7 +51,7 @@ TEST_CASE("only frames inside the user's frame name the PyTorch function") {
   Symptoms symptoms = embedding();
   symptoms.python = {{"/home/u/train.py", "forward", true},
                      {"/v/site-packages/torch/nn/functional.py", "embedding", false}};
-  CHECK(text_of(symptoms) == "an index is outside of the dimension that it indexes");
+  CHECK(text_of(symptoms) == "an index is outside the dimension that it indexes");
 }
 
 TEST_CASE("every index assertion in PyTorch's kernels is recognised") {
@@ -73,7 +73,7 @@ TEST_CASE("the same condition in the program's own kernel is only a failed asser
   CHECK(id_of(symptoms) == "failed-assertion");
 }
 
-TEST_CASE("without the assertion's text the kernel's name decides, but only for error 710") {
+TEST_CASE("without the assertion's text, the kernel's name decides, but only for error 710") {
   CHECK(id_of(gpu_error(710, kGatherKernel)) == "index-out-of-range");
   CHECK(id_of(gpu_error(700, kGatherKernel)) == "none");
   CHECK(id_of(gpu_error(710, "vectorized_gather_kernel(float*)")) == "none");
@@ -102,7 +102,7 @@ TEST_CASE("labels") {
     CHECK(text_of(symptoms) ==
           "target[3] = 10 is not a valid label: the 10 classes are 0 to 9, and the value is not ignore_index");
   }
-  // For nll_loss(ignore_index=255): ignored labels are outside the classes, but are not counted.
+  // For nll_loss(ignore_index=255): ignored labels are not valid classes, but are not counted as errors.
   SUBCASE("-100 is a bad label if ignore_index differs") {
     symptoms.arguments = {index_argument("target", -100, 255, 10, 40, {0}, -100)};
     CHECK(text_of(symptoms) ==
@@ -171,11 +171,11 @@ TEST_CASE("the source line shows one_hot") {
 TEST_CASE("assertions in compiled code contain the bound") {
   Symptoms symptoms = pytorch_assert("index out of bounds: 0 <= tmp4 < 30522");
   symptoms.device_file = "/tmp/torchinductor_u/k4/ck46.py";
-  CHECK(text_of(symptoms) == "an index in compiled code is outside of its dimension (valid 0..30521)");
+  CHECK(text_of(symptoms) == "an index in compiled code is outside its dimension (valid 0..30521)");
   symptoms.assertion = "index out of bounds: 0 <= tmp4 < 1 + ks0";
-  CHECK(text_of(symptoms) == "an index in compiled code is outside of its dimension");
+  CHECK(text_of(symptoms) == "an index in compiled code is outside its dimension");
   symptoms.assertion = "index out of bounds: 0 <= tmp4 < 99999999999999999999999";
-  CHECK(text_of(symptoms) == "an index in compiled code is outside of its dimension");
+  CHECK(text_of(symptoms) == "an index in compiled code is outside its dimension");
   symptoms.assertion = "my index out of bounds: 0 <= tmp4 < 7";
   CHECK(id_of(symptoms) == "failed-assertion");
 }
@@ -187,7 +187,7 @@ TEST_CASE("indices out of range for a kernel that checks nothing") {
   REQUIRE(cause);
   CHECK(cause->id == "index-argument-out-of-range");
   CHECK(!cause->certain);
-  symptoms.code = 717;  // so far out that it is in another kind of memory
+  symptoms.code = 717;  // so far out that it reaches a different kind of memory
   CHECK(id_of(symptoms) == "index-argument-out-of-range");
   symptoms.code = 700;
   symptoms.arguments = {index_argument("block_table", 0, 511, 512, 0, {}, 0)};

@@ -6,7 +6,7 @@ using namespace cudadiag::causes;
 
 TEST_CASE("a kernel's own assertion is the cause") {
   Symptoms symptoms = gpu_error(710);
-  CHECK(id_of(symptoms) == "none");  // its text is unknown
+  CHECK(id_of(symptoms) == "none");  // the assertion's text is unknown
   symptoms.assertion = "count[i] < capacity";
   symptoms.device_file = "/home/u/hash.cu";
   CHECK(text_of(symptoms) == "the kernel's own assertion failed: `count[i] < capacity`");

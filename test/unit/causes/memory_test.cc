@@ -24,23 +24,23 @@ TEST_CASE("memory of a device to which the kernel's device has no access") {
   symptoms.device = 0;
   symptoms.arguments = {pointer_argument("near", 0x1000, "live"), pointer_argument("far", 0x5000, "live")};
   symptoms.arguments[1].allocation->device = 1;
-  CHECK(id_of(symptoms) == "none");  // it has access
+  CHECK(id_of(symptoms) == "none");  // the GPU has access
   symptoms.arguments[1].allocation->out_of_reach = true;
   const auto cause = explain(symptoms);
   REQUIRE(cause);
   CHECK(cause->id == "memory-of-another-gpu");
   CHECK(!cause->certain);
   CHECK(cause->text ==
-        "far points into 4.0 KiB of device 1; the kernel ran on device 0, which has no access to that memory, and "
-        "probably used it");
+        "far points into 4.0 KiB on device 1; the kernel probably used that memory on device 0, which has no access to "
+        "it");
   CHECK(cause->proof == std::vector<std::size_t>{1});
   symptoms.arguments[1].allocation->allocated = diagnose::Location{.file = "train.py", .function = "main", .line = 7};
-  CHECK(explain(symptoms)->text.find("of device 1, allocated at train.py:7, main; the") != std::string::npos);
+  CHECK(explain(symptoms)->text.find("on device 1, allocated at train.py:7, main; the") != std::string::npos);
   symptoms.device.reset();
   CHECK(id_of(symptoms) == "none");
 }
 
-TEST_CASE("freed memory is certain only if no other pointer can be at fault") {
+TEST_CASE("freed memory is a certain cause only if no other pointer can be at fault") {
   Symptoms symptoms = gpu_error(700);
   symptoms.arguments = {pointer_argument("other", 0x7000, "freed"), pointer_argument("in", 0x5000, "freed")};
   symptoms.arguments[0].allocation->freed = diagnose::Location{.file = "train.py", .function = "forward", .line = 39};
@@ -69,7 +69,7 @@ TEST_CASE("freed memory is certain only if no other pointer can be at fault") {
     CHECK(id_of(symptoms) == "use-after-free");
     CHECK(explain(symptoms)->certain);
   }
-  SUBCASE("a refused launch has other reasons") {
+  SUBCASE("a rejected launch has other reasons") {
     symptoms = refused_launch(1, {1, 1, 1}, {2048, 1, 1});
     symptoms.arguments = {pointer_argument("in", 0x5000, "freed")};
     CHECK(id_of(symptoms) == "block-too-large");
@@ -90,7 +90,7 @@ TEST_CASE("a graph that uses freed memory") {
   symptoms.arguments = {pointer_argument("in", 0x5000, "freed")};
   CHECK(id_of(symptoms) == "stale-graph-pointer");
   CHECK(explain(symptoms)->certain);
-  symptoms.pointer_in_doubt = true;  // as if another operation may have failed
+  symptoms.pointer_in_doubt = true;  // as if a different operation may have failed
   CHECK(id_of(symptoms) == "stale-graph-pointer");
   CHECK(!explain(symptoms)->certain);
   symptoms.pointer_in_doubt = false;
@@ -108,7 +108,7 @@ TEST_CASE("a graph that uses freed memory") {
   CHECK(id_of(symptoms) == "none");
 }
 
-TEST_CASE("recorded allocations explain a refused call") {
+TEST_CASE("recorded allocations explain a failed call") {
   Symptoms symptoms = refused_call(1, "cudaMemcpy");
   symptoms.host_side = "source";
   symptoms.arguments = {pointer_argument("destination", 0x5000, "freed"), pointer_argument("source", 0x9000, "")};
@@ -134,14 +134,14 @@ TEST_CASE("a copy whose host side is device memory") {
   CHECK(id_of(symptoms) == "copy-direction");
   CHECK(!explain(symptoms)->certain);
   CHECK(
-      text_of(symptoms).starts_with("cudaMemcpy copies to the host, and its destination points into 4.0 KiB of device "
+      text_of(symptoms).starts_with("cudaMemcpy copies to the host, but its destination points into 4.0 KiB of device "
                                     "memory: often the addresses are swapped"));
   symptoms.arguments[0].allocation->allocated = diagnose::Location{.file = "a.cc", .function = "main", .line = 9};
   CHECK(text_of(symptoms).find("device memory allocated at a.cc:9, main: often") != std::string::npos);
   symptoms.host_side = "source";
   CHECK(id_of(symptoms) == "none");
   symptoms.arguments = {pointer_argument("destination", 0x9000, ""), pointer_argument("source", 0x1000, "live")};
-  CHECK(text_of(symptoms).starts_with("cudaMemcpy copies from the host, and its source points into"));
+  CHECK(text_of(symptoms).starts_with("cudaMemcpy copies from the host, but its source points into"));
   symptoms.host_side = "";
   CHECK(id_of(symptoms) == "none");
 }
@@ -158,8 +158,8 @@ TEST_CASE("pointers past their allocation, and null pointers") {
   CHECK(text_of(symptoms) == "parameter 1 is a null pointer, and the kernel probably dereferenced it");
   symptoms.swallowed = "cuMemAlloc_v2";
   CHECK(text_of(symptoms) ==
-        "parameter 1 is a null pointer, and the kernel probably dereferenced it; cuMemAlloc_v2 had failed on this "
-        "thread before");
+        "parameter 1 is a null pointer, and the kernel probably dereferenced it; cuMemAlloc_v2 had failed earlier on "
+        "this thread");
   CHECK(!explain(symptoms)->certain);
   symptoms.arguments[0].pointer.reset();
   CHECK(id_of(symptoms) == "none");
@@ -171,7 +171,7 @@ TEST_CASE("an odd pointer is not blamed if an index into another one may be at f
   symptoms.arguments = {live, pointer_argument("parameter 2", 0, "")};
   CHECK(id_of(symptoms) == "none");  // null may be intended: optional weights
   symptoms.swallowed = "cudaMalloc";
-  CHECK(id_of(symptoms) == "null-pointer");  // an allocation had failed before
+  CHECK(id_of(symptoms) == "null-pointer");  // an allocation had failed earlier
   symptoms.swallowed = "";
   symptoms.arguments = {live, pointer_argument("parameter 2", 0x7f0000003004, "live", 4096, 4100)};
   CHECK(id_of(symptoms) == "none");
@@ -189,10 +189,10 @@ TEST_CASE("an address of the host's heap or stack") {
   CHECK(text_of(symptoms).starts_with("parameter 2 is an address in the host's heap"));
   CHECK(cause("parameter 2", 0x7ffd00001000) == "host-pointer");
   CHECK(cause("parameter 2", 0x7f1200001000) == "none");  // GPU memory may be there too
-  CHECK(cause("parameter 3", 0x55aa00001000) == "none");  // a number
+  CHECK(cause("parameter 3", 0x55aa00001000) == "none");  // this parameter is a number
 }
 
-TEST_CASE("zeros that are not pointers, or are null by design") {
+TEST_CASE("zeros that are not pointers, or that are null by design") {
   Symptoms symptoms =
       gpu_error(700, "void at::shift<float, 4>(float*, std::array<char*, 1ul>, long, int (*)(float), int*)");
   const auto cause = [&](const char* name) {
@@ -212,7 +212,7 @@ TEST_CASE("zeros that are not pointers, or are null by design") {
   CHECK(cause("parameter 7") == "null-pointer");
   CHECK(text_of(symptoms) == "parameter 7 is 0: if it is a pointer, the kernel probably dereferenced it");
   symptoms.swallowed = "cuMemAlloc_v2";
-  CHECK(text_of(symptoms).ends_with("; cuMemAlloc_v2 had failed on this thread before"));
+  CHECK(text_of(symptoms).ends_with("; cuMemAlloc_v2 had failed earlier on this thread"));
   symptoms.python = {{"/site-packages/triton/runtime/jit.py", "run", false}};
   CHECK(cause("parameter 7") == "none");
   symptoms.kernel = "scale(float*)";
@@ -294,7 +294,7 @@ TEST_CASE("out of memory, by call and size") {
   CHECK(id_of(symptoms) == "no-pinned-memory");
   symptoms.call = "cudaMallocManaged";
   CHECK(id_of(symptoms) == "out-of-memory");
-  CHECK(!explain(symptoms)->certain);  // more than the device has is allowed if it can page
+  CHECK(!explain(symptoms)->certain);  // a device that can page may allocate more than it has
   CHECK(id_of(refused_call(2, "cuDevicePrimaryCtxRetain")) == "no-memory-for-the-context");
   CHECK(id_of(refused_call(2, "cudaLaunchKernel")) == "none");
 }

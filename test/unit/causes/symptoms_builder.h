@@ -1,4 +1,4 @@
-// Symptoms built by hand, as the report makes them from a session.
+// Symptoms built by hand, as diagnose derives them from a session.
 #pragma once
 
 #include <doctest/doctest.h>

@@ -28,7 +28,7 @@ void each_rule(Check check) {
 
 }  // namespace
 
-TEST_CASE("exactly the uncertain rules say often or probably") {
+TEST_CASE("the texts of the uncertain rules, and no others, say often or probably") {
   each_rule([](const Rule& rule) {
     for (const std::string_view text : rule.texts) {
       CAPTURE(text);
@@ -51,7 +51,7 @@ TEST_CASE("each rule has a text, a fix, a condition and a well-formed id") {
   });
 }
 
-TEST_CASE("fixes name calls of the API that the program uses") {
+TEST_CASE("fixes mention calls of the API that the program uses") {
   CHECK(in_dialect("a {cuda:cudaFree|cuMemFree} b{torch:; PyTorch: c}{python:, d|, e}", {}) == "a cudaFree b, e");
   CHECK(in_dialect("a {cuda:cudaFree|cuMemFree} b{torch:; PyTorch: c}{python:, d|, e}", {true, true, true}) ==
         "a cuMemFree b; PyTorch: c, d");
@@ -62,7 +62,7 @@ TEST_CASE("fixes name calls of the API that the program uses") {
         for (const bool torch : {false, true}) {
           const std::string said = in_dialect(step, {driver, true, torch});
           CAPTURE(said);
-          // If these remain, a brace or a bar is missing.
+          // If any of these remains, a brace or a bar is missing in the text.
           for (const char* raw : {"{cuda:", "{python:", "{torch:", "|"}) CHECK(said.find(raw) == said.npos);
         }
       }
@@ -84,7 +84,7 @@ TEST_CASE("without symptoms most codes have no cause") {
     symptoms.code = code;
     symptoms.asynchronous = true;
     const auto cause = explain(symptoms);
-    // A code alone is enough only for hardware errors and for the last rules of the kernel's own family.
+    // A code alone is enough only for hardware errors and for the last rules of the kernel family.
     const std::set<std::uint32_t> telling = {214, 220, 226, 702, 714, 715, 717, 718, 721, 912};
     CAPTURE(code);
     CHECK((cause.has_value()) == (telling.count(code) > 0));

@@ -1,4 +1,4 @@
-// Failures that people reported: the text in the log, and the cause. The thread is next to each.
+// Failures that users reported: the text in the log, and the cause. The thread is named above each case.
 #include <doctest/doctest.h>
 
 #include "unit/causes/symptoms_builder.h"

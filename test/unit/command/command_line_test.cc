@@ -5,7 +5,7 @@
 namespace cudadiag::command {
 namespace {
 
-TEST_CASE("a slip of the pen is told from another word") {
+TEST_CASE("a typing error is distinguished from a different word") {
   const std::vector<std::string> commands = {"run", "races", "bisect", "report", "ranks", "list"};
   CHECK(closest("reprot", commands) == "report");
   CHECK(closest("RUN", commands) == "run");

@@ -36,7 +36,7 @@ TEST_CASE("each shell's script has every option of every visible command") {
   }
 }
 
-TEST_CASE("descriptions are quoted as each shell wants it") {
+TEST_CASE("descriptions are quoted as each shell requires") {
   const Example example;
   CHECK(has(completion_script(example.app, Shell::zsh),
             R"('(-o --output)--output=[where it'\''s kept]:FOLDER:_files -/')"));

@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 
 constexpr TerminalState kPerson{true, true, true, true, false, false};
 
-// A terminal that nobody has as the controlling one, and the question asked there.
+// A terminal that is no process's controlling terminal, and the question asked on it.
 class Desk {
  public:
   Desk() {
@@ -28,7 +28,7 @@ class Desk {
     person_ = base::FileDescriptor(person);
     program_ = base::FileDescriptor(program);
   }
-  // Has arrived once this returns, if it ends a line.
+  // Once this returns, the line has arrived, if it ends with a newline.
   void type_ahead(std::string_view line) const {
     type(line);
     pollfd arrival{program_.get(), POLLIN, 0};
@@ -41,7 +41,7 @@ class Desk {
     launch::SignalRelay relay;
     return command::ask("Run it again?", program_.get(), relay, times);
   }
-  // Typed once the question has thrown away what was there before.
+  // Types the keys once the question has discarded what was typed before.
   bool answer(std::string_view keys) {
     type_ahead("y\n");
     std::jthread person([&] {
@@ -60,24 +60,24 @@ class Desk {
   base::FileDescriptor person_, program_;
 };
 
-TEST_CASE("somebody can be asked only where the question is seen and the answer read") {
+TEST_CASE("cudadiag asks only where the user can see the question and answer it") {
   CHECK_FALSE(obstacle_to_asking(kPerson, false));
-  CHECK(obstacle_to_asking(kPerson, true) == "-q asks nothing");
+  CHECK(obstacle_to_asking(kPerson, true) == "-q suppresses the question");
   const auto without = [](bool TerminalState::*member, bool value) {
     TerminalState state = kPerson;
     state.*member = value;
     return obstacle_to_asking(state, false).value_or("");
   };
-  CHECK(without(&TerminalState::input_is_terminal, false) == "nobody can answer the question without a terminal");
-  CHECK(without(&TerminalState::errors_are_terminal, false) == "nobody can answer the question without a terminal");
+  CHECK(without(&TerminalState::input_is_terminal, false) == "without a terminal, no one can answer the question");
+  CHECK(without(&TerminalState::errors_are_terminal, false) == "without a terminal, no one can answer the question");
   CHECK(without(&TerminalState::in_foreground, false) ==
-        "this job is in the background, where nobody can answer the question");
+        "this job is in the background, where no one can answer the question");
   CHECK(without(&TerminalState::lines_are_read, false) == "the program left the terminal in raw mode");
   CHECK(without(&TerminalState::dumb, true) == "this terminal cannot show a question");
-  CHECK(without(&TerminalState::in_ci, true) == "this is a CI job, where nobody can answer the question");
+  CHECK(without(&TerminalState::in_ci, true) == "this is a CI job, where no one can answer the question");
 }
 
-TEST_CASE("question and announcement say how often, how long and what for") {
+TEST_CASE("the question and the announcement say how many reruns, how long they take and what for") {
   const RerunOutlook outlook{2, 5.2, "to prove this", "it cannot write files"};
   CHECK(question(outlook) == "Run it again to prove this? Usually 2 runs, about 6 s each; it cannot write files.");
   CHECK(announcement(outlook) ==
@@ -86,7 +86,7 @@ TEST_CASE("question and announcement say how often, how long and what for") {
   CHECK(question({1, 0.3, "to prove this", ""}) == "Run it again to prove this? Usually 1 run, under a second.");
 }
 
-TEST_CASE("only yes is an answer that agrees") {
+TEST_CASE("only yes means consent") {
   for (const char* yes : {"y\n", "Y\n", "yes\n", " y \n"}) CHECK(Desk().answer(yes));
   for (const char* no : {"n\n", "\n", "yy\n", "yarn\n", "ls\n", "\x04"}) CHECK_FALSE(Desk().answer(no));
 }
@@ -100,7 +100,7 @@ TEST_CASE("what was typed before the question, or just after it, is not an answe
   CHECK_FALSE(desk.ask({milliseconds(60'000), milliseconds(100)}));
 }
 
-TEST_CASE("no answer in time, a hang-up and half a line decline") {
+TEST_CASE("no answer in time, a hang-up and an incomplete line all mean no") {
   Desk desk;
   CHECK_FALSE(desk.ask({milliseconds(0), milliseconds(100)}));
   Desk half;

@@ -18,28 +18,28 @@ std::string refusal(const Words& words) {
 
 }  // namespace
 
-TEST_CASE("a subcommand, a hidden one and the options of the whole are accepted") {
+TEST_CASE("subcommands, hidden ones too, and global options are accepted") {
   for (const char* word : {"run", "report", "doctor-child", "-h", "--help", "--version"}) {
     CAPTURE(word);
     CHECK(refusal({word}).empty());
   }
 }
 
-TEST_CASE("a slip is corrected, and hidden commands are not offered") {
+TEST_CASE("for a typing error the right subcommand is suggested, but never a hidden one") {
   CHECK(refusal({"reprot"}).find("did you mean report?") != std::string::npos);
   CHECK(refusal({"doctor-chidl"}).find("did you mean") == std::string::npos);
 }
 
-TEST_CASE("a program in the place of a subcommand gets the command that runs it") {
+TEST_CASE("for a program in place of a subcommand, the message gives the command that runs it") {
   CHECK(refusal({"ls", "-l"}) == "no such command ls; to run a program: cudadiag run -- ls …");
 }
 
-TEST_CASE("an option before the subcommand, and no word at all, are refused with a hint") {
+TEST_CASE("an option before the subcommand, and an empty command line, are rejected with a hint") {
   CHECK(refusal({"--json"}) == "no such option before a command: --json; see cudadiag --help");
   CHECK(refusal({}).find("cudadiag --help") != std::string::npos);
 }
 
-TEST_CASE("help COMMAND is COMMAND --help") {
+TEST_CASE("help COMMAND prints the same as COMMAND --help") {
   CHECK(with_help_at_the_end({"help", "run", "more"}) == Words{"run", "--help"});
   CHECK(with_help_at_the_end({"help"}) == Words{"--help"});
   CHECK(with_help_at_the_end({"run", "--", "help"}) == Words{"run", "--", "help"});

@@ -24,7 +24,7 @@ TEST_CASE("progress without a count of operations compares with the first run") 
         "cudadiag: getting a GPU core dump, 7 s so far (Ctrl-C skips)");
 }
 
-TEST_CASE("progress never has more columns than it may, and drops the hint first") {
+TEST_CASE("the progress line never exceeds its width, and loses the hint first") {
   const ProgressState state{"confirming", 3.5, 0.37};
   CHECK(progress_line(state, 39) == "cudadiag: confirming 37%, 6 s left");
   CHECK(progress_line(state, 30) == "cudadiag: confirming 37%");
@@ -32,7 +32,7 @@ TEST_CASE("progress never has more columns than it may, and drops the hint first
   CHECK(progress_line(state, 0).empty());
 }
 
-TEST_CASE("the time that this process was stopped does not count") {
+TEST_CASE("the time during which this process was stopped does not count") {
   const TickedTime::Clock::time_point begin{};
   TickedTime time(begin);
   CHECK(time.tick(begin + milliseconds(200)) == doctest::Approx(0.2));

@@ -36,7 +36,7 @@ TEST_CASE("a finding is listed with its line, and the command as a shell takes i
         "1  2 h  illegal memory access (700)  train.py:41  python train.py --name 'two words'\n");
 }
 
-TEST_CASE("ages have the unit that suits them") {
+TEST_CASE("ages are given in a suitable unit") {
   const auto age = [](long long seconds) {
     const std::string row = list_text({finished(1, seconds, {"a"})}, std::nullopt);
     return row.substr(row.find('\n') + 4, row.find("  exit") - row.find('\n') - 4);
@@ -74,7 +74,7 @@ TEST_CASE("a row is cut at the width of the terminal, but not inside a character
   }
 }
 
-TEST_CASE("the JSON has every member, and null for what is not there") {
+TEST_CASE("the JSON has every member, and null for missing values") {
   const auto json = nlohmann::json::parse(list_json({failed(), finished(2, 5, {})}));
   CHECK(json["schema"] == "cudadiag.list/1");
   CHECK(json["sessions"][0]["finding"]["location"]["line"] == 41);

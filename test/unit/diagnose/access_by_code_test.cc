@@ -1,5 +1,5 @@
-// The access that must have failed, by what a kernel's code does for certain and the memory that it was given. Each rule
-// has a twin to which it just does not apply.
+// The access that must have failed, judged by what a kernel's code certainly does and by the memory that it got. Each
+// rule has a second case to which it just does not apply.
 #include "diagnose/access_by_code.h"
 
 #include <doctest/doctest.h>
@@ -27,7 +27,7 @@ struct Fixture {
     return made;
   }
   void word(std::uint64_t value) { values.push_back(value); }
-  // By the word at this offset, or at numbers.
+  // An access through the pointer in the word at this offset, or at constant addresses.
   CertainAccess& access(std::optional<std::uint32_t> word, std::int64_t least, std::int64_t most) {
     CertainAccess& made = accesses.accesses.emplace_back();
     made.instruction = static_cast<std::uint32_t>(16 * accesses.accesses.size());
@@ -78,7 +78,7 @@ TEST_CASE_FIXTURE(Fixture, "an access far outside its allocation must have faile
   }
 }
 
-// The driver maps memory of its own next to what it hands out: 200 MiB after an allocation of an H200, stores succeeded.
+// The driver maps its own memory next to what it returns: 200 MiB after an allocation of an H200, stores succeeded.
 TEST_CASE_FIXTURE(Fixture, "an access near its allocation need not fail") {
   allocation(kFirst, 3 * kMiB);
   word(kFirst);
@@ -92,7 +92,7 @@ TEST_CASE_FIXTURE(Fixture, "an access near its allocation need not fail") {
   }
   access(0, 0, 4 * kMiB - 4);
   SUBCASE("where another access may be the reason") { CHECK_FALSE(run()); }
-  SUBCASE("unless the kernel makes no other") {
+  SUBCASE("unless the kernel makes no other access") {
     accesses.only_these = true;
     const auto found = run();
     REQUIRE(found);
@@ -120,7 +120,7 @@ TEST_CASE_FIXTURE(Fixture, "an access into other live memory does not fail") {
   CHECK(run());
 }
 
-TEST_CASE_FIXTURE(Fixture, "a pool may have more memory mapped than it has handed out") {
+TEST_CASE_FIXTURE(Fixture, "a pool may have mapped more memory than it has allocated") {
   allocation(kFirst, 4 * kMiB, Kind::ordered);
   word(kFirst);
   CertainAccess& far = access(0, 0, 512 * kMiB);
@@ -129,7 +129,7 @@ TEST_CASE_FIXTURE(Fixture, "a pool may have more memory mapped than it has hande
   CHECK(run());
 }
 
-TEST_CASE_FIXTURE(Fixture, "of accesses through two parameters none is blamed") {
+TEST_CASE_FIXTURE(Fixture, "of accesses through two parameters, none is blamed") {
   allocation(kFirst, 4 * kMiB);
   allocation(kFirst + 1024 * kMiB, 4 * kMiB);
   word(kFirst);
@@ -146,7 +146,7 @@ TEST_CASE_FIXTURE(Fixture, "of accesses through two parameters none is blamed") 
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "of accesses through one parameter the farthest is named, and of equal ones the first") {
+TEST_CASE_FIXTURE(Fixture, "of accesses through one parameter, the farthest is named, or the first of equal ones") {
   allocation(kFirst, 4 * kMiB);
   word(kFirst);
   access(0, 0, 3016 * kMiB);
@@ -168,7 +168,7 @@ TEST_CASE_FIXTURE(Fixture, "a distance that 2^32 elements explain is an overflow
   CHECK(found->access.overflow);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a few elements outside a buffer of more than 2^32 are no overflow") {
+TEST_CASE_FIXTURE(Fixture, "a few elements outside a buffer of more than 2^32 elements are not an overflow") {
   allocation(kFirst, 5000 * kMiB);
   word(kFirst);
   accesses.only_these = true;
@@ -195,7 +195,7 @@ TEST_CASE_FIXTURE(Fixture, "a harmless overrun is not blamed if another access m
     access(16, -128, 0);
     CHECK_FALSE(run());
   }
-  SUBCASE("or if the error is that of an invalid address space") { CHECK_FALSE(run(717)); }
+  SUBCASE("or if the error means an invalid address space") { CHECK_FALSE(run(717)); }
 }
 
 TEST_CASE_FIXTURE(Fixture, "an access through a null pointer or a number must have failed") {
@@ -214,17 +214,17 @@ TEST_CASE_FIXTURE(Fixture, "an access through a null pointer or a number must ha
     REQUIRE(found);
     CHECK(found->access.relation == Relation::never_allocated);
   }
-  SUBCASE("a number of which no word is known") {
+  SUBCASE("a number that is in no known word") {
     access(std::nullopt, 0, 124);
     CHECK_FALSE(run());
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "an address of which nothing is known may be right") {
+TEST_CASE_FIXTURE(Fixture, "an address about which nothing is known may be right") {
   word(0x7b0000000000);
   access(0, 0, 124);
   SUBCASE("where another access may be the reason") { CHECK_FALSE(run()); }
-  SUBCASE("unless the kernel makes no other") {
+  SUBCASE("unless the kernel makes no other access") {
     accesses.only_these = true;
     const auto found = run();
     REQUIRE(found);
@@ -240,7 +240,7 @@ TEST_CASE_FIXTURE(Fixture, "an address of the host's heap or stack must have fai
   CHECK(found->access.relation == Relation::host);
 }
 
-TEST_CASE_FIXTURE(Fixture, "freed memory must have failed if it was a large allocation of its own") {
+TEST_CASE_FIXTURE(Fixture, "an access to freed memory must have failed if that was a large separate allocation") {
   session::Allocation& freed = allocation(kFirst, 4 * kMiB);
   freed.freed = 5;
   word(kFirst);
@@ -262,7 +262,7 @@ TEST_CASE_FIXTURE(Fixture, "freed memory must have failed if it was a large allo
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "an access that is not a multiple of its size must have failed as misaligned") {
+TEST_CASE_FIXTURE(Fixture, "an access whose address is not a multiple of its size must have failed as misaligned") {
   allocation(kFirst, 4 * kMiB);
   word(kFirst + 4);
   CertainAccess& wide = access(0, 0, 1024);
@@ -283,10 +283,10 @@ TEST_CASE_FIXTURE(Fixture, "an access that is not a multiple of its size must ha
     wide.least = 12;
     CHECK_FALSE(run(716));
   }
-  SUBCASE("and says nothing of another error") { CHECK_FALSE(run(700)); }
+  SUBCASE("which says nothing about other errors") { CHECK_FALSE(run(700)); }
 }
 
-TEST_CASE_FIXTURE(Fixture, "shared and local memory is nobody's allocation") {
+TEST_CASE_FIXTURE(Fixture, "shared and local memory do not belong to an allocation") {
   word(0);
   access(0, 0, 124).space = sass::Space::shared;
   CHECK_FALSE(run());

@@ -1,4 +1,4 @@
-// The access that failed: from dumps of an H200 (data/gpucore) alone, and joined with a recording.
+// The access that failed: from dumps of an H200 (data/gpucore) alone, and combined with a recording.
 #include "diagnose/reruns/access.h"
 
 #include <doctest/doctest.h>
@@ -40,7 +40,7 @@ struct Recorded {
   analyse::OperationArgument argument;
 };
 
-// Four threads at these distances from the parameter's value in the dump.
+// Four threads whose addresses have these distances from the parameter's value in the dump.
 DumpAccess dump_at(std::initializer_list<std::int64_t> distances, std::uint32_t bytes = 4) {
   constexpr std::uint64_t kValue = 0x7f0000000000;
   DumpAccess dump{.kind = AccessKind::load, .space = Space::global, .bytes = bytes};
@@ -132,7 +132,7 @@ TEST_CASE("stores whose warps had exited: only the parameter is known") {
     CHECK(only_parameter(*access)->number == 1);
     CHECK_FALSE(only_parameter(*access)->value);
     CHECK(describe(*access) ==
-          std::vector<std::string>{"store of 4 bytes through parameter 1; its address is not known"});
+          std::vector<std::string>{"store of 4 bytes through parameter 1; its address is unknown"});
     Recorded recorded(4096);
     CHECK(joined(*access, &recorded.argument, true).relation == Relation::unknown);
     recorded.argument.where.state = analyse::Whereabouts::State::freed;
@@ -153,7 +153,7 @@ TEST_CASE("an address past the end, relative to the parameter in another run") {
   CHECK(access.distance == 0);
   CHECK(access.farthest == 4096);
   CHECK(access.threads == 3);
-  CHECK(access.others == 1);  // the first address is inside
+  CHECK(access.others == 1);  // the first of the addresses is inside
   CHECK(access.thread == std::array{1u, 0u, 0u});
   CHECK(access.address == 0x7f0000001000);
   CHECK_FALSE(access.overflow);
@@ -208,7 +208,7 @@ TEST_CASE("null, freed memory, and memory that was never allocated") {
   CHECK(joined(dump_at({8}), &recorded.argument, false).relation == Relation::unknown);
 }
 
-TEST_CASE("an address in the host's heap, and one that no memory can have") {
+TEST_CASE("an address in the host's heap, and an impossible address") {
   DumpAccess dump = dump_at({8});
   dump.parameters[0].value = 0x55aa00001000;
   dump.lanes[0].address = 0x55aa00001008;
@@ -276,7 +276,7 @@ TEST_CASE(
   REQUIRE(access_now(true).allocation);
   CHECK(access_now(true).allocation->bytes == 4096);
   CHECK(access_now(false).relation == Relation::unknown);  // a rerun's addresses differ
-  SUBCASE("freed memory may have been handed out again") {
+  SUBCASE("freed memory may have been allocated again") {
     process.record.allocations.front().freed = 5;
     CHECK(access_now(true).relation == Relation::unknown);
   }

@@ -89,7 +89,7 @@ TEST_CASE("the nodes of the kernel launched at a line of a generated file") {
   CHECK(fused.nodes[0].operators == std::vector<std::string>{"embedding"});
   CHECK(fused.nodes[2].operators == std::vector<std::string>{"index"});
   CHECK(names(kernel_at(kGenerated, kLinear)) == std::vector<std::string>{"logits"});
-  // A comment names the line. The launch has no nodes; those above belong to the previous launch.
+  // A comment gives the line. The launch has no nodes; the nodes above it belong to the previous launch.
   const auto helper = kernel_at(kGenerated, kHelper);
   CHECK(names(helper).empty());
   CHECK(helper.file == "/work/other.py");
@@ -100,21 +100,21 @@ TEST_CASE("the nodes of the kernel launched at a line of a generated file") {
 TEST_CASE("a node's line is the one that assigns its variable") {
   CHECK(line_of_nodes(kModel, 5, {{"hidden"}}, false) == 7);
   CHECK(line_of_nodes(kModel, 5, {{"logits"}}, false) == 9);
-  // Several lines assign it.
+  // The variables are assigned at different lines.
   CHECK(line_of_nodes(kModel, 5, {{"hidden"}, {"scaled"}}, false) == 0);
   // The line is in another function.
   CHECK(line_of_nodes(kModel, 5, {{"weight"}}, false) == 0);
   CHECK(line_of_nodes(kModel, 12, {{"scaled"}}, false) == 0);
 }
 
-TEST_CASE("a node without a variable has the name of its operator") {
+TEST_CASE("a node without a variable is named after its operator") {
   CHECK(line_of_nodes(kModel, 5, {{"softmax"}}, false) == 10);
   CHECK(line_of_nodes(kModel, 5, {{"relu"}}, false) == 8);
   CHECK(line_of_nodes(kModel, 5, {{"getitem"}}, false) == 10);
   CHECK(line_in("def f(x):\n  a = x.sum(0)\n  return x.sum()\n", {{"sum_1"}}) == 0);
 }
 
-TEST_CASE("if an index failed, only nodes that index count") {
+TEST_CASE("if an index was bad, only indexing nodes count") {
   const std::vector<SourceNode> nodes = {{"hidden", {"embedding"}}, {"scaled", {"relu", "mul"}}};
   CHECK(line_of_nodes(kModel, 5, nodes, true) == 7);
   CHECK(line_of_nodes(kModel, 5, nodes, false) == 0);

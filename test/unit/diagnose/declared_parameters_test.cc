@@ -21,7 +21,7 @@ std::string names_in(const std::string& source, std::size_t count = 0) {
 
 }  // namespace
 
-TEST_CASE("a kernel's definition names its parameters") {
+TEST_CASE("a kernel's definition gives the names of its parameters") {
   CHECK(names_in("__global__ void scale(float* x, const int n) {}") == "x|n");
   CHECK(names_in("template <typename T, int N = 3>\n__global__ void __launch_bounds__(256)\nscale(T *__restrict__ in, "
                  "T out[],\n"
@@ -31,7 +31,7 @@ TEST_CASE("a kernel's definition names its parameters") {
   CHECK(declared_parameters("__global__ void scale(const float* x)", "scale", 1).at(0).type == "const float*");
 }
 
-TEST_CASE("text that does not declare the kernel names nothing") {
+TEST_CASE("text that does not declare the kernel gives no names") {
   CHECK(names_in("void scale(float* x, int n) {}").empty());
   CHECK(names_in("__global__ void rescale(float* x, int n) {}").empty());
   CHECK(names_in("__global__ void other(float* x) {}\nvoid f() { scale(y, 3); }").empty());
@@ -40,7 +40,7 @@ TEST_CASE("text that does not declare the kernel names nothing") {
   CHECK(names_in("__global__ void scale(float* x, int n) {}", 3).empty());
 }
 
-TEST_CASE("declarations that differ name only the parameters on which they agree") {
+TEST_CASE("declarations that differ give only the names on which they agree") {
   const std::string declared = "__global__ void scale(float*, int count);\n";
   CHECK(names_in(declared + "__global__ void scale(float* x, int n) {}") == "x|");
   CHECK(names_in(declared + "__global__ void scale(float* x, int count) {}") == "x|count");

@@ -1,4 +1,4 @@
-// Sessions with a device pass, made from dumps of an H200 (data/gpucore): the facts that a finding gets from them.
+// Sessions with a device pass, built from dumps of an H200 (data/gpucore): the facts that a finding gets from them.
 #include <doctest/doctest.h>
 #include <fmt/core.h>
 #include <unistd.h>
@@ -160,24 +160,23 @@ TEST_CASE("a failed assertion: line, block and thread from the dump, the conditi
   CHECK(report.findings[0].text.find("threadIdx") == std::string::npos);
 }
 
-TEST_CASE("a failed assertion whose text is missing in the output") {
+TEST_CASE("a failed assertion whose text is missing from the output") {
   Recorded recorded;
   recorded.add_device("assert.nvcudmp");
   CHECK(section(recorded.report(), "Device")[1] == "the text of the assertion is not in the rerun's output");
 }
 
-TEST_CASE("the report says if the same kernel had other dimensions and another error") {
+TEST_CASE("the report says so if the same kernel had different dimensions and a different error") {
   Recorded recorded;
   recorded.add_device("assert.nvcudmp");
   recorded.failing().grid = {7, 1, 1};
   CHECK(device_of(recorded.report()).join ==
-        "same kernel and block, another grid (2,1,1); kernel 3 of its process in both");
+        "same kernel and block, different grid (2,1,1); kernel 3 of its process in both");
   recorded.failing().block = {64, 1, 1};
   recorded.session.processes[0].record.threads[0].tid = 4712;
   recorded.session.processes[0].record.operations_issued = 4;
   CHECK(device_of(recorded.report(700)).join ==
-        "same kernel, another grid (2,1,1) and block (32,1,1); the first run's error was "
-        "700");
+        "same kernel, different grid (2,1,1) and block (32,1,1); the first run's error was 700");
 }
 
 TEST_CASE("a warp that has exited: the line, without block and thread") {
@@ -185,11 +184,11 @@ TEST_CASE("a warp that has exited: the line, without block and thread") {
   recorded.name_kernel("_Z9far_storePi");
   recorded.add_device("far.nvcudmp.gz");
   CHECK(section(recorded.report(700), "Device") ==
-        Lines{"cases.cu:15  block, thread: not known (the warp had exited)",
+        Lines{"cases.cu:15  block, thread: unknown (the warp had exited)",
               "Warp Illegal Address in a rerun; same kernel; its grid was not recorded"});
 }
 
-TEST_CASE("under MPS the code that failed shows which process failed") {
+TEST_CASE("under MPS, the code that failed shows which process failed") {
   Recorded recorded;
   recorded.session.processes[0].record.properties["mps"] = "1";
   recorded.name_kernel("_Z9far_storePi");
@@ -201,12 +200,12 @@ TEST_CASE("under MPS the code that failed shows which process failed") {
   recorded.add_device("far.nvcudmp.gz");
   const diagnose::Finding finding = recorded.report(700).findings.at(0);
   CHECK(finding.grade == analyse::Grade::proven);
-  CHECK(finding.because.text().find("so no other process under MPS caused it") != std::string::npos);
+  CHECK(finding.because.text().find("so no other process under MPS caused the failure") != std::string::npos);
   CHECK(cause() == "none");
   CHECK(recorded.report(700, true).findings.at(0).grade != analyse::Grade::proven);
 }
 
-// The dump of `works` in test/gpu/cuda/neighbour.cu, which ended because another process failed.
+// The dump of `neighbour works` (test/gpu/cuda/neighbour.cu), which ended because another process failed.
 TEST_CASE("under MPS an exception in unknown code belongs to another program") {
   Recorded recorded;
   recorded.session.processes[0].record.properties["mps"] = "1";
@@ -248,11 +247,11 @@ TEST_CASE("a dump with another kernel does not belong to the finding") {
   std::string text;
   for (const std::string& line : section(report, "Device")) text += (text.empty() ? "" : " ") + line;
   CHECK(text ==
-        "line, block, thread: not known (in the rerun for a core dump Warp Illegal Address came from another kernel: "
-        "far_load, cases.cu:16)");
+        "line, block, thread: unknown (in the rerun for a core dump, Warp Illegal Address came from a different "
+        "kernel: far_load, cases.cu:16)");
   CHECK(notes(report, "device-disagrees") ==
-        Lines{"in the rerun for a core dump Warp Illegal Address came from another kernel: far_load, cases.cu:16; the "
-              "dump is not used for this finding"});
+        Lines{"in the rerun for a core dump, Warp Illegal Address came from a different kernel: far_load, cases.cu:16; "
+              "the dump is not used for this finding"});
 }
 
 namespace {
@@ -285,7 +284,7 @@ TEST_CASE("the candidate with the dump's kernel leads, and is proven if no other
   CHECK(finding.device->join == "same kernel; its grid was not recorded");
 }
 
-TEST_CASE("the failed call of a line is unknown if a call with another grid may have failed") {
+TEST_CASE("the failed call of a line is unknown if a call with a different grid may have failed") {
   Recorded recorded;
   recorded.add_lines();
   recorded.add_device("assert.nvcudmp");
@@ -361,14 +360,14 @@ TEST_CASE("a dump that does not match leaves several candidates unchanged") {
   CHECK_FALSE(changes(answer("freed.nvcudmp.gz", 700, Grade::inferred, [](Recorded& recorded) {
     recorded.session.manifest.passes.back().rewritten = {"/tmp/cases/train.py"};
   })));
-  // The same kernel, but with another grid.
+  // The same kernel, but with a different grid.
   const diagnose::Finding finding = answer("load.nvcudmp.gz", 700, Grade::inferred, [](Recorded& recorded) {
     recorded.session.processes[0].record.functions[1] = "_Z8far_loadPi";
   });
   CHECK_FALSE(changes(finding));
   CHECK(finding.device_unknown ==
-        "in the rerun for a core dump Warp Illegal Address came from another kernel: far_load, cases.cu:16; it is "
-        "candidate 2");
+        "in the rerun for a core dump, Warp Illegal Address came from a different kernel: far_load, cases.cu:16; that "
+        "is candidate 2");
 }
 
 TEST_CASE("a dump does not outweigh a leading node of a graph") {
@@ -397,7 +396,7 @@ TEST_CASE("a dump does not outweigh a leading node of a graph") {
   CHECK(leads(&node, analyse::Kind::async_error));
   CHECK(leads(&node, analyse::Kind::graph_node));
   CHECK(leads(nullptr, analyse::Kind::graph_stale_pointer));
-  // The node's pointer alone does not show that the node failed, rather than the other operation.
+  // The node's pointer alone does not show that the node failed, and not the other operation.
   CHECK_FALSE(leads(&node, analyse::Kind::graph_stale_pointer, &pointer));
 }
 
@@ -426,11 +425,11 @@ TEST_CASE("a dump may name any node of a graph, including one of several kernels
   const Diagnosis report = diagnose::SessionState(recorded.session, analysis).diagnosis();
   CHECK(lines_of(report.findings.at(0)) == std::vector<int>{10, 20, 10});
   CHECK(device_of(report).line == 8);
-  CHECK(device_of(report).join == "same kernel; its grid was not recorded; it is candidate 1");
+  CHECK(device_of(report).join == "same kernel; its grid was not recorded; that is candidate 1");
   CHECK(report.findings.at(0).because.text().find("a node of the line listed first may run") != std::string::npos);
 }
 
-TEST_CASE("a dump belongs to the one of two findings whose kernel and grid it names") {
+TEST_CASE("of two findings, a dump belongs to the one whose kernel and grid it contains") {
   Recorded recorded;
   recorded.add_device("assert.nvcudmp");
   recorded.session.processes.push_back(recorded.session.processes[0]);
@@ -446,7 +445,7 @@ TEST_CASE("a dump belongs to the one of two findings whose kernel and grid it na
   const Diagnosis report = diagnose::SessionState(recorded.session, analysis).diagnosis();
   REQUIRE(report.findings.size() == 2);
   CHECK_FALSE(report.findings[0].device);
-  CHECK(report.findings[0].device_unknown == "the rerun's core dump shows another failure");
+  CHECK(report.findings[0].device_unknown == "the rerun's core dump shows a different failure");
   CHECK(report.findings[1].device);
 }
 
@@ -462,18 +461,18 @@ TEST_CASE("no dump: a printed assertion gives line, block and thread if its func
   CHECK(section(report, "Passes") == Lines{"record 64 s bracketed; device 64 s time limit"});
 }
 
-TEST_CASE("no dump, and an assertion in another function or after another error") {
+TEST_CASE("no dump, and an assertion in a different function or after a different error") {
   Recorded recorded;
   recorded.add_pass("device");
   std::ofstream(recorded.session.folder / "device/output.txt") << kOtherAssertion;
   const Diagnosis report = recorded.report();
-  CHECK(section(report, "Device") == Lines{"line, block, thread: not known (the rerun left no core dump)"});
+  CHECK(section(report, "Device") == Lines{"line, block, thread: unknown (the rerun left no core dump)"});
   CHECK(section(report, "Passes") == Lines{"record 64 s bracketed; device 64 s no core dump"});
   CHECK(notes(report, "assertion-printed").size() == 1);
   std::ofstream(recorded.session.folder / "device/output.txt") << "[1] coredump: Starting GPU coredump generation\n";
   const Diagnosis begun = recorded.report();
   CHECK(section(begun, "Device") ==
-        Lines{"line, block, thread: not known (the driver began a core dump and did not finish it)"});
+        Lines{"line, block, thread: unknown (the driver began a core dump but did not finish it)"});
   CHECK(section(begun, "Passes") == Lines{"record 64 s bracketed; device 64 s core dump unfinished"});
   std::ofstream(recorded.session.folder / "device/output.txt", std::ios::app) << "[2] coredump: All done (took 0s)\n";
   CHECK(recorded.report().findings.at(0).device_unknown == "the rerun left no core dump");
@@ -503,7 +502,7 @@ TEST_CASE("no dump: the only assertion that Triton printed belongs to the kernel
   CHECK_FALSE(recorded.report().findings.at(0).device);
 }
 
-// Triton's message names no function.
+// Triton's message does not name a function.
 TEST_CASE("no dump: a proven failure gets the only assertion that its rerun printed, from any function") {
   Recorded recorded;
   recorded.add_pass("confirm");

@@ -116,7 +116,7 @@ TEST_CASE("a source written after the program had started") {
   CHECK(report::write_text(newer, {}).find("the line may have been different") != std::string::npos);
 }
 
-// The clock of a process that failed 10 seconds after `start`.
+// Sets the clock of a process so that it failed 10 seconds after `start`.
 void failed_after(session::Process& process, double start) {
   session::ProcessRecord& record = process.record;
   record.start_realtime = static_cast<std::uint64_t>(start * 1e9);
@@ -149,7 +149,7 @@ TEST_CASE("text written after the failure is neither shown nor quoted") {
   CHECK(text.find("scale(x)") == std::string::npos);
 }
 
-TEST_CASE("one candidate: its line leads, the reporting call is named") {
+TEST_CASE("one candidate: its line leads, and the reporting call is named") {
   const session::Session session = session_of({process()});
   const Diagnosis report = report_of(session, {failure_of(session.processes[0], 1)});
   REQUIRE(report.findings.size() == 1);
@@ -349,7 +349,7 @@ TEST_CASE("no call reports a failure that is found at exit") {
   CHECK_FALSE(report.findings.at(0).reported_at);
 }
 
-TEST_CASE("the first process leads, and the others follow in order of time") {
+TEST_CASE("the first process to fail leads, and the others follow in order of time") {
   session::Session session = session_of({process(), process()});
   session.processes[1].pid = 5000;
   const analyse::Failure one = failure_of(session.processes[0], 1), two = failure_of(session.processes[1], 1);

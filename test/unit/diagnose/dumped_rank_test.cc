@@ -23,7 +23,7 @@ namespace {
 
 constexpr double kStart = 1.7e9;
 
-// The dump of one rank, whose calls are made a second apart.
+// The dump of one rank, which makes its calls a second apart.
 class Dump : public FlightDump {
  public:
   explicit Dump(std::int32_t rank) : rank_(rank) { version = "2.10", is_whole = true; }
@@ -38,7 +38,7 @@ class Dump : public FlightDump {
     ++numbers_[group];
     return again(group, function, state, size);
   }
-  // The call belongs to the batch of the one before.
+  // A call in the same batch as the previous one.
   Dump& again(std::uint32_t group, const std::string& function, State state, std::uint64_t size = 1024) {
     FlightCall& made = begin(group, function, state, size);
     made.collective = numbers_[group];
@@ -106,7 +106,7 @@ TEST_CASE("the rank that did not come is known by the number of its calls") {
   CHECK_FALSE(answer->ranks[2].has_come);
 }
 
-// The dumps that data/flight_recorder/make_dumps.py makes with PyTorch 2.11.
+// The dumps that data/flight_recorder/make_dumps.py wrote with PyTorch 2.11.
 TEST_CASE("the rank that did not come is known by PyTorch's own dumps") {
   std::vector<RankState> states;
   for (int rank = 0; rank < 3; ++rank) {
@@ -126,9 +126,9 @@ TEST_CASE("the rank that did not come is known by PyTorch's own dumps") {
   CHECK(states[2].rank == 2);
 }
 
-TEST_CASE("a job whose dumped calls have finished has no answer") { CHECK_FALSE(answer_of(world())); }
+TEST_CASE("a job whose dumped calls have all finished gives no answer") { CHECK_FALSE(answer_of(world())); }
 
-TEST_CASE("a job that is not known to hang needs calls that wait for long") {
+TEST_CASE("unless a job is known to hang, only calls that have waited for long count") {
   auto ranks = world();
   for (Dump& dump : ranks) dump.call(0);
   ranks[0].call(0, "all_reduce", State::started);
@@ -140,7 +140,7 @@ TEST_CASE("a job that is not known to hang needs calls that wait for long") {
   CHECK_FALSE(analyse::group_answer(states, false));
 }
 
-TEST_CASE("another size, type or function is a mismatch") {
+TEST_CASE("a different size, type or function is a mismatch") {
   for (const auto& [function, size, difference] :
        {std::tuple("all_reduce", 64, GroupAnswer::Difference::count),
         std::tuple("_all_gather_base", 1024, GroupAnswer::Difference::function)}) {
@@ -166,13 +166,13 @@ TEST_CASE("the ranks of an all-to-all need not agree on the size") {
   CHECK(answer_of(ranks)->kind == GroupAnswer::Kind::present);
 }
 
-TEST_CASE("a call that others of its group followed has finished") {
+TEST_CASE("a call that is followed by others in its group has finished") {
   auto ranks = world();
   for (Dump& dump : ranks) dump.calls.back().state = State::scheduled, dump.call(0);
   for (const Dump& dump : ranks) CHECK(dump.state().unfinished.empty());
 }
 
-TEST_CASE("a call behind one that has not finished has not begun") {
+TEST_CASE("a call after one that has not finished has not begun") {
   Dump dump(0);
   dump.call(dump.group("0", {0, 1}), "all_reduce", State::scheduled).call(0, "all_reduce", State::scheduled);
   const RankState state = dump.state();
@@ -180,7 +180,7 @@ TEST_CASE("a call behind one that has not finished has not begun") {
   CHECK((state.calls[1].flags & RankState::kQueued) != 0);
 }
 
-TEST_CASE("a batch is one call, with the state of its end") {
+TEST_CASE("a batch counts as one call, with the state of its last one") {
   Dump dump(0);
   dump.call(dump.group("0", {0, 1}), "_broadcast_oop", State::scheduled).again(0, "_broadcast_oop", State::scheduled);
   dump.again(0, "ALLGATHER_coalesced", State::scheduled);
@@ -192,13 +192,13 @@ TEST_CASE("a batch is one call, with the state of its end") {
   CHECK(dump.state().unfinished.empty());
 }
 
-TEST_CASE("a batch of which only the end is known has no answer") {
+TEST_CASE("a batch of which only the end is known gives no answer") {
   Dump dump(0);
   dump.call(dump.group("0", {0, 1}), "coalesced", State::scheduled);
   CHECK_FALSE(dump.state().is_whole);
 }
 
-TEST_CASE("sends and receives meet by peer and direction") {
+TEST_CASE("sends and receives are matched by peer and direction") {
   std::vector<Dump> ranks = {Dump(0), Dump(1)};
   for (Dump& dump : ranks) dump.group("2", {0, 1}, "pp");
   ranks[0].message(0, "send 0->1", State::completed).message(0, "send 0->1", State::scheduled);
@@ -208,7 +208,7 @@ TEST_CASE("sends and receives meet by peer and direction") {
   CHECK(answer->kind == GroupAnswer::Kind::absence);
   CHECK(answer->call.function == Function::send);
   CHECK(answer->call.ordinal == 2);
-  // The numbers of messages are unknown without the first calls.
+  // Without the first calls, the message numbers are unknown.
   for (Dump& dump : ranks) dump.is_whole = false;
   CHECK_FALSE(answer_of(ranks));
 }
@@ -221,7 +221,7 @@ TEST_CASE("two stages that both send first wait in a circle") {
   CHECK(answer_of(ranks)->kind == GroupAnswer::Kind::circle);
 }
 
-TEST_CASE("messages of a batch have finished with its end") {
+TEST_CASE("the messages of a batch have finished when the batch has") {
   Dump dump(0);
   dump.group("2", {0, 1});
   dump.message(0, "send 0->1", State::scheduled, 1).message(0, "recv 0<-1", State::scheduled, 1);
@@ -231,7 +231,7 @@ TEST_CASE("messages of a batch have finished with its end") {
   CHECK(dump.state().unfinished.size() == 1);
 }
 
-TEST_CASE("ranks that wait in several groups at once are not said to have come alike") {
+TEST_CASE("ranks that wait in several groups at once are not reported as having all come") {
   std::vector<Dump> ranks = {Dump(0), Dump(1)};
   for (Dump& dump : ranks) {
     const auto a = dump.group("1", {0, 1}, "a"), b = dump.group("2", {0, 1}, "b");
@@ -240,14 +240,14 @@ TEST_CASE("ranks that wait in several groups at once are not said to have come a
   CHECK_FALSE(answer_of(ranks));
 }
 
-TEST_CASE("groups of one name with other ranks are others") {
+TEST_CASE("groups with the same name but different ranks are different groups") {
   Dump zero(0), two(2);
   zero.group("5", {0, 1}, "tp"), two.group("5", {2, 3}, "tp");
   CHECK(zero.state().communicators[0].hash != two.state().communicators[0].hash);
   CHECK(two.state().communicators[0].rank == 0);
 }
 
-TEST_CASE("a group of which a dump without its first calls has none is left out") {
+TEST_CASE("a group is ignored if the dump has none of its calls and lacks its first ones") {
   Dump dump(0);
   dump.group("0", {0, 1}), dump.group("1", {1, 2});
   CHECK(dump.state().communicators.size() == 1);

@@ -41,7 +41,7 @@ session::Process failed(const std::string& kernel, const std::vector<Frame>& fra
   return picture.process;
 }
 
-// The program fails in the compiled forward(); without the compiler, it fails in a function that forward() calls.
+// The program fails in the compiled forward(). Without the compiler, it fails in a function that forward() calls.
 session::Session compiled() {
   session::Session session;
   session.processes = {failed(kFused, {{"/tmp/torchinductor_u/ab/cab.py", "call", 3}, kForward})};
@@ -100,7 +100,7 @@ TEST_CASE("a failure in compiled code names the line that fails without the comp
   CHECK(located.findings[0].because.text().find("without torch.compile") == std::string::npos);
   session.reruns[0][0].record.frozen_code = session.reruns[0][0].record.errors[0].code = 700;
   CHECK(report_of(session).findings[0].because.text().ends_with(
-      "; without torch.compile the error is illegal memory access (700)"));
+      "; without torch.compile, the error is illegal memory access (700)"));
   session = compiled();
 
   add_values(session);

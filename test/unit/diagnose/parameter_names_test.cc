@@ -26,7 +26,7 @@ Argument parameter(std::uint64_t pointer) {
 
 }  // namespace
 
-TEST_CASE("the variable passed for a parameter is the only one that begins at its address") {
+TEST_CASE("the variable passed for a parameter is the only variable that begins at its address") {
   const Argument at_y = parameter(0x2000);
   CHECK(diagnose::passed_variable({variable("x", 0x1000), variable("y", 0x2000), at_y}, at_y) == "y");
   CHECK(diagnose::passed_variable({variable("y", 0x2000), variable("y", 0x2000), at_y}, at_y) == "y");

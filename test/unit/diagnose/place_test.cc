@@ -18,22 +18,22 @@ TEST_CASE("a function is shown without its parameters") {
   CHECK(without_parameters("") == "");
 }
 
-TEST_CASE("the text of a location has all its known parts") {
+TEST_CASE("the text of a location contains all its known parts") {
   Location location;
   CHECK(place(location, "/w") == "an unknown place");
   location.function = "work(int)";
   location.module = "/usr/lib/libwork.so";
-  CHECK(place(location, "/w") == "work (libwork.so, line not known)");
+  CHECK(place(location, "/w") == "work (libwork.so, line unknown)");
   location.called_from = {{"/w/main.cc", "main", cudadiag::symbolize::Language::cplusplus, "", "", 3}};
-  CHECK(place(location, "/w") == "work (libwork.so, line not known), called from main.cc:3, main");
+  CHECK(place(location, "/w") == "work (libwork.so, line unknown), called from main.cc:3, main");
   location.called_from.clear();
   location.function.clear();
-  CHECK(place(location, "/w") == "libwork.so (line not known)");
+  CHECK(place(location, "/w") == "libwork.so (line unknown)");
   location.offset = 0x1138;
-  CHECK(place(location, "/w") == "libwork.so+0x1138 (line not known)");
+  CHECK(place(location, "/w") == "libwork.so+0x1138 (line unknown)");
   location.function = "work(int)";
   location.file = "/w/work.cc";
-  CHECK(place(location, "/w") == "work.cc (line not known), work");
+  CHECK(place(location, "/w") == "work.cc (line unknown), work");
   location.line = 7;
   CHECK(place(location, "/w") == "work.cc:7, work");
   CHECK(place(location, "/elsewhere") == "/w/work.cc:7, work");

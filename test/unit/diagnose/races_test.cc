@@ -97,7 +97,7 @@ session::Delivery told(DeliveryKind kind, std::uint64_t ticks, int line, const c
   return delivery;
 }
 
-// A first run with one race or pair, and a rerun that shows it again.
+// A first run with one race or one unproven pair, and a rerun that shows it again.
 struct Runs {
   explicit Runs(RaceMode first = RaceMode::write, RaceMode second = RaceMode::read) {
     session.manifest.working_directory = TEST_DATA;
@@ -191,7 +191,7 @@ TEST_CASE("the schema decides if the kernel's code does not") {
   CHECK(runs.report().findings.size() == 1);
 }
 
-TEST_CASE("a race that is uncertain for another reason stays possible") {
+TEST_CASE("a race that is uncertain for a different reason stays possible") {
   Runs runs(RaceMode::unknown, RaceMode::read);
   runs.session.races->found[0].possible = runs.session.races->found[0].uncertain = true;
   CHECK(runs.report().findings[0].race->possible);
@@ -238,10 +238,10 @@ TEST_CASE("a rerun that does not show the race changes nothing") {
   runs.session.rerun_races[0]->found[0].second.parameter = 8;
   const Diagnosis other = runs.report();
   CHECK(!other.findings[0].race->accesses[0].tensor);
-  CHECK(other.findings[0].because.text().ends_with("; a rerun did not show it again"));
+  CHECK(other.findings[0].because.text().ends_with("; a rerun did not show the race again"));
   CHECK(other.findings[0].grade == analyse::Grade::inferred);
   runs.session.manifest.passes[1].cut_short = session::CutShort::time_limit;
-  CHECK(runs.report().findings[0].because.text().ends_with("(time limit) did not show it again"));
+  CHECK(runs.report().findings[0].because.text().ends_with("(time limit) did not show the race again"));
 }
 
 TEST_CASE("a rerun may show the two accesses in the other order") {
@@ -250,7 +250,7 @@ TEST_CASE("a rerun may show the two accesses in the other order") {
   CHECK(runs.report().findings[0].race->accesses[0].op == "aten::add_.Tensor");
 }
 
-TEST_CASE("a call without a report is named if all reported uses of its address are alike") {
+TEST_CASE("a call that the hook did not report is named if all reported uses of its address are alike") {
   Runs runs;
   auto& found = runs.session.rerun_races[0]->found[0];
   found.first.ticks = 10000;  // long after the reported call
@@ -265,7 +265,7 @@ TEST_CASE("a call without a report is named if all reported uses of its address 
   CHECK(runs.report().findings[0].race->accesses[1].op == "aten::sum.Tensor");
 }
 
-TEST_CASE("reports of another thread or line do not name the access") {
+TEST_CASE("reports from a different thread or line do not name the access") {
   Runs runs;
   runs.deliveries()[0].tid = runs.deliveries()[1].tid = 13;
   runs.deliveries()[2].line = 5;

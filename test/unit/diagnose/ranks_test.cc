@@ -50,7 +50,7 @@ TEST_CASE("the text says how many collectives all ranks called alike") {
   RanksPart part{1'205, RanksDifference::none, {at(0, 9), at(1, 9)}};
   part.first = 1'200;
   CHECK(rank_lines(part, kHome).front() ==
-        "at collective 1,205, after the 5 still recorded before it, which all ranks called alike");
+        "at collective 1,205, after the 5 earlier ones still recorded, which all ranks called alike");
   part.first = 1'205;
   CHECK(rank_lines(part, kHome).front() == "at collective 1,205");
 }
@@ -71,15 +71,15 @@ TEST_CASE("the text shows how the ranks differ") {
 TEST_CASE("the text says that a rank ended before the others") {
   const RanksPart part{5, RanksDifference::absence, {at(0, 9), missing(1, "status 1"), missing(2, "")}};
   const Lines lines = rank_lines(part, kHome);
-  CHECK(lines[2] == "rank 1: called 4 of them, and ended before, with status 1");
-  CHECK(lines[3] == "rank 2: called 4 of them, and ended before");
+  CHECK(lines[2] == "rank 1: called 4 of them, and ended earlier, with status 1");
+  CHECK(lines[3] == "rank 2: called 4 of them, and ended earlier");
 }
 
 TEST_CASE("a rank that may have skipped a collective is shown with its number of kernels") {
   RanksPart part{9, RanksDifference::absence, {at(0, 9), missing(1)}};
   part.uneven = {5, 4712, 1, 8, 4};
   CHECK(rank_lines(part, kHome).back() ==
-        "rank 1 may have skipped one: before collective 5 it launched 8 kernels, the others 4");
+        "rank 1 may have skipped one: before collective 5 it launched 8 kernels, the other ranks 4");
   CHECK(ranks_text(part, kHome).starts_with("at collective 9, after 8 that all ranks called alike: rank 0: "));
 }
 
@@ -97,7 +97,7 @@ TEST_CASE("the rules get the missing ranks and the calls of the others") {
   CHECK(symptoms.rank_calls == "rank 0: train.py:9, step");
 }
 
-TEST_CASE("a report without a failure shows all lines on the ranks") {
+TEST_CASE("a report without a failure shows all lines about the ranks") {
   Diagnosis report = clean_report();
   report.ranks = {5, RanksDifference::line, {at(0, 9), at(1, 12)}};
   TextOptions options;
@@ -107,10 +107,10 @@ TEST_CASE("a report without a failure shows all lines on the ranks") {
         std::string::npos);
 }
 
-TEST_CASE("a crowded page cuts other sentences before it loses a rank") {
+TEST_CASE("a crowded page shortens other sentences before it drops a rank") {
   Diagnosis report = crowded_report();
   Finding& hang = report.findings[0];
-  hang.device.reset();  // a hang has neither this nor the following
+  hang.device.reset();  // a hang has neither this nor the fields below
   hang.inputs.reset();
   hang.saved_launch.reset();
   hang.memory_use.reset();

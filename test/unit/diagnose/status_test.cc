@@ -185,7 +185,7 @@ TEST_CASE("only operations after the last one shown are counted as waiting") {
   CHECK(look().missing == 1);
   CHECK(look().more == 1);
 
-  // A refused call queued nothing, so it does not wait.
+  // A call that failed queued nothing, so its operation does not wait.
   operations.back().result = 700;
   CHECK(look().more == 0);
 }

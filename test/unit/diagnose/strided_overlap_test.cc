@@ -25,7 +25,7 @@ RaceOverlap overlap(const RaceTensor& a, const RaceTensor& b) {
   return diagnose::overlap(diagnose::strided_bytes(a).value(), diagnose::strided_bytes(b).value()).value();
 }
 
-// Counts byte by byte.
+// The same result, computed byte by byte.
 std::set<std::uint64_t> bytes_of(const RaceTensor& tensor, std::uint64_t element) {
   std::set<std::uint64_t> starts = {tensor.begin}, bytes;
   for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
@@ -86,7 +86,7 @@ TEST_CASE("tensors that cannot be compared exactly give no result") {
   CHECK(diagnose::overlap(*many, *diagnose::strided_bytes(tensor(4, {100}, {2})))->bytes == 0);
 }
 
-TEST_CASE("the overlap of random views equals a count byte by byte") {
+TEST_CASE("the overlap of random views equals a byte-by-byte count") {
   std::mt19937 random(7);
   const auto upto = [&](int most) { return static_cast<std::int64_t>(random() % static_cast<unsigned>(most + 1)); };
   const auto view = [&] {

@@ -99,7 +99,7 @@ TEST_CASE("the line that started a thread leads if the thread runs no user line"
          finding.location.language == symbolize::Language::python));
   CHECK(finding.location.function == "Trainer.fit");
   CHECK(!finding.location.source.empty());
-  CHECK(finding.excerpt.size() == 2);  // the file has no line after it
+  CHECK(finding.excerpt.size() == 2);  // the file has no further line
   REQUIRE(finding.related.size() == 1);
   CHECK((finding.related[0].role == diagnose::Role::started &&
          diagnose::same_line(finding.related[0].location, finding.location)));
@@ -110,7 +110,7 @@ TEST_CASE("the line that started a thread leads if the thread runs no user line"
   CHECK(finding.grade == analyse::Grade::proven);
   CHECK(finding.because ==
         "it failed in a rerun; the operation was issued at " + std::string(kLaunchingLibrary) +
-            ":2567, embedding, on a thread that runs no line of yours; the line shown started that thread");
+            ":2567, embedding, on a thread that runs none of your code; the line shown started that thread");
   const std::string text = report::write_text(runs.report(), {report::Verbosity::verbose, false, 200, false});
   CHECK(text.find("Issued  by " + std::string(kLaunchingLibrary) +
                   ":2567, embedding, on a thread that this line started\n") != text.npos);
@@ -132,7 +132,7 @@ TEST_CASE("the first user line leads, through threads that started threads") {
   CHECK(runs.finding().because.text().ends_with("the line shown submitted this work to the thread's pool"));
 }
 
-TEST_CASE("the latest start reported before the operation counts") {
+TEST_CASE("the latest start that was reported before the operation counts") {
   ThreadRuns runs;
   runs.deliveries().push_back(told_start({{{kStartingScript, "later", 3}}}));
   CHECK(runs.finding().location.line == 3);

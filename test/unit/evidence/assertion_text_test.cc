@@ -73,7 +73,7 @@ TEST_CASE("names as printed by CUDA, PyTorch and Triton") {
   CHECK(found[2].function == "");
 }
 
-TEST_CASE("a preceding time on the same line, and a line that another one interrupted") {
+TEST_CASE("a timestamp at the start of the line, and a line that another one interrupted") {
   const auto timed = assertions_in("2026-11-22 12:30:15: " + line(0, 1) + "at 9:45: " + line(0, 2));
   REQUIRE(timed.size() == 1);
   CHECK(timed[0].file == "/src/a.cu");
@@ -86,7 +86,7 @@ TEST_CASE("a preceding time on the same line, and a line that another one interr
   CHECK(cut[0].function == "scale");
 }
 
-// Each of its colons could be the one before the number.
+// Each colon of such a line could be the one before the line number.
 TEST_CASE("a line of colons does not take longer than others") {
   const std::string colons = std::string(30'000, ':') + " x: block: [0,0,0], thread: [0,0,0] Assertion `x` failed.\n";
   std::string output;
@@ -112,14 +112,14 @@ TEST_CASE("lines that end in CR LF") {
   CHECK(found[0].condition == "p[i] > 0");
 }
 
-TEST_CASE("a truncated line says nothing and spoils nothing else") {
+TEST_CASE("a truncated line is ignored and affects nothing else") {
   const std::string whole = line(4, 5);
   for (std::size_t size = 0; size + 2 < whole.size(); ++size) {
     const auto found = assertions_in(whole.substr(0, size) + "\n" + line(0, 9));
     REQUIRE(found.size() == 1);
     CHECK(found[0].threads == (whole.find("` failed") + 8 <= size ? 2 : 1));
   }
-  // One line is inside another, so it is unknown whose condition that is.
+  // One line is inside another, so we cannot tell whose condition that is.
   CHECK(assertions_in(whole.substr(0, whole.size() - 14) + line(0, 9)).empty());
 }
 
@@ -137,7 +137,7 @@ TEST_CASE("texts that only resemble an assertion") {
   }
 }
 
-TEST_CASE("hostile output has limits") {
+TEST_CASE("limits for hostile output") {
   CHECK(assertions_in(line(0, 0, std::string(kLongestPart + 1, 'x'))).empty());
   std::string many;
   for (std::size_t i = 0; i < 3 * kMostAssertions; ++i) many += line(0, 0, std::to_string(i));

@@ -47,8 +47,8 @@ std::string refusal_of(const std::string& bytes) { return refusal(TemporaryFile(
 
 TEST_CASE("an unreadable file is named, with the reason") {
   CHECK(refusal("/nowhere/core.nvcudmp") == " cannot be read: No such file or directory");
-  CHECK(refusal("/tmp") == " is not a file");
-  CHECK(refusal("/dev/zero") == " is not a file");
+  CHECK(refusal("/tmp") == " is not a regular file");
+  CHECK(refusal("/dev/zero") == " is not a regular file");
   CHECK(refusal_of("") == " is empty");
   CHECK(refusal_of("\x7f"
                    "ELF, but nothing else") == " is not a GPU core dump");
@@ -57,7 +57,7 @@ TEST_CASE("an unreadable file is named, with the reason") {
 
 TEST_CASE("a dump without its section table is truncated") {
   const std::string whole = bytes_of("assert.nvcudmp");
-  CHECK(refusal_of(whole.substr(0, whole.size() / 2)) == " is cut short or damaged: none of its tables can be read");
+  CHECK(refusal_of(whole.substr(0, whole.size() / 2)) == " is truncated or damaged: none of its tables can be read");
 }
 
 TEST_CASE("a compressed dump may not grow without limit") {
@@ -66,7 +66,7 @@ TEST_CASE("a compressed dump may not grow without limit") {
   CHECK(std::holds_alternative<Testimony>(read_core(packed, 308'524)));
 }
 
-TEST_CASE("half an archive is half a dump") {
+TEST_CASE("an incomplete archive gives an incomplete dump") {
   const std::string packed = bytes_of("load.nvcudmp.gz");
-  CHECK(refusal_of(packed.substr(0, packed.size() / 2)) == " is cut short or damaged: none of its tables can be read");
+  CHECK(refusal_of(packed.substr(0, packed.size() / 2)) == " is truncated or damaged: none of its tables can be read");
 }

@@ -102,14 +102,15 @@ TEST_CASE("every field that differs is shown with both values") {
   const struct {
     const char *was, *is, *sentence;
   } changes[] = {
-      {"Warp Illegal Address", "Warp Assert", "exception Warp Assert, here Warp Illegal Address"},
-      {"far_load(int*)<<<", "far_store(int*)<<<", "kernel far_store(int*), here far_load(int*)"},
-      {"<<<(2,1,1)", "<<<(3,1,1)", "grid 3,1,1, here 2,1,1"},
-      {"(32,1,1)>>>", "(64,1,1)>>>", "block size 64,1,1, here 32,1,1"},
-      {", block (0,0,0)", ", block (1,0,0)", "block 1,0,0, here 0,0,0"},
-      {", thread (0,0,0)", ", thread (7,0,0)", "thread 7,0,0, here 0,0,0"},
-      {"(cases.cu:16)", "(cases.cu:17)", "line cases.cu:17, here /tmp/cases/cases.cu:16"},
-      {"triggered at PC 0x7f21277a0a70", "triggered at PC 0x7f21277a0a80", "PC 0x7f21277a0a80, here 0x7f21277a0a70"},
+      {"Warp Illegal Address", "Warp Assert", "exception Warp Assert instead of Warp Illegal Address"},
+      {"far_load(int*)<<<", "far_store(int*)<<<", "kernel far_store(int*) instead of far_load(int*)"},
+      {"<<<(2,1,1)", "<<<(3,1,1)", "grid 3,1,1 instead of 2,1,1"},
+      {"(32,1,1)>>>", "(64,1,1)>>>", "block size 64,1,1 instead of 32,1,1"},
+      {", block (0,0,0)", ", block (1,0,0)", "block 1,0,0 instead of 0,0,0"},
+      {", thread (0,0,0)", ", thread (7,0,0)", "thread 7,0,0 instead of 0,0,0"},
+      {"(cases.cu:16)", "(cases.cu:17)", "line cases.cu:17 instead of /tmp/cases/cases.cu:16"},
+      {"triggered at PC 0x7f21277a0a70", "triggered at PC 0x7f21277a0a80",
+       "PC 0x7f21277a0a80 instead of 0x7f21277a0a70"},
   };
   for (const auto& change : changes) {
     const DebuggerWitness witness = debugger_witness(failure, replaced(kLoad, change.was, change.is), "");
@@ -120,7 +121,7 @@ TEST_CASE("every field that differs is shown with both values") {
   }
 }
 
-TEST_CASE("what the debugger leaves out is not compared") {
+TEST_CASE("what the debugger omits is not compared") {
   const CrossCheck check =
       cross_check(failure_of("load.nvcudmp.gz"), debugger_testimony("CUDA Exception: Warp Illegal Address\n"));
   CHECK(check.same == Fields{"exception"});
@@ -161,7 +162,7 @@ TEST_CASE("the exception of a signal, frames over several lines, clusters and de
   CHECK(said.block_dim == Dim3{32, 4, 1});
 }
 
-TEST_CASE("either spelling means the same kernel, and another name does not") {
+TEST_CASE("both spellings mean the same kernel, but a different name does not") {
   DumpedFailure failure;
   const auto same = [&](const char* mangled, const std::string& spelt) {
     failure.kernel = mangled;
@@ -197,7 +198,7 @@ TEST_CASE("a debugger that failed is ignored, whatever it printed before") {
         Fields{"cuda-gdb reported nothing that can be compared"});
 }
 
-TEST_CASE("any text is survived, and only known forms are accepted") {
+TEST_CASE("any text is handled, and only known forms are accepted") {
   for (const std::string& part : {std::string("(4294967296,1,1)"), std::string("(1,1)"), std::string("(-1,0,0)"),
                                   std::string("("), std::string("(1,1,1"), std::string(1 << 16, '(')}) {
     const DebuggerTestimony said = debugger_testimony("[Current focus set to, block " + part + ", thread " + part +

@@ -1,4 +1,4 @@
-// Hand-built dumps: rows of other drivers, sections in another order, and files that no driver wrote.
+// Hand-built dumps: rows of other drivers, sections in a different order, and files that no driver wrote.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -23,7 +23,7 @@ Testimony testimony_of(const ElfBuilder& dump) {
   return std::move(*testimony);
 }
 
-// Checks the failure of the sample; members that old drivers do not write may be missing.
+// Checks the failure of the sample dump; members that old drivers do not write may be missing.
 void check_failure(const Testimony& testimony, bool sm_knows) {
   CHECK(testimony.damaged == 0);
   CHECK(testimony.failed_sms.size() == (sm_knows ? 1 : 0));
@@ -114,7 +114,8 @@ TEST_CASE("the PC comes from the warp, then from the SM, then from the thread") 
   CHECK(testimony_of(dump).failure->witness == PcWitness::thread);
   CHECK(testimony_of(dump).failure->place.pc == kDeepAddress + 0x20);
 
-  // A host address, as older drivers write it; the offset is then the kernel's own, unless it had called a function.
+  // A host address, as older drivers write it. The offset is then the kernel's own, unless the kernel had called a
+  // function.
   std::string& lanes = dump.part(S::lanes).data;
   lanes = RowBuilder(112).u64(56, 0x5600001234).u64(64, 0x20).u32(72, 1).u32(76, 1).u32(88, 14);
   CHECK(testimony_of(dump).failure->place.pc == kKernelAddress + 0x20);
@@ -137,7 +138,7 @@ TEST_CASE("a thread after its call of the assertion handler failed at the call")
   CHECK(place.lines[0].line == 12);
 }
 
-TEST_CASE("the first thread is that of the lowest block, on whatever SM it ran") {
+TEST_CASE("the first thread is that of the lowest block, whichever SM it ran on") {
   ElfBuilder dump = sample_dump();
   dump.part(S::lanes).data = dump.part(S::lanes).data.substr(56, 56);
   const std::uint32_t ctas = dump.add({.name = "cta",
@@ -167,7 +168,7 @@ TEST_CASE("a requested dump has no failure") {
   CHECK(testimony.damaged == 0);
 }
 
-TEST_CASE("a table with an impossible parent is left out with everything below it, and counted") {
+TEST_CASE("a table with an impossible parent is ignored with everything below it, and counted") {
   const auto with = [](auto change) {
     ElfBuilder dump = sample_dump();
     change(dump);
@@ -203,7 +204,7 @@ TEST_CASE("rows of impossible sizes") {
   }
 }
 
-TEST_CASE("sections that share their bytes are read as often as honest ones could be") {
+TEST_CASE("sections that share their bytes are read no more often than separate ones of that total size") {
   ElfBuilder dump = sample_dump();
   std::string file = dump.bytes();
   const std::uint64_t headers = Bytes(file.data(), file.size()).u64(40);
@@ -235,7 +236,7 @@ TEST_CASE("a dump truncated anywhere gives what it contains") {
   CHECK(answered > 64);
 }
 
-TEST_CASE("a dump that ends in zeros is damaged, not a requested one") {
+TEST_CASE("a dump that ends in zeros is damaged, and not a requested dump") {
   const std::string file = sample_dump().bytes();
   const std::uint64_t headers = Bytes(file.data(), file.size()).u64(40);
   for (std::uint64_t from = headers; from < file.size(); from += 64) {
@@ -267,7 +268,7 @@ TEST_CASE("a dump with any bit flipped is answered or declined") {
   }
 }
 
-TEST_CASE("the inputs and finds of the fuzzer are answered") {
+TEST_CASE("the fuzzer's inputs and findings are answered") {
   std::size_t files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(TEST_DATA "/../fuzz/corpus/gpucore")) {
     std::ifstream in(entry.path(), std::ios::binary);

@@ -1,4 +1,4 @@
-// Writes ELF files section by section: dumps of drivers that are not available, and dumps that no driver would write.
+// Writes ELF files section by section: dumps of drivers that we do not have, and dumps that no driver would write.
 #pragma once
 
 #include <cstdint>
@@ -34,11 +34,11 @@ class ElfBuilder {
  public:
   explicit ElfBuilder(std::uint16_t type) : type_(type) {}
 
-  // Returns the index of the new section; 0 is taken.
+  // Returns the index of the new section. Index 0 is reserved.
   std::uint32_t add(Part part);
   Part& part(std::uint32_t section) { return parts_[section - 1]; }
 
-  // Returns the same sections in reverse order, with links adapted.
+  // Returns the same sections in reverse order, with links adjusted.
   ElfBuilder reversed() const;
   std::string bytes() const;
 

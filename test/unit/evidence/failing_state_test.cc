@@ -19,7 +19,7 @@ DumpedFailure failure_of(const ElfBuilder& dump) {
   return std::move(*testimony->failure);
 }
 
-// The sample's second lane failed; includes what drivers from r400 on save about it.
+// The second lane of the sample dump failed. The result includes what drivers from r400 on save about it.
 ElfBuilder full_sample() {
   ElfBuilder dump = sample_dump();
   dump.add({.name = ".cudbg.pred",

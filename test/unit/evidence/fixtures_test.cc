@@ -18,7 +18,7 @@ Testimony read(const std::string& name) {
   return testimony;
 }
 
-// All but two of them were built from cases.cu and have neither inlined functions nor messages at the fault.
+// All but two of the dumps are from programs built from cases.cu, without inlined functions or messages at the fault.
 void check_line(const CodePlace& place, std::uint32_t line) {
   REQUIRE(place.lines.size() == 1);
   CHECK(place.lines[0].function == place.function);
@@ -41,7 +41,7 @@ void check_launch(const DumpedFailure& failure, std::uint32_t blocks, std::uint3
   CHECK(failure.message.empty());
 }
 
-// The offset is that of the instruction named at the call, as nvdisasm shows it.
+// The offset is that of the instruction in the comment at the call, as nvdisasm shows it.
 void check_code(const DumpedFailure& failure, std::size_t size, std::uint64_t offset) {
   REQUIRE(failure.code);
   CHECK(failure.code->architecture == "sm_90");
@@ -107,7 +107,7 @@ TEST_CASE("a bad load") {
   CHECK(warp.together);
   CHECK(warp.uniform_registers.size() == 64);
   CHECK(warp.uniform_predicates == 0x80);
-  CHECK(warp.shared_bytes == 1024);  // that the system takes from every block
+  CHECK(warp.shared_bytes == 1024);  // the part that the system reserves in every block
   REQUIRE(warp.lanes.size() == 32);
   CHECK(warp.lanes[5].thread == Dim3{5, 0, 0});
   CHECK(warp.lanes[5].stands == 0x90);
@@ -197,7 +197,7 @@ TEST_CASE("a trap: no exception anywhere, one thread of a broken warp") {
   CHECK(f.trap->line == 20);
 }
 
-TEST_CASE("a stack overflow: the store, where the thread is since, and its six frames") {
+TEST_CASE("a stack overflow: the store, where the thread is now, and its six frames") {
   const Testimony testimony = read("stack.nvcudmp.gz");
   const DumpedFailure& f = *testimony.failure;
   CHECK(f.exception == 5);
@@ -234,7 +234,7 @@ TEST_CASE("shared memory out of range") {
   CHECK(f.threads == 32);
   REQUIRE(f.state);
   REQUIRE(f.state->warps.size() == 1);
-  CHECK(f.state->warps[0].shared_bytes == 2048);  // 1024 of them are its own
+  CHECK(f.state->warps[0].shared_bytes == 2048);  // 1024 of them are the kernel's own
   CHECK(f.state->facts.parameters.size() == 2);
   CHECK(f.state->facts.at(11)->index == 1);
   CHECK(f.place.pc == 0x7fce8f7a0a90);
@@ -242,7 +242,7 @@ TEST_CASE("shared memory out of range") {
   check_line(f.place, 31);
 }
 
-TEST_CASE("stores whose warps had exited: only what the SM says, and nothing made up") {
+TEST_CASE("stores whose warps had exited: only what the SM says, and nothing invented") {
   struct {
     const char* name;
     std::vector<std::uint32_t> sms;

@@ -69,7 +69,7 @@ std::string refusal(const std::string& bytes) {
 
 }  // namespace
 
-TEST_CASE("a dump has groups, calls and their lines") {
+TEST_CASE("a dump gives groups, calls and their lines") {
   const FlightDump found = read(dump({}));
   CHECK(found.version == "2.10");
   REQUIRE(found.groups.size() == 1);
@@ -91,22 +91,22 @@ TEST_CASE("a dump has groups, calls and their lines") {
 
 TEST_CASE("a dump without its first call is not whole") { CHECK_FALSE(read(dump({.first_record = 5})).is_whole); }
 
-TEST_CASE("minor versions are read, another major one is refused") {
+TEST_CASE("any minor version is read, but a different major version is rejected") {
   CHECK(read(dump({.version = "2.4"})).calls.size() == 2);
   CHECK(read(dump({.version = "2.99"})).calls.size() == 2);
-  CHECK(refusal(dump({.version = "3.0"})) == "it has version 3.0 of the format, and cudadiag reads version 2");
+  CHECK(refusal(dump({.version = "3.0"})) == "its format has version 3.0, but cudadiag reads only version 2");
 }
 
-TEST_CASE("calls without numbers are refused") {
+TEST_CASE("calls without numbers are rejected") {
   CHECK(refusal(dump({.has_number = false})) == "its calls have no numbers (PyTorch before 2.4)");
 }
 
-TEST_CASE("a call of a group that is not described is left out") { CHECK(read(dump({.group = "7"})).calls.empty()); }
+TEST_CASE("a call of an undescribed group is ignored") { CHECK(read(dump({.group = "7"})).calls.empty()); }
 
-TEST_CASE("another pickle is not a dump") {
+TEST_CASE("a pickle with other contents is not a dump") {
   CHECK(refusal(PickleBuilder().open_dictionary().texts("a", "b").close_dictionary().bytes()) ==
-        "it is not a dump of the Flight Recorder");
-  CHECK(refusal(PickleBuilder().raw("N").bytes()) == "it is not a dump of the Flight Recorder");
+        "it is not a Flight Recorder dump");
+  CHECK(refusal(PickleBuilder().raw("N").bytes()) == "it is not a Flight Recorder dump");
   CHECK(refusal("no dump") == "it is not a pickle of protocol 2");
 }
 
@@ -123,7 +123,7 @@ TEST_CASE("the JSON form is read as well, without lines") {
   CHECK(found.calls[0].stack == 0);
 }
 
-// The dumps that data/flight_recorder/make_dumps.py makes with PyTorch 2.11.
+// The dumps that data/flight_recorder/make_dumps.py wrote with PyTorch 2.11.
 TEST_CASE("dumps of PyTorch's own recorder are read") {
   const FlightDump found = read(of_pytorch("rank_1"));
   CHECK(found.version == "2.10");
@@ -150,7 +150,7 @@ TEST_CASE("dumps of PyTorch's own recorder are read") {
   CHECK(stack[1] == FlightFrame{"/home/u/model.py", "forward", 2});
 }
 
-TEST_CASE("PyTorch's JSON has the calls of its pickle") {
+TEST_CASE("PyTorch's JSON has the same calls as its pickle") {
   const FlightDump pickle = read(of_pytorch("rank_1")), json = read(of_pytorch("rank_1.json"));
   REQUIRE(json.calls.size() == pickle.calls.size());
   for (std::size_t i = 0; i < json.calls.size(); ++i) {
@@ -162,12 +162,12 @@ TEST_CASE("PyTorch's JSON has the calls of its pickle") {
   }
 }
 
-TEST_CASE("PyTorch's dump that ends early is refused, wherever it ends") {
+TEST_CASE("a PyTorch dump that ends early is rejected, wherever it ends") {
   const std::string whole = of_pytorch("rank_0");
   for (std::size_t size = 0; size < whole.size(); ++size) CHECK(refusal(whole.substr(0, size)) != "");
 }
 
-TEST_CASE("JSON without calls has none") {
+TEST_CASE("JSON without calls gives none") {
   const FlightDump found = read(R"({"version": "2.10", "pg_config": {}})");
   CHECK(found.calls.empty());
   CHECK(found.is_whole);

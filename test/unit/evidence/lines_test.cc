@@ -88,7 +88,7 @@ TEST_CASE("each kernel of a linked cubin has its lines and inline chains") {
         "/src/leaf.cuh:2 _ZN39_INTERNAL_2e97d7d1_9_second_cu_0f008dd84leafEPil\n"
         "/src/second.cu:3 _Z13second_middlePil\n"
         "/src/second.cu:10 \n");
-  // Its second kernel counts the rows of its calls from 1 again.
+  // In its second kernel, the call rows are counted from 1 again.
   CHECK(at("_Z13second_directPil", 0x40) ==
         "/src/leaf.cuh:2 _ZN39_INTERNAL_2e97d7d1_9_second_cu_0f008dd84leafEPil\n"
         "/src/second.cu:6 \n");
@@ -129,9 +129,9 @@ TEST_CASE("an invalid line table costs only its lines") {
   };
   CHECK_FALSE(found(changed(4, 5), 1));     // a future version
   CHECK(found(changed(4, 5) + good, 1));    // and a valid unit after it
-  CHECK_FALSE(found(changed(1, 0x7f), 1));  // longer than the section
+  CHECK_FALSE(found(changed(1, 0x7f), 1));  // a unit longer than the section
   CHECK_FALSE(found(changed(8, 0x7f), 1));  // a header longer than the unit
-  CHECK_FALSE(found(changed(13, 0), 1));    // no line range: a division by zero
+  CHECK_FALSE(found(changed(13, 0), 1));    // line_range is 0: would divide by zero
   CHECK_FALSE(found(changed(14, 0), 1));    // no opcodes
   CHECK_FALSE(found(good.substr(0, good.size() / 2), 1));
 }

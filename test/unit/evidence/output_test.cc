@@ -65,10 +65,10 @@ TEST_CASE("the failing instruction is shown if it could be disassembled") {
 
 TEST_CASE("the text of a failure says what is unknown") {
   CHECK(joined(describe(exited())) == R"(Warp Illegal Address (14) in fill(int*, int)
-Line    not known: the code has no line information (nvcc -lineinfo)
-Kernel  fill(int*, int); its grid was not kept
-Failed  threads not known: the warp had exited (SM 5)
-PC      0x1010, fill(int*, int)+0x10, as the SM says
+Line    unknown: the code has no line information (nvcc -lineinfo)
+Kernel  fill(int*, int); its grid is not in the dump
+Failed  unknown threads: their warp had exited (SM 5)
+PC      0x1010, fill(int*, int)+0x10, reported by the SM
 SMs     5, 9 report an exception
 Device  0: GPU
 Damaged 1 part of the dump could not be read

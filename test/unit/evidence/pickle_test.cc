@@ -15,14 +15,14 @@ std::optional<std::string> refused(const std::string& bytes) {
   return read_pickle(document);
 }
 
-// A pickle with this in it, after the protocol and before the end.
+// Reads a pickle with these operations after the protocol and before the end.
 std::optional<std::string> refused_with(std::string_view operations) {
   return refused(PickleBuilder().raw(operations).bytes());
 }
 
 }  // namespace
 
-TEST_CASE("a pickle has the values that were written") {
+TEST_CASE("reading a pickle gives the values that were written") {
   PickleBuilder builder;
   builder.open_dictionary();
   builder.texts("name", "all_reduce").number("small", 7).number("two", 700).number("four", -3);
@@ -48,7 +48,7 @@ TEST_CASE("a pickle has the values that were written") {
   CHECK_FALSE(root.member("other"));
 }
 
-TEST_CASE("several values may contain one that was stored") {
+TEST_CASE("several values may contain the same stored value") {
   PickleBuilder builder;
   builder.open_list().open_list().integer(5).close_list().store().recall(0).close_list();
   Document document(builder.bytes());
@@ -57,13 +57,13 @@ TEST_CASE("several values may contain one that was stored") {
   CHECK(document.root().item(0).index() == document.root().item(1).index());
 }
 
-TEST_CASE("a pickle of another protocol is refused") {
+TEST_CASE("a pickle with a different protocol is rejected") {
   CHECK(refused("") == "it is not a pickle of protocol 2");
   CHECK(refused("\x80\x04N.") == "it is not a pickle of protocol 2");
   CHECK(refused("(dp0\n.") == "it is not a pickle of protocol 2");
 }
 
-TEST_CASE("an operation that imports or calls is refused") {
+TEST_CASE("an operation that imports or calls something is rejected") {
   CHECK(refused_with("cos\nsystem\n") == "it has the operation 0x63 at byte 2, which PyTorch does not write");
   for (const char operation : {'R', 'b', 'i', 'o', 'P', 'Q', '\x81', '\x82', '\x93', '\x95', 'd', 'l', 'a', 's', '0'}) {
     const auto why = refused_with(std::string(1, operation));
@@ -72,7 +72,7 @@ TEST_CASE("an operation that imports or calls is refused") {
   }
 }
 
-TEST_CASE("a pickle that ends early is refused, wherever it ends") {
+TEST_CASE("a pickle that ends early is rejected, wherever it ends") {
   PickleBuilder builder;
   builder.open_dictionary().texts("name", "x").number("eight", std::int64_t{1} << 40).number("two", 700);
   const std::string whole = builder.close_dictionary().bytes();
@@ -81,42 +81,42 @@ TEST_CASE("a pickle that ends early is refused, wherever it ends") {
   CHECK(refused_with("X\xff\xff\xff\x7f") == "it ends within a text");
 }
 
-TEST_CASE("a stack that does not fit its operations is refused") {
+TEST_CASE("a stack that does not fit its operations is rejected") {
   CHECK(refused_with("") == "it does not end with one value");
   CHECK(refused_with("NN") == "it does not end with one value");
   CHECK(refused_with("N(") == "it does not end with one value");
   CHECK(refused_with("e") == "it closes a value that was not opened");
-  CHECK(refused_with("(e") == "it uses a value that is not there");
-  CHECK(refused_with("N(N\x86") == "it uses a value that is not there");
-  CHECK(refused_with("]((Ne") == "it uses a value that is not there");
-  CHECK(refused_with("](Nu") == "it adds items to a value of another kind");
-  CHECK(refused_with("}(Ne") == "it adds items to a value of another kind");
+  CHECK(refused_with("(e") == "it uses a value that does not exist");
+  CHECK(refused_with("N(N\x86") == "it uses a value that does not exist");
+  CHECK(refused_with("]((Ne") == "it uses a value that does not exist");
+  CHECK(refused_with("](Nu") == "it adds items to a value of a different kind");
+  CHECK(refused_with("}(Ne") == "it adds items to a value of a different kind");
   CHECK(refused_with("}(Nu") == "it has a key without a value");
-  CHECK(refused_with("\x8a\x09") == "it has an integer of another size than PyTorch writes");
+  CHECK(refused_with("\x8a\x09") == "it has an integer of a size that PyTorch does not write");
 }
 
-TEST_CASE("a value that could come to contain itself is refused") {
+TEST_CASE("a value that could contain itself is rejected") {
   CHECK(refused_with(std::string("]q\0(h\0e", 7)) == "it adds items to a value that is complete");
   CHECK(refused_with("](Ne(Ne") == "it adds items to a value that is complete");
 }
 
-TEST_CASE("a memory that is not in order is refused") {
+TEST_CASE("a memo that is not in order is rejected") {
   CHECK(refused_with(std::string("Nq\1", 3)) == "it stores a value out of order");
   CHECK(refused_with(std::string("h\0", 2)) == "it refers to a value that was not stored");
-  CHECK(refused_with(std::string("q\0", 2)) == "it uses a value that is not there");
+  CHECK(refused_with(std::string("q\0", 2)) == "it uses a value that does not exist");
 }
 
-TEST_CASE("nesting has a bound") {
+TEST_CASE("nesting is limited") {
   std::string deep;
   for (int i = 0; i < 65; ++i) deep += "](";
   CHECK(refused_with(deep) == "its values are nested too deeply");
 }
 
-TEST_CASE("values have a bound") {
+TEST_CASE("the number of values is limited") {
   CHECK(refused_with(std::string(Document::kMostValues + 1, 'N')) == "it has more than 8388608 values");
 }
 
-TEST_CASE("JSON has the same values") {
+TEST_CASE("JSON gives the same values") {
   Document document(
       R"({"name": "x", "pair": ["1", "tp"], "n": -4, "big": 18446744073709551615, "f": 1.5, "no": null})");
   REQUIRE_FALSE(read_json(document));
@@ -129,7 +129,7 @@ TEST_CASE("JSON has the same values") {
   CHECK_FALSE(root.member("no").integer());
 }
 
-TEST_CASE("JSON that is broken, or nested too deeply, is refused") {
+TEST_CASE("JSON that is broken, or nested too deeply, is rejected") {
   for (const std::string& text :
        {std::string(R"({"a": )"), std::string("{} {}"), std::string(100, '['), std::string("{\"a\": [1, }")}) {
     Document document(text);

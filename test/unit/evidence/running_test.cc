@@ -80,7 +80,7 @@ TEST_CASE("each of many running kernels has its lines") {
   CHECK(dump->budget().damaged() == 0);
 }
 
-// If each thread were compared with all functions, this would take minutes.
+// If each thread were compared with all functions, this test would take minutes.
 TEST_CASE("very many threads in very many functions") {
   using S = SampleSections;
   constexpr std::uint32_t kFunctions = 400'000, kThreads = 400'000, kInstruction = 16;
@@ -120,7 +120,7 @@ TEST_CASE("a requested dump says what was running") {
 }
 
 // From an H200, requested through its pipe. NVIDIA's debugger reports: kernel spin, grid 4, (1,1,1) of (64,1,1), one
-// warp at spin.cuh:8 with PC ...a60, the other one 16 bytes before.
+// warp at spin.cuh:8 with PC ...a60, the other one 16 bytes earlier.
 TEST_CASE("a kernel that waits for time to pass") {
   const auto read = read_core(TEST_DATA "/gpucore/running.nvcudmp.gz");
   REQUIRE(std::holds_alternative<Testimony>(read));

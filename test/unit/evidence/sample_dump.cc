@@ -39,7 +39,7 @@ std::string lane_row(std::size_t size, std::uint32_t lane, std::uint32_t excepti
       .u32(36, 1);
 }
 
-// The texts one after another, each with its zero; the first one is empty.
+// The texts one after another, each with its NUL; the first one is empty.
 std::string string_table(std::initializer_list<const char*> texts) {
   std::string table(1, '\0');
   for (const char* text : texts) table += std::string(text) + '\0';
@@ -176,7 +176,7 @@ std::string sample_cubin(std::size_t times) {
   return cubin.bytes();
 }
 
-// The kernel that is not loaded comes first, so that rows counted from the start of the table would be wrong.
+// The kernel that is not loaded comes first, so rows counted from the start of the table would be wrong.
 std::string sample_lines() {
   const auto name = [](const char* text) { return kInlinedNames.find(text) - kNamesBase; };
   LineProgram program;

@@ -1,4 +1,4 @@
-// A dump small enough to read by eye: a kernel of 2 blocks, whose second one failed in lane 1, on the second SM.
+// A dump small enough to check by eye: a kernel of 2 blocks, whose second block failed in lane 1, on the second SM.
 #pragma once
 
 #include <string>

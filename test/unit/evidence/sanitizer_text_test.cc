@@ -153,7 +153,7 @@ TEST_CASE("texts that are not findings") {
             .accesses.empty());
 }
 
-TEST_CASE("any text is survived, and truncated records are left out") {
+TEST_CASE("any text is handled, and truncated records are ignored") {
   const std::string text = kDemo;
   for (std::size_t size = 0; size < text.size(); ++size) {
     CHECK(sanitizer_log(text.substr(0, size)).accesses.size() <= 2);

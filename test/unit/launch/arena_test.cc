@@ -25,7 +25,7 @@ bool can_attach(const session::LivePlace& place) { return std::holds_alternative
 
 }  // namespace
 
-TEST_CASE("an arena is found again by its place") {
+TEST_CASE("an arena can be opened by its path") {
   const Arena arena = made();
   const auto found = Arena::attach(arena.place());
   REQUIRE(std::holds_alternative<Arena>(found));
@@ -33,7 +33,7 @@ TEST_CASE("an arena is found again by its place") {
   CHECK(launch::LiveArea(std::get<Arena>(found), 0).bytes().size() == wire::area::kAreaSize);
 }
 
-TEST_CASE("what lies at the place must be that very arena") {
+TEST_CASE("the file at that path must be that very arena") {
   const Arena arena = made();
   session::LivePlace place = arena.place();
   ++place.inode;
@@ -45,14 +45,14 @@ TEST_CASE("what lies at the place must be that very arena") {
   CHECK(!can_attach(place));
 }
 
-TEST_CASE("a memory file that could shrink under its reader is no arena") {
+TEST_CASE("a memory file that could shrink while it is read is not an arena") {
   const base::FileDescriptor file(::memfd_create("cudadiag-arena", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   REQUIRE(::ftruncate(file.get(), 1 << 20) == 0);
   struct stat status {};
   REQUIRE(::fstat(file.get(), &status) == 0);
   const session::LivePlace place{static_cast<std::uint32_t>(::getpid()), file.get(), status.st_ino};
   CHECK(!can_attach(place));
-  // Sealed, but with nothing in it.
+  // A sealed file without contents.
   ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK);
   CHECK(!can_attach(place));
 }

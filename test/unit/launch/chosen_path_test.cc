@@ -16,7 +16,7 @@ namespace {
 const uid_t kNobody = 65534;
 }
 
-TEST_CASE("a file is trusted until somebody else can write it or a folder above it") {
+TEST_CASE("a file is trusted unless another user can write to it or to a folder above it") {
   const ScratchFolder scratch;
   const auto file = scratch.file("folder/file");
   CHECK(only_trusted_can_write(file, ::geteuid()));
@@ -29,7 +29,7 @@ TEST_CASE("a file is trusted until somebody else can write it or a folder above 
   CHECK(only_trusted_can_write(file, ::geteuid()));
 }
 
-TEST_CASE("a sticky folder that everybody writes to is trusted, a link is not followed blindly") {
+TEST_CASE("a sticky folder that everyone can write to is trusted, but a link is not followed blindly") {
   const ScratchFolder scratch;
   const auto file = scratch.file("shared/file");
   fs::permissions(scratch.path() / "shared", fs::perms::all | fs::perms::sticky_bit);

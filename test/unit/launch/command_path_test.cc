@@ -24,7 +24,7 @@ void write(const fs::path& path, fs::perms rights) {
 constexpr fs::perms kExecutable = fs::perms::owner_all;
 constexpr fs::perms kPlain = fs::perms::owner_read;
 
-// PATH for the length of a scope.
+// Sets PATH for the duration of a scope.
 class SearchPath {
  public:
   explicit SearchPath(const std::string& path) : before_(std::getenv("PATH")) { ::setenv("PATH", path.c_str(), 1); }
@@ -36,7 +36,7 @@ class SearchPath {
 
 }  // namespace
 
-TEST_CASE("the first folder of PATH that has an executable file of the name wins") {
+TEST_CASE("the first folder in PATH with an executable file of that name is used") {
   const cudadiag::test::ScratchFolder scratch;
   const fs::path root = scratch.path();
   for (const char* folder : {"a", "b", "c"}) fs::create_directory(root / folder);
@@ -48,7 +48,7 @@ TEST_CASE("the first folder of PATH that has an executable file of the name wins
   CHECK(find_command("tool").error == 0);
 }
 
-TEST_CASE("a file that cannot be executed is another error than none") {
+TEST_CASE("a file that cannot be executed is a different error from no file") {
   const cudadiag::test::ScratchFolder scratch;
   const fs::path root = scratch.path();
   write(root / "tool", kPlain);

@@ -13,12 +13,12 @@ using namespace cudadiag;
 
 namespace {
 
-// A process at work, deaf to signals as one that waits for a file server is. It writes a byte when it is ready, and one
-// for each request that its handlers have seen.
+// A process at work that does not react to signals, like one that waits for a file server. It writes a byte when it is
+// ready, and one for each request that its handlers have seen.
 pid_t work(int told, std::chrono::milliseconds patience) {
   const pid_t child = ::fork();
   if (child != 0) return child;
-  ::alarm(20);  // one that nothing ends is a failure, and no test that never comes back
+  ::alarm(20);  // if nothing ends the process, the test must fail, not hang
   launch::SignalRelay relay;
   const launch::EndableWork endable(patience);
   [[maybe_unused]] ssize_t written = ::write(told, "r", 1);
@@ -41,7 +41,7 @@ int end_of(pid_t process) {
 
 }  // namespace
 
-TEST_CASE("a second request ends work, the first goes to the handlers") {
+TEST_CASE("the first request goes to the handlers, and a second one ends the work") {
   for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
     int told[2];
     REQUIRE(::pipe(told) == 0);
@@ -56,7 +56,7 @@ TEST_CASE("a second request ends work, the first goes to the handlers") {
   }
 }
 
-TEST_CASE("a request soon after the first is the same one") {
+TEST_CASE("a request soon after the first counts as the same one") {
   int told[2];
   REQUIRE(::pipe(told) == 0);
   const pid_t worker = work(told[1], std::chrono::hours(1));
@@ -71,7 +71,7 @@ TEST_CASE("a request soon after the first is the same one") {
   ::close(told[0]);
 }
 
-TEST_CASE("after the work signals are as they were") {
+TEST_CASE("after the work, signals are handled as before") {
   sigset_t before, after;
   ::pthread_sigmask(SIG_SETMASK, nullptr, &before);
   { const launch::EndableWork endable; }

@@ -51,7 +51,7 @@ TEST_CASE("all of 127/8 is loopback, and its neighbours are not") {
   CHECK_FALSE(endpoint_of(bytes_of(ipv4("128.0.0.1", 1)))->loopback);
 }
 
-TEST_CASE("an address that binds everywhere is known in both families") {
+TEST_CASE("the address for all interfaces is recognised in both families") {
   CHECK(endpoint_of(bytes_of(ipv4("0.0.0.0", 0)))->any_address);
   CHECK(endpoint_of(bytes_of(ipv6("::", 0)))->any_address);
   CHECK_FALSE(endpoint_of(bytes_of(ipv6("::1", 0)))->any_address);
@@ -64,14 +64,14 @@ TEST_CASE("an IPv6 endpoint is written in brackets") {
   CHECK(endpoint_of(bytes_of(ipv6("::1", 80)))->loopback);
 }
 
-TEST_CASE("an IPv4 address mapped into IPv6 is an IPv4 one") {
+TEST_CASE("an IPv4 address mapped into IPv6 counts as an IPv4 address") {
   const auto found = endpoint_of(bytes_of(ipv6("::ffff:127.0.0.1", 80)));
   REQUIRE(found);
   CHECK(found->text == "127.0.0.1:80");
   CHECK(found->loopback);
 }
 
-TEST_CASE("an IPv6 address without its scope is long enough, a shorter one and other families are nothing") {
+TEST_CASE("an IPv6 address without its scope is accepted, but shorter ones and other families are not") {
   const sockaddr_in6 address = ipv6("::1", 80);
   CHECK(endpoint_of(bytes_of(address).first(24)));
   CHECK_FALSE(endpoint_of(bytes_of(address).first(23)));

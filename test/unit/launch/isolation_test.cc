@@ -1,4 +1,4 @@
-// The judge of the system calls of an isolated rerun is asked about calls of this very process.
+// Asks the code that judges the system calls of an isolated rerun about calls of this very process.
 #include "launch/isolation/isolation.h"
 
 #include <arpa/inet.h>
@@ -64,7 +64,7 @@ struct Rerun {
 
 }  // namespace
 
-TEST_CASE("an isolation survives the way to another process") {
+TEST_CASE("the settings of an isolation can be passed to another process") {
   Isolation isolation;
   isolation.folders = {"/a b", "/c"};
   isolation.devices = {"/dev/null"};
@@ -80,14 +80,14 @@ TEST_CASE("an isolation survives the way to another process") {
   CHECK(again.any_interface);
 }
 
-TEST_CASE("a folder of the same beginning is another one") {
+TEST_CASE("a folder whose name begins alike is a different folder") {
   CHECK(launch::is_below("/a/b", {"/a"}));
   CHECK(launch::is_below("/a", {"/a"}));
   CHECK_FALSE(launch::is_below("/ab", {"/a"}));
   CHECK_FALSE(launch::is_below("/", {"/a"}));
 }
 
-TEST_CASE("files below its own folders are its own, and no others") {
+TEST_CASE("only files below a rerun's own folders are its own") {
   Rerun rerun;
   CHECK(rerun.open(rerun.own / "new", O_WRONLY | O_CREAT).error == 0);
   const auto refused = rerun.open(rerun.others / "new", O_WRONLY | O_CREAT);
@@ -109,7 +109,7 @@ TEST_CASE("the kernel's own errors stay what they are") {
   CHECK(rerun.open(there, O_WRONLY).error == EACCES);
 }
 
-TEST_CASE("a link is where it leads to") {
+TEST_CASE("a link counts as its target") {
   Rerun rerun;
   const auto there = rerun.scratch.file("others/there");
   fs::create_symlink(there, rerun.own / "link");
@@ -118,11 +118,11 @@ TEST_CASE("a link is where it leads to") {
   CHECK(rerun.open(rerun.own / "link", O_WRONLY).error == EACCES);
   CHECK(rerun.open(rerun.own / "dangling", O_WRONLY | O_CREAT).error == EACCES);
   CHECK(rerun.open(rerun.others / "back" / "new", O_WRONLY | O_CREAT).error == 0);
-  // The link itself is its own.
+  // The link itself is in the rerun's own folder.
   CHECK(rerun.ask(SYS_unlinkat, {word(AT_FDCWD), word((rerun.own / "link").c_str())}).error == 0);
 }
 
-TEST_CASE("both ends of a move count") {
+TEST_CASE("both paths of a move count") {
   Rerun rerun;
   const std::string mine = rerun.scratch.file("own/file").string(), theirs = rerun.scratch.file("others/file").string();
   const std::string in = (rerun.own / "new").string(), out = (rerun.others / "new").string();
@@ -136,7 +136,7 @@ TEST_CASE("both ends of a move count") {
         EACCES);
 }
 
-TEST_CASE("modes and times are kept, by path and by descriptor") {
+TEST_CASE("modes and times are protected, by path and by descriptor") {
   Rerun rerun;
   const std::string mine = rerun.scratch.file("own/file").string(), theirs = rerun.scratch.file("others/file").string();
   CHECK(rerun.ask(SYS_fchmodat, {word(AT_FDCWD), word(mine.c_str()), 0600}).error == 0);
@@ -147,7 +147,7 @@ TEST_CASE("modes and times are kept, by path and by descriptor") {
   CHECK(rerun.ask(SYS_ioctl, {word(file.get()), 0x40086602}).error == EPERM);
 }
 
-TEST_CASE("the working folder is kept as others are, if a call names it by an empty path") {
+TEST_CASE("the working folder is protected like others if a call gives it as an empty path") {
   Rerun rerun;
   constexpr long kFchmodat2 = 452, kSetxattrat = 463;
   const char* const empty = "";
@@ -159,11 +159,11 @@ TEST_CASE("the working folder is kept as others are, if a call names it by an em
     REQUIRE(refused.kept);
     CHECK(refused.kept->object == fs::current_path().string() + "/");
   }
-  // The kernel has an error of its own for these.
+  // For these calls, the kernel itself returns an error.
   CHECK(rerun.ask(SYS_unlinkat, {word(AT_FDCWD), word(empty), 0}).error == 0);
 }
 
-TEST_CASE("of the folder of MPS, its own pipes, sockets and lock can be used, and nothing changed") {
+TEST_CASE("the pipes, sockets and lock in MPS's own folder can be used, but nothing there can be changed") {
   const ScratchFolder scratch;
   const fs::path folder = fs::canonical(scratch.path());
   for (const char* name : {"control", "log", "somebody's"}) {
@@ -185,7 +185,7 @@ TEST_CASE("of the folder of MPS, its own pipes, sockets and lock can be used, an
   CHECK(rerun.open(folder / "new", O_WRONLY | O_CREAT).error == EACCES);
 }
 
-TEST_CASE("the network is closed, and a socket of its own is not") {
+TEST_CASE("the network is closed, but a rerun's own sockets are not") {
   Rerun rerun;
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -209,7 +209,7 @@ TEST_CASE("the network is closed, and a socket of its own is not") {
   CHECK(rerun.ask(SYS_connect, {3, word(&local), bytes}).error == EACCES);
 }
 
-TEST_CASE("a name without a path is taken only in a network of its own, but those of CUDA and the kernel") {
+TEST_CASE("abstract socket names can be used only in a private network, except those of CUDA and the kernel") {
   for (const bool private_network : {false, true}) {
     Isolation isolation;
     isolation.private_network = private_network;
@@ -227,7 +227,7 @@ TEST_CASE("a name without a path is taken only in a network of its own, but thos
   }
 }
 
-TEST_CASE("a port of its own may be listened on everywhere, and others are reached through loopback alone") {
+TEST_CASE("a rerun may listen on its own ports, if need be on all interfaces, but connects only through loopback") {
   Isolation isolation;
   isolation.ports = {49152};
   for (const bool any_interface : {false, true}) {
@@ -248,7 +248,7 @@ TEST_CASE("a port of its own may be listened on everywhere, and others are reach
   }
 }
 
-TEST_CASE("in a network of its own, only addresses of others are refused") {
+TEST_CASE("in a private network, only addresses outside it are denied") {
   Isolation isolation;
   isolation.private_network = true;
   Rerun rerun(isolation);
@@ -267,7 +267,7 @@ TEST_CASE("in a network of its own, only addresses of others are refused") {
   CHECK(refused.kept->object == "192.0.2.7:1");
 }
 
-TEST_CASE("an IPv4 address in IPv6's clothes is one") {
+TEST_CASE("an IPv4 address mapped into IPv6 is judged as an IPv4 address") {
   Isolation isolation;
   isolation.private_network = true;
   Rerun rerun(isolation);
@@ -281,7 +281,7 @@ TEST_CASE("an IPv4 address in IPv6's clothes is one") {
   }
 }
 
-TEST_CASE("strangers are left alone") {
+TEST_CASE("processes outside the rerun are protected") {
   Rerun rerun;
   CHECK(rerun.ask(SYS_kill, {word(::getpid()), SIGTERM}).error == 0);
   CHECK(rerun.ask(SYS_kill, {1, SIGTERM}).error == EPERM);
@@ -290,7 +290,7 @@ TEST_CASE("strangers are left alone") {
   CHECK(rerun.ask(SYS_setpriority, {0, 0, 0}).error == 0);
 }
 
-TEST_CASE("what is shared by all is refused, and said") {
+TEST_CASE("changes to what all processes share are denied and reported") {
   Rerun rerun;
   const auto refused = rerun.ask(SYS_shmget, {1, 4096, 0});
   CHECK(refused.error == EPERM);
@@ -299,7 +299,7 @@ TEST_CASE("what is shared by all is refused, and said") {
   CHECK(rerun.ask(SYS_io_uring_setup, {1, 0}).error == ENOSYS);
 }
 
-TEST_CASE("files of its own processes may be written, and of others not") {
+TEST_CASE("files in /proc of the rerun's own processes may be written, those of others may not") {
   Rerun rerun;
   CHECK(rerun.open("/proc/self/comm", O_WRONLY).error == 0);
   CHECK(rerun.open("/proc/thread-self/comm", O_WRONLY).error == 0);
@@ -307,7 +307,7 @@ TEST_CASE("files of its own processes may be written, and of others not") {
   CHECK((others.error == EACCES || ::access("/proc/1/comm", W_OK) != 0));
 }
 
-TEST_CASE("a name that leads to our own process leads others to theirs") {
+TEST_CASE("a path with /proc/self is resolved as the rerun's process sees it") {
   const auto seen = launch::see_path(::getpid(), AT_FDCWD, "/proc/self/status", true);
   CHECK(seen.path == "/proc/" + std::to_string(::getpid()) + "/status");
   CHECK(seen.exists);
@@ -315,7 +315,7 @@ TEST_CASE("a name that leads to our own process leads others to theirs") {
   CHECK_FALSE(launch::see_path(::getpid(), AT_FDCWD, "/nowhere/file", true).reachable);
 }
 
-TEST_CASE("descent is told from /proc") {
+TEST_CASE("ancestry is read from /proc") {
   CHECK(launch::descends_from(::getpid(), ::getppid()));
   CHECK(launch::descends_from(::getpid(), ::getpid()));
   CHECK_FALSE(launch::descends_from(::getppid(), ::getpid()));

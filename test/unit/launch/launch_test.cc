@@ -31,7 +31,7 @@ using test::ScratchFolder;
 
 namespace {
 
-// Sets a variable for the life of a test.
+// Sets a variable for the duration of a test.
 class Setting {
  public:
   Setting(const char* name, const char* value) : name_(name) {
@@ -75,7 +75,7 @@ bool sets(const std::vector<std::string>& environment, const std::string& entry)
 
 }  // namespace
 
-TEST_CASE("an arena is claimed through its path") {
+TEST_CASE("a process claims an area of the arena through the arena's path") {
   const auto arena = new_arena();
   RecorderSide recorder(arena.path());
   CHECK(wire::load(recorder.header(), wire::arena::kMagic) == wire::arena::kMagicValue);
@@ -89,7 +89,7 @@ TEST_CASE("an arena is claimed through its path") {
   CHECK(arena.turned_away() == 3);
 }
 
-TEST_CASE("an arena counts those that could not be recorded, and knows why one of them could not") {
+TEST_CASE("an arena counts processes that could not be recorded, and stores the reason of one of them") {
   const auto arena = new_arena();
   CHECK(arena.unrecorded().processes == 0);
   RecorderSide recorder(arena.path());
@@ -100,7 +100,7 @@ TEST_CASE("an arena counts those that could not be recorded, and knows why one o
   CHECK(arena.unrecorded().error == EFBIG);
 }
 
-TEST_CASE("an arena takes no memory for what nobody wrote and cannot be shrunk") {
+TEST_CASE("an arena takes no memory for what was never written, and cannot be shrunk") {
   const auto arena = new_arena();
   const RecorderSide recorder(arena.path());
   struct stat status {};
@@ -122,7 +122,7 @@ TEST_CASE("a live area shows what its process writes") {
   CHECK(wire::load(area.bytes().data(), wire::area::kMagic) == magic);
 }
 
-TEST_CASE("whoever waits for an event is woken") {
+TEST_CASE("a waiting thread is woken by an event") {
   auto arena = new_arena();
   const std::uint32_t seen = arena.events();
   CHECK(arena.wait_for_event(seen, 0) == seen);
@@ -133,7 +133,7 @@ TEST_CASE("whoever waits for an event is woken") {
   CHECK(now == seen + 1);
 }
 
-TEST_CASE("commands are found as a shell finds them") {
+TEST_CASE("commands are found as a shell would find them") {
   const ScratchFolder scratch;
   scratch.file("first/tool");
   const auto tool = scratch.file("second/tool");
@@ -147,7 +147,7 @@ TEST_CASE("commands are found as a shell finds them") {
   CHECK(launch::find_command("tool").error == EACCES);
 }
 
-TEST_CASE("a python of a virtual environment brings its wheel's CUPTI, named ones come first") {
+TEST_CASE("a virtual environment's python brings the CUPTI of its wheel, but paths given by the user come first") {
   const ScratchFolder scratch;
   const auto python = scratch.file("venv/bin/python");
   fs::permissions(python, fs::perms::owner_all);
@@ -164,7 +164,7 @@ TEST_CASE("a python of a virtual environment brings its wheel's CUPTI, named one
   CHECK(found.back() == wheel);
 }
 
-TEST_CASE("packages are looked for beside an interpreter, and beside no other program") {
+TEST_CASE("packages are searched only in the folders of an interpreter, not of other programs") {
   const ScratchFolder scratch;
   const Setting environment("VIRTUAL_ENV", nullptr);
   const char* const tool = "triton/backends/nvidia/bin/nvdisasm";
@@ -180,7 +180,7 @@ TEST_CASE("packages are looked for beside an interpreter, and beside no other pr
   CHECK(launch::files_in_python_packages({script.string()}, tool).empty());
 }
 
-TEST_CASE("the target's environment says what the recorder needs and keeps the rest") {
+TEST_CASE("the target's environment contains what the recorder needs and keeps the rest") {
   const Setting outer("CUDADIAG_ARENA", "/proc/1/fd/9");
   const Setting other("CUDA_INJECTION64_PATH", "/opt/tool.so");
   const Setting kept("CUDADIAG_TEST_KEPT", "a=b");
@@ -197,7 +197,7 @@ TEST_CASE("the target's environment says what the recorder needs and keeps the r
   CHECK_FALSE(sets(environment, "CUDADIAG_ARENA=/proc/1/fd/9"));
 }
 
-TEST_CASE("an injection library of the user's is kept, but for a core dump and a second recorder") {
+TEST_CASE("the user's injection library is kept, except in a run for a core dump or under a second recorder") {
   const Setting theirs("CUDA_INJECTION64_PATH", "/opt/tool.so");
   const auto variables_with = [](const wire::RecordOptions& options) {
     return launch::environment_with(
@@ -216,12 +216,12 @@ TEST_CASE("an injection library of the user's is kept, but for a core dump and a
   CHECK(launch::dropped_injection("/lib/record.so", {}).find("another copy") != std::string::npos);
 }
 
-TEST_CASE("the recorder is NCCL's profiler plugin, in front of the one that the user named") {
+TEST_CASE("the recorder is NCCL's profiler plugin, in front of the one that the user set") {
   const ScratchFolder scratch;
   const std::string file = (scratch.path() / "nccl.conf").string();
   const Setting settings("NCCL_CONF_FILE", file.c_str());
   const auto variables = [] { return launch::environment_with(launch::profiler_variables("/lib/record.so")); };
-  SUBCASE("none is named") {
+  SUBCASE("none is set") {
     CHECK(sets(variables(), "NCCL_PROFILER_PLUGIN=/lib/record.so"));
     CHECK_FALSE(sets(variables(), "CUDADIAG_NCCL_PROFILER="));
   }
@@ -235,11 +235,11 @@ TEST_CASE("the recorder is NCCL's profiler plugin, in front of the one that the 
     std::ofstream(file) << "# NCCL_PROFILER_PLUGIN=other\nNCCL_DEBUG=WARN\nNCCL_PROFILER_PLUGIN=inspector\r\n";
     CHECK(sets(variables(), "CUDADIAG_NCCL_PROFILER=inspector"));
   }
-  SUBCASE("turned off, it stays off") {
+  SUBCASE("if it is turned off, it stays off") {
     const Setting off("NCCL_PROFILER_PLUGIN", "None");
     CHECK(launch::profiler_variables("/lib/record.so").empty());
   }
-  SUBCASE("inside another cudadiag it is still the user's own") {
+  SUBCASE("inside another cudadiag, it is still the user's own") {
     const Setting outer("NCCL_PROFILER_PLUGIN", "/opt/record.so");
     const Setting named("CUDADIAG_NCCL_PROFILER", "inspector");
     CHECK(sets(variables(), "CUDADIAG_NCCL_PROFILER=inspector"));
@@ -253,7 +253,7 @@ TEST_CASE("a run for a core dump has no injection library") {
   CHECK_FALSE(sets(environment, "CUDA_INJECTION64_PATH=/opt/tool.so"));
 }
 
-TEST_CASE("the recorder is where its variable says, or the failure says so") {
+TEST_CASE("the recorder is taken from its variable's path, or the error mentions that path") {
   const ScratchFolder scratch;
   const auto file = scratch.file("record.so");
   {
@@ -264,7 +264,7 @@ TEST_CASE("the recorder is where its variable says, or the failure says so") {
   CHECK(std::get<base::Error>(launch::find_recorder()).what.find("/nowhere/record.so") != std::string::npos);
 }
 
-TEST_CASE("a target ends as it ends") {
+TEST_CASE("a target's exit status or signal is reported unchanged") {
   launch::SignalRelay relay;
   const auto end_of = [&](const std::string& script) {
     auto spawned = launch::Target::spawn({"sh", "-c", script}, {"PATH=/usr/bin:/bin"});
@@ -278,7 +278,7 @@ TEST_CASE("a target ends as it ends") {
   CHECK(end_of("kill -KILL $$").signal == 9);
 }
 
-TEST_CASE("what cannot be started fails with the shell's statuses") {
+TEST_CASE("a command that cannot be started gives the exit statuses of a shell") {
   const ScratchFolder scratch;
   const auto script = scratch.file("script", "#!/nowhere/interpreter\n");
   fs::permissions(script, fs::perms::owner_all);
@@ -294,10 +294,10 @@ TEST_CASE("what cannot be started fails with the shell's statuses") {
 
 namespace {
 
-// Threads of this program cannot be made while this is set.
+// While this is set, this program cannot create threads.
 bool no_thread_can_be_made = false;
 
-// Between fork and exec of a target this process's child is sent it.
+// If not 0, this process's child gets this signal between fork and exec of a target.
 int signal_of_the_child = 0;
 
 std::string blocked_signals_of(const char* status_file) {
@@ -316,7 +316,7 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
   return no_thread_can_be_made ? EAGAIN : real(thread, attributes, start, argument);
 }
 
-TEST_CASE("freezes are seen where there is no room for the thread that waits for them") {
+TEST_CASE("freezes are noticed even if the thread that waits for them cannot be created") {
   auto arena = new_arena();
   launch::SignalRelay relay;
   no_thread_can_be_made = true;
@@ -329,7 +329,7 @@ TEST_CASE("freezes are seen where there is no room for the thread that waits for
   CHECK_FALSE(watcher.take_freeze());
 }
 
-TEST_CASE("signals that the parent blocks are blocked for the target alone") {
+TEST_CASE("signals that the parent had blocked are blocked only in the target") {
   const ScratchFolder scratch;
   const std::string told = scratch.path() / "status";
   sigset_t some, before;
@@ -353,7 +353,7 @@ TEST_CASE("signals that the parent blocks are blocked for the target alone") {
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-TEST_CASE("a signal that comes before the target is executed is the target's") {
+TEST_CASE("a signal that arrives before the target is executed reaches the target") {
   ::pthread_atfork(nullptr, nullptr, [] {
     if (signal_of_the_child != 0) ::raise(std::exchange(signal_of_the_child, 0));
   });

@@ -79,8 +79,8 @@ void give_up_administration() {
 
 enum class Who { self, nobody, root_of_container };
 
-// Checks the claims in a child that enters a private network. Returns kRefused if this machine refuses the network, 0 if
-// all claims are true, and otherwise the number of the first false one.
+// Checks the claims in a child that enters a private network. Returns kRefused if this machine does not allow private
+// networks, 0 if all claims are true, and otherwise the number of the first false one.
 int status_inside(Who who, const std::function<int()>& first_false_claim) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -95,7 +95,7 @@ int status_inside(Who who, const std::function<int()>& first_false_claim) {
 
 }  // namespace
 
-TEST_CASE("nobody of one network reaches another, and both may use the same port") {
+TEST_CASE("processes in one network cannot reach another, and both networks may use the same port") {
   const FileDescriptor server = server_at(0);
   const std::uint16_t port = port_of(server);
   REQUIRE(error_of_connecting(port) == 0);
@@ -120,7 +120,7 @@ TEST_CASE("nobody of one network reaches another, and both may use the same port
   }
 }
 
-TEST_CASE("root of a container keeps its rights to files of others") {
+TEST_CASE("root in a container keeps its access to other users' files") {
   if (::getuid() != 0) return;
   test::ScratchFolder scratch;
   const auto file = scratch.file("others");
@@ -134,7 +134,7 @@ TEST_CASE("root of a container keeps its rights to files of others") {
   CHECK((status == 0 || status == kRefused));
 }
 
-TEST_CASE("whether somebody serves at a port is asked of a process's own network") {
+TEST_CASE("a port is checked for a listener in the process's own network") {
   const FileDescriptor server = server_at(0);
   const std::uint16_t port = port_of(server);
   const pid_t outside = ::getpid();
@@ -144,7 +144,7 @@ TEST_CASE("whether somebody serves at a port is asked of a process's own network
   CHECK((status == 0 || status == kRefused));
 }
 
-TEST_CASE("interfaces that are gone are no longer named") {
+TEST_CASE("removed interfaces are no longer listed") {
   std::vector<std::string> environment = {"A=NCCL_SOCKET_IFNAME=eth0", "NCCL_SOCKET_IFNAME=eth0",
                                           "GLOO_SOCKET_IFNAME="};
   launch::name_loopback(environment);

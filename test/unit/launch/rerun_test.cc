@@ -1,4 +1,5 @@
-// The conditions of a rerun: the input once more, no traces of the first run, and an end for everything it starts.
+// The conditions of a rerun: the same input again, no traces of the first run, and an end for everything that it
+// starts.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -52,7 +53,7 @@ launch::Target spawn(const std::string& script, const launch::SpawnOptions& opti
   return std::get<launch::Target>(std::move(spawned));
 }
 
-// "NAME=VALUE" lines that a script left.
+// Looks up NAME in the "NAME=VALUE" lines that a script wrote.
 std::string value(const fs::path& path, const std::string& name) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -63,7 +64,7 @@ std::string value(const fs::path& path, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("what was in a closed pipe is given again, as often as it is asked for") {
+TEST_CASE("the contents of a closed pipe can be given again any number of times") {
   Pipe pipe;
   pipe.write("words");
   pipe.close();
@@ -73,23 +74,23 @@ TEST_CASE("what was in a closed pipe is given again, as often as it is asked for
   for (int rerun = 0; rerun < 2; ++rerun) CHECK(all_of(input.again()) == "words");
 }
 
-TEST_CASE("a pipe with a writer, or that was filled later, cannot be given again") {
+TEST_CASE("a pipe that has a writer, or that was filled later, cannot be given again") {
   Pipe open;
   open.write("words");
   CHECK(Input(open.from.get()).obstacle() == "its input is a pipe that cannot be read again");
   Pipe later;
   const Input input(later.from.get());
-  // Whatever was read since has left no trace.
-  CHECK(input.obstacle() == "its input is a pipe that somebody could write to");
+  // If anything has been written and read since, it has left no trace.
+  CHECK(input.obstacle() == "its input is a pipe that another process could write to");
   CHECK(all_of(input.again()) == "");
   later.write("words");
   CHECK(input.obstacle() == "its input is a pipe that cannot be read again");
 }
 
-TEST_CASE("a large pipe is given again whole") {
+TEST_CASE("a large pipe is given again completely") {
   Pipe pipe;
   REQUIRE(::fcntl(pipe.to.get(), F_SETPIPE_SZ, 1 << 18) >= 1 << 18);
-  // Many small writes fill a pipe before its bytes do.
+  // Many small writes can fill a pipe although their bytes would fit.
   std::string text;
   for (int line = 0; line < 20; ++line) {
     pipe.write(std::string(4096, static_cast<char>('a' + line)));
@@ -99,7 +100,7 @@ TEST_CASE("a large pipe is given again whole") {
   CHECK(all_of(Input(pipe.from.get()).again()) == text);
 }
 
-TEST_CASE("a file is given again from where it stood, the reader of the first run left where he is") {
+TEST_CASE("a file is given again from its offset at the start, and the first run's reader keeps its own offset") {
   const ScratchFolder scratch;
   const base::FileDescriptor file(::open(scratch.file("input", "first second").c_str(), O_RDONLY | O_CLOEXEC));
   ::lseek(file.get(), 6, SEEK_SET);
@@ -110,7 +111,7 @@ TEST_CASE("a file is given again from where it stood, the reader of the first ru
   CHECK(::lseek(file.get(), 0, SEEK_CUR) == 12);
 }
 
-TEST_CASE("no input at all and a device are no obstacle, a terminal is") {
+TEST_CASE("no input and a device are not obstacles, but a terminal is") {
   CHECK(Input(-1).obstacle() == "");
   CHECK(all_of(Input(-1).again()) == "");
   const base::FileDescriptor null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -121,7 +122,7 @@ TEST_CASE("no input at all and a device are no obstacle, a terminal is") {
   CHECK(Input(terminal.get()).obstacle() == "its input is a terminal");
 }
 
-TEST_CASE("a target apart has its own group, folder, input and output, and leaves no core") {
+TEST_CASE("a separate target has its own group, folder, input and output, and leaves no core file") {
   const ScratchFolder scratch;
   fs::create_directory(scratch.path() / "work");
   const base::FileDescriptor input(::open(scratch.file("input", "words").c_str(), O_RDONLY | O_CLOEXEC));
@@ -140,7 +141,7 @@ TEST_CASE("a target apart has its own group, folder, input and output, and leave
   CHECK(value(said, "group") == std::to_string(target.pid()));
 }
 
-TEST_CASE("a path is seen from the folder in which the target starts") {
+TEST_CASE("a relative path is resolved in the folder in which the target starts") {
   const ScratchFolder scratch;
   fs::permissions(scratch.file("tool", "#!/bin/sh\necho $0 >said\n"), fs::perms::owner_all);
   launch::SignalRelay relay;
@@ -174,11 +175,11 @@ TEST_CASE("everything that a target started is ended, in other sessions too, and
   }
   CHECK(target.reap());
   CHECK(target.end().signal == SIGKILL);
-  // Nobody holds the other end any more.
+  // No process holds the other end any more.
   ready.close();
   CHECK(all_of(ready.from).empty());
   int status = 0;
-  CHECK(::waitpid(-1, &status, WNOHANG) == 0);  // the earlier one's
+  CHECK(::waitpid(-1, &status, WNOHANG) == 0);  // the earlier target's process still runs
   started.close();
   CHECK(earlier.signal_all(SIGKILL));
   CHECK(all_of(started.from) == "\n");

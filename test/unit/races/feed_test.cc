@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::uint64_t kBuffer = 0x7f0000000000, kExec = 0x91, kEvent = 0xe1;
 
-// One process with two non-blocking streams and a buffer. It hands over records as a ring would.
+// One process with two non-blocking streams and a buffer. It passes on records as a ring would.
 struct Process {
   Process() {
     for (std::size_t i = 0; i < 2; ++i) {
@@ -62,7 +62,7 @@ struct Process {
     wire::store(record, race::kWord2, std::uint64_t{wire::stream::kNonBlocking});
     hand();
   }
-  // Another stream has the entry from now on.
+  // Makes the entry belong to a later stream.
   void later_stream(std::uint32_t index) { wire::store(area.stream(index), wire::stream::kCreated, ticks + 1000); }
   void made(std::uint64_t address, std::uint64_t size, wire::allocation::Kind kind = wire::allocation::Kind::none,
             std::uint32_t stream = operation::kNoStream) {
@@ -143,7 +143,7 @@ struct Process {
   test::AreaBuilder area{shape()};
   std::uint64_t ticks = 0;
   alignas(8) std::byte bytes[wire::area::kOperationSize];
-  LaunchWords asked;  // of the launch that was last asked about
+  LaunchWords asked;  // of the launch that the feed last asked about
   Feed feed{area.bytes(), [this](std::uint32_t function, std::uint32_t, const LaunchWords& words) {
               asked = words;
               return std::optional(function == 1 ? Mode::write : function == 4 ? Mode::unknown : Mode::read);
@@ -171,7 +171,7 @@ TEST_CASE("words that point to none of the driver's memory are not addresses") {
   CHECK(p.races() == 0);
 }
 
-TEST_CASE("captured operations do not run, and refused ones did not") {
+TEST_CASE("captured operations do not run, and failed calls did not queue any") {
   for (const std::uint8_t flags : {std::uint8_t{operation::kCaptured}, std::uint8_t{0}}) {
     Process p;
     p.kernel(0, 1, kBuffer, flags), p.kernel(1, 2);
@@ -196,7 +196,7 @@ TEST_CASE("which words of a launch are addresses, and which of these are equal, 
   p.kernel(1, 1);
   CHECK(p.races() == 1);
   CHECK(p.asked.live == LiveWords{{8, 8}, {16, 16}, {24, 8}, {0, 16}});
-  // The recorder may have left some out.
+  // There are so many parameters that the recorder may have omitted some.
   p.kernel(0, 3);
   for (std::uint16_t each = 0; each < 40; ++each) p.parameter(kBuffer, 1, static_cast<std::uint16_t>(8 + 8 * each));
   p.kernel(1, 1);
@@ -230,7 +230,7 @@ TEST_CASE("an address above another one of the launch may be the end of what its
   }
 }
 
-TEST_CASE("nothing is concluded across a gap or inside it, and everything after it is") {
+TEST_CASE("nothing is concluded across a gap or inside it, but everything after it is") {
   Process p;
   p.kernel(0, 1);
   p.feed.lost(3, p.ticks + 10);
@@ -239,7 +239,7 @@ TEST_CASE("nothing is concluded across a gap or inside it, and everything after 
   p.kernel(0, 1), p.kernel(1, 2);
   CHECK(p.races() == 0);
   p.ticks += 10;
-  // Memory that was made in the gap is in the table of allocations.
+  // Memory that was allocated in the gap is in the table of allocations.
   p.area.allocation(0, kBuffer, 1 << 20);
   p.kernel(1, 2);
   CHECK(p.races() == 0);
@@ -249,11 +249,11 @@ TEST_CASE("nothing is concluded across a gap or inside it, and everything after 
   CHECK(p.feed.counts().gaps == 1);
 }
 
-TEST_CASE("a graph from before a gap, or from inside one, may be another one by now") {
+TEST_CASE("a graph from before a gap, or from inside one, may have been replaced") {
   for (const bool inside : {false, true}) {
     Process p;
     if (!inside) p.graph(false);
-    p.feed.lost(1, p.ticks + (inside ? 10 : 1));  // its edges, for example
+    p.feed.lost(1, p.ticks + (inside ? 10 : 1));  // the lost record may be one of its edges
     if (inside) p.graph(false), p.ticks += 10;
     p.made(kBuffer, 1 << 20);
     p.launch(0);
@@ -286,7 +286,7 @@ TEST_CASE("operations for which the recorder had no ring are a gap too") {
   CHECK(p.races() == 0);
 }
 
-TEST_CASE("a later stream at the same place of the table is another stream") {
+TEST_CASE("a later stream in the same table entry is a different stream") {
   Process p;
   p.kernel(0, 1);
   wire::store(p.area.stream(0), wire::stream::kCreated, p.ticks);
@@ -294,7 +294,7 @@ TEST_CASE("a later stream at the same place of the table is another stream") {
   CHECK(p.races() == 1);
 }
 
-TEST_CASE("a record belongs to the stream that had the entry at that time, whoever has it now") {
+TEST_CASE("a record belongs to the stream that had the entry at that time, whichever has it now") {
   for (const bool told : {true, false}) {
     Process p;
     p.later_stream(1);
@@ -302,12 +302,12 @@ TEST_CASE("a record belongs to the stream that had the entry at that time, whoev
     p.kernel(0, 1), p.kernel(1, 2);
     REQUIRE(p.races() == (told ? 1 : 0));
     if (told) CHECK(p.feed.races().front().second.stream == 0x200);
-    // The record before the later one cannot be assigned.
+    // If the earlier stream is unknown, its record cannot be assigned.
     CHECK(p.feed.counts().gaps == (told ? 0 : 1));
   }
 }
 
-TEST_CASE("a stream does not inherit the waits of an earlier stream at its place") {
+TEST_CASE("a stream does not inherit the waits of an earlier stream in its table entry") {
   for (const bool again : {false, true}) {
     Process p;
     p.stream(1, 0x200);
@@ -321,7 +321,7 @@ TEST_CASE("a stream does not inherit the waits of an earlier stream at its place
   }
 }
 
-TEST_CASE("after a gap a stream may be another one") {
+TEST_CASE("after a gap, a stream may be a different one") {
   for (const bool later : {false, true}) {
     Process p;
     p.stream(1, 0x200);
@@ -360,7 +360,7 @@ TEST_CASE("a graph's own nodes are compared although it has a child graph, whose
   }
 }
 
-TEST_CASE("graphs that nobody could have made are forgotten and do not use memory forever") {
+TEST_CASE("graphs that no program could have created are forgotten and do not use memory forever") {
   Process p;
   p.graph(false);
   for (std::uint64_t other = 1; other <= 600; ++other) {
@@ -375,7 +375,7 @@ TEST_CASE("graphs that nobody could have made are forgotten and do not use memor
   CHECK(p.races() == 1);
 }
 
-TEST_CASE("a changed graph does nothing that is known") {
+TEST_CASE("it is unknown what a changed graph does") {
   Process p;
   p.graph(false);
   p.graph_made(0);
@@ -579,7 +579,7 @@ TEST_CASE("a copy between two devices in a default stream waits for both, and bo
   }
 }
 
-TEST_CASE("invalid records do no harm") {
+TEST_CASE("invalid records are harmless") {
   std::mt19937_64 random(5);
   Process p;
   for (int i = 0; i < 200000; ++i) {

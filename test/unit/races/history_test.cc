@@ -28,7 +28,7 @@ bool touches_byte_by_byte(const Access& a, const Access& b) {
 
 }  // namespace
 
-TEST_CASE("rows touch exactly if a comparison of each pair says so") {
+TEST_CASE("rows overlap exactly if a comparison of each pair says so") {
   std::mt19937 random(3);
   for (int round = 0; round < 20000; ++round) {
     const auto any = [&] {
@@ -135,7 +135,7 @@ TEST_CASE("the end of stream-ordered memory meets every remaining use of any par
   }
 }
 
-TEST_CASE("memory that is handed out again has no past") {
+TEST_CASE("memory that is allocated again has no history") {
   for (const bool anew : {false, true}) {
     Story s;
     const auto a = s.stream(), b = s.stream();
@@ -146,7 +146,7 @@ TEST_CASE("memory that is handed out again has no past") {
   }
 }
 
-TEST_CASE("forgetting a part of a range leaves the rest") {
+TEST_CASE("forgetting part of a range keeps the rest") {
   Story s;
   const auto a = s.stream(), b = s.stream();
   s.memset(a, kA, 4096);
@@ -171,7 +171,7 @@ TEST_CASE("nothing is concluded across a gap") {
   CHECK(s.one_race());
 }
 
-TEST_CASE("how a kernel uses its pointer is asked only for unordered pairs") {
+TEST_CASE("the use of a kernel's pointer is determined only for unordered pairs") {
   Story s;
   const auto a = s.stream(), b = s.stream();
   s.kernel(a, Mode::unknown), s.kernel(a, Mode::unknown);

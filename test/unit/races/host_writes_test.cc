@@ -1,4 +1,4 @@
-// Changes of a copy's source, and those that the host must have made.
+// Changes to a copy's source, and which of them the host must have made.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 constexpr std::uint64_t kHost = 0x7f0000000000, kDevice = 0x7f1000000000, kExec = 0x91;
 constexpr std::uint32_t kCopySite = 7, kWriter = 1, kReader = 2;
 
-// Two non-blocking streams, a pinned buffer and a device buffer. It hands over records as a ring would.
+// A process with two non-blocking streams, a pinned buffer and a device buffer. It passes on records as a ring would.
 struct Process {
   Process() {
     for (std::size_t i = 0; i < 2; ++i) {

@@ -1,5 +1,5 @@
-// Kernels whose bytes are known. The kernel `part` of test/data/sass/ranges reads and writes as many 4-byte elements as
-// its parameters say, from where they say.
+// Kernels whose accessed bytes are known. The kernel `part` of test/data/sass/ranges reads and writes 4-byte elements;
+// its parameters give the first element and the count.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -35,7 +35,8 @@ std::shared_ptr<const sass::ByteRanges> code_of(const std::string& kernel) {
   return std::make_shared<const sass::ByteRanges>(all.substr(begin, end - begin), sass::ParameterBank{0x210, 16});
 }
 
-// Two non-blocking streams and a buffer. Function 1 is `part`; the code of all others is unknown. All of them write.
+// A process with two non-blocking streams and a buffer. Function 1 is `part`; the code of all other functions is
+// unknown. All of them write.
 struct Process {
   explicit Process(Memories kind = Memories::device) {
     for (std::size_t i = 0; i < 2; ++i) {
@@ -149,7 +150,7 @@ TEST_CASE("halves with different addresses do not race either, but overlaps do")
   CHECK(q.races() == 1);
 }
 
-TEST_CASE("a memset next to a kernel's bytes") {
+TEST_CASE("a memset next to a kernel's bytes does not race") {
   Process p;
   p.kernel(0, 16, 16), p.fill(1, kBuffer, 64), p.fill(1, kBuffer + 128, 64);
   CHECK(p.races() == 0);
@@ -176,14 +177,14 @@ TEST_CASE("without the code or the parameters only the first byte counts") {
   CHECK(r.races() == 0);
 }
 
-TEST_CASE("of several kernels with one name and the same bytes, it does not matter which one ran") {
+TEST_CASE("if several kernels with one name use the same bytes, it does not matter which one ran") {
   Process p;
   p.codes.push_back(code_of("part"));
   p.kernel(0, 0, 512), p.kernel(1, 512, 512);
   CHECK(p.races() == 0);
   p.kernel(1, 511, 1);
   CHECK(p.races() == 1);
-  // The other one uses bytes from the first on, so only the first byte counts, which both receive.
+  // The other kernel uses bytes from the first one on. So only the first byte counts, which both launches were given.
   Process q;
   q.codes.push_back(code_of("fill"));
   q.kernel(0, 0, 512), q.kernel(1, 512, 512);
@@ -221,7 +222,7 @@ TEST_CASE("each copy of a batch has separate bytes") {
     q.fill(1, kBuffer + at + 63, 1);
     CHECK(q.races() == 1);
   }
-  // They belong to one batch.
+  // A part belongs only to the next batch.
   Process r;
   r.part(kBuffer, 0, 64), r.batch(0), r.batch(1);
   r.fill(1, kBuffer + 2048, 64);
@@ -241,7 +242,7 @@ TEST_CASE("a kernel that uses more bytes than its memory has") {
   CHECK(overrun.bytes == kBytes);
   CHECK(overrun.access.begin == kBuffer);
   CHECK(overrun.access.end == kBuffer + 4100);
-  CHECK(overrun.times == 4);  // it reads and writes
+  CHECK(overrun.times == 4);  // each launch reads and writes
 }
 
 TEST_CASE("a kernel that begins before its memory") {
@@ -250,7 +251,7 @@ TEST_CASE("a kernel that begins before its memory") {
   CHECK(p.feed.overruns().size() == 1);
 }
 
-TEST_CASE("an address that is the end of other memory, of which alone bytes are used") {
+TEST_CASE("an address that is the end of other memory, whose bytes alone are used") {
   Process p;
   p.made(kBuffer + kBytes, 4096, Memories::device);
   p.kernel(0, -16, 16, kBuffer + kBytes);
@@ -259,7 +260,7 @@ TEST_CASE("an address that is the end of other memory, of which alone bytes are 
   CHECK(p.feed.overruns().size() == 1);
 }
 
-TEST_CASE("pieces that are mapped next to each other are one memory") {
+TEST_CASE("pieces that are mapped next to each other count as one allocation") {
   Process p(Memories::mapped);
   p.made(kBuffer + kBytes, 4096, Memories::mapped);
   p.kernel(0, 0, 2048);
@@ -301,7 +302,7 @@ TEST_CASE("records wait in order until the code of a kernel has been read") {
   CHECK(p.races() == 1);
 }
 
-TEST_CASE("records that have waited too long are handed on") {
+TEST_CASE("records that have waited too long are passed on") {
   Process p;
   races::Backlog backlog(p.area.bytes(), p.feed, [](std::uint32_t) { return false; });
   p.parameter(kBuffer, 1);

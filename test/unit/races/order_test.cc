@@ -45,7 +45,7 @@ TEST_CASE("a stream that waits for the event comes after what was before it") {
   CHECK(s.races() == 0);
 }
 
-TEST_CASE("an event that was recorded too early orders nothing that follows the record") {
+TEST_CASE("an event that was recorded too early does not order what follows the record") {
   Story s;
   const auto a = s.stream(), b = s.stream();
   s.order.event_made(kFirstEvent);
@@ -202,7 +202,7 @@ TEST_CASE("the host's wait covers what its stream had waited for") {
   }
 }
 
-TEST_CASE("a stream made after the host's wait comes after what it saw") {
+TEST_CASE("a stream that was created after the host's wait comes after everything that the host saw") {
   for (const bool waited : {false, true}) {
     Story s;
     const auto a = s.stream();
@@ -324,7 +324,7 @@ TEST_CASE("a wait for a word ends with a matching value, the one that all other 
   }
 }
 
-TEST_CASE("a value that was overwritten, as the waiting stream knows, ends no wait") {
+TEST_CASE("a value that was overwritten before the waiting stream got there ends no wait") {
   enum class Anew { never, by_word, by_memset, unordered };
   for (const Anew anew : {Anew::never, Anew::by_word, Anew::by_memset, Anew::unordered}) {
     Story s;
@@ -396,7 +396,7 @@ TEST_CASE("a host function also tells what its stream had waited for") {
   }
 }
 
-TEST_CASE("news from a stream that waited for a word leaves everything before it uncertain") {
+TEST_CASE("an event of a stream that waited for a word leaves everything before it uncertain") {
   enum class By { nothing, stream, context, event, host_function, word };
   for (const By by : {By::nothing, By::stream, By::context, By::event, By::host_function, By::word}) {
     Story s;
@@ -495,7 +495,7 @@ TEST_CASE("launches of an executable graph do not follow those of an earlier gra
   }
 }
 
-TEST_CASE("work of a destroyed stream is waited for with its context's other streams") {
+TEST_CASE("a wait for a context covers the work of its destroyed streams") {
   enum class By { nothing, context, legacy, event };
   for (const By by : {By::nothing, By::context, By::legacy, By::event}) {
     for (const bool directly : {true, false}) {
@@ -535,7 +535,7 @@ TEST_CASE("twenty thousand streams are created and destroyed between the same tw
   CHECK(s.races() > 0);
 }
 
-TEST_CASE("a thousand streams that hand work on in a ring have no race, unless one is left out") {
+TEST_CASE("a thousand streams that pass work on in a ring have no race, unless one is skipped") {
   for (const bool gap : {false, true}) {
     Story s;
     std::vector<StreamNumber> streams(1000);

@@ -26,7 +26,7 @@ TEST_CASE("each thread and context has its own per-thread default stream, and al
   CHECK(stream(0x100) != stream(0x200));
 }
 
-TEST_CASE("an error concerns the stream's capture, else the thread's own, else the one that forbids most") {
+TEST_CASE("an error concerns the stream's capture, or else the thread's own, or else the strictest one") {
   Captures captures;
   captures.began(stream(0x100), capture(1, 10, CU_STREAM_CAPTURE_MODE_RELAXED));
   captures.began(stream(0x200), capture(2, 11, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
@@ -37,7 +37,7 @@ TEST_CASE("an error concerns the stream's capture, else the thread's own, else t
   CHECK(captures.concerned({}, 99).began == 3);
 }
 
-TEST_CASE("a refused capture keeps an earlier capture of its stream") {
+TEST_CASE("a capture that fails to begin keeps an earlier capture of its stream") {
   Captures captures;
   captures.began(stream(0x100), capture(1));
   captures.began(stream(0x100), capture(2));

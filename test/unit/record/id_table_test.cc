@@ -9,7 +9,7 @@
 using cudadiag::record::IdTable;
 using cudadiag::record::leading_number;
 
-TEST_CASE("a key has the id and the stamp that were set last") {
+TEST_CASE("a key has the latest id and stamp that were set") {
   const auto table = std::make_unique<IdTable<1024>>();
   CHECK(table->find(5) == 0);
   CHECK(table->insert(5, 7));
@@ -19,13 +19,13 @@ TEST_CASE("a key has the id and the stamp that were set last") {
   CHECK(table->find_stamped(5).stamp == 3);
 }
 
-TEST_CASE("keys that share a place are all found") {
+TEST_CASE("keys that share a slot are all found") {
   const auto table = std::make_unique<IdTable<1024>>();
   for (std::uint32_t i = 1; i <= 64; ++i) CHECK(table->insert(5 + std::uint64_t{i} * 1024, i));
   for (std::uint32_t i = 1; i <= 64; ++i) CHECK(table->find(5 + std::uint64_t{i} * 1024) == i);
 }
 
-TEST_CASE("a table that is full near a key refuses it and keeps its entries") {
+TEST_CASE("a table that is full near a key's slot rejects the key and keeps its entries") {
   const auto table = std::make_unique<IdTable<1024>>();
   for (std::uint32_t i = 1; i <= 64; ++i) REQUIRE(table->insert(5 + std::uint64_t{i} * 1024, i));
   CHECK_FALSE(table->insert(5 + std::uint64_t{65} * 1024, 65));
@@ -41,7 +41,7 @@ TEST_CASE("a look-up wraps around at the end of the table") {
   CHECK(table->find(2047) == 2);
 }
 
-TEST_CASE("a number is read from the beginning of a text") {
+TEST_CASE("a number is read from the start of a text") {
   CHECK(leading_number("4711 (python)") == 4711);
   CHECK(leading_number("x4711") == 0);
   CHECK(leading_number("") == 0);

@@ -21,7 +21,7 @@ TEST_CASE("exceptions of CuPy and JAX are recognised by module and type") {
   CHECK(refuser_of("", "") == Refuser::none);
 }
 
-TEST_CASE("CuPy's message has the bytes that its limit does not allow") {
+TEST_CASE("CuPy's message contains the bytes that exceed its limit") {
   const RefusedRequest request = refused_request(
       Refuser::cupy,
       "Out of memory allocating 1,572,864,000 bytes (allocated so far: 1,048,576,000 bytes, limit set to: "
@@ -30,7 +30,7 @@ TEST_CASE("CuPy's message has the bytes that its limit does not allow") {
   CHECK(request.bytes == 1'572'864'000);
 }
 
-TEST_CASE("CuPy's message that shows no exceeded limit is not a refusal of the pool") {
+TEST_CASE("without an exceeded limit, CuPy's message does not come from the pool") {
   for (const char* message :
        {"Out of memory allocating 512 bytes (allocated so far: 1,024 bytes).",
         "Out of memory allocating 512 bytes (allocated so far: 1,024 bytes, limit set to: 1,536 bytes).",
@@ -40,7 +40,7 @@ TEST_CASE("CuPy's message that shows no exceeded limit is not a refusal of the p
   }
 }
 
-TEST_CASE("JAX's messages have the requested bytes") {
+TEST_CASE("JAX's messages contain the requested bytes") {
   CHECK(bytes_of(Refuser::jax,
                  "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 32.00GiB with allocator "
                  "GPU_0_bfc on device 0.") == std::uint64_t{32} << 30);
@@ -53,7 +53,7 @@ TEST_CASE("JAX's messages have the requested bytes") {
   CHECK(bytes_of(Refuser::jax, "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 512B.") == 512);
 }
 
-TEST_CASE("other errors of JAX are not refusals") {
+TEST_CASE("other errors of JAX are not about memory") {
   for (const char* message :
        {"INTERNAL: Out of memory while trying to allocate 5 bytes.", "RESOURCE_EXHAUSTED: no permission",
         "RESOURCE_EXHAUSTED: Out of memory while trying to allocate ", "RESOURCE_EXHAUSTED: "}) {
@@ -62,7 +62,7 @@ TEST_CASE("other errors of JAX are not refusals") {
   }
 }
 
-TEST_CASE("an exception of another library is not a refusal") {
+TEST_CASE("an exception of a different library is ignored") {
   CHECK(refused_request(Refuser::none, "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 5 bytes.").pool ==
         nullptr);
 }

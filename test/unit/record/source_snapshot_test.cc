@@ -69,7 +69,7 @@ TEST_CASE("a large source, and one with many rows, is compared by samples") {
   CHECK(narrow.compare().bytes >= 200);
 }
 
-TEST_CASE("several sources count as one") {
+TEST_CASE("several sources are treated as one") {
   std::vector<unsigned char> a(100, 1), b(SourceSnapshot::kRoom, 1);
   Taken both({{at(a.data()), a.size(), 0, 1}, {at(b.data()), b.size(), 0, 1}});
   REQUIRE(both.taken);

@@ -15,7 +15,7 @@ TEST_CASE("a rerun waits for an operation from the earliest call given for its s
   CHECK_FALSE(window.empty());
 }
 
-TEST_CASE("all means every operation from its first call on") {
+TEST_CASE("the word all means every operation from its first call on") {
   Window window;
   REQUIRE(window.read("all,00000000000000aa@7"));
   CHECK(window.armed_from(0xaa, 0) == 1);

@@ -92,7 +92,7 @@ TEST_CASE("a launch that did not fail cannot be replayed") {
   CHECK(std::get<base::Error>(read).what.find("did not fail") != std::string::npos);
 }
 
-TEST_CASE("damage is refused") {
+TEST_CASE("a damaged description is rejected") {
   CHECK(std::holds_alternative<base::Error>(read_description({})));
   {
     Builder other = sample();
@@ -106,7 +106,7 @@ TEST_CASE("damage is refused") {
   CHECK(is_refused(sample().add(Record::parameter, {0x10000, 4, 1})));
   CHECK(is_refused(sample().add(Record::block, {1, 2, 3})));
   std::vector<std::uint32_t> words = block_words();
-  words[9] = 99;  // not a kind of memory
+  words[9] = 99;  // not a valid kind of memory
   CHECK(is_refused(sample().add(Record::block, words)));
   words = block_words();
   words[6] = 512;  // more than the block has

@@ -55,7 +55,7 @@ TEST_CASE("variables are found in every form of an image") {
   CHECK(names_in(image("variables.fatbin"), Form::fatbin, read, 75) == kVariables);
 }
 
-TEST_CASE("a damaged image is read without harm") {
+TEST_CASE("a damaged image is read safely") {
   for (const auto& [name, form] : {std::pair("variables.cubin", Form::cubin),
                                    {"variables.fatbin", Form::fatbin},
                                    {"variables-zstd.fatbin", Form::fatbin},
@@ -90,7 +90,7 @@ TEST_CASE("the length of an image is read from the image") {
   CHECK(image_extent(nullptr).begin == nullptr);
 }
 
-TEST_CASE("LZ4 is decompressed, and damage is refused") {
+TEST_CASE("LZ4 is decompressed, and damaged data is rejected") {
   const auto decompressed = [](std::string from, std::size_t size) -> std::string {
     std::string to(size, '?');
     const bool whole = decompress_lz4(std::as_bytes(std::span(from)), std::as_writable_bytes(std::span(to)));

@@ -11,7 +11,7 @@ using namespace cudadiag::replay;
 
 namespace {
 
-// The error after one change to the text; empty if it can be read.
+// The error message after one change to the text; empty if the text can be read.
 std::string refusal_of(const std::string& old, const std::string& changed) {
   std::string text = write_launch(test::sample_launch());
   const std::size_t at = text.find(old);
@@ -38,11 +38,11 @@ TEST_CASE("a written launch is read back completely") {
   CHECK(launch.function_values[1].second == -1);
 }
 
-TEST_CASE("the error for another version names it") {
+TEST_CASE("the error for a different version names that version") {
   CHECK(refusal_of("cudadiag.launch/1", "cudadiag.launch/2").find("a different format") != std::string::npos);
 }
 
-TEST_CASE("impossible numbers are refused") {
+TEST_CASE("impossible numbers are rejected") {
   const std::string max = "18446744073709551615";
   CHECK(refusal_of("\"bytes\": 4096,\n   \"kind\"", "\"bytes\": " + max + ",\n   \"kind\"") != "");
   CHECK(refusal_of("\"from\": 512", "\"from\": " + max) != "");
@@ -58,7 +58,7 @@ TEST_CASE("impossible numbers are refused") {
   CHECK(refusal_of("\"id\": 4", "\"id\": -4") != "");
 }
 
-TEST_CASE("names that lead elsewhere are refused") {
+TEST_CASE("file names that lead out of the folder are rejected") {
   for (const char* name :
        {"../memory-0", "/etc/passwd", "memory-", "memory-0/x", "memory-1234567890", "image", "memory-0x"}) {
     CAPTURE(name);
@@ -68,7 +68,7 @@ TEST_CASE("names that lead elsewhere are refused") {
   CHECK(refusal_of("_Z5scalePff", "scale\\u0000x") != "");
 }
 
-TEST_CASE("text that is not a launch is refused") {
+TEST_CASE("text that is not a launch is rejected") {
   for (const char* text :
        {"", "[]", "{}", "null", "{\"schema\":\"cudadiag.launch/1\"}", "{\"schema\":1}", "\xff\xfe"}) {
     CAPTURE(text);
@@ -82,13 +82,13 @@ TEST_CASE("text that is not a launch is refused") {
   }
 }
 
-TEST_CASE("bytes that are not hex digits are refused") {
+TEST_CASE("bytes that are not hex digits are rejected") {
   CHECK(refusal_of("\"bytes\": \"01010101\"", "\"bytes\": \"0101010\"") != "");
   CHECK(refusal_of("\"bytes\": \"01010101\"", "\"bytes\": \"0101010g\"") != "");
   CHECK(refusal_of("\"bytes\": \"01010101\"", "\"bytes\": \"\"") != "");
 }
 
-TEST_CASE("deeply nested values are refused, because they take far more memory than their text") {
+TEST_CASE("deeply nested values are rejected, because they take far more memory than their text") {
   const auto with_nested = [](std::size_t depth) {
     return "\"extra\": " + std::string(depth, '[') + std::string(depth, ']') + ", \"schema\"";
   };

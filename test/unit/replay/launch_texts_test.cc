@@ -7,7 +7,7 @@
 using namespace cudadiag;
 using namespace cudadiag::replay;
 
-TEST_CASE("the README names the kernel, the line that issued it and missing data") {
+TEST_CASE("the README gives the kernel, the line that issued it and any missing data") {
   const std::string text = readme_of(test::sample_launch());
   for (const char* part : {"scale(float*, float)", "/home/a/scale.cu:19", "executes the device code",
                            "5128 bytes saved", "1047552 bytes missing", "NVIDIA H200", "launch attribute 7"}) {
@@ -16,7 +16,7 @@ TEST_CASE("the README names the kernel, the line that issued it and missing data
   }
 }
 
-TEST_CASE("no name of a launch can end a literal or a line of the program") {
+TEST_CASE("no name in a launch can end a string literal or a line of the program") {
   SavedLaunch launch = test::sample_launch();
   launch.kernel = "a\"; system(\"x\"); //\n#include \\";
   launch.blocks[3].variable = launch.kernel;

@@ -40,7 +40,7 @@ TEST_CASE("pointers follow a block that moves") {
   CHECK(placement.rewritten(0x10000) == 0x90000);
   CHECK(placement.rewritten(0x10fff) == 0x90fff);
   CHECK(placement.rewritten(0xffff) == 0xffff);
-  // The end of the first block is the beginning of the second, which stays.
+  // The end of the first block is the start of the second, which is not moved.
   CHECK(placement.rewritten(0x11000) == 0x11000);
   CHECK(placement.rewritten(0x20000) == 0x20000);
   CHECK(placement.rewritten(0x5) == 0x5);
@@ -64,7 +64,7 @@ TEST_CASE("only aligned words are rewritten") {
   CHECK(now == 0x90008);
 }
 
-TEST_CASE("pointers to a block that is left out are not rewritten") {
+TEST_CASE("pointers to a block that is omitted are not rewritten") {
   const std::vector<Block> all = blocks();
   Placement placement(all);
   placement.leave_out(2);

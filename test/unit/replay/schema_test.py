@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""schema_test.py PRINT_LAUNCH SCHEMA: checks launch.json against the schema, which must refuse invalid ones."""
+"""schema_test.py PRINT_LAUNCH SCHEMA: checks launch.json against the schema, which must reject invalid ones."""
 import copy
 import json
 import subprocess

@@ -30,15 +30,15 @@ TEST_CASE("the same error is the same failure") {
   CHECK(outcome_of("launching\nresult 0\n") == Outcome::did_not_fail);
 }
 
-TEST_CASE("the same error at another instruction is another failure") {
+TEST_CASE("the same error at a different instruction is a different failure") {
   CHECK(outcome_of("launching\nresult 700\n", false, at("_Z5scalePff", 0x90)) == Outcome::as_it_did);
   CHECK(outcome_of("launching\nresult 700\n", false, at("_Z5scalePff", 0xa0)) == Outcome::otherwise);
   CHECK(outcome_of("launching\nresult 700\n", false, at("_Z4fillPf", 0x90)) == Outcome::otherwise);
-  // The driver ended the process after its dump.
+  // The driver ended the process after it had written its dump.
   CHECK(outcome_of("launching\n", false, at("_Z5scalePff", 0x90)) == Outcome::as_it_did);
 }
 
-TEST_CASE("a run that had to leave a dump fails in the same way only with an equal dump") {
+TEST_CASE("if the original run left a dump, a replay fails in the same way only with an equal dump") {
   const Dumped first = at("_Z5scalePff", 0x90);
   const auto outcome = [&](std::optional<Dumped> dumped, Outcome judged = Outcome::as_it_did) {
     return judged_by(first, Run{judged, 0, {}, std::move(dumped)}).outcome;
@@ -56,7 +56,7 @@ TEST_CASE("a process without an answer after the launch crashed or hung") {
   CHECK(outcome_of("launching\n", true) == Outcome::hung);
 }
 
-TEST_CASE("a launch that could not be made has a reason") {
+TEST_CASE("for a launch that could not be issued, the reason is given") {
   const Run run = judge(test::sample_launch(), read_answer("cannot cuInit returned 100\n"), false);
   CHECK(run.outcome == Outcome::impossible);
   CHECK(run.why == "cuInit returned 100");
@@ -80,36 +80,36 @@ TEST_CASE("replays are counted and summarised") {
   CHECK(session::sentence({}) == "not repeated alone yet");
 }
 
-TEST_CASE("a launch that does not fail alone is no race if part of its memory was not saved") {
+TEST_CASE("a launch that does not fail alone proves no race if part of its memory was not saved") {
   SavedLaunch launch = test::sample_launch();
   session::ReplayTally counted = tally_for(launch);
   CHECK(counted.unsaved == (1 << 20) - 1024);  // the pinned block, to which nothing points, does not count
   CHECK(counted.lacks_more);
   add(counted, Run{Outcome::did_not_fail});
   CHECK(session::sentence(counted) ==
-        "does not fail alone, but 1047552 bytes of the memory that it could reach were not saved");
+        "does not fail alone, but 1047552 bytes of the memory that it could reach was not saved");
   counted.unsaved = 0;
   CHECK(session::sentence(counted) == "does not fail alone, but part of what it could reach was not saved");
   counted.unsaved = std::uint64_t{3} << 20;
   add(counted, Run{Outcome::otherwise});
   CHECK(session::sentence(counted) ==
-        "fails alone, but differently: 1 of 2; 3 MiB of the memory that it could reach were not saved");
+        "fails alone, but differently: 1 of 2; 3 MiB of the memory that it could reach was not saved");
   const auto read = session::parse_replay_tally(session::write_replay_tally(counted));
   REQUIRE(read);
   CHECK(session::sentence(*read) == session::sentence(counted));
 }
 
-TEST_CASE("a launch that was not replayed has a reason") {
+TEST_CASE("for a launch that was not replayed, the reason is given") {
   session::ReplayTally counted;
-  counted.why = "the program's GPU is not known";
-  CHECK(session::sentence(counted) == "not repeated alone yet: the program's GPU is not known");
+  counted.why = "the program's GPU is unknown";
+  CHECK(session::sentence(counted) == "not repeated alone yet: the program's GPU is unknown");
   add(counted, Run{Outcome::impossible, 0, "cuInit returned 100"});
   const auto read = session::parse_replay_tally(session::write_replay_tally(counted));
   REQUIRE(read);
-  CHECK(session::sentence(*read) == "the launch could not be repeated alone: the program's GPU is not known");
+  CHECK(session::sentence(*read) == "the launch could not be repeated alone: the program's GPU is unknown");
 }
 
-TEST_CASE("a tally is read back, and invalid text is not") {
+TEST_CASE("a tally is read back, but invalid text is not") {
   const session::ReplayTally counted = tally(3, 1, 2);
   const auto read = session::parse_replay_tally(session::write_replay_tally(counted));
   REQUIRE(read);

@@ -83,7 +83,7 @@ FindingPictures quoting(const Finding& finding, int blamed) {
 
 }  // namespace
 
-TEST_CASE("the blamed line is quoted next to the true one, or in the same quotation if it is near") {
+TEST_CASE("the blamed line is quoted next to the true one, or in the same excerpt if it is near") {
   const Diagnosis report = python_report();
   std::string page = write_html(report, {quoting(report.findings[0], 88)});
   CHECK(occurrences(page, "<figure class=\"own\">") == 1);
@@ -164,7 +164,7 @@ TEST_CASE("a page without a failure says so, and repeats nothing") {
   CHECK(page.find("and old") != page.npos);
 }
 
-// Whatever a page contains, a browser has nothing to run and nothing to fetch.
+// Whatever the input, a page gives the browser nothing to run and nothing to fetch.
 TEST_CASE("a page has no script and loads nothing") {
   for (const Diagnosis& report : {python_report(), native_report(), crowded_report(), explained_report(),
                                   clean_report(), parted_ranks_report()}) {
@@ -211,7 +211,7 @@ TEST_CASE("data from the program stays text, whatever it contains") {
   CHECK(page.find("&lt;script&gt;alert(&quot;1&quot;)") != page.npos);
 }
 
-TEST_CASE("only cudadiag's own links are links, and the command has no secrets") {
+TEST_CASE("only cudadiag's own links can be clicked, and the command has no secrets") {
   Diagnosis report = python_report();
   report.findings[0].fix = {"https://evil.example/x"};
   report.findings[0].reported_at->source = "https://evil.example/z";
@@ -224,12 +224,12 @@ TEST_CASE("only cudadiag's own links are links, and the command has no secrets")
   CHECK(page.find("--token REDACTED") != std::string::npos);
 }
 
-TEST_CASE("a page on a session that may be somebody else's says why it has no source, and offers no rerun") {
+TEST_CASE("a page on a session that may belong to another user says why it has no source, and offers no rerun") {
   Diagnosis report = python_report();
   report.session = "/s";
   CHECK(write_html(report).find("cudadiag bisect") != std::string::npos);
   report.foreign = "it was recorded on another host (evilbox)";
   const std::string page = write_html(report);
-  CHECK(page.find("another host (evilbox). If you trust it, add --foreign") != std::string::npos);
+  CHECK(page.find("another host (evilbox). If you trust the session, add --foreign") != std::string::npos);
   CHECK(page.find("cudadiag bisect") == std::string::npos);
 }

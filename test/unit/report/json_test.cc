@@ -13,7 +13,8 @@ using nlohmann::json;
 
 namespace {
 
-// Every object of the schema is closed and complete, so no written member can be missing in the schema.
+// Every object of the schema is closed and lists all its members, so no member that we write can be missing in the
+// schema.
 void check_strict(const json& node) {
   if (node.is_object() && node.contains("properties")) {
     CHECK(node["additionalProperties"] == false);
@@ -29,7 +30,7 @@ void check_strict(const json& node) {
 
 }  // namespace
 
-TEST_CASE("the ranks of a job, and null if they do not diverge") {
+TEST_CASE("the ranks of a job, or null if they do not diverge") {
   Diagnosis report = parted_ranks_report();
   const json written = json::parse(write_json(report))["ranks"];
   CHECK(written["ranks"][1]["ended"] == "status 1");
@@ -85,7 +86,7 @@ TEST_CASE("arguments and cause") {
       "link": "https://pytorch.org/docs", "certain": true})"));
 }
 
-TEST_CASE("strings from the target stay text") {
+TEST_CASE("strings from the target remain plain text") {
   Diagnosis report = python_report();
   report.findings[0].location.function = "f\x1b[2J\xff\xc2\x9b";
   const std::string written = write_json(report);

@@ -31,11 +31,11 @@ Lines lines_of(std::vector<Argument> arguments, bool verbose = false) {
   return wrong_pointer_lines(finding, "/home/u", verbose);
 }
 
-constexpr const char* kDoubt = "it is not known whether that address is the one that failed";
+constexpr const char* kDoubt = "it is unknown whether that address is the one that failed";
 
 }  // namespace
 
-TEST_CASE("sizes have the largest unit that leaves a whole part") {
+TEST_CASE("sizes use the largest unit that leaves at least one whole unit") {
   CHECK(size_text(0) == "0 bytes");
   CHECK(size_text(1) == "1 byte");
   CHECK(size_text(1023) == "1023 bytes");
@@ -105,12 +105,12 @@ TEST_CASE("the report of PyTorch's allocator has lines, and says fragmented only
   const Lines lines = tensor_lines(memory, "/home/u", false);
   REQUIRE(lines.size() == 4);
   CHECK(lines[0] ==
-        "PyTorch had reserved 20.0 MiB and allocated 12.0 MiB of it; the largest free block was 5.0 MiB; it ran out "
-        "2 times");
+        "PyTorch had reserved 20.0 MiB and allocated 12.0 MiB of it; the largest free block was 5.0 MiB; memory ran "
+        "out 2 times");
   CHECK(lines[1] == "that much was free, but only in smaller blocks: the memory is fragmented");
   CHECK(lines[2] == "12.0 MiB in 3 tensors from a.py:7, f");
   CHECK(lines[3] ==
-        "4.0 KiB kept alive by the OutOfMemoryError raised at a.py:9: leave its except block before trying again");
+        "4.0 KiB kept alive by the OutOfMemoryError raised at a.py:9: leave its except block before retrying");
   tensors.largest_free = 6u << 20;
   CHECK(tensor_lines(memory, "/home/u", false).size() == 3);
   tensors.largest_free = 0, tensors.allocated = 15u << 20;

@@ -4,7 +4,7 @@
 
 using namespace cudadiag::report;
 
-TEST_CASE("sections lose lines in the order of their sacrifice") {
+TEST_CASE("sections lose lines in their order of dispensability") {
   Page page;
   page.sections = {{"Why", {"a", "b", "c"}, 1, 1, Ink::plain}, {"Fix", {"d", "e"}, 1, 2, Ink::plain}};
   page.fit(3);
@@ -13,7 +13,7 @@ TEST_CASE("sections lose lines in the order of their sacrifice") {
   CHECK(page.print() == "Why     a ...\nFix     d ...\n");
 }
 
-TEST_CASE("sentences wrap at spaces, source is cut at the right edge, commands to paste stay whole") {
+TEST_CASE("sentences wrap at spaces, source is cut at the right edge, and commands to paste stay whole") {
   Page page;
   page.columns = 16;
   page.sections = {{"Why", {"12 34 5678 12345678901 2", "  ab 12345678"}, 1, 0, Ink::plain},
@@ -43,7 +43,7 @@ TEST_CASE("colour does not change the text") {
   CHECK(page.print() == "\x1b[1;31mhead\x1b[0m\n\x1b[1mWhy     \x1b[0ma\n        b\n");
 }
 
-TEST_CASE("justify keeps two spaces in between, and cuts the left text") {
+TEST_CASE("justify keeps two spaces between the texts, and cuts the left one") {
   CHECK(justify("abc", "[x]", 10) == "abc    [x]");
   CHECK(justify("abcdefgh", "[x]", 10) == "ab...  [x]");
 }

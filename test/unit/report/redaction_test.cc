@@ -48,7 +48,7 @@ TEST_CASE("values of secrets in Python are removed even if their names are quote
   CHECK(text("mydb_pass = \"abc\", dbpass='abc'") == "mydb_pass = \"REDACTED\", dbpass='REDACTED'");
 }
 
-TEST_CASE("in a shell script every value of a secret is removed") {
+TEST_CASE("in a shell script, every value of a secret is removed") {
   const auto script = [](std::string_view raw) { return redaction.text(raw, Redaction::Kind::script); };
   CHECK(script("export DBPASS=\"quoted2\"\nDB_PASS=hunter1\npassword=plain3\ntoken=tok4; ./x") ==
         "export DBPASS=\"REDACTED\"\nDB_PASS=REDACTED\npassword=REDACTED\ntoken=REDACTED; ./x");
@@ -56,7 +56,7 @@ TEST_CASE("in a shell script every value of a secret is removed") {
         "token=$1 password=${DB} CUDADIAG_PASS=record tokens=5 key=name forward_pass=2");
 }
 
-TEST_CASE("in words of a command every value of a secret is removed") {
+TEST_CASE("in the words of a command, every value of a secret is removed") {
   CHECK(
       redaction.words({"password=hun,ter2", "db.password=x", "host=h password=x dbname=d", "password: x", "pass:x"}) ==
       std::vector<std::string>{"password=REDACTED", "db.password=REDACTED", "host=h password=REDACTED dbname=d",
@@ -81,7 +81,7 @@ TEST_CASE("private keys are removed whole") {
   CHECK(text(two + "between\n" + two).find("\nA\n") == std::string::npos);
 }
 
-TEST_CASE("credentials of requests are removed by the word before them") {
+TEST_CASE("credentials in requests are recognised by the word before them") {
   CHECK(text("--authorization=Bearer s3cr3tvalue x") == "--authorization=REDACTED x");
   CHECK(text("AUTH_HEADER=Bearer leakone --auth-header=Basic leakthree=") ==
         "AUTH_HEADER=REDACTED --auth-header=REDACTED");
@@ -97,7 +97,7 @@ TEST_CASE("known tokens and logins are removed everywhere") {
   CHECK(text("https://example.org/x@y") == "https://example.org/x@y");
 }
 
-TEST_CASE("parameters of connections and addresses are removed in code, too") {
+TEST_CASE("secret parameters of connections and addresses are removed in code, too") {
   CHECK(text("c = connect(\"Server=db;Password=x,y;Port=1\")") ==
         "c = connect(\"Server=db;Password=REDACTED;Port=1\")");
   CHECK(text("'AccountName=a;AccountKey=x==;'") == "'AccountName=a;AccountKey=REDACTED;'");
@@ -128,7 +128,7 @@ TEST_CASE("logins are removed from options that take one") {
   CHECK(redaction.words({"gcc", "-pthread"}) == Words{"gcc", "-pthread"});
 }
 
-TEST_CASE("passwords of short options and of logins are removed from a command") {
+TEST_CASE("passwords in short options and in logins are removed from a command") {
   using Words = std::vector<std::string>;
   CHECK(redaction.words({"x", "-phunter2", "-p8080", "-pthread", "-p1/x", "--pw", "abc", "--pw=abc"}) ==
         Words{"x", "-pREDACTED", "-p8080", "-pthread", "-p1/x", "--pw", "REDACTED", "--pw=REDACTED"});

@@ -12,10 +12,10 @@ using Lines = std::vector<std::string>;
 
 diagnose::Diagnosis python_report();     // one bracketed asynchronous failure in Python
 diagnose::Diagnosis native_report();     // a kernel called through ctypes, several candidates, found at exit
-diagnose::Diagnosis refused_report();    // a refused launch without a line, three processes
+diagnose::Diagnosis refused_report();    // a failed launch without a line, three processes
 diagnose::Diagnosis crowded_report();    // every section at its longest
-diagnose::Diagnosis device_report();     // the first with facts from a GPU core dump
-diagnose::Diagnosis explained_report();  // the first with its arguments and its cause
+diagnose::Diagnosis device_report();     // python_report() with facts from a GPU core dump
+diagnose::Diagnosis explained_report();  // python_report() with its arguments and its cause
 diagnose::Diagnosis clean_report();
 diagnose::Diagnosis undetailed_report();    // a core dump without any facts
 diagnose::Diagnosis parted_ranks_report();  // no failure, but ranks that diverge at a collective

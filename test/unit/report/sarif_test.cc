@@ -57,7 +57,7 @@ TEST_CASE("files are URIs, relative to the working directory inside it") {
   CHECK(physical("/home/u/\xc3\xa9\xff.py", "/home/u") == json{{"uri", "%C3%A9%FF.py"}, {"uriBaseId", "SRCROOT"}});
 }
 
-TEST_CASE("pseudo files are named, and unknown parts are left out") {
+TEST_CASE("pseudo files are named, and unknown parts are omitted") {
   Diagnosis report = python_report();
   report.findings[0].location.file = "<string>";
   CHECK(run_of(report)["results"][0]["locations"] ==
@@ -68,7 +68,7 @@ TEST_CASE("pseudo files are named, and unknown parts are left out") {
   CHECK(run_of(clean_report())["results"].empty());
 }
 
-TEST_CASE("rules are causes or else errors, each once; a suspected finding is a warning") {
+TEST_CASE("the rules are causes or, without one, errors, each once; a suspected finding is a warning") {
   Diagnosis report = refused_report();
   report.findings[1].cause = Cause{"empty-grid", "a grid of 0", {}, "https://example.org/x", true, {}};
   report.findings[2].name = "CUDA_ERROR_INVALID_VALUE";
@@ -96,7 +96,7 @@ TEST_CASE("other lines of a finding are related locations") {
   report.ranks->ranks[1].pid = 4712;
   CHECK(related(report) == std::vector<std::string>{"blamed: train.py:88 loss.item() (cudaMemcpyAsync): innocent",
                                                     "forward (inferred)", "rank 0 is here",
-                                                    "process 4712 has not reached it; it was here"});
+                                                    "process 4712 has not reached the collective; it was here"});
 }
 
 TEST_CASE("a calling line is marked as such, and the other access of a race is a related location") {
@@ -112,7 +112,7 @@ TEST_CASE("a calling line is marked as such, and the other access of a race is a
   finding.race->accesses[0].mode = session::RaceMode::write;
   CHECK(related(report) ==
         std::vector<std::string>{"capture, called from here",
-                                 "the kernel before it, which nothing orders with this one: write access"});
+                                 "the earlier kernel, which nothing orders with this one: write access"});
   const json run = run_of(report);
   CHECK(run["results"][0]["relatedLocations"][0]["physicalLocation"]["region"]["startLine"] == 9);
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""schema_test.py PRINT_SAMPLES SCHEMA: checks the JSON of every sample report against the schema, which must refuse
-missing and added members, and members of another type."""
+"""schema_test.py PRINT_SAMPLES SCHEMA: checks the JSON of every sample report against the schema, which must reject
+missing and added members, and members of the wrong type."""
 
 import copy
 import json
@@ -30,7 +30,7 @@ def without_repeats(pairs):
 
 PRINT_SAMPLES = sys.argv.pop(1)
 SCHEMA = json.loads(pathlib.Path(sys.argv.pop(1)).read_text(), object_pairs_hook=without_repeats)
-# Releases without the schema's own dialect support an older one, which the schema also follows.
+# Older releases support only an older dialect than the schema's, but the schema is valid in both.
 VALIDATOR = jsonschema.validators.validator_for(SCHEMA, default=jsonschema.Draft7Validator)(SCHEMA)
 SAMPLES = [json.loads(line) for line in subprocess.check_output([PRINT_SAMPLES]).splitlines()]
 

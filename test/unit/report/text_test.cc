@@ -36,7 +36,7 @@ TEST_CASE("a failure with a GPU core dump, verbose") {
 TEST_CASE("native code called through ctypes, several candidates") {
   check_golden(write_text(native_report(), {}), "native.txt");
 }
-TEST_CASE("a refused launch in several processes") { check_golden(write_text(refused_report(), {}), "refused.txt"); }
+TEST_CASE("a rejected launch in several processes") { check_golden(write_text(refused_report(), {}), "refused.txt"); }
 
 TEST_CASE("the answer for a job leads, and ranks with equal findings share a line") {
   Diagnosis report = refused_report();
@@ -104,7 +104,7 @@ TEST_CASE("a broken capture: the line that began it, and the call that noticed")
   }
 }
 
-TEST_CASE("a changed node of a graph: the lines that made, changed and replayed it") {
+TEST_CASE("a changed node of a graph: the lines that created, changed and replayed it") {
   Diagnosis report = python_report();
   Finding& finding = report.findings[0];
   finding.kind = cudadiag::analyse::Kind::graph_node;
@@ -119,7 +119,7 @@ TEST_CASE("a changed node of a graph: the lines that made, changed and replayed 
                   "        replayed at train.py:88, main, replay 2\n") != std::string::npos);
 }
 
-TEST_CASE("Why has the cause with the values that prove it") {
+TEST_CASE("the Why row has the cause with the values that prove it") {
   const std::string text = write_text(explained_report(), {});
   const std::size_t at = text.find("\nWhy") + 1;
   CHECK(text.substr(at, text.find("\nKnown") - at) ==
@@ -152,7 +152,7 @@ TEST_CASE("a CUDA library whose own error hides this one") {
   report.findings[0].reported_library = "libcublas.so.13";
   const std::string text = write_text(report, {});
   CHECK(text.find("Blamed  train.py:88 loss.item() (cudaMemcpyAsync): innocent\n"
-                  "        libcublas.so.13 made that call; its own error hides this one\n") != text.npos);
+                  "        libcublas.so.13 issued that call; its own error hides this one\n") != text.npos);
 }
 
 TEST_CASE("the call that returned the error is innocent if the failed operation is known") {
@@ -222,12 +222,12 @@ TEST_CASE("the time and the command of the run are shown on request, in one line
   CHECK(cut.find("xxx...\nNext    ") != std::string::npos);
 }
 
-TEST_CASE("facts that the next rerun will add are shown as not known yet") {
+TEST_CASE("facts that the next rerun will add are shown as not yet known") {
   TextOptions options;
   options.suggest_rerun = false;
-  CHECK(write_text(python_report(), options).find("\nDevice  line, block, thread: not known yet\n") !=
+  CHECK(write_text(python_report(), options).find("\nDevice  line, block, thread: not yet known\n") !=
         std::string::npos);
-  CHECK(write_text(python_report(), {}).find("not known (no rerun)") != std::string::npos);
+  CHECK(write_text(python_report(), {}).find("unknown (no rerun)") != std::string::npos);
 }
 
 TEST_CASE("a source line is cut only at the terminal's width, and never with -v") {
@@ -349,7 +349,7 @@ TEST_CASE("no member of a report reaches the terminal unescaped") {
   }
 }
 
-TEST_CASE("the call of a hang without a name is described by the work that it issues") {
+TEST_CASE("the call of a hang that has no name is described by the work that it issues") {
   Finding finding;
   finding.standstill = 3;
   finding.reported_at.emplace().file = "a.cc";

@@ -1,5 +1,5 @@
 // nvcc compiled test/data/sass/ranges.cu for each architecture; the code is in test/data/sass/ranges. The tests
-// describe its effect a second time, thread by thread: both must name the same bytes.
+// describe what each kernel does a second time, thread by thread: both must give the same bytes.
 #include "sass/byte_ranges.h"
 
 #include <doctest/doctest.h>
@@ -262,7 +262,7 @@ TEST_CASE("bytes of a kernel: through shared memory") {
   });
 }
 
-TEST_CASE("bytes of a kernel: only what a value from memory decides is unknown") {
+TEST_CASE("bytes of a kernel: only what depends on a value from memory is unknown") {
   Parameters p;
   const auto mask = p.pointer();
   p.pointer();
@@ -309,7 +309,7 @@ TEST_CASE("bytes of a kernel: an atomic operation by one thread for others is un
   check("count", {4, 1, 1}, {32, 1, 1}, p, [](const Thread&) {});
 }
 
-TEST_CASE("bytes of a kernel: as many as the thread's index") {
+TEST_CASE("bytes of a kernel: as many as the thread's index says") {
   Parameters p;
   const auto a = p.pointer();
   p.put(9);
@@ -329,7 +329,7 @@ TEST_CASE("bytes of a kernel: pointers in a structure") {
   });
 }
 
-TEST_CASE("bytes of a kernel: blocks with vectors, and the last block without") {
+TEST_CASE("bytes of a kernel: blocks that use vectors, and the last block, which does not") {
   for (const int n : {1024, 2048, 2049, 2800}) {
     Parameters p;
     const auto a = p.pointer(), b = p.pointer();
@@ -411,7 +411,7 @@ TEST_CASE("bytes of a kernel: loops within a thread") {
 
 namespace {
 
-// Counts the uses of which all bytes are known.
+// Counts the uses whose bytes are all known.
 std::ptrdiff_t known_in(const std::string& text) {
   Parameters p;
   p.pointer();
@@ -433,20 +433,20 @@ TEST_CASE("bytes of a kernel: with an unknown opcode, nothing is known") {
 TEST_CASE("bytes of a kernel: uses by other instructions through a parameter") {
   const std::string load = "/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n/*0010*/ STG.E desc[UR4][R2.64], R9 ;\n";
   CHECK(known_in(load + "/*0020*/ EXIT ;\n") == 1);
-  // The function is elsewhere.
+  // The called function is elsewhere.
   CHECK(known_in(load +
                  "/*0020*/ MOV R4, R2 ;\n/*0030*/ MOV R5, R3 ;\n/*0040*/ CALL.ABS.NOINC R20 ;\n/*0050*/ EXIT ;\n") ==
         0);
-  // It is unknown where a thread stops.
+  // We cannot tell where a thread stops.
   CHECK(known_in("/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n/*0010*/ @P0 EXIT ;\n/*0020*/ STG.E desc[UR4][R2.64], R9 "
                  ";\n/*0030*/ EXIT ;\n") == 0);
-  // It is unknown whether it loads at all.
+  // We cannot tell whether it loads at all.
   CHECK(known_in(load + "/*0020*/ @P0 LDG.E R8, desc[UR4][R2.64+0x4] ;\n/*0030*/ EXIT ;\n") == 0);
   CHECK(known_in(load + "/*0020*/ @!PT LDG.E R8, desc[UR4][R2.64+0x4] ;\n/*0030*/ EXIT ;\n") == 1);
-  // The code ends here.
+  // The code ends here, without an unconditional exit.
   CHECK(known_in("/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n/*0010*/ STG.E desc[UR4][R2.64], R9 ;\n/*0020*/ @P0 EXIT ;\n") ==
         0);
-  // A warp whose threads have diverged does the same elsewhere.
+  // A warp whose threads have diverged does the same at another place.
   CHECK(known_in(load + "/*0020*/ BRA.DIV UR4, 0x40 ;\n/*0030*/ EXIT ;\n/*0040*/ BRA 0x30 ;\n") == 1);
   // An endless loop takes too long.
   CHECK(known_in(load + "/*0020*/ BRA 0x20 ;\n") == 0);

@@ -1,5 +1,5 @@
-// The accesses that launches are certain to make. The code in test/data/sass/certain.sm90.txt is nvcc's, of the kernels
-// in test/gpu/addresses/cuda, and of the last two in test/data/sass/kernels.cu.
+// The accesses that launches certainly make. The code in test/data/sass/certain.sm90.txt was compiled by nvcc from the
+// kernels in test/gpu/addresses/cuda and the last two in test/data/sass/kernels.cu.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -56,7 +56,7 @@ struct Extent {
   bool operator==(const Extent&) const = default;
 };
 
-// Of all accesses of that kind by that word; nothing: there is none.
+// The extent of all accesses of that kind through that word; empty if there is none.
 std::optional<Extent> extent(const CertainAccesses& all, std::optional<std::uint32_t> word, AccessKind kind) {
   std::optional<Extent> out;
   for (const CertainAccess& each : all.accesses) {
@@ -70,7 +70,7 @@ std::optional<Extent> extent(const CertainAccesses& all, std::optional<std::uint
 
 }  // namespace
 
-TEST_CASE("the extent of an access is that of threads that make it") {
+TEST_CASE("the extent of an access is that of the threads that perform it") {
   const Launched launch = Launched({64, 16384, 1}, {256, 1, 1}).address().put(65536ll).put(16384).put(16384);
   const auto all = launch.accesses("row_stride");
   CHECK(all.only_these);
@@ -89,7 +89,7 @@ TEST_CASE("an index of 32 bits overflows as it does on the GPU") {
   CHECK(extent(fits, 0, AccessKind::store) == Extent{0, 2 * kGiB - 65536 + 255});
 }
 
-TEST_CASE("threads at the corners show what cannot be followed for all at once") {
+TEST_CASE("threads at the corners of the grid show what cannot be followed for all threads at once") {
   const Launched launch = Launched({4096, 1, 1}, {256, 1, 1}).address().address().put(64ll).put(1ll << 20);
   const auto all = launch.accesses("transposed");
   CHECK_FALSE(all.only_these);
@@ -97,7 +97,7 @@ TEST_CASE("threads at the corners show what cannot be followed for all at once")
   CHECK(extent(all, 8, AccessKind::store) == Extent{0, 4 * ((1ll << 20) - 1)});
 }
 
-TEST_CASE("loops run as often as the launch makes them run") {
+TEST_CASE("loops run as many times as the launch's parameters say") {
   const Launched launch = Launched({2048, 1, 1}, {512, 1, 1}).address().address().address().put(kGiB);
   const auto all = launch.accesses("wrong_of_three");
   CHECK(all.only_these);

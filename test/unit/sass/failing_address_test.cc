@@ -59,7 +59,7 @@ LaneState lane_at(std::uint32_t stands, const std::vector<std::pair<std::uint32_
 
 using Address = std::optional<std::uint64_t>;
 
-// Code in which a "!" in front marks the failing line, and a "*" the one where the thread has stopped.
+// Code in which "!" marks the failing line, and "*" the line where the thread has stopped.
 struct Marked {
   explicit Marked(std::vector<std::string> lines) {
     for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -121,7 +121,7 @@ TEST_CASE("shared memory: the overwritten uniform register is computed from the 
   lane.uniform_registers.assign(64, 0);
   lane.uniform_predicates = 0x80;
   CHECK(store.of(lane) == Address(0x400400));  // 4 bytes times 2^20, after the system's 1024 bytes
-  SUBCASE("not if a block may be another one of its cluster") {
+  SUBCASE("not if the block may be a different one of its cluster") {
     LaunchState clustered = launch({0x87e00000, 0x7fce, 1 << 20});
     clustered.clusters = true;
     CHECK_FALSE(FailingAddress(text_of("shared_out_of_range"), {0x210, 12}, 0x90, clustered).of(lane));
@@ -134,7 +134,7 @@ TEST_CASE("shared memory: the overwritten uniform register is computed from the 
 TEST_CASE("local memory, in a function that calls itself: the register is kept until the call") {
   FailingAddress store(text_of("overflow_stack"), {0x210, 8}, 0x1a0, launch({0x53f5e000, 0x7f54}));
   CHECK(store.space() == Space::local);
-  // It is at the beginning of the next call, where R2 is first stored, and written afterwards.
+  // The thread is at the start of the next call, where R2 is first stored, and written afterwards.
   CHECK_FALSE(store.of(lane_at(0xb0, {{1, 0xfff7e0}, {2, 0xfff7ec}})));
   CHECK(store.of(lane_at(0x1b0, {{1, 0xfff7e0}, {2, 0xfff7ec}})) == Address());
 }
@@ -171,7 +171,7 @@ TEST_CASE("a loop may have started another iteration") {
   CHECK_FALSE(Marked(after).address({{2, 0x40}, {3, 0x7f}}));
 }
 
-TEST_CASE("no thread passes an instruction that needs the failed load") {
+TEST_CASE("no thread gets past an instruction that needs the failed load") {
   // The loop cannot have started again, because FADD waits for R8.
   const std::vector<std::string> lines{"MOV R9, R9",
                                        "!LDG.E R8, desc[UR4][R2.64]",
@@ -245,7 +245,7 @@ TEST_CASE("sums of two words with carries") {
   }
 }
 
-TEST_CASE("a value that another path may have made is unknown") {
+TEST_CASE("a value that a different path may have set is unknown") {
   const Marked one({"ISETP.GE.AND P1, PT, R12, R13, PT", "MOV R2, c[0x0][0x210]", "MOV R3, c[0x0][0x214]",
                     "@P1 BRA 0x40", "!LDG.E R2, desc[UR4][R2.64]", "*FADD R4, R2, R2", "EXIT"});
   CHECK(one.address({}) == Address(0x7f0000001000));
@@ -284,7 +284,7 @@ TEST_CASE("values from memory, other threads and new opcodes are unknown") {
                          "MOV R6, RZ", "*FADD R4, R2, R2", "EXIT"});
     CHECK_FALSE(loaded.address({}));
   }
-  // It is known if its register is still unchanged.
+  // The index is known if its register is still unchanged.
   const Marked kept({"LDG.E R6, desc[UR4][R8.64]", "LDC.64 R2, c[0x0][0x210]", "IMAD.WIDE R2, R6, 0x4, R2",
                      "!LDG.E R2, desc[UR4][R2.64]", "*FADD R4, R2, R2", "EXIT"});
   CHECK(kept.address({{3, 0x7f00}, {6, 3}}) == Address(0x7f000000100c));
@@ -315,7 +315,7 @@ TEST_CASE("uniform registers count if all threads of the warp are at one place")
   lane.uniform_registers.assign(64, 0);
   lane.uniform_registers[6] = 0x7fffff00;
   CHECK(address.of(lane) == Address(0x80000008));
-  lane.uniform_registers[7] = 0x7f;  // it is not certain that it forms one number with UR6
+  lane.uniform_registers[7] = 0x7f;  // it may not form one number with UR6
   CHECK_FALSE(address.of(lane));
   const Marked sure({"ULDC.64 UR6, c[0x0][0x210]", "!STG.E desc[UR4][R2.U32+UR6+0x8], R5", "*EXIT"});
   CHECK(sure.address({{2, 0x100}}) == Address(0x7f0000001108));
@@ -353,7 +353,7 @@ TEST_CASE("the kind of an access, and its bytes") {
   CHECK_FALSE(FailingAddress("", kBank, 0, {}).known());
 }
 
-TEST_CASE("the parameter that an address is made of") {
+TEST_CASE("the parameter from which an address is computed") {
   const std::vector<std::string> tail{"IMAD.WIDE R2, R6, 0x4, R2", "!STG.E desc[UR4][R2.64], R5", "*EXIT"};
   const auto base = [&](std::vector<std::string> lines) {
     lines.insert(lines.begin(), "S2R R6, SR_TID.X");

@@ -11,7 +11,7 @@ using enum Mode;
 
 namespace {
 
-// Descriptors of 128 bytes at 0x240 and 0x2c0, a pointer at 0x340. Padding that aligns the first one comes before it.
+// Descriptors of 128 bytes at 0x240 and 0x2c0, a pointer at 0x340. Padding before the first descriptor aligns it.
 constexpr ParameterBank kHopper{0x210, 0x138};
 constexpr std::uint32_t kFirst = 0x30, kSecond = 0xb0, kPointer = 0x130;
 
@@ -29,7 +29,7 @@ Modes modes_of(const std::string& lines) {
   return {kernel.mode(kFirst), kernel.mode(kSecond), kernel.mode(kPointer)};
 }
 
-// UR6: the first one's address; UR4: the second one's.
+// UR6 holds the address of the first descriptor, UR4 that of the second.
 const std::string kAddresses =
     "/*0010*/ ULDC.64 UR12, c[0x0][0x198] ;\n"
     "/*0020*/ UIADD3 UR6, UP0, UR12, 0x30, URZ ;\n"
@@ -39,7 +39,7 @@ const std::string kAddresses =
 
 }  // namespace
 
-TEST_CASE("a descriptor in the parameters means the memory whose address it begins with") {
+TEST_CASE("a descriptor in the parameters stands for the memory at the address in its first word") {
   CHECK(modes_of(kAddresses + "/*0060*/ UTMACCTL.PF [UR6] ;\n"
                               "/*0070*/ UTMALDG.2D [UR8], [UR6] ;\n"
                               "/*0080*/ UTMASTG.2D [UR12], [UR4] ;\n"
@@ -116,7 +116,7 @@ TEST_CASE("an address that reaches the unit through ordinary registers") {
                  "/*0060*/ EXIT ;\n") == Modes{none, write, none});
 }
 
-TEST_CASE("an unknown distance may mean any descriptor, one into an array means where it begins") {
+TEST_CASE("an unknown distance may mean any descriptor, but one into an array means the array's start") {
   const std::string text =
       "/*0000*/ LDC.64 R2, c[0x0][0x198] ;\n"
       "/*0010*/ IMAD.WIDE.U32 R2, R9, 0x80, R2 ;\n"
@@ -142,7 +142,7 @@ TEST_CASE("a descriptor in memory is read, but what it points to is not seen") {
                  "/*0020*/ EXIT ;\n") == Modes{none, none, read});
 }
 
-TEST_CASE("a descriptor made in shared memory may point to whatever was stored there") {
+TEST_CASE("a descriptor built in shared memory may point to whatever was stored there") {
   CHECK(modes_of("/*0000*/ LDC.64 R2, c[0x0][0x240] ;\n"
                  "/*0010*/ STS.64 [R9], R2 ;\n"
                  "/*0020*/ UTMASTG.2D [UR8], [UR4] ;\n"

@@ -22,7 +22,7 @@ std::string text_of(const std::string& name) {
 using Modes = std::vector<Mode>;
 using enum Mode;
 
-// The modes of the pointers, in their order.
+// The modes of the pointers, in order.
 Modes modes(const std::string& name, const std::vector<std::uint32_t>& pointers, std::uint32_t bank = 0x210,
             ZeroWords zeros = 0) {
   const KernelAccesses kernel = read_sass(text_of(name), {bank, 0x800}, Calls::anything, zeros);
@@ -32,7 +32,7 @@ Modes modes(const std::string& name, const std::vector<std::uint32_t>& pointers,
   return out;
 }
 
-// Returns the modes of a kernel with this many pointer parameters, from 0x210 on.
+// Returns the modes of a kernel with this many pointer parameters, the first one at 0x210.
 Modes modes_of(const std::string& text, std::uint32_t pointers = 2) {
   const KernelAccesses kernel = read_sass(text, {0x210, 8 * pointers});
   REQUIRE(kernel.known);
@@ -53,7 +53,7 @@ TEST_CASE("pointers inside a structure, on three architectures") {
 
 TEST_CASE("addresses that are assembled with carries") { CHECK(modes("vec.sm90", {0, 8}) == Modes{write, read}); }
 
-TEST_CASE("addresses that are moved, selected and compared as a whole, on the latest architecture") {
+TEST_CASE("addresses that are moved, selected and compared as 64-bit values, on the latest architecture") {
   constexpr std::uint32_t kBank = 0x380;
   CHECK(modes("aligned.sm120", {0}, kBank) == Modes{write});
   CHECK(modes("exchange.sm120", {0, 8}, kBank) == Modes{atomic, atomic});
@@ -73,7 +73,7 @@ TEST_CASE("both halves of a conditionally selected address") {
 
 TEST_CASE("atomic operations differ from writes") { CHECK(modes("hist.sm90", {0, 8}) == Modes{read, atomic}); }
 
-TEST_CASE("a write through one of two pointers, whichever the program takes, is certain for neither") {
+TEST_CASE("a write through one of two pointers is certain for neither") {
   CHECK(modes("select2.sm90", {0, 8, 16}) == Modes{unknown, unknown, read});
 }
 
@@ -84,7 +84,7 @@ TEST_CASE("a write through a selected pointer is certain if the other choices ar
   CHECK(kernel.mode(8, {{8, 8}, {16, 16}}) == write);
   CHECK(kernel.mode(8, {{0, 0}, {8, 0}, {16, 16}}) == write);
   CHECK(kernel.mode(16, {{0, 0}, {8, 0}, {16, 16}}) == read);
-  // The input is where the output is.
+  // The input and the output are at the same address.
   CHECK(kernel.mode(16, {{0, 0}, {8, 0}, {16, 0}}) == write);
 }
 
@@ -109,18 +109,18 @@ TEST_CASE("an index may mean a separately read word of its array, up to the next
   CHECK(kernel.mode(24) == read);
 }
 
-TEST_CASE("through a separate function") { CHECK(modes("calls.sm90", {0, 8}) == Modes{write, read}); }
+TEST_CASE("accesses in a separate function") { CHECK(modes("calls.sm90", {0, 8}) == Modes{write, read}); }
 
 TEST_CASE("loops, and a call that ends the program") { CHECK(modes("loop.sm90", {0, 8}) == Modes{read, write}); }
 
 TEST_CASE("every case of a jump through a table") { CHECK(modes("sw.sm90", {0, 8, 16}) == Modes{write, write, write}); }
 
-TEST_CASE("a value that went through local memory is not therefore a pointer") {
+TEST_CASE("a value does not become a pointer by going through local memory") {
   CHECK(modes("spill.sm90", {0, 8}) == Modes{read, read});
 }
 
 TEST_CASE("a pointer that was reloaded from local memory is still recognised") {
-  // After the reload, the halves cannot be distinguished, so it may be written.
+  // After the reload, the two halves cannot be distinguished, so the pointer may be written through.
   CHECK(modes_of("/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n"
                  "/*0010*/ STL.64 [R1], R2 ;\n"
                  "/*0020*/ LDL.64 R4, [R1] ;\n"
@@ -129,7 +129,7 @@ TEST_CASE("a pointer that was reloaded from local memory is still recognised") {
                  1) == Modes{write});
 }
 
-TEST_CASE("a pointer is read under one condition and another one under the opposite") {
+TEST_CASE("one pointer is read under a condition, and another one under its opposite") {
   CHECK(modes_of("/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n"
                  "/*0010*/ LDC.64 R4, c[0x0][0x218] ;\n"
                  "/*0020*/ @P0 MOV R6, R2 ;\n"
@@ -168,7 +168,7 @@ TEST_CASE("a condition stays valid where other paths meet, until it may have cha
   }
 }
 
-TEST_CASE("after a branch its condition is known") {
+TEST_CASE("after a branch, its condition is known") {
   CHECK(modes_of("/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n"
                  "/*0010*/ @!P0 LDC.64 R2, c[0x0][0x218] ;\n"
                  "/*0020*/ @P0 BRA 0x50 ;\n"
@@ -178,7 +178,7 @@ TEST_CASE("after a branch its condition is known") {
                  "/*0060*/ EXIT ;\n") == Modes{read, write});
 }
 
-TEST_CASE("a path on which a condition is false says nothing of registers under it") {
+TEST_CASE("a path on which a condition is false says nothing about registers set under that condition") {
   const std::string chosen =
       "/*0000*/ LDC.64 R10, c[0x0][0x210] ;\n"
       "/*0010*/ @P0 BRA 0x30 ;\n"
@@ -190,7 +190,7 @@ TEST_CASE("a path on which a condition is false says nothing of registers under 
   CHECK(modes_of(chosen + "/*0030*/ ISETP.NE.AND P0, PT, R5, RZ, PT ;\n" + stored) == Modes{unknown, unknown});
 }
 
-TEST_CASE("an external function may do anything with what it receives, unless it is CUDA's own") {
+TEST_CASE("an external function may do anything with its arguments, unless it is CUDA's own") {
   const char* text =
       "/*0000*/ LDC.64 R4, c[0x0][0x210] ;\n"
       "/*0010*/ LDC.64 R2, c[0x4][0x0] ;\n"
@@ -241,13 +241,13 @@ TEST_CASE("an offset is not an address") {
   }
 }
 
-TEST_CASE("code that adds a parameter to an address does not use that place, but one near it") {
+TEST_CASE("code that adds a parameter to an address uses a place near that address") {
   CHECK(modes("part.sm80", {0}, 0x160) == Modes{near_write});
   CHECK(modes("part.sm90", {0}) == Modes{near_write});
   CHECK(modes("part.sm120", {0}, 0x380) == Modes{near_write});
   CHECK(modes("product.sm80", {0}, 0x160) == Modes{near_write});
   CHECK(modes("bytes_on.sm90", {0, 16}) == Modes{near_write, read});
-  // It moves in steps of a parameter, from the address on, and at most as far as a parameter says.
+  // The pointer moves in steps that a parameter gives, starting at the address, and at most as far as a parameter says.
   CHECK(modes("stride.sm90", {0, 8}) == Modes{write, read});
   CHECK(modes("strided_loop.sm90", {0}) == Modes{write});
   CHECK(modes("clamped.sm90", {0}) == Modes{write});
@@ -300,7 +300,7 @@ TEST_CASE("an address that a register has on only one path is not certainly writ
                  "/*0040*/ EXIT ;\n") == Modes{unknown, unknown});
 }
 
-TEST_CASE("a path that is visited first says no more than both") {
+TEST_CASE("a path that is visited first does not decide for both") {
   CHECK(modes_of("/*0000*/ BRA 0x30 ;\n"
                  "/*0010*/ STG.E desc[UR4][R2.64], R9 ;\n"
                  "/*0020*/ EXIT ;\n"
@@ -310,7 +310,7 @@ TEST_CASE("a path that is visited first says no more than both") {
                  "/*0060*/ BRA 0x10 ;\n") == Modes{unknown, unknown});
 }
 
-TEST_CASE("a function leaves what it does not alter, whoever calls it") {
+TEST_CASE("a function preserves what it does not change, whichever code calls it") {
   CHECK(modes_of("/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n"
                  "/*0010*/ CALL.REL.NOINC 0x80 ;\n"
                  "/*0020*/ LDG.E R8, desc[UR4][R2.64] ;\n"
@@ -324,7 +324,7 @@ TEST_CASE("a function leaves what it does not alter, whoever calls it") {
                  3) == Modes{read, write, write});
 }
 
-TEST_CASE("threads meet at their barrier's end although its register is used again") {
+TEST_CASE("threads meet at the end of their barrier even if its register is used again") {
   CHECK(modes_of("/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n"
                  "/*0010*/ BSSY B0, 0x40 ;\n"
                  "/*0020*/ LDG.E R8, desc[UR4][R2.64] ;\n"
@@ -355,7 +355,7 @@ TEST_CASE("words of the stack are distinguished until code writes somewhere in i
   CHECK(modes_of(spilled + "/*0060*/ STL.64 [R11], R2 ;\n" + used) == Modes{unknown, unknown});
   CHECK(modes_of(spilled + "/*0060*/ ST.E.64 [R12.64], R2 ;\n" + used) == Modes{unknown, unknown});
   CHECK(modes_of(spilled + "/*0060*/ STL.64 [R1+0x10], R2 ;\n" + used) == Modes{write, none});
-  // The stack moves in the middle.
+  // The stack pointer changes in the middle.
   CHECK(modes_of(spilled + "/*0060*/ IADD3 R1, R1, 0x8, RZ ;\n" + used) == Modes{unknown, unknown});
 }
 

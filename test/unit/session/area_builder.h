@@ -1,4 +1,4 @@
-// Builds an area by hand, field by field as drawn in lib/wire, with regions as small as the test needs.
+// Builds an area by hand, field by field, as drawn in lib/wire. Its regions are as small as the test needs.
 #pragma once
 
 #include <cstddef>
@@ -169,7 +169,7 @@ class AreaBuilder {
 
   AreaShape shape_;
   std::uint64_t offsets_[wire::area::kRegions] = {};
-  std::vector<std::uint64_t> words_;  // words, so that the area is aligned like a mapping
+  std::vector<std::uint64_t> words_;  // of 8 bytes, so that the area is aligned like a mapping
   std::uint64_t intern_used_ = 0;
   std::uint32_t strings_ = 0;
 };

@@ -23,7 +23,7 @@ std::vector<std::uint64_t> serials(const session::ProcessRecord& record) {
 
 }  // namespace
 
-TEST_CASE("bytes that are not an area are refused with a reason") {
+TEST_CASE("bytes that are not an area are rejected with a reason") {
   AreaBuilder area;
   CHECK(session::read_area(area.bytes().first(8191)).error == "it is too short to be a recording");
   wire::store(area.data(), wire::area::kVersion, 9u);
@@ -45,7 +45,7 @@ TEST_CASE("a ring that wrapped around gives its records sorted by time") {
   CHECK(record.damaged == 0);
 }
 
-TEST_CASE("records of which the ring keeps only the low half of the serial") {
+TEST_CASE("records for which the ring keeps only the low half of the serial") {
   AreaBuilder area;
   constexpr std::uint64_t kTurn = std::uint64_t{1} << 32;
   area.live_thread(0, 11, kTurn + 2);
@@ -56,7 +56,7 @@ TEST_CASE("records of which the ring keeps only the low half of the serial") {
   CHECK(record.damaged == 0);
 }
 
-TEST_CASE("a record being written is left out, and one in the wrong place is damage") {
+TEST_CASE("a record being written is ignored, and one in the wrong place is damage") {
   AreaBuilder area;
   area.live_thread(0, 11, 3);
   area.live_stream(0);
@@ -119,7 +119,7 @@ TEST_CASE("an ordinal without a record is not an operation yet while its thread 
   wire::store(area.stream(0), wire::stream::kMarkerIssued, 3u);
   CHECK(issued(4, 1) == 3);
   wire::store(area.stream(0), wire::stream::kMarkerIssued, 0u);
-  // The call in flight is that of the newest record.
+  // The call in progress is that of the newest record.
   wire::store(newest, wire::operation::kFlags, std::uint8_t{0});
   CHECK(issued(3, 1) == 3);
   CHECK(issued(3, 2) == 2);
@@ -150,7 +150,8 @@ TEST_CASE("an ordinal without a record between others is not an operation yet, e
   CHECK(met.given_between(0, 1) == 1);
   CHECK(met.given_between(2, 3) == 1);
   CHECK(met.given_between(3, 3) == 0);
-  // An operation that began with no other thread in a call, or a marker, proves that everything before it was queued.
+  // A marker, or an operation that began while no other thread was in a call, proves that everything before it was
+  // queued.
   std::byte* newest = area.ring(0, 1);
   wire::store(newest, wire::operation::kFlags, std::uint8_t{wire::operation::kReturned});
   CHECK(stream(1).not_given.empty());
@@ -160,7 +161,7 @@ TEST_CASE("an ordinal without a record between others is not an operation yet, e
   CHECK(stream(1).not_given.empty());
   wire::store(area.stream(0), wire::stream::kMarkerIssued, 1u);
   CHECK(stream(1).not_given.size() == 1);
-  // Everything here is known to have finished.
+  // The marker shows that everything here has finished.
   wire::store(area.marker(0), wire::marker::kCompleted, 2u);
   CHECK(stream(1).not_given.empty());
 }
@@ -219,7 +220,8 @@ TEST_CASE("a graph is assembled from its pieces") {
   area.entry(Tag::site, 0, {0, 0, 1, 1});
   area.entry(Tag::graph, 0, {1, 3, 1, 0});
   area.entry(Tag::graph, 0, {0, 0, 0, 0});
-  // A kernel of grid 5,6,7 and block 8,9,10 with 11 bytes; the node that contains the child graph; a memset in that.
+  // A kernel of grid 5,6,7 and block 8,9,10 with 11 bytes; the node that contains the child graph; a memset in that
+  // graph.
   area.entry(Tag::graph_nodes, 2, {1, 0, 1, 1, 5, 6 | 7 << 16, 8 | 9 << 16, 10, 11, 0, 1, 0, 0, 0, 0, 4 << 16, 0, 0});
   area.entry(Tag::graph_nodes, 1, {1, 2, 0, 0, 0, 0, 0, 2 << 16, 0, 2});
   area.entry(Tag::graph_edges, 1, {1, 0, 0, 1});
@@ -297,7 +299,7 @@ TEST_CASE("missing or invalid changes do not count as all of them") {
 }
 
 TEST_CASE("a graph whose original was not described is not a changed one") {
-  for (const std::uint32_t before : {2u, 3u}) {  // itself, a later one
+  for (const std::uint32_t before : {2u, 3u}) {  // the node itself, then a later one
     AreaBuilder area = changed_graph({1, 2, 0, before}, {2, 0, 1, 2, 2, 3});
     const auto record = read(area);
     CHECK(record.damaged == 1);
@@ -307,11 +309,11 @@ TEST_CASE("a graph whose original was not described is not a changed one") {
   }
 }
 
-TEST_CASE("pieces of graphs that do not fit are left out and counted") {
+TEST_CASE("pieces of graphs that do not fit are ignored and counted") {
   AreaBuilder area;
   using wire::intern::Tag;
   area.entry(Tag::graph, 0, {0, 2, 1, 0});
-  area.entry(Tag::graph_nodes, 1, {1, 1, 0, 0, 0, 0, 0, 0, 0, 0});  // not the next one
+  area.entry(Tag::graph_nodes, 1, {1, 1, 0, 0, 0, 0, 0, 0, 0, 0});  // not the next node
   area.entry(Tag::graph_nodes, 1, {9, 0, 0, 0, 0, 0, 0, 0, 0, 0});  // of no graph
   area.entry(Tag::graph_nodes, 1, {1, 0, 0, 0, 0, 0, 0, 0, 0, 1});  // inside itself
   area.entry(Tag::graph_edges, 1, {1, 0, 0, 7});                    // to a node that does not exist
@@ -361,7 +363,7 @@ TEST_CASE("a process that ended between recording a sticky error and the freeze 
   CHECK(record.frozen_ticks == 77);
 }
 
-TEST_CASE("an error has the capture that it is about, and its site only if there is one") {
+TEST_CASE("an error has its capture, and a site only if there is one") {
   namespace e = wire::error;
   AreaBuilder area;
   area.entry(wire::intern::Tag::site, 0, {0, 0, 0, 0});
@@ -385,7 +387,7 @@ TEST_CASE("an error has the capture that it is about, and its site only if there
   CHECK(record.errors[1].capture.site == 0);
 }
 
-TEST_CASE("seconds follow the clock's two readings") {
+TEST_CASE("seconds are computed from the clock's two readings") {
   AreaBuilder area;
   wire::store(area.data(), wire::area::kClockTicks, 1000);
   wire::store(area.data(), wire::area::kClockNanoseconds, 5'000'000'000);
@@ -462,7 +464,7 @@ TEST_CASE("a launch of a graph with a pointer to freed memory is read") {
   CHECK(record.damaged == 1);
 }
 
-TEST_CASE("a copy has its addresses, and a call that found no memory has the free memory") {
+TEST_CASE("a copy has its addresses, and a call that failed for lack of memory has the free memory") {
   AreaBuilder area;
   area.live_thread(0, 11, 1);
   area.live_stream(0);
@@ -511,7 +513,7 @@ TEST_CASE("autograd's state at a launch is read, and a node's type only if there
 
 namespace {
 
-// Thread 0 is inside a call that began at tick 50 and waits for stream 1.
+// Makes thread 0 wait for stream 1 in a call that began at tick 50.
 void block_thread(AreaBuilder& area) {
   namespace t = wire::thread;
   area.live_thread(0, 11, 0);
@@ -538,7 +540,7 @@ TEST_CASE("the call that blocks a thread is read with what it waits for") {
   CHECK(blocked.outer == "");
 }
 
-TEST_CASE("a call that names something that does not exist is damage or waits for nobody") {
+TEST_CASE("a call that refers to something that does not exist is damage, or waits for nothing") {
   AreaBuilder area;
   block_thread(area);
   wire::store(area.thread(0), wire::thread::kCallStream, 99u);

@@ -1,5 +1,5 @@
 // A small area with something in every table: four launches of a thread, one unfinished on another stream, a graph, and
-// a sticky error that has frozen the state. Tests of hostile bytes start from it.
+// a sticky error that froze the state. Tests of hostile bytes start from this area.
 #pragma once
 
 #include "unit/session/area_builder.h"

@@ -45,7 +45,7 @@ TEST_CASE("communicators, their messages and calls are read as written") {
   make_group(area, 0, 0xabc, 2);
   wire::store(area.peer(1), wire::peer::kKey, wire::peer::key_of(0, 3, true));
   wire::store(area.peer(1), wire::peer::kCalls, 9u);
-  // There are four places, so the first of five calls is overwritten.
+  // There is room for four calls, so the first of five is overwritten.
   for (std::uint64_t number = 1; number <= 5; ++number) make_call(area, number, 4);
   const auto contents = session::read_area(area.bytes());
   const session::ProcessRecord& record = contents.record;
@@ -65,7 +65,7 @@ TEST_CASE("communicators, their messages and calls are read as written") {
   CHECK(record.collectives.back().peer == -1);
 }
 
-TEST_CASE("a call being written is left out, and invalid ones are counted") {
+TEST_CASE("a call being written is ignored, and invalid ones are counted") {
   AreaBuilder area;
   make_group(area, 0, 1, 0);
   wire::store(make_call(area, 1, 4), w::kNumber, std::uint64_t{0});
@@ -85,7 +85,7 @@ TEST_CASE("a rank outside its group makes the group invalid") {
   CHECK(contents.record.communicators.at(0).hash == 0);
 }
 
-TEST_CASE("any bytes in the regions of NCCL are read without harm") {
+TEST_CASE("any bytes in NCCL's regions are read safely") {
   std::minstd_rand random(44);
   for (int round = 0; round < 200; ++round) {
     AreaBuilder area;

@@ -53,7 +53,7 @@ TEST_CASE("a delivery is read completely") {
   CHECK(p.nan == 2u);
 }
 
-TEST_CASE("invalid deliveries are left out, and the rest is read") {
+TEST_CASE("invalid deliveries are ignored, and the rest is read") {
   for (const char* line : {"", "{}", "7 {}", "x 1 {}", "7 1 []", "7 1 {\"arguments\":{}}", "7 1 {\"arguments\":[",
                            "-1 1 {\"arguments\":[]}", "7 99999999999999999999 {\"arguments\":[]}", "\xff\xfe"}) {
     CAPTURE(line);
@@ -115,7 +115,7 @@ TEST_CASE("the start of a thread is read with the starts that led to it") {
   CHECK(deliveries[1].stacks[0][0].line == 0);
 }
 
-TEST_CASE("the allocator's holders are read, and invalid ones are left out") {
+TEST_CASE("the allocator's holders are read, and invalid ones are ignored") {
   const auto deliveries = read(
       R"(7 1 {"kind":"memory","asked":7,"reserved":9,"allocated":8,"largest_free":-1,"holders":[{"bytes":5,"count":2,)"
       R"("frames":[["a.py",3,"f"]]},{"bytes":1},3],"exceptions":[{"type":"E","file":"b.py","line":4,"bytes":6},[]]})"
@@ -131,7 +131,7 @@ TEST_CASE("the allocator's holders are read, and invalid ones are left out") {
   CHECK(deliveries[1].memory->holders.empty());
 }
 
-TEST_CASE("only the last of many lines are read, and none of an impossible file") {
+TEST_CASE("only the last of very many lines are read, and nothing of an impossible file") {
   std::string many;
   for (int i = 0; i < 9000; ++i) many += kGood;
   CHECK(read(many + "8" + kGood.substr(1)).size() == 8192);
@@ -140,7 +140,7 @@ TEST_CASE("only the last of many lines are read, and none of an impossible file"
   CHECK(read_deliveries("/nonexistent").empty());
 }
 
-TEST_CASE("a non-finite value is read with its places") {
+TEST_CASE("a non-finite value is read with its positions") {
   const auto deliveries = read(
       R"(7 900 {"kind":"non_finite","state":"found","root":9,"role":"loaded","used":"parameter","operator":"aten::div",)"
       R"("step":2,"stack":[["a.py",4,"f"]],"node":"DivBackward0","forward_stack":[["b.py",5,"g"]],"module":"",)"

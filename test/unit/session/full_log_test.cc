@@ -49,7 +49,7 @@ Record launch(std::uint32_t serial, std::uint16_t site, std::uint64_t ticks) {
   return record;
 }
 
-// Records that repeat, and records that have nothing in common with any other.
+// Records that repeat, and records that have nothing in common with any other one.
 std::vector<Record> mixed_records() {
   std::vector<Record> records;
   std::minstd_rand random(1);
@@ -128,7 +128,7 @@ TEST_CASE("a repeated launch takes few bytes") {
   CHECK(std::filesystem::file_size(folder.path() / "4711.log") < 100000 * 6);
 }
 
-TEST_CASE("a second log with one pid, from a program that replaced itself, is another file") {
+TEST_CASE("a second log with the same pid, from a program that replaced itself, is a separate file") {
   const test::ScratchFolder folder;
   LogWriter first = writer_in(folder.path()), second = writer_in(folder.path());
   first.flush(), second.flush();
@@ -160,7 +160,7 @@ TEST_CASE("a log that is truncated anywhere returns what comes before") {
   }
 }
 
-TEST_CASE("a log of random bytes ends somewhere and does no harm") {
+TEST_CASE("reading a log of random bytes ends, and is safe") {
   const test::ScratchFolder folder;
   const auto file = folder.path() / "4711.log";
   LogWriter writer = writer_in(folder.path());
@@ -203,7 +203,7 @@ TEST_CASE("a log that is given up is removed, and nothing is written after it") 
   CHECK_FALSE(writer.failure().what.empty());
 }
 
-TEST_CASE("a log waits for a call to return, to write its result") {
+TEST_CASE("the log writer waits for a call to return, so that it can write the result") {
   AreaBuilder area;
   const test::ScratchFolder folder;
   LogWriter writer = writer_in(folder.path());

@@ -1,4 +1,4 @@
-// Whatever bytes an area contains, the reader answers: no crash, no hang, no id that leads outside its table.
+// Whatever bytes an area contains, the reader answers, without a crash, a hang, or an id that points outside its table.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -70,7 +70,7 @@ TEST_CASE("areas with flipped bits are read") {
     AreaBuilder area = busy_area();
     const auto bytes = area.bytes();
     for (int flips = 0; flips < 16; ++flips) {
-      // The header's padding means nothing, so flips aim at what is read.
+      // The header's padding has no meaning, so bits are flipped only in what is read.
       const std::size_t at = flips % 2 == 0
                                  ? wire::area::kHeaderSize + random() % (bytes.size() - wire::area::kHeaderSize)
                                  : (random() % 2 == 0 ? random() % 160 + 12 : 1024 + random() % 160);
@@ -80,7 +80,7 @@ TEST_CASE("areas with flipped bits are read") {
   }
 }
 
-TEST_CASE("one long string named again and again cannot exhaust the memory") {
+TEST_CASE("one long string that is referred to again and again cannot exhaust the memory") {
   AreaBuilder area({.intern_bytes = 1u << 20});
   const auto name = area.string(std::string(60'000, 'x'));
   for (int i = 0; i < 20'000; ++i) area.entry(wire::intern::Tag::function, 0, {name, 0});

@@ -47,7 +47,7 @@ TEST_CASE("a launch has the parameters that are kept for it") {
   CHECK(record.damaged == 0);
 }
 
-TEST_CASE("a later launch has taken the slot") {
+TEST_CASE("parameters are lost if a later launch has taken the slot") {
   Launch launch;
   launch.area.parameters(0, 2, 1, std::string(24, 'x'));
   CHECK(launch.read().arguments.empty());
@@ -72,7 +72,7 @@ TEST_CASE("truncated parameters are marked as such") {
   CHECK(record.damaged == 0);
 }
 
-TEST_CASE("invalid parameters are counted and left out") {
+TEST_CASE("invalid parameters are counted and ignored") {
   Launch launch;
   SUBCASE("a layout outside its region") { launch.area.parameters(0, 1, 4000, "ABCDEFGH"); }
   SUBCASE("parameters that overlap") {

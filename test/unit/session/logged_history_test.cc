@@ -144,13 +144,13 @@ TEST_CASE("an event's recording is known however long ago it was") {
   CHECK(record.operations[seen->recorded - 1].ordinal == 7);
 }
 
-TEST_CASE("an event that refers to something else by then is not connected with its record") {
+TEST_CASE("an event that has come to refer to something else is not connected with its record") {
   Program program;
   program.issue(o_kind::event_record, 0, 0xe);
   bool connected = false;
   SUBCASE("it was destroyed") { program.issue(o_kind::event_forgotten, 0, 0xe); }
   SUBCASE("an unknown graph was launched") { program.issue(o_kind::graph, 2); }
-  SUBCASE("another one was destroyed") {
+  SUBCASE("a different one was destroyed") {
     program.issue(o_kind::event_forgotten, 0, 0xf);
     connected = true;
   }
@@ -252,7 +252,7 @@ TEST_CASE("on a full disk the log ends, and says why") {
   CHECK_FALSE(record.log->reaches_rings);
 }
 
-TEST_CASE("logs are matched by what they say of their process") {
+TEST_CASE("logs are matched to processes by what they say about their process") {
   const test::ScratchFolder folder;
   std::vector<session::Process> processes(2);
   for (std::size_t i = 0; i < 2; ++i) {

@@ -7,7 +7,7 @@
 using namespace cudadiag;
 using namespace cudadiag::session;
 
-TEST_CASE("the manifest survives its file, including bytes that are not text") {
+TEST_CASE("the manifest is read back unchanged, including bytes that are not text") {
   session::Manifest manifest;
   manifest.command = {"a b", "\xff", ""};
   manifest.working_directory = "/w";
@@ -71,7 +71,7 @@ TEST_CASE("the manifest survives its file, including bytes that are not text") {
   }
 }
 
-TEST_CASE("a manifest with words unknown to this program is read") {
+TEST_CASE("a manifest with words that this version does not know is read") {
   Manifest manifest;
   manifest.passes.resize(1);
   std::string text = write_manifest(manifest);

@@ -35,12 +35,12 @@ session::Process process_on(const std::string& host) {
 
 }  // namespace
 
-TEST_CASE("a session is the reader's own by its folder's owner and its host") {
+TEST_CASE("a session is the reader's own if its folder's owner and its host match") {
   const ScratchFolder scratch;
   const std::string here = session::host_name();
   CHECK(session::why_foreign(session_in(scratch.path(), here)).empty());
   CHECK(session::why_foreign(session_in(scratch.path(), "evilbox")) == "it was recorded on another host (evilbox)");
-  CHECK(session::why_foreign(session_in(scratch.path(), "")) == "it is not known on which host it was recorded");
+  CHECK(session::why_foreign(session_in(scratch.path(), "")) == "the host that it was recorded on is unknown");
   CHECK(session::why_foreign(session_in(scratch.path() / "gone", here)).starts_with("its folder cannot be read"));
   if (::geteuid() != 0) {
     MESSAGE("skipped: only root can give a folder away");
@@ -61,7 +61,7 @@ TEST_CASE("without the launcher's host, the hosts of all processes count") {
   session.processes.push_back(process_on("zzz-evilbox"));
   CHECK(session::why_foreign(session) == "it was recorded on another host (zzz-evilbox)");
   session.processes.back() = process_on("");
-  CHECK(session::why_foreign(session) == "it is not known on which host it was recorded");
+  CHECK(session::why_foreign(session) == "the host that it was recorded on is unknown");
 }
 
 TEST_CASE("a file that a session names is opened only if it is a plain file on a disk") {
@@ -83,7 +83,7 @@ TEST_CASE("a file that a session names is opened only if it is a plain file on a
   }
 }
 
-TEST_CASE("a link of procfs does not expose the reader's own open files") {
+TEST_CASE("a link into /proc does not expose the reader's own open files") {
   const ScratchFolder scratch;
   const base::FileDescriptor open(::open(scratch.file("input", "secret").c_str(), O_RDONLY | O_CLOEXEC));
   const std::string number = std::to_string(open.get());

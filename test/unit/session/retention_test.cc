@@ -71,7 +71,7 @@ TEST_CASE("a user's folder with the name of a session is not listed and not remo
   CHECK(fs::exists(text / "record/9.area"));
 }
 
-TEST_CASE("a manifest of any version, an area or a mark makes a session") {
+TEST_CASE("a folder with a manifest of any version, an area or a mark is a session") {
   const ScratchFolder scratch;
   const fs::path later = scratch.path() / "19690101-000001-1", area = scratch.path() / "19690101-000002-1",
                  mark = scratch.path() / "19690101-000003-1";
@@ -164,7 +164,7 @@ TEST_CASE("a folder that cudadiag env prepared is removed when it is a day old a
   CHECK(fs::exists(fresh));
 }
 
-TEST_CASE("a writer whose folder was replaced by a link writes to its own folder") {
+TEST_CASE("a writer whose folder was replaced by a link still writes to its own folder") {
   const ScratchFolder scratch;
   const fs::path precious = scratch.path() / "precious", moved = scratch.path() / "moved";
   write(precious / "manifest.json", "mine");
@@ -190,7 +190,7 @@ TEST_CASE("a writer whose folder was replaced by a link writes to its own folder
   CHECK(fs::exists(moved / "confirm"));
 }
 
-TEST_CASE("a link or a way out in the path of a file to store is refused") {
+TEST_CASE("a path that leads through a link or out of the folder is rejected for a file to store") {
   const ScratchFolder scratch;
   auto writer = new_session(scratch.path(), 1, true);
   fs::create_directory(scratch.path() / "outside");
@@ -201,7 +201,7 @@ TEST_CASE("a link or a way out in the path of a file to store is refused") {
   CHECK(fs::is_empty(scratch.path() / "outside"));
 }
 
-TEST_CASE("a root is exposed if everybody may rename entries in it, or another user owns it") {
+TEST_CASE("a root is exposed if anyone may rename entries in it, or another user owns it") {
   const ScratchFolder scratch;
   const auto exposure = [&](mode_t mode) {
     REQUIRE(::chmod(scratch.path().c_str(), mode) == 0);
@@ -234,7 +234,7 @@ TEST_CASE("if CUDADIAG_DIR is usable, sessions are read only from there") {
   ::unsetenv("CUDADIAG_DIR");
 }
 
-TEST_CASE("the target of a link in a session is left out, and the session says so") {
+TEST_CASE("the target of a link in a session is ignored, and the session says so") {
   const ScratchFolder scratch;
   const fs::path outside = scratch.path() / "outside";
   write_area(outside / "7.area");
@@ -254,8 +254,8 @@ TEST_CASE("the target of a link in a session is left out, and the session says s
   CHECK(session.processes.empty());
   CHECK(session.reruns.at(0).empty());
   CHECK_FALSE(session.whole);
-  CHECK(session.manifest.notes.at(0) == "record was left out: it is a link to another folder");
-  CHECK(session.manifest.notes.at(1) == "confirm was left out: it is a link to another folder");
+  CHECK(session.manifest.notes.at(0) == "record was ignored: it is a link to another folder");
+  CHECK(session.manifest.notes.at(1) == "confirm was ignored: it is a link to another folder");
 }
 
 TEST_CASE("no more recordings of a pass are read than a launcher has places for") {
@@ -266,7 +266,7 @@ TEST_CASE("no more recordings of a pass are read than a launcher has places for"
   REQUIRE(std::holds_alternative<session::Session>(opened));
   const auto& notes = std::get<session::Session>(opened).manifest.notes;
   REQUIRE(notes.size() == 1033);
-  CHECK(notes.front() == "68 recordings were left out: cudadiag reads at most 1032 of one run");
+  CHECK(notes.front() == "68 recordings were ignored: cudadiag reads at most 1032 of one run");
 }
 
 TEST_CASE("a manifest that is too large is reported as such") {

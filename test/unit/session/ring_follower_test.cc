@@ -34,7 +34,7 @@ void poll_twice(RingFollower& follower, Heard& heard) {
 
 }  // namespace
 
-TEST_CASE("each record is handed out once, in the order of issue across threads") {
+TEST_CASE("each record is delivered once, in the order of issue across threads") {
   AreaBuilder area;
   area.kernel(0, 1, 0, 10), area.kernel(0, 2, 0, 30), area.kernel(1, 1, 0, 20);
   area.live_thread(0, 1, 2), area.live_thread(1, 2, 1);
@@ -49,7 +49,7 @@ TEST_CASE("each record is handed out once, in the order of issue across threads"
   CHECK_FALSE(follower.poll(heard));
 }
 
-TEST_CASE("records published earlier come earlier, although fetched later") {
+TEST_CASE("records published earlier come earlier, even if fetched later") {
   AreaBuilder area;
   RingFollower follower(area.bytes());
   Heard heard;
@@ -62,7 +62,7 @@ TEST_CASE("records published earlier come earlier, although fetched later") {
   CHECK(heard.ticks == std::vector<std::uint64_t>{10, 20});
 }
 
-TEST_CASE("a ring that wrapped around has lost records, and says up to when") {
+TEST_CASE("if a ring wrapped around, the follower says up to when records are lost") {
   AreaBuilder area;
   RingFollower follower(area.bytes());
   Heard heard;
@@ -94,7 +94,7 @@ TEST_CASE("a record being overwritten is waited for, then counted as lost") {
   CHECK(heard.gaps == std::vector<std::pair<std::uint64_t, std::uint64_t>>{{1, 30}});
 }
 
-TEST_CASE("the end hands out everything") {
+TEST_CASE("at the end, everything is delivered") {
   AreaBuilder area;
   area.kernel(0, 1, 0, 10);
   area.live_thread(0, 1, 1);

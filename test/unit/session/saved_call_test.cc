@@ -30,7 +30,7 @@ TEST_CASE("a saved call is read completely") {
   CHECK(call->missing == std::vector<std::string>{"an argument of type Generator"});
 }
 
-TEST_CASE("an invalid saved call is refused") {
+TEST_CASE("an invalid saved call is rejected") {
   for (const char* text : {"", "[]", "{}", R"({"operator":"a"})", R"({"operator":"a","python":"python3"})",
                            R"({"operator":1,"python":"p"})", "{"}) {
     CAPTURE(text);

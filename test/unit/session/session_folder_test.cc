@@ -59,7 +59,7 @@ mode_t mode_of(const fs::path& path) {
 
 }  // namespace
 
-TEST_CASE("a session is written, private, and read back") {
+TEST_CASE("a session is written, is private, and is read back") {
   const ScratchFolder scratch;
   auto writer = new_session(scratch.path());
   CHECK(writer.folder().filename() == "19700101-000000-4711.incomplete");
@@ -130,7 +130,7 @@ TEST_CASE("sessions of one second are in the order in which they were written, w
   CHECK(found == newest_first);
 }
 
-TEST_CASE("the latest session is the newest of all roots, and one of ours") {
+TEST_CASE("the latest session is the newest one in all roots that belongs to this user") {
   const ScratchFolder scratch;
   const session::Root usual{scratch.path() / "usual", false, ""},
       second{scratch.path() / "second", false, "it may vanish"};
@@ -153,7 +153,7 @@ TEST_CASE("the latest session is the newest of all roots, and one of ours") {
   CHECK(latest() == newest);
   CHECK(session::sessions_in({usual, second}) == std::vector<fs::path>{newest, newer, first});
 
-  // Another user's folder with the name of the newest session, which the link of a root points to.
+  // A root's link `latest` points to a folder elsewhere, whose name begins like that of the newest session.
   const fs::path strange = scratch.path() / (newest.filename().string() + ".strange");
   fs::create_directories(strange / "record");
   fs::remove(usual.folder / "latest");
@@ -193,9 +193,9 @@ TEST_CASE("a folder of bare areas and an incomplete session are read with a note
   CHECK(session.processes.size() == 1);
   REQUIRE(session.manifest.notes.size() == 3);
   CHECK(session.manifest.notes[0] ==
-        "it was recorded without cudadiag run, or cudadiag run was killed, so it is not known how its programs ended");
+        "it was recorded without cudadiag run, or cudadiag run was killed, so it is unknown how its programs ended");
   CHECK(session.manifest.notes[1] == "the session is incomplete: its run has not ended, or was killed");
-  CHECK(session.manifest.notes[2].ends_with("5.area was left out: it is too short to be a recording"));
+  CHECK(session.manifest.notes[2].ends_with("5.area was ignored: it is too short to be a recording"));
 }
 
 TEST_CASE("a process without a launcher lives while it maps its area") {
@@ -269,7 +269,7 @@ TEST_CASE("reruns are added to a finished session, one folder each") {
   CHECK(std::holds_alternative<base::Error>(session::SessionWriter::reopen(scratch.path() / "nowhere")));
 }
 
-TEST_CASE("a rerun that left nothing keeps its place, and names that lead out of the session are not followed") {
+TEST_CASE("a rerun that left nothing keeps its number, and names that lead out of the session are not followed") {
   const ScratchFolder scratch;
   const auto file = area_file(scratch.path());
   auto outside = new_session(scratch.path(), 86400);
@@ -423,16 +423,16 @@ TEST_CASE("a stored file is not written through an existing file or link") {
   CHECK(session::read_plain_file(file, 100) == "new");
 }
 
-TEST_CASE("a folder that is not a session is refused") {
+TEST_CASE("a folder that is not a session is rejected") {
   const ScratchFolder scratch;
   CHECK(std::holds_alternative<base::Error>(session::open_session(scratch.path())));
   std::ofstream(scratch.path() / "manifest.json") << "{\"schema\": \"cudadiag.session/9\"}";
   const auto opened = session::open_session(scratch.path());
   REQUIRE(std::holds_alternative<base::Error>(opened));
-  CHECK(std::get<base::Error>(opened).hint == "open it with the cudadiag that wrote it");
+  CHECK(std::get<base::Error>(opened).hint == "open it with the version of cudadiag that wrote it");
 }
 
-TEST_CASE("retention removes the oldest sessions and nothing that is not ours") {
+TEST_CASE("retention removes the oldest sessions, and nothing that is not cudadiag's") {
   const ScratchFolder scratch;
   fs::create_directory(scratch.path() / "19690101-000000-1");  // named like a session, but empty
   fs::create_directory(scratch.path() / "notes");
@@ -493,7 +493,7 @@ TEST_CASE("a session that a program without a launcher records to is not deleted
   ::munmap(mapped, 4096);
 }
 
-TEST_CASE("a session that exceeds the limit alone displaces no others") {
+TEST_CASE("a session that alone exceeds the limit does not displace others") {
   const ScratchFolder scratch;
   const std::string large(100'000, 'x');
   std::vector<fs::path> kept;
@@ -507,7 +507,7 @@ TEST_CASE("a session that exceeds the limit alone displaces no others") {
   }
 }
 
-TEST_CASE("a folder that cannot be made fails with a hint, and the next root is used with a warning") {
+TEST_CASE("if a folder cannot be created, there is a hint, or the next root is used with a warning") {
   const ScratchFolder scratch;
   std::ofstream(scratch.path() / "file") << "x";
   const session::Root impossible{scratch.path() / "file/root", false, ""};
@@ -533,7 +533,7 @@ TEST_CASE("session names") {
   CHECK_FALSE(session::is_session_name("latest"));
 }
 
-TEST_CASE("a title in place of the arguments leaves no empty arguments after it") {
+TEST_CASE("a process title that replaced the arguments is not followed by empty arguments") {
   session::ProcessRecord record;
   record.properties["argv"] = std::string("ray::work\0\0\0\0", 13);
   CHECK(session::describe_process(record, {}).argv == std::vector<std::string>{"ray::work"});
@@ -541,7 +541,7 @@ TEST_CASE("a title in place of the arguments leaves no empty arguments after it"
   CHECK(session::describe_process(record, {}).argv == std::vector<std::string>{"a", "", "b"});
 }
 
-TEST_CASE("copies leave zeros out and keep the size") {
+TEST_CASE("copies skip zeros and keep the size") {
   const ScratchFolder scratch;
   const fs::path from = scratch.path() / "from";
   const fs::path to = scratch.path() / "to";

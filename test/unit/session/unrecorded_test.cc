@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 using test::ScratchFolder;
 using wire::unrecorded::What;
 
-TEST_CASE("processes that could not be recorded are known by the names of files, among any others") {
+TEST_CASE("processes that could not be recorded are recognised by file names, among any other files") {
   const ScratchFolder scratch;
   CHECK(session::unrecorded_in(scratch.path()).processes == 0);
   scratch.file("4711-3-27.unrecorded");
@@ -31,19 +31,17 @@ TEST_CASE("processes that could not be recorded are known by the names of files,
 
 TEST_CASE("the message says who was not recorded, why, and what to do") {
   const base::Error limit = session::nothing_recorded_of({1, What::file, EFBIG});
-  CHECK(
-      limit.what ==
-      "nothing was recorded of a process that initialised CUDA: the limit on the size of its files leaves no room for "
-      "the recording of 64 MB");
+  CHECK(limit.what ==
+        "nothing was recorded for a process that initialised CUDA: its file size limit leaves no room for the 64 MB "
+        "recording");
   CHECK(limit.hint == "raise the limit (ulimit -f)");
   const base::Error refused = session::nothing_recorded_of({2, What::file, EACCES});
-  CHECK(
-      refused.what ==
-      "nothing was recorded of 2 processes that initialised CUDA; one of them: no file could be made for the recording "
-      "(Permission denied)");
+  CHECK(refused.what ==
+        "nothing was recorded for 2 processes that initialised CUDA; one of them: no file could be created for the "
+        "recording (Permission denied)");
   // A newer recorder may write an unknown reason.
   CHECK(session::nothing_recorded_of({1, static_cast<What>(9), EPERM}).what ==
-        "nothing was recorded of a process that initialised CUDA: the recorder could not start in it (Operation not "
+        "nothing was recorded for a process that initialised CUDA: the recorder could not start in it (Operation not "
         "permitted)");
 }
 
@@ -60,8 +58,7 @@ TEST_CASE("a session that contains only the mark of an unrecorded process is a s
   const auto& session = std::get<session::Session>(opened);
   CHECK_FALSE(session.whole);
   REQUIRE_FALSE(session.manifest.notes.empty());
-  CHECK(
-      session.manifest.notes.front() ==
-      "nothing was recorded of a process that initialised CUDA: the limit on the size of its files leaves no room for "
-      "the recording of 64 MB; raise the limit (ulimit -f)");
+  CHECK(session.manifest.notes.front() ==
+        "nothing was recorded for a process that initialised CUDA: its file size limit leaves no room for the 64 MB "
+        "recording; raise the limit (ulimit -f)");
 }

@@ -1,4 +1,4 @@
-// Words in the files of a session: each value has a unique word, which names it.
+// Words in the files of a session: each value has a unique word, and each word leads back to its value.
 #include <doctest/doctest.h>
 
 #include <set>
@@ -11,7 +11,7 @@
 namespace cudadiag::session {
 namespace {
 
-TEST_CASE("each kind of work has a unique word, which names it") {
+TEST_CASE("each kind of work has a unique word, which leads back to the kind") {
   std::set<std::string_view> words;
   for (int value = 0; value <= static_cast<int>(Work::free); ++value) {
     const Work work = static_cast<Work>(value);
@@ -22,7 +22,7 @@ TEST_CASE("each kind of work has a unique word, which names it") {
   CHECK_FALSE(work_of("Kernel"));
 }
 
-TEST_CASE("races.json keeps each kind of work and each mode") {
+TEST_CASE("races.json preserves each kind of work and each mode") {
   for (const Work work : {Work::kernel, Work::copy, Work::memset, Work::allocation, Work::free}) {
     for (const RaceMode mode : {RaceMode::unknown, RaceMode::none, RaceMode::read, RaceMode::write, RaceMode::atomic}) {
       Races races;
@@ -37,7 +37,7 @@ TEST_CASE("races.json keeps each kind of work and each mode") {
   }
 }
 
-TEST_CASE("a delivery is of the kind that its word names") {
+TEST_CASE("a delivery has the kind that its word gives") {
   for (const DeliveryKind kind :
        {DeliveryKind::call, DeliveryKind::results, DeliveryKind::line, DeliveryKind::watched, DeliveryKind::forward,
         DeliveryKind::started, DeliveryKind::memory, DeliveryKind::untold, DeliveryKind::non_finite,

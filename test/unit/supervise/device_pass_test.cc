@@ -22,7 +22,7 @@ TEST_CASE("only device exceptions leave a dump") {
   for (const std::uint32_t code : {0u, 2u, 701u, 702u, 713u, 720u, 999u}) CHECK_FALSE(leaves_a_dump(code));
 }
 
-TEST_CASE("a dump is light in the words of the driver's version") {
+TEST_CASE("a small dump is requested by the variables of the driver's version") {
   const auto newer = dump_variables("/s/device", "13.0", true), older = dump_variables("/s/device", "12.4", true);
   CHECK(value_of(newer, "CUDA_COREDUMP_GENERATION_FLAGS").find("skip_global_memory") != std::string::npos);
   CHECK(value_of(newer, "CUDA_ENABLE_LIGHTWEIGHT_COREDUMP").empty());
@@ -31,7 +31,7 @@ TEST_CASE("a dump is light in the words of the driver's version") {
   CHECK(value_of(newer, "CUDA_COREDUMP_FILE") == "/s/device/%p.gpucore");
 }
 
-TEST_CASE("the user's own place for dumps holds, unless the rerun is isolated") {
+TEST_CASE("the user's own path for dumps is kept, unless the rerun is isolated") {
   const test::ScratchFolder theirs, ours;
   ::setenv("CUDA_COREDUMP_FILE", (theirs.path() / "core_%h_%p").c_str(), 1);
   CHECK(value_of(dump_variables(ours.path(), "13.0", false), "CUDA_COREDUMP_FILE").empty());
@@ -41,13 +41,13 @@ TEST_CASE("the user's own place for dumps holds, unless the rerun is isolated") 
   theirs.file("core_host_4711", "dump");
   CHECK(collect_dump(ours.path(), "/", 0) == "dump.gpucore");
   CHECK(std::filesystem::file_size(ours.path() / "dump.gpucore") == 4);
-  // One that was there before is of another run.
+  // A dump that already existed is from another run.
   std::filesystem::remove(ours.path() / "dump.gpucore");
   CHECK(collect_dump(ours.path(), "/", INT64_MAX).empty());
   ::unsetenv("CUDA_COREDUMP_FILE");
 }
 
-TEST_CASE("a dump that is empty was not written") {
+TEST_CASE("an empty dump counts as not written") {
   const test::ScratchFolder folder;
   folder.file("4711.gpucore");
   folder.file("output.txt", "text");

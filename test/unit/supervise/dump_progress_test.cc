@@ -21,7 +21,7 @@ struct Output {
 
 }  // namespace
 
-TEST_CASE("a dump moves while the driver writes about it") {
+TEST_CASE("a dump progresses while the driver logs messages about it") {
   Output output;
   CHECK_FALSE(output.progress.moves());  // there is no output
   output.write("step 41\n");
@@ -33,7 +33,7 @@ TEST_CASE("a dump moves while the driver writes about it") {
   CHECK(output.progress.moves());
 }
 
-TEST_CASE("a program that goes on writing is no dump") {
+TEST_CASE("a program that keeps printing is not a sign of progress") {
   Output output;
   output.write("[11:55:17.029149] coredump: SM 32/132 has finished state collection\nstep 42\n");
   CHECK_FALSE(output.progress.moves());

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kAtOnce = 0, kNever = 1e6;
 
-// A pipe as the driver of process `pid` makes it, with its reader.
+// A pipe as the driver of process `pid` creates it, and its reader.
 base::FileDescriptor pipe_of(const test::ScratchFolder& folder, const std::string& name) {
   const std::string path = (folder.path() / name).string();
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
@@ -30,7 +30,7 @@ std::string read_from(const base::FileDescriptor& pipe) {
   return {text, static_cast<std::size_t>(std::max<ssize_t>(length, 0))};
 }
 
-// The number of a process that has ended.
+// The pid of a process that has ended.
 pid_t ended_process() {
   const pid_t pid = ::fork();
   if (pid == 0) ::_exit(0);
@@ -38,7 +38,7 @@ pid_t ended_process() {
   return pid;
 }
 
-TEST_CASE("every process with a pipe is asked once it is time") {
+TEST_CASE("every process with a pipe is asked for a dump once it is time") {
   const test::ScratchFolder folder;
   const auto pipe = pipe_of(folder, std::to_string(::getpid()) + ".pipe");
   DumpRequest early(folder.path(), kNever);
@@ -46,14 +46,14 @@ TEST_CASE("every process with a pipe is asked once it is time") {
   CHECK_FALSE(early.was_taken());
   CHECK(read_from(pipe).empty());
   DumpRequest request(folder.path(), kAtOnce);
-  CHECK_FALSE(request.proceed());  // the process is there still
+  CHECK_FALSE(request.proceed());  // the process still exists
   CHECK(request.was_taken());
   CHECK(read_from(pipe) == "1");
   CHECK_FALSE(request.proceed());
-  CHECK(read_from(pipe).empty());  // asked once
+  CHECK(read_from(pipe).empty());  // requested only once
 }
 
-TEST_CASE("it is over when those that were asked are gone") {
+TEST_CASE("the request ends when the processes that were asked are gone") {
   const test::ScratchFolder folder;
   const auto pipe = pipe_of(folder, std::to_string(ended_process()) + ".pipe");
   DumpRequest request(folder.path(), kAtOnce);

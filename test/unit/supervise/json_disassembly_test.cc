@@ -1,4 +1,4 @@
-// The JSON is nvdisasm 13.5's, of the kernel `called` of test/data/sass/ranges for sm_90.
+// The JSON is from nvdisasm 13.5, for the kernel `called` of test/data/sass/ranges and sm_90.
 #include "supervise/tools/json_disassembly.h"
 
 #include <doctest/doctest.h>
@@ -48,7 +48,7 @@ TEST_CASE("the bytes of a kernel are the same from JSON as from text") {
   CHECK(rows(lines) == std::vector<sass::ByteRows>{{0, 280, 0, 1}});
 }
 
-TEST_CASE("what is no JSON of one function has no lines") {
+TEST_CASE("text that is not the JSON of one function gives no lines") {
   for (const char* json : {"", "nvdisasm fatal", "[]", "{}", "[{},[]]", "[{},[{}]]", "[{},[{\"start\":0}]]",
                            "[{},[{\"start\":0,\"sass-instructions\":[1]}]]"}) {
     CAPTURE(json);

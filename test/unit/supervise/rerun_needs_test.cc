@@ -12,7 +12,7 @@ namespace {
 
 using session::PassKind;
 
-TEST_CASE("a failure that is not proven wants reruns") {
+TEST_CASE("a failure that is not proven calls for reruns") {
   const session::Session session = failing_session();
   const auto analysis = analyse::analyse(session);
   CHECK(wants_proof(analysis));
@@ -23,7 +23,7 @@ TEST_CASE("a failure that is not proven wants reruns") {
   CHECK(planned_reruns(analysis, session, plan) == 1);
 }
 
-TEST_CASE("a session without a failure wants none") {
+TEST_CASE("a session without a failure needs none") {
   session::Session session = failing_session();
   session.processes.clear();
   const auto analysis = analyse::analyse(session);
@@ -32,7 +32,7 @@ TEST_CASE("a session without a failure wants none") {
   CHECK_FALSE(wants_races(session));
 }
 
-TEST_CASE("a pass is made once, and again only if it was cut short and left no dump") {
+TEST_CASE("a pass is run once, and again only if it was cut short and left no dump") {
   session::Session session = failing_session();
   const auto analysis = analyse::analyse(session);
   CHECK(wants_dump(analysis, session.manifest));
@@ -46,7 +46,7 @@ TEST_CASE("a pass is made once, and again only if it was cut short and left no d
   CHECK_FALSE(was_made(session.manifest, PassKind::sanitize));
 }
 
-TEST_CASE("only device exceptions want a core dump") {
+TEST_CASE("only device exceptions call for a core dump") {
   for (const std::uint32_t code : {700u, 710u, 719u}) {
     const session::Session session = failing_session(2, code);
     CHECK(wants_dump(analyse::analyse(session), session.manifest));
@@ -55,7 +55,7 @@ TEST_CASE("only device exceptions want a core dump") {
   CHECK_FALSE(wants_dump(analyse::analyse(timed_out), timed_out.manifest));
 }
 
-TEST_CASE("a failed assertion in Python wants its bad value traced") {
+TEST_CASE("after a failed assertion in Python, the origin of its bad value is traced") {
   session::Session session = failing_session(2, 710);
   const auto wants = [&](bool asked) { return wants_origin(analyse::analyse(session), session.manifest, asked); };
   CHECK_FALSE(wants(true));  // there is no Python
@@ -78,17 +78,17 @@ TEST_CASE("the suspected kernels are those of the candidates") {
   CHECK(kernels.all);
   CHECK(std::set<std::string>(kernels.names.begin(), kernels.names.end()) ==
         std::set<std::string>{"kernel1", "kernel2", "kernel3"});
-  // An assertion is nothing that memcheck looks for.
+  // memcheck does not look for failed assertions.
   const session::Session assertion = failing_session(3, 710);
   CHECK(suspected_kernels(analyse::analyse(assertion)).names.empty());
 }
 
-TEST_CASE("more kernels than can be named are not all that can have failed") {
+TEST_CASE("if there are too many kernels to list, the list is marked as incomplete") {
   const session::Session session = failing_session(9);
   CHECK_FALSE(suspected_kernels(analyse::analyse(session)).all);
 }
 
-TEST_CASE("the debugger is asked once about a dump") {
+TEST_CASE("the debugger is run once for a dump") {
   session::Session session = failing_session();
   CHECK(obstacle_to_cross_check(session.manifest) == NoCrossCheck::no_dump);
   session.manifest.passes.push_back(rerun_pass(PassKind::device));
@@ -100,7 +100,7 @@ TEST_CASE("the debugger is asked once about a dump") {
   CHECK(unchecked_dump(session.manifest) == nullptr);
 }
 
-TEST_CASE("a rerun of a hang is for its dump, and only of a run that was ended for it") {
+TEST_CASE("a hang is rerun only for its dump, and only if the run was ended because of it") {
   session::Session session = failing_session();
   analyse::Analysis analysis;
   analysis.failures.resize(1);

@@ -17,7 +17,7 @@ using Kind = RerunObstacle::Kind;
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-// The variables by which a job or another launcher would be seen, unset but for these, for the life of this object.
+// While this object exists, the variables that would show a job or another launcher are unset, except for `set`.
 class Environment {
  public:
   explicit Environment(const Variables& set = {}) {
@@ -48,7 +48,7 @@ std::optional<Kind> obstacle(const session::Session& session) {
   return found ? std::optional(found->kind) : std::nullopt;
 }
 
-TEST_CASE("nothing speaks against a rerun of a short run that failed by itself") {
+TEST_CASE("there is no obstacle to rerunning a short run that failed by itself") {
   const Environment none;
   CHECK_FALSE(obstacle(failing_session()));
 }
@@ -62,7 +62,7 @@ TEST_CASE("without isolation nothing is repeated unasked") {
   CHECK(found->kind == Kind::not_isolated);
 }
 
-TEST_CASE("a run that was ended, by us or from outside, is not repeated") {
+TEST_CASE("a run that was ended, by cudadiag or from the outside, is not repeated") {
   const Environment none;
   session::Session session = failing_session();
   session::Pass& record = session.manifest.passes.front();
@@ -111,7 +111,7 @@ TEST_CASE("one rank of a job is not repeated") {
   CHECK(obstacle(session) == Kind::several_nodes);
 }
 
-TEST_CASE("a run below another cudadiag is that one's to repeat") {
+TEST_CASE("a run under another cudadiag is left to that one to repeat") {
   const session::Session session = failing_session();
   {
     const Environment rerun(Variables{{"CUDADIAG_PASS", "confirm"}, {"CUDADIAG_SESSION", "/tmp/s"}});
@@ -121,7 +121,7 @@ TEST_CASE("a run below another cudadiag is that one's to repeat") {
     const Environment recorded(Variables{{"CUDADIAG_PASS", "record"}, {"CUDADIAG_ARENA", "/proc/1/fd/3"}});
     CHECK(obstacle(session) == Kind::under_another_launcher);
   }
-  // As a shell has it that took over what cudadiag env prints.
+  // The variables of a shell that evaluated the output of cudadiag env.
   const Environment exported(Variables{{"CUDADIAG_PASS", "record"}, {"CUDADIAG_SESSION", "/tmp/s"}});
   CHECK_FALSE(obstacle(session));
 }

@@ -15,7 +15,7 @@ TEST_CASE("a rerun takes as long as the first run took to fail") {
   CHECK(expected_seconds(session) == 10);
   record.failed_after = 4.5;
   CHECK(expected_seconds(session) == 4.5);
-  // The clock was set meanwhile.
+  // The system clock was changed during the run.
   for (const double nonsense : {-3.0, 1e6}) {
     record.failed_after = nonsense;
     CHECK(expected_seconds(session) == 10);
@@ -24,7 +24,7 @@ TEST_CASE("a rerun takes as long as the first run took to fail") {
   CHECK(expected_seconds(session) == 0);
 }
 
-// Ticks are milliseconds; operations 1 s, 2 s and 6 s after the start, the freeze at 7 s.
+// Ticks are milliseconds. The operations start 1 s, 2 s and 6 s after the process, and the freeze is at 7 s.
 session::Session paced_session() {
   session::Session session = failing_session(3);
   auto& record = session.processes.front().record;
@@ -41,7 +41,7 @@ TEST_CASE("the longest pause is the longest time without an operation") {
   CHECK(longest_pause(paced_session()) == doctest::Approx(4));
 }
 
-TEST_CASE("what was not recorded may have been one long pause") {
+TEST_CASE("operations that were not recorded may have been one long pause") {
   session::Session session = paced_session();
   SUBCASE("records were overwritten") { session.processes.front().record.operations_issued = 4; }
   SUBCASE("records were dropped") { session.processes.front().record.dropped_operations = 1; }
@@ -49,7 +49,7 @@ TEST_CASE("what was not recorded may have been one long pause") {
   CHECK(longest_pause(session) == 7);
 }
 
-TEST_CASE("only a patience of the user's own is in the window") {
+TEST_CASE("the window contains a time limit only if the user set one") {
   CHECK(with_patience("1f@3", 5) == "1f@3");
   CHECK(with_patience("1f@3", 0.25) == "1f@3,patience=250");
 }

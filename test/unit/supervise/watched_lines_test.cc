@@ -9,12 +9,12 @@ namespace {
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-TEST_CASE("watched lines are handed to the hook one a line") {
+TEST_CASE("watched lines are passed to the hook, one per line") {
   CHECK(watched_lines({}).empty());
   CHECK(watched_lines({"./train.py:41", "a:b.py:7"}) == "60.0\t0\n41\t0\twatch\t\ttrain.py\n7\t0\twatch\t\ta:b.py");
 }
 
-TEST_CASE("a line that its file does not have, and a file that is nowhere, are doubtful") {
+TEST_CASE("a line beyond the end of its file, and a file that does not exist, are doubtful") {
   const test::ScratchFolder folder;
   const std::string script = folder.file("train.py", "a = 1\nb = 2\nc = 3").string();
   CHECK(doubtful_lines({script + ":3"}, {"python3", script}).empty());
@@ -24,7 +24,7 @@ TEST_CASE("a line that its file does not have, and a file that is nowhere, are d
   const auto nowhere = doubtful_lines({"model.py:1"}, {"python3", script});
   REQUIRE(nowhere.size() == 1);
   CHECK(contains(nowhere.front(), "found no file model.py here"));
-  // A file may lie beside the program's own.
+  // A file may be in the program's own folder.
   folder.file("model.py", "a = 1\n");
   CHECK(doubtful_lines({"model.py:1"}, {"python3", script}).empty());
 }
@@ -43,7 +43,7 @@ TEST_CASE("a line that was not reached, or had no value, is named") {
   delivery.visits = {0};
   const auto unreached = silent_lines({"train.py:41"}, session_with(delivery));
   REQUIRE(unreached.size() == 1);
-  CHECK(contains(unreached.front(), "no process was seen to reach the line"));
+  CHECK(contains(unreached.front(), "no process seems to have reached the line"));
   delivery.visits = {3};
   const auto without = silent_lines({"train.py:41"}, session_with(delivery));
   REQUIRE(without.size() == 1);
@@ -52,7 +52,7 @@ TEST_CASE("a line that was not reached, or had no value, is named") {
   CHECK(silent_lines({"train.py:41"}, session_with(delivery)).empty());
 }
 
-TEST_CASE("without a process nothing was watched") {
+TEST_CASE("without a process, nothing was watched") {
   const auto sentences = silent_lines({"train.py:41"}, {});
   REQUIRE(sentences.size() == 1);
   CHECK(contains(sentences.front(), "CUDA was not initialised"));

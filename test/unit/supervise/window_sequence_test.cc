@@ -10,13 +10,13 @@ namespace {
 using analyse::Reach;
 using Outcome = analyse::Rerun::Outcome;
 
-// A search through one failing session.
+// A search for the failing operation of one session.
 class Search {
  public:
   explicit Search(RerunPlan plan = {}, const session::Session& session = failing_session())
       : session_(session), plan_(std::move(plan)), analysis_(analyse::analyse(session_)), windows_(plan_) {}
 
-  // The text of the next window; empty: the search is over.
+  // The text of the next window; empty if the search is over.
   std::string next() {
     const auto step = windows_.next(analysis_);
     without_values = step && step->without_values;
@@ -46,7 +46,7 @@ TEST_CASE("the first window is the suspects' calls, and a proof ends the search"
   CHECK(search.next().empty());
 }
 
-TEST_CASE("a failure elsewhere, and waiting that was given up, widen the window") {
+TEST_CASE("a failure elsewhere widens the window, and so does waiting that was given up") {
   Search search;
   search.next();
   search.note(Outcome::failed);
@@ -57,7 +57,7 @@ TEST_CASE("a failure elsewhere, and waiting that was given up, widen the window"
   CHECK(search.next().empty());
 }
 
-TEST_CASE("a window that was asked for is the only one") {
+TEST_CASE("a window that the user requested is the only one") {
   RerunPlan plan;
   plan.reach = Reach::sites;
   Search search(plan);
@@ -73,7 +73,7 @@ TEST_CASE("a window that was asked for is the only one") {
   CHECK(by_hand.next().empty());
 }
 
-TEST_CASE("reruns without a failure are repeated as often as was asked") {
+TEST_CASE("reruns without a failure are repeated as many times as requested") {
   RerunPlan plan;
   plan.options.repeat = 3;
   Search search(plan);
@@ -84,7 +84,7 @@ TEST_CASE("reruns without a failure are repeated as often as was asked") {
   CHECK(search.next().empty());
 }
 
-TEST_CASE("a rerun that could not be recorded, or was kept from something, ends the search") {
+TEST_CASE("a rerun that could not be recorded, or was denied something, ends the search") {
   for (const Outcome outcome : {Outcome::not_recorded, Outcome::kept_from, Outcome::other, Outcome::cut_short}) {
     Search search;
     search.next();
@@ -93,7 +93,7 @@ TEST_CASE("a rerun that could not be recorded, or was kept from something, ends 
   }
 }
 
-TEST_CASE("one rerun takes no values if taking them may be why the one before did not fail") {
+TEST_CASE("one rerun reads no values if reading them may be why the previous one did not fail") {
   Search search;
   search.next();
   CHECK_FALSE(search.without_values);
@@ -104,14 +104,14 @@ TEST_CASE("one rerun takes no values if taking them may be why the one before di
     search.note(Outcome::did_not_fail);
     CHECK(search.next().empty());
   }
-  SUBCASE("it was: the failure came, elsewhere, and further reruns take none") {
+  SUBCASE("it was: the program failed elsewhere, and further reruns read none") {
     search.note(Outcome::failed);
     CHECK(search.next() == search.window(Reach::sites));
     CHECK(search.without_values);
   }
 }
 
-TEST_CASE("nothing is waited for if everything is proven") {
+TEST_CASE("if everything is proven, there is no further window") {
   session::Session session = failing_session();
   session.processes.front().record.state = wire::area::State::finished;
   session.processes.front().record.errors.clear();

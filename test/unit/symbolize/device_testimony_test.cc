@@ -82,7 +82,7 @@ TEST_CASE("a failed assertion has the dump's data and the program's text") {
   CHECK(testimony.printed[1].pass == "confirm");
 }
 
-TEST_CASE("a warp that has exited leaves no block, thread and grid") {
+TEST_CASE("a warp that has exited leaves no block, thread or grid") {
   Recorded recorded;
   recorded.add_device("far.nvcudmp.gz", "core.gz");
   const DeviceTestimony testimony = device_testimony(recorded.session);
@@ -96,7 +96,7 @@ TEST_CASE("a warp that has exited leaves no block, thread and grid") {
   CHECK(testimony.failure->mangled == "_Z9far_storePi");
 }
 
-TEST_CASE("no rerun, no dump, and no readable dump") {
+TEST_CASE("no rerun, no dump, and an unreadable dump") {
   Recorded recorded;
   CHECK_FALSE(device_testimony(recorded.session).device_pass);
   recorded.add("device", "device").cut_short = session::CutShort::time_limit;

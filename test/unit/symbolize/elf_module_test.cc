@@ -139,7 +139,7 @@ TEST_CASE("a stripped library still names its exports") {
   CHECK_FALSE(ElfModule(FIXTURE_STRIPPED, "").has_lines());
 }
 
-TEST_CASE("an address that nothing covers is a frame with only its module") {
+TEST_CASE("an address outside all functions gives a frame with only its module") {
   for (std::uint64_t address : {std::uint64_t{0}, std::uint64_t{1} << 40, ~std::uint64_t{0}}) {
     const auto frames = ElfModule(FIXTURE_DWARF5, "").frames(address);
     REQUIRE(frames.size() == 1);
@@ -167,7 +167,7 @@ TEST_CASE("a file that is not an ELF file counts as missing") {
   CHECK(text.frames(16).size() == 1);
 }
 
-TEST_CASE("truncated files give what is left, and terminate") {
+TEST_CASE("reading truncated files gives what is left, and ends") {
   std::ifstream whole(FIXTURE_DWARF5, std::ios::binary);
   const std::string bytes((std::istreambuf_iterator<char>(whole)), {});
   const fixture::Library library(FIXTURE_DWARF5);
@@ -182,7 +182,7 @@ TEST_CASE("truncated files give what is left, and terminate") {
   fs::remove(cut);
 }
 
-TEST_CASE("entries that can be reached again and again are given up") {
+TEST_CASE("entries that can be reached again and again are abandoned") {
   ElfModule module(FIXTURE_SIBLINGS, "");
   CHECK(module.has_lines());
   const auto frames = module.frames(0x1100);
@@ -190,7 +190,7 @@ TEST_CASE("entries that can be reached again and again are given up") {
   CHECK(frames[0].line == 0);
 }
 
-TEST_CASE("functions with very many ranges are given up") {
+TEST_CASE("functions with very many ranges are abandoned") {
   ElfModule module(FIXTURE_RANGES, "");
   const auto frames = module.frames(0x1100);
   REQUIRE(frames.size() == 1);

@@ -22,7 +22,7 @@ std::string written_at(const std::filesystem::path& file, std::time_t seconds) {
   return file;
 }
 
-// A process that began at second 1000, was heard of for 100 seconds, and has this module.
+// A process that started at second 1000, last gave a sign of life 100 seconds later, and has this module.
 session::Process process_with(const std::string& module) {
   session::Process process;
   process.record.start_realtime = 1'000'000'000'000;
@@ -35,7 +35,7 @@ session::Process process_with(const std::string& module) {
 
 }  // namespace
 
-TEST_CASE("files written after the process that had them are listed, as it named them") {
+TEST_CASE("files written after the process that loaded them are listed, with the process's names for them") {
   const test::ScratchFolder folder;
   session::Session session;
   session.processes.push_back(process_with(written_at(folder.file("older.so"), 1099)));

@@ -1,4 +1,4 @@
-// A build of the fixture library, loaded: addresses of its marked lines, as the recorder would write them.
+// Loads a build of the fixture library, and gives the addresses of its marked lines as the recorder would write them.
 #pragma once
 
 #include <dlfcn.h>
@@ -26,7 +26,7 @@ class Library {
     return found;
   }
 
-  // Calls `function`, which asks for the address that its probe returns to, and subtracts the load bias.
+  // Calls `function`, whose probe returns its return address, and subtracts the load bias.
   std::uint64_t return_address(const char* function) const {
     const void* address = entry<const void* (*)()>(function)();
     Dl_info info{};

@@ -41,14 +41,14 @@ TEST_CASE("a stack through Python and native code") {
   Symbolizer symbolizer(recorded.session);
   const auto stack = symbolizer.stack(recorded.process(), recorded.site);
 
-  REQUIRE(stack.python.size() == 2);  // the code that the record lacks is left out
+  REQUIRE(stack.python.size() == 2);  // the frame whose code is not in the record is omitted
   CHECK(stack.python[0].file == "/home/user/project/train.py");
   CHECK(stack.python[0].line == 41);
   CHECK(stack.python[0].function == "Model.forward");
   CHECK(stack.python[0].user);
   CHECK_FALSE(stack.python[1].user);
 
-  REQUIRE(stack.native.size() == 4);  // unknown module, two inlined and the function; ends before the interpreter
+  REQUIRE(stack.native.size() == 4);  // unknown module, two inlined functions, their caller; not the interpreter
   CHECK(stack.native[0].module == "");
   CHECK(stack.native[1].line == fixture::marked_line("inner"));
   CHECK(stack.native[3].function == "fixture::from_inlined_functions()");
@@ -124,7 +124,7 @@ TEST_CASE("a launch by one of JAX's own threads is noted, and other launches are
   }
 }
 
-TEST_CASE("the user's rules about code come with the session") {
+TEST_CASE("the user's rules about code are read from the session") {
   RecordedSite recorded(FIXTURE_DWARF5, "", address_in(FIXTURE_DWARF5));
   recorded.session.manifest.code_rules = {
       {FIXTURE_SOURCE, false}, {"/home/user/project", false}, {"/usr/lib/python3.12/runpy.py", true}};

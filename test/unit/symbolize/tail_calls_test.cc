@@ -27,7 +27,7 @@ Dl_info module_of(const void* address) {
   return info;
 }
 
-// Adds a frame as the recorder would. The test itself, which calls through a pointer, takes the place of `caller`.
+// Adds a frame as the recorder would. The test itself, which calls through a pointer, appears as `caller`.
 void add_frame(session::ProcessRecord& record, const void* address, const char* caller) {
   const Dl_info info = module_of(address);
   const std::string path = is_fixture(info.dli_fname) ? info.dli_fname : caller;
@@ -38,7 +38,7 @@ void add_frame(session::ProcessRecord& record, const void* address, const char* 
   record.native_stacks[0].frames.push_back({module + 1, offset});
 }
 
-// Calls `function` of a library; the stack is the one that the runtime below it saw.
+// Calls `function` of a library. The stack is the one that the runtime below it saw.
 struct Launched {
   symbolize::SourceStack stack;
   TrueLine line;
@@ -54,7 +54,8 @@ struct Launched {
     session::ProcessRecord& record = session.processes[0].record;
     record.functions = {kernel};
     record.native_stacks.emplace_back();
-    // A sanitizer makes the runtime call its own backtrace(), which is in the test and would count as a caller.
+    // With a sanitizer, the runtime calls the sanitizer's backtrace(), which is in the test and would count as a
+    // caller.
     int runtime = 0;
     while (runtime < depth && !is_fixture(module_of(addresses[runtime]).dli_fname)) ++runtime;
     for (int i = runtime; i < depth; ++i) add_frame(record, addresses[i], caller);
@@ -76,7 +77,7 @@ void check_found(const Launched& launched, const std::string& function, const ch
   CHECK(launched.line.location.line == mark(marked));
 }
 
-// The kernel's own host function, which nobody considers a launch, does not count.
+// Counts the restored frames of user code. The kernel's own host function is not one of them.
 int restored(const symbolize::SourceStack& stack) {
   int count = 0;
   for (const NativeFrame& frame : stack.native) count += frame.tail_call && frame.user;
@@ -105,14 +106,14 @@ TEST_CASE("the kernel's name comes from its stub if the record lacks it") {
   check_found(Launched(FIXTURE_LAUNCHES5, "launch_once", ""), "launch_once", "once");
 }
 
-TEST_CASE("the launching function is found for any caller") {
+TEST_CASE("the launching function is found, whichever function calls it") {
   for (const std::string caller : {"/usr/bin/python3.12", "/opt/libtorch_python.so", "/home/u/main"}) {
     INFO(caller);
     check_found(Launched(FIXTURE_LAUNCHES5, "launch_once", "_Z4oncev", caller.c_str()), "launch_once", "once");
   }
 }
 
-TEST_CASE("two such functions on the way to one launch") {
+TEST_CASE("two functions on one stack that end with a tail call") {
   for (const char* path : kStatic) {
     INFO(path);
     const Launched launched(path, "launch_deep", "_Z4deepv");
@@ -120,7 +121,7 @@ TEST_CASE("two such functions on the way to one launch") {
   }
 }
 
-TEST_CASE("two functions may end with the same launch, and the caller names the right one") {
+TEST_CASE("two functions may end with the same launch, and the caller shows which one it was") {
   for (const char* path : kStatic) {
     INFO(path);
     check_left_alone(Launched(path, "launch_twice", "_Z5twicev"));
@@ -148,14 +149,14 @@ TEST_CASE("a function that is on the stack is not added again") {
   CHECK(launched.line.location.line == mark("ordinary"));
 }
 
-TEST_CASE("an undescribed caller in the same module may be the one") {
+TEST_CASE("a caller without call-site information in the same module may be the right one") {
   const Launched launched(FIXTURE_LAUNCHES5, "launch_unoptimised", "_Z4oncev");
   check_left_alone(launched);
   CHECK(launched.line.location.line == fixture::marked_line("unoptimised", FIXTURE_UNOPTIMISED_SOURCE));
 }
 
-TEST_CASE("a call into the runtime that ends its function") {
-  SUBCASE("functions of a static runtime are not exported, so a script called the user's") {
+TEST_CASE("a call into the runtime as the last call of its function") {
+  SUBCASE("functions of a static runtime are not exported, so a script must have called the user's function") {
     check_found(Launched(FIXTURE_LAUNCHES5, "finish", ""), "finish", "finish");
   }
   SUBCASE("main() is known to be called by the C library") {
@@ -166,7 +167,7 @@ TEST_CASE("a call into the runtime that ends its function") {
     check_left_alone(Launched(FIXTURE_LAUNCHES5, "finish", "", "/opt/libdeleter.so"));
     check_left_alone(Launched(FIXTURE_LAUNCHES5, "call_pointer", ""));
   }
-  SUBCASE("anybody may call a shared one, so the caller must name the function") {
+  SUBCASE("any code may call a shared runtime, so the caller must name the function") {
     check_left_alone(Launched(FIXTURE_LAUNCHES_SHARED, "finish", ""));
     check_found(Launched(FIXTURE_CALLER_SHARED, "call_finish", "", kForeignFunctions, {FIXTURE_LAUNCHES_SHARED}),
                 "finish", "finish");
@@ -174,6 +175,6 @@ TEST_CASE("a call into the runtime that ends its function") {
   }
 }
 
-TEST_CASE("without line information nothing is made up") {
+TEST_CASE("without line information, nothing is invented") {
   check_left_alone(Launched(FIXTURE_LAUNCHES_BARE, "launch_once", "_Z4oncev"));
 }

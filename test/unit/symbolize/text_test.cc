@@ -53,7 +53,7 @@ TEST_CASE("an excerpt has the line and those of its neighbours that exist") {
   CHECK(source_excerpt("<string>", 1, 1).empty());
   CHECK(source_excerpt("/dev/zero", 1, 1).empty());
   CHECK(source_excerpt("/", 1, 1).empty());
-  CHECK(source_excerpt("/proc/self/status", 1, 0).empty());  // of whoever reads it
+  CHECK(source_excerpt("/proc/self/status", 1, 0).empty());  // its contents depend on the reader
 }
 
 TEST_CASE("a comment is not code, and a mark inside a string does not begin a comment") {

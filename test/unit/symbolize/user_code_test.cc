@@ -32,7 +32,7 @@ TrueLine true_line(SourceStack stack, std::string_view kernel = "") {
 const std::string kExe = "/home/u/fill", kSource = "/home/u/fill.cu", kStub = "/tmp/tmpxft_1_fill.cudafe1.stub.c";
 const std::string kCrt = "/usr/local/cuda/targets/x86_64-linux/include/crt/device_functions.h";
 
-// Frames inside CUDA with a shared and with a static runtime; internals of a static one have no names.
+// Frames inside CUDA with a shared and with a static runtime. The internal functions of a static runtime have no names.
 std::vector<NativeFrame> inside_shared() {
   return {native("/x/libcudadiag_record.so", "on_call"),
           native("/usr/lib/x86_64-linux-gnu/libcuda.so.1", "cuLaunchKernel"),
@@ -204,7 +204,7 @@ TEST_CASE("a kernel that receives a lambda has another name on the host") {
   CHECK(line.location.line == 31);
 }
 
-TEST_CASE("a user's C++ function may be named like CUDA's") {
+TEST_CASE("a user's C++ function may have the name of a CUDA function") {
   const auto line = true_line(stack_of(inside_shared(), {native(kExe, "cudaCheck(int)", "_Z9cudaChecki", kSource, 5)}));
   CHECK(line.location.function == "cudaCheck(int)");
 }
@@ -217,7 +217,7 @@ TEST_CASE("without line information the internals of a static runtime are still 
   CHECK(line.location.module == kExe);
 }
 
-TEST_CASE("headers of toolkits and frameworks in the user's module are not the user's") {
+TEST_CASE("headers of toolkits and frameworks in the user's module are not the user's code") {
   for (const char* header :
        {"/usr/local/cuda/include/thrust/for_each.h", "/usr/include/c++/12/vector",
         "/v/lib/python3.12/site-packages/torch/include/ATen/ops/add.h", "/c/targets/x86_64-linux/include/x.h"}) {
@@ -244,7 +244,7 @@ TEST_CASE("between Python and native code") {
     CHECK(true_line(stack).location.line == 27);
     CHECK_FALSE(true_line(stack).caller.known());
   }
-  SUBCASE("without Python it is all there is") {
+  SUBCASE("without Python, it is all there is") {
     const auto line = true_line({{}, {native("/home/u/libsmooth.so", "smooth_step", "smooth_step")}});
     CHECK(line.user);
     CHECK(line.location.function == "smooth_step");
@@ -260,7 +260,7 @@ TEST_CASE("between Python and native code") {
     CHECK(line.location.offset == 0x1138);
     CHECK(line.location.nearest().line == 30);
   }
-  SUBCASE("and does not replace that of a call to which the compiler gave no line") {
+  SUBCASE("and does not replace that of a call for which the compiler wrote no line") {
     stack.native = {native(kExe, "step()", "_Z4stepv", "/home/u/step.cc", 0),
                     native(kExe, "main", "main", kSource, 30)};
     const auto line = true_line(stack);
@@ -382,7 +382,7 @@ TEST_CASE("the owner of a file, rule by rule, with counterexamples") {
   }
 }
 
-TEST_CASE("modules that a compiler made at run time are never the user's") {
+TEST_CASE("modules that a compiler generated at run time are never the user's") {
   CHECK_FALSE(UserCode().module("/scratch/triton/HASH/__triton_launcher.cpython-312-x86_64-linux-gnu.so"));
   CHECK(UserCode().module("/scratch/triton/HASH/launcher.so"));
 }
@@ -396,7 +396,7 @@ TEST_CASE("the script that starts a package by its name is not the user's line")
   CHECK_FALSE(is_users("/usr/bin/train", 8));
   CHECK_FALSE(is_users("/home/u/.local/bin/train", 8));
   CHECK(is_users("/home/u/bin/train", 8));         // not the interpreter's folder
-  CHECK(is_users("/home/u/env/bin/train.py", 8));  // not a name that an installer gives
+  CHECK(is_users("/home/u/env/bin/train.py", 8));  // installers do not use such a name
   CHECK(is_users("/home/u/env/bin/train", 80));    // too long for such a script
   CHECK(is_users("/home/u/env/bin/train", 8, "main"));
   CHECK(UserCode({{"/home/u/env/bin/train", true}}, {"/home/u/env/bin"})
@@ -436,7 +436,7 @@ TEST_CASE("user rules for libraries and the sources in them") {
   CHECK(find_true_line(stack, "").location.line == 30);
 }
 
-// The cell's own frame is on its first line, whatever line of the cell runs.
+// The cell's own frame is on its first line, whichever line of the cell runs.
 TEST_CASE("a cell that begins with %%time") {
   const auto called = [](const char* file, int line, const char* function) {
     return PythonFrame{file, line, function};

@@ -31,7 +31,7 @@ TEST_CASE("dimensions are restored from one number, and those that do not fit be
   CHECK((Cluster::x(cluster) == 16 && Cluster::y(cluster) == 2 && Cluster::z(cluster) == 31));
 }
 
-TEST_CASE("counts of consecutive sites lie apart, and each has its own place") {
+TEST_CASE("counts of consecutive sites are far apart, and each has its own place") {
   for (const std::size_t places : {std::size_t{8}, std::size_t{32}, area::kSites}) {
     std::vector<bool> taken(places);
     for (std::size_t site = 0; site < places; ++site) {

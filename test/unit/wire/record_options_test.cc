@@ -36,7 +36,7 @@ TEST_CASE("missing options have their defaults, and unknown ones are ignored") {
   CHECK(parse_record_options("later=off,races=on").races);
 }
 
-TEST_CASE("an option counts only as a whole item") {
+TEST_CASE("an option is recognised only as a whole item") {
   CHECK(parse_record_options("no_python=off").python_stacks);
   CHECK(parse_record_options("python=offline").python_stacks);
 }

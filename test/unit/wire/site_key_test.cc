@@ -22,7 +22,7 @@ TEST_CASE("the key of code in a temporary file is the same in each run") {
   CHECK(key_of("/scratch/u/tmp/nn.conv_q9dx4sbc.py") == key_of("/scratch/u/tmp/nn.conv_bvbquf4p.py"));
 }
 
-TEST_CASE("other code has another key") {
+TEST_CASE("different code has a different key") {
   const auto key = key_of("/tmp/nn.sage_conv_q9dx4sbc.py");
   CHECK(key != key_of("/tmp/nn.gat_conv_q9dx4sbc.py"));
   CHECK(key != key_of("/tmp/nn.sage_conv_q9dx4sbc.txt"));
@@ -40,7 +40,7 @@ TEST_CASE("the layout of code is not part of its key if the name of its file is 
   CHECK(key_of("/tmp/train.py") == key_of("/tmp/train.py", "another table"));
 }
 
-TEST_CASE("generated files are distinguished from files that people named") {
+TEST_CASE("generated files are distinguished from files that a person named") {
   for (const char* file : {"/tmp/nn.conv_SAGEConv_propagate_q9dx4sbc.py", "/tmp/nn.conv_propagate_abcdefgh.py",
                            "/var/tmp/tmpab12cd_3.py", "/tmp/__main___RoadConv_propagate_5mk1qcl4.py",
                            "/tmp/__main___Net_5mk1qcl4.py", "/tmp/layers_Gat_edge_updater_q9dx4sbc.py"}) {

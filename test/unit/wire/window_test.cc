@@ -82,7 +82,7 @@ TEST_CASE("an invalid item makes the window unreadable") {
   }
 }
 
-TEST_CASE("a graph node consists of its number, the number of nodes, its kernel and a call") {
+TEST_CASE("an item for a graph node consists of its number, the number of nodes, its kernel and a call") {
   const Parsed parsed = parse("node=412/1000/c0ffee@3,ab@1,node=1/1/0@1");
   CHECK(parsed.readable);
   REQUIRE(parsed.nodes.size() == 2);
@@ -99,7 +99,7 @@ TEST_CASE("a graph node consists of its number, the number of nodes, its kernel 
   }
 }
 
-TEST_CASE("reading ends at the first bad item") {
+TEST_CASE("reading stops at the first bad item") {
   const Parsed parsed = parse("ab@1,bad,all,patience=1");
   CHECK_FALSE(parsed.readable);
   CHECK(parsed.keys == Keys{{0xab, 1}});

@@ -1,1 +1,1 @@
-"""Elements that are not finite or out of range: their origin, and their uses."""
+"""Elements that are not finite, or out of range: where they come from, and where they are used."""

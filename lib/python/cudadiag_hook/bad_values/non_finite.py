@@ -1,7 +1,7 @@
-"""Finds the operator that made the first element that is not finite, and whether the program used it (cudadiag nans).
+"""Finds the operator that produced the first bad element, and whether the program used that element (cudadiag nans).
 
-Each result is checked. A bad one keeps its roots: the operators without a bad input from which it descends. If the
-program uses a result, its first root is reported (uses).
+Each result is checked. A bad result keeps its roots: the operators from which it descends and which had no bad input.
+If the program uses the result, its first root is reported (module `uses`).
 """
 import _thread
 import sys
@@ -16,9 +16,9 @@ from ..tensor_data.tensors import Guard, a_mode_is_on, is_capturing, is_on_devic
 from ..whole_run import stream
 from ..whole_run.forward_places import places_here
 from .bad_elements import about_root, kept_inputs, chosen
-from .uses import Root, Value, use, use_all, watch
+from .bad_results import Root, Value, use, use_all, watch
 
-MOST_ROOTS = 4  # per value; the earliest
+MOST_ROOTS = 4  # the earliest ones of each value
 ASKS = frozenset(("isnan", "isfinite", "isinf", "nan_to_num", "isclose"))
 
 
@@ -57,8 +57,8 @@ def inputs_of(args, kwargs):
 
 
 class Turn:
-    """One thread at a time changes what is known. None waits long: a finalizer that runs in between may wait for another
-    thread's operator."""
+    """Lets only one thread at a time change the shared state. No thread waits long, since that could be a deadlock: a
+    finalizer that runs in between may wait for another thread's operator."""
 
     PATIENCE = 1.0  # seconds
 
@@ -99,7 +99,7 @@ class NonFinite(stream.Listener):
 
 
 def fail(error):
-    """Called with a caught error. Those of the program's signal handlers are not the hook's, and reach the program."""
+    """Called with a caught exception. If a signal handler of the program raised it, it is passed on to the program."""
     if is_from_handler(error):
         raise error
     watch.on = False
@@ -108,7 +108,7 @@ def fail(error):
 
 
 def before_call(function, args, kwargs):
-    """Needs no turn: it only reads what is known of memory, and adds to what the threads have in common."""
+    """Runs without a turn, because it only reads the writers of memory, and only adds to the other shared state."""
     facts, stack = facts_of(function), places_here.note_forward()
     if facts.makes_nothing and not (facts.looks or facts.reads_scalar):
         return None
@@ -169,12 +169,12 @@ def compare(call):
     values = values_of(call)
     if values:
         asks = call.facts.looks or (len(call.args) == 2 and call.args[0] is call.args[1])
-        # The program's end may depend on the result of a comparison.
+        # The program may end because of the result of a comparison.
         use_all("asked" if asks else "compared", values, places_from(sys._getframe(3)))
 
 
 def outputs_of(call, result):
-    """Yields (tensor, whether it was an argument)."""
+    """Yields (tensor, whether it is an argument that the operator wrote to)."""
     facts, kinds = call.facts, tensor_kinds()
     for number in facts.written:
         value = call.args[number] if number < len(call.args) else call.kwargs.get(facts.parameters[number])
@@ -189,7 +189,7 @@ def outputs_of(call, result):
 
 
 def forget(call, result):
-    """Marks memory that contains no value yet."""
+    """Marks the result's memory as uninitialised."""
     place = places_here.place(call.stack)
     for tensor in tensors_in(result, tensor_kinds()):
         watch.writers.write(tensor, None)
@@ -200,7 +200,7 @@ def forget(call, result):
 
 
 def check(call, tensor, is_written):
-    """Returns the elements to be checked later, if any. Other tensors are checked here."""
+    """Returns the elements that must be checked later, if the tensor is on a GPU. Otherwise checks the tensor now."""
     if watch.uninitialised.storages:
         watch.uninitialised.write(tensor, None)
     if is_on_device(tensor) and not watch.waits:
@@ -220,7 +220,7 @@ def keep_not_finite(call, tensor, is_written, value):
         watch.writers.write(tensor, value)
         return
     if any(each.check is not None for each in values_of(call)):
-        # The tensor was copied from a GPU. Whether it was bad there is known only once the earlier checks have arrived.
+        # The tensor was copied from a GPU. We know whether it was bad there only once the earlier checks have arrived.
         settle_all()
     settle_bad(value, tensor)
     watch.writers.write(tensor, value)
@@ -229,13 +229,13 @@ def keep_not_finite(call, tensor, is_written, value):
 
 
 def check_later(call, outputs):
-    """Queues checks. `outputs`: (tensor, whether it was an argument, its elements to be checked)."""
+    """Queues checks. `outputs`: (tensor, whether it is an argument, the elements to check)."""
     call.place = places_here.place(call.stack)
     call.inputs = [(check_choice(call, each, outputs[0][0]) if call.facts.chooses else None, values)
                    for each, values in call.inputs if values]
     call.scalars = scalars_are_bad(call)
     call.args, call.kwargs = (), {}
-    # Behind the checks of choices, whose grades are then known too.
+    # These come after the checks of choices, so that the grades of the choices are known when these arrive.
     checks = (slots.add(outputs[0][2]),) if len(outputs) == 1 else slots.add_all([floats for _, _, floats in outputs])
     for (tensor, is_written, _), check in zip(outputs, checks):
         value = Value(call, None, check)
@@ -257,7 +257,7 @@ def is_parameter(tensor):
 
 
 def settle():
-    """Takes the grades that have arrived, in the order of issue."""
+    """Reads the grades that have arrived, in the order of issue."""
     done, forget = 0, watch.writers.forget
     for value in watch.pending:
         page, slot = value.check
@@ -277,14 +277,14 @@ def settle():
         value.call, value.uses = None, ()
     if not done and len(watch.pending) > 2 * watch.history:
         done = watch.history
-        recorder.note("%d results were not checked: a stream did not reach them" % done)
+        recorder.note("%d results were not checked: their stream had not reached them in time" % done)
         for value in watch.pending[:done]:
             value.grade, value.call, value.uses = CLEAN, None, ()
     del watch.pending[:done]
 
 
 def settle_bad(value, tensor):
-    """Sets the value's roots: those of its bad inputs, or its own operator."""
+    """Sets the value's roots: those of its bad inputs or, without bad inputs, its own operator."""
     call = value.call
     bad = bad_values(call, tensor)
     if bad:
@@ -293,13 +293,13 @@ def settle_bad(value, tensor):
         value.computed = not call.facts.structural or any(each.computed for each in bad)
     else:
         value.roots = (root_of(call, tensor),)
-        # The program may mark its own data with NaN. Such a value counts once something is computed with it.
+        # The program may mark missing data with NaN. Such a value counts only once something is computed from it.
         value.computed = not call.facts.structural
     value.call = None
 
 
 def bad_values(call, tensor=None):
-    """The bad values of the inputs. For an operator that chooses elements, only of the chosen ones."""
+    """The bad values of the inputs. If the operator chooses elements, an input counts only if a chosen one is bad."""
     bad = []
     for each, values in call.inputs:
         values = [value for value in values if value.is_bad()]
@@ -315,8 +315,8 @@ def bad_values(call, tensor=None):
 
 
 def is_bad_now(call, each, tensor):
-    """Whether the argument is bad now. Its storage may have changed without an operator, or be bad
-    elsewhere."""
+    """Whether the argument is bad now. Code other than an operator may have changed its storage, or only other parts
+    of the storage are bad."""
     if is_on_device(each):
         return True
     with Guard():
@@ -328,7 +328,7 @@ def is_bad_now(call, each, tensor):
 
 def root_of(call, tensor):
     role, source = "made", None
-    if call.place is not None:  # on a GPU; the arguments no longer exist
+    if call.place is not None:  # the operator ran on a GPU, and its arguments are no longer kept
         if call.scalars:
             role = "passed"
         return Root(call.ordinal, role, about_root(call, None, call.place))
@@ -347,7 +347,7 @@ def root_of(call, tensor):
 
 
 def item(call, result):
-    """The program reads a number."""
+    """Called when the program reads a number from a tensor."""
     if type(result) is not float or (result == result and (reach.worst == 2 or result - result == 0)):
         return
     values, places = values_of(call), places_from(sys._getframe(3))
@@ -363,7 +363,7 @@ def item(call, result):
 def settle_all():
     """Waits for the GPU at the end of the program."""
     if watch.pending:
-        with Guard():  # otherwise the slots would be checked themselves
+        with Guard():  # otherwise the slots themselves would be checked
             slots.wait()
             for value in watch.pending:
                 value.check[0].wait()

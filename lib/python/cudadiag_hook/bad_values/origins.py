@@ -1,5 +1,5 @@
 """Keeps the results of all operators, with the least and the greatest element of each. If an operator gets an element
-outside of its bound, finds where that element came from (tracing)."""
+that is out of bounds, finds where that element came from (module `tracing`)."""
 import sys
 
 from .. import recorder
@@ -18,18 +18,18 @@ from ..whole_run.stream import Listener
 from ..whole_run.whole_program import listen, replace, when_torch_is_there
 from .tracing import Bad, origin_of
 
-MOST_ELEMENTS = 1 << 20  # of a result that is read
+MOST_ELEMENTS = 1 << 20  # larger results are not read
 MOST_INPUTS = 16
 MOST_RESULTS = 1 << 17  # kept with their inputs
-MOST_WRITERS = 256  # of one storage
+MOST_WRITERS = 256  # kept for one storage
 MOST_TOLD = 16
 MOST_FRAMES = 24
-INTEGERS = ("int8", "uint8", "int16", "int32", "int64")  # for which PyTorch finds the extremes
+INTEGERS = ("int8", "uint8", "int16", "int32", "int64")  # types whose extremes PyTorch can compute
 
 # These parameters choose elements, and contribute none to the operator's result.
 CHOOSERS = ("index", "indices", "mask", "condition")
 OVERWRITTEN = ("copy_", "fill_", "zero_", "random_", "uniform_", "normal_")  # without being read
-# Their second results are indices.
+# The second results of these operators are indices.
 INDEX_RESULTS = ("sort", "topk", "max", "min", "kthvalue", "mode", "median", "nanmedian", "cummax", "cummin")
 
 
@@ -50,7 +50,7 @@ class Result:
         return self.facts is other.facts and self.place[0] == other.place[0] and self.is_index == other.is_index
 
 
-# No operator wrote there, or a write was not seen.
+# No operator wrote these bytes, or the write was not seen.
 UNKNOWN = Result(None, ((),))
 
 
@@ -69,7 +69,7 @@ class Origins(Listener):
         return facts, args, kwargs, guarded(self.inputs_of, facts, args, kwargs) or None
 
     def inputs_of(self, facts, args, kwargs):
-        """([(results in it, least, greatest)] of each tensor whose elements may be in the result,)."""
+        """([(results in it, least, greatest), ...],), for each tensor whose elements may be part of the result."""
         kinds, found = tensor_kinds(), []
         for name, value in (*zip(facts.parameters, args), *kwargs.items()):
             if facts.structural and name in CHOOSERS or (name == "self" and facts.own and facts.name in OVERWRITTEN):
@@ -101,7 +101,7 @@ class Origins(Listener):
             kept.least, kept.greatest = extremes(tensor)
             kept.given = [each for each in (*args, *kwargs.values()) if type(each) in (int, float)]
             kept.is_index = number == 1 and facts.own and facts.name in INDEX_RESULTS
-            # Memory is bounded: from here on, chains end.
+            # Beyond this limit, inputs are not kept, so tracing ends here.
             kept.inputs = inputs[0] if inputs is not None and self.kept < MOST_RESULTS else None
             self.kept += 1
             self.writers.write(tensor, kept)

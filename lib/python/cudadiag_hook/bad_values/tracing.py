@@ -1,26 +1,27 @@
-"""Traces a bad element back through the operators that carried it, to the operator that made it, or to its entry.
+"""Traces a bad element back through the operators that passed it on, to the operator that produced it or the place
+where it entered.
 
-Only certain steps are reported. Tracing ends at results that were not read, at memory that others wrote to, and if
-several tensors have bad elements.
+Only certain steps are reported. Tracing ends at results that were not read, at memory that other code wrote to, and
+where several tensors have bad elements.
 """
 MOST_STEPS = 64  # limit of steps back
 MOST_TOLD = 5
 
-# These change an element only slightly: if it was bad before, these did not make it bad. Other operators' arguments may
-# be of another kind than their results, such as a hash before its remainder.
+# These operators change an element only slightly: if the result is bad, the argument may have been bad too. For other
+# operators, an argument may mean something different from the result, such as a hash whose remainder is computed.
 SHIFTS = ("add", "add_", "sub", "sub_", "abs", "unique", "_unique2", "unique_dim", "minimum", "maximum", "clamp_min",
           "clamp", "clamp_", "amax", "amin", "max", "min", "relu", "relu_")
 # These keep only the sign of their argument.
 QUOTIENTS = ("div", "div_", "floor_divide", "floor_divide_")
-# These map any number into a range that they define.
+# These map any number into a range that one of their arguments defines.
 WRAPS = ("remainder", "remainder_", "fmod", "fmod_", "bitwise_and", "bitwise_and_")
-# Their results are elements of their arguments, in another type.
+# The results of these are elements of their arguments, possibly in a different type.
 CONVERSIONS = ("_to_copy", "copy_", "index_put_", "index_put", "scatter", "scatter_")
 BELOW, ABOVE, NOT_A_NUMBER = range(3)
 
 
 class Bad:
-    """An element outside of its bound, and the side on which it is."""
+    """An element that is out of bounds, and whether it is too small, too large, or NaN."""
 
     def __init__(self, value, bound):
         self.value, self.bound = value, bound
@@ -28,13 +29,14 @@ class Bad:
         self.made_by = None  # the first result with this value, if nothing changed it afterwards
 
     def is_in(self, least, greatest):
-        """Whether there are elements on its side; they may differ from the traced one. None if unknown."""
+        """Whether a tensor with these extremes has elements that are bad in the same way; None if unknown. They may
+        differ from the traced element."""
         if least is None:
             return None
         if self.side == NOT_A_NUMBER:
             return least != least
         if least != least or self.bound.ignored in (least, greatest):
-            return None  # it hides the others
+            return None  # NaN or the ignored value hides the other extremes
         return least < self.bound.least if self.side == BELOW else greatest > self.bound.most
 
     def is_extreme_of(self, least, greatest):
@@ -53,8 +55,8 @@ def only(results):
 
 
 def inputs_with(result, bad):
-    """(results that contain bad elements, whether bad elements have entered with a tensor without known origin, whether
-    some input is unknown)."""
+    """(results that contain bad elements, whether a tensor of unknown origin has bad elements, whether we cannot tell
+    for some input)."""
     found, entered, unknown = [], False, result.inputs is None
     for results, least, greatest in result.inputs or ():
         if not results:
@@ -69,12 +71,12 @@ def inputs_with(result, bad):
 
 
 def is_given(result, bad):
-    """Whether an argument of the operator is a bad number."""
+    """Whether a bad number was passed to the operator as an argument."""
     return result.facts.structural and any(bad.is_in(each, each) for each in result.given)
 
 
 def leads_on(result, bad):
-    """Whether a bad element of the result may have been bad before."""
+    """Whether a bad element of the result may have been bad before the operator."""
     facts = result.facts
     if result.is_index:
         return False
@@ -83,8 +85,8 @@ def leads_on(result, bad):
 
 
 def carried_unchanged(result, bad):
-    """Whether the operator kept this element unchanged, as a mask does. Does not handle operators that shift
-    elements."""
+    """Whether the operator may have kept the element unchanged, as a mask does. Operators that move elements are not
+    considered."""
     if not result.facts.pointwise or result.facts.name in WRAPS:
         return False
     ranges = [(least, greatest) for results, least, greatest in result.inputs or () if not results] + \
@@ -100,7 +102,7 @@ class Way:
         self.is_value_known = True
 
     def follow(self, result):
-        """Returns the previous result that contains the element, or None if it was made here or entered here."""
+        """Returns the earlier result that contains the element, or None if it was produced here or entered here."""
         bad, facts = self.bad, result.facts
         self.steps.append(result)
         if facts.enters or facts.lifts:
@@ -121,7 +123,7 @@ class Way:
         elif entered:
             self.role, self.certain = "copied", False
         elif facts.structural and facts.name not in CONVERSIONS:
-            raise Unknown  # it makes no values, so other code wrote to its arguments
+            raise Unknown  # the operator computes no new values, so other code wrote to its arguments
         return None
 
     def make(self, result, had_bad, unknown):
@@ -130,8 +132,8 @@ class Way:
 
 
 def origin_of(writers, element, bad):
-    """([(result, role)], certain): the origin, then what carried the element. Returns ([], False) if unknown. `element`
-    is a tensor of that element alone."""
+    """([(result, role)], certain): the origin, then the results that passed the element on. Returns ([], False) if
+    unknown. `element` is a tensor of that element alone."""
     way = Way(bad)
     try:
         results = writers.values_in(element)

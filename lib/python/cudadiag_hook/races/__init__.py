@@ -1,1 +1,1 @@
-"""Operators that use the same bytes, without an order between them."""
+"""Operators that use the same bytes with no order between them."""

@@ -1,14 +1,13 @@
-"""The order among PyTorch's streams and the host: vector clocks, updated from PyTorch's own reports of events and
-waits."""
+"""The order between PyTorch's streams and the host: vector clocks, updated when PyTorch reports events and waits."""
 
-HOST = -1  # the number of the host among streams
+HOST = -1  # stands for the host where a stream is expected
 
 
 class Order:
     def __init__(self):
-        self.clocks = {HOST: {}}  # by stream: what precedes it, {stream: number of its operation}
+        self.clocks = {HOST: {}}  # by stream: {stream: number of its latest operation that comes before}
         self.events = {}
-        self.waited = set()  # (stream, another one for which it has ever waited)
+        self.waited = set()  # (stream, another stream for which it has waited at least once)
 
     def clock(self, stream):
         clock = self.clocks.get(stream)
@@ -17,10 +16,10 @@ class Order:
         return clock
 
     def issue(self, stream):
-        """Returns the number of an operation that is issued there now."""
+        """Returns the number of an operation that is issued to the stream now."""
         clock = self.clock(stream)
         if stream != HOST:
-            merge(clock, self.clocks[HOST])  # everything on the host so far precedes it
+            merge(clock, self.clocks[HOST])  # the operation comes after everything that the host knows to be finished
         number = clock[stream] = clock.get(stream, 0) + 1
         return number
 

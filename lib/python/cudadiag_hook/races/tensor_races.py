@@ -1,5 +1,5 @@
-"""Operators that use the same bytes on streams without an order between them. The order comes from PyTorch's own
-reports of events and waits; work of other libraries is not seen."""
+"""Operators that use the same bytes on different streams, with no order between them. The order is known from the
+events and waits that PyTorch reports. The work of other libraries is not seen."""
 import sys
 
 from .. import recorder
@@ -22,7 +22,7 @@ from .stream_order import HOST, Order
 MOST_ACCESSES = 48  # per storage
 MOST_RACES = 64  # pairs of lines that are reported
 MOST_FRAMES = 24
-MOST_LINES = 4096  # whose variables are known
+MOST_LINES = 4096  # lines whose variables are kept
 MOST_STORAGES = 1 << 16
 
 
@@ -43,7 +43,7 @@ class Access:
 
 
 class Where:
-    """The place of an operator's call."""
+    """Where an operator is called."""
 
     def __init__(self, stack):
         self.place = places_here.place(stack)
@@ -53,8 +53,8 @@ class Where:
         self.variables = None
 
     def name_of(self, tensor, facts, parameter):
-        """(name, whether it is a view of the variable with that name). None if the user's line does not name the
-        tensor. Each line's name for a tensor is looked up once."""
+        """(name, whether the tensor is only a view of the variable with that name). None if the user's line has no name
+        for the tensor. The name of each parameter is looked up once per line."""
         if self.frame is None:
             return None
         key = (id(self.frame.f_code), self.frame.f_lasti, facts, parameter)
@@ -76,7 +76,8 @@ class Where:
 
 
 class Storage:
-    """The latest accesses to its memory, and the streams until whose end the allocator keeps the memory."""
+    """The latest accesses to the storage's memory, and the streams passed to record_stream: the allocator reuses the
+    memory only after their work."""
 
     def __init__(self, storage):
         self.key = storage._cdata
@@ -89,7 +90,7 @@ class TensorRaces(Listener):
         self.order = Order()
         self.storages = {}  # by address
         self.told = set()
-        self.own = False  # whether CUDA calls are the hook's own
+        self.own = False  # whether the current CUDA calls are the hook's own
         self.several = False  # whether there may be more than one stream
 
     # Tests replace these three.
@@ -102,15 +103,15 @@ class TensorRaces(Listener):
         return tensor.device.type == "cpu" and tensor.is_pinned()
 
     def is_reused(self, tensor):
-        """PyTorch's allocator reuses GPU memory on the stream for which it was allocated. It waits for no other stream,
-        unless told to."""
+        """Whether PyTorch's allocator may reuse the memory. It reuses GPU memory on the stream for which it was
+        allocated, and waits for other streams only after record_stream."""
         return tensor.device.type == "cuda"
 
     def before(self, function, args, kwargs):
         if not state.on or not (self.several or guarded(self.uses_another_stream, args)):
             return None
         facts = facts_of(function)
-        if facts.name == "record_stream":  # its schema says that it writes, but it touches no memory
+        if facts.name == "record_stream":  # the schema says that it writes, but this operator touches no memory
             guarded(self.keep_for, args)
             return None
         if facts.is_view or facts.uninitialised:
@@ -119,8 +120,8 @@ class TensorRaces(Listener):
         return (facts, args, kwargs, uses) if type(uses) is tuple else None
 
     def uses_another_stream(self, args):
-        """Whether the operator is the first one on a stream other than the default one. Earlier operators are not
-        followed."""
+        """Whether the operator runs on a stream other than the default one. Operators before the first such operator
+        are not followed."""
         if a_mode_is_on():
             with Guard():
                 stream = self.stream_in(args)
@@ -133,7 +134,7 @@ class TensorRaces(Listener):
         return self.stream_among([tensor for value in args for _, tensor in each_tensor("", value)])
 
     def uses_of(self, facts, args, kwargs):
-        """(stream, its number there, where it is called); None if it is only recorded into a graph."""
+        """(stream, the operator's number on it, where it is called); None if it is only captured into a graph."""
         stack = places_here.note_forward()
         with Guard():
             self.own = True
@@ -175,7 +176,8 @@ class TensorRaces(Listener):
             found = [each for each in found if not same_operator(each[0], first)]
 
     def use(self, facts, use, stream, number, where):
-        """[(earlier access, this one, what they share)] without an order. Host memory counts if streams used it."""
+        """[(earlier access, this one, shared bytes)] with no order between the two. Host memory counts only after a
+        stream has used it."""
         if not has_storage(use.tensor) or not use.pieces:
             return []
         on_host = self.stream_of(use.tensor) == HOST
@@ -228,7 +230,7 @@ class TensorRaces(Listener):
 
 
 def handle_of(stream):
-    """CUDA's own handle. An operator gets an object of the streams' base class, which lacks the handle."""
+    """CUDA's handle of the stream. An operator gets an object of the base class torch.Stream, which has no handle."""
     if not hasattr(stream, "cuda_stream"):
         stream = sys.modules["torch"].cuda.Stream(stream_id=stream.stream_id, device_index=stream.device_index,
                                                   device_type=stream.device_type)
@@ -253,7 +255,8 @@ def about(access):
 
 
 def keep(accesses, access):
-    """Adds the access. It replaces those of its stream that it covers: whatever comes after it comes after them."""
+    """Adds the access. It replaces an earlier one of the same stream to the same bytes: whatever is ordered after the
+    new access is also ordered after the earlier one."""
     stream, written, pieces = access.stream, access.written, access.pieces
     for number, other in enumerate(accesses):
         if other.stream == stream and (written or not other.written) and same_pieces(other.pieces, pieces):
@@ -274,7 +277,7 @@ def same_pieces(a, b):
 
 
 def waits(facts, args, kwargs):
-    """Whether the host has waited for the operator's stream when it returns."""
+    """Whether the host has waited for the operator's stream when the operator returns."""
     if facts.reads_scalar:
         return True
     if facts.name == "copy_" and facts.own:
@@ -286,8 +289,8 @@ def waits(facts, args, kwargs):
     return False
 
 
-names = {}  # by code, instruction, operator and parameter
-lines = {}  # paths that the line reads, by (code, line)
+names = {}  # what name_of found, by code, instruction, operator and parameter
+lines = {}  # the paths (variables.py) that a line reads, by code and line
 
 
 def paths_of(code, line):

@@ -1,1 +1,1 @@
-"""Lines that a rerun watches: the arguments of their operators, and related data."""
+"""The lines that a rerun watches: the arguments of their operators, and related data."""

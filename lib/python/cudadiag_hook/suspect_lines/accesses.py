@@ -1,4 +1,4 @@
-"""The memory that the operators of a line use, if operations of the line race: names, shapes, addresses, no values."""
+"""The memory that the operators of a line use, if its operations race: names, shapes and addresses, but no values."""
 import sys
 
 from .. import recorder
@@ -7,10 +7,10 @@ from ..tensor_data.arguments import array, named_arguments, named_variable
 from ..tensor_data.tensors import Guard, describe, devices, each_tensor, is_tensor, torch_module
 from .visits import Place, visits
 
-FULLY_TOLD = 64  # calls of an operator at a line; later ones are reported only for tensors not reported there before
-MOST_TOLD, MOST_MESSAGES = 8 << 20, 8000  # bytes; the reader's limit
+FULLY_TOLD = 64  # calls of an operator at a line; later calls are reported only if their tensors are new there
+MOST_TOLD, MOST_MESSAGES = 8 << 20, 8000  # MOST_TOLD in bytes; these are also the reader's limits
 MOST_TENSORS = 48
-WHOLE = ("aten::copy_", "aten::fill_", "aten::zero_")  # use every element, but PyTorch does not tag them
+WHOLE = ("aten::copy_", "aten::fill_", "aten::zero_")  # these use every element, but PyTorch does not tag them
 
 
 class Accesses:
@@ -44,7 +44,7 @@ def tell_access(message):
 
 
 def stop_telling():
-    """Accesses that are no longer reported may have used the same memory as reported ones."""
+    """Says in the session that reports end here: later accesses may use the same memory as the reported ones."""
     if not accesses.stopped:
         accesses.stopped = True
         recorder.deliver('{"kind":"untold","arguments":[]}')
@@ -75,7 +75,7 @@ def tensor_access(name, tensor, place, written):
 
 
 def named_whole(tensor, variables):
-    """The variable of which the tensor is a view: the one with the smallest memory around it."""
+    """The variable of which the tensor is a view: the smallest one whose memory contains the tensor's."""
     strided = sys.modules["torch"].strided
     if tensor.layout is not strided or not tensor.numel():
         return None
@@ -100,7 +100,7 @@ def argument_accesses(schema, args, kwargs, place):
 
 
 def result_accesses(schema, result, place):
-    """The accesses to new tensors. Results that the schema ties to an argument are left out."""
+    """The accesses to new tensors. Results that alias an argument, according to the schema, are omitted."""
     results = [result] if len(schema.returns) == 1 else result
     found = []
     for number, (declared, value) in enumerate(zip(schema.returns, results or ())):
@@ -112,7 +112,7 @@ def result_accesses(schema, result, place):
 
 
 def uses_all(function):
-    """Whether it uses every element of its tensors, according to PyTorch's own tags."""
+    """Whether the operator uses every element of its tensors, according to PyTorch's own tags."""
     tags = [str(tag).rpartition(".")[2] for tag in function.tags]
     return function._schema.name in WHOLE or "pointwise" in tags or "reduction" in tags
 
@@ -131,7 +131,7 @@ def tell_call(kind, place, function, tensors):
 
 
 def before_access(place, function, args, kwargs):
-    """Returns True if the operations that follow belong to the operator."""
+    """Returns True: the operations that follow belong to the operator."""
     with Guard():
         tensors = argument_accesses(function._schema, args, kwargs, place)
     news = is_news(place.suspect, facts_of(function)[0], tensors)

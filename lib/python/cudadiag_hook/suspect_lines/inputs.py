@@ -1,5 +1,5 @@
-"""The failing call itself, for a script that repeats it. Its arguments are copied to the host before it is issued, and
-written once it has failed. One call is kept per thread, and one is written per process."""
+"""The failing call itself, for a script that repeats it. The arguments of each call are copied to the host before the
+call is issued, and written once it has failed. Each thread keeps one call, and each process writes one."""
 import posix
 import sys
 
@@ -18,7 +18,7 @@ inputs = Inputs()
 SAFETENSORS = {"float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16", "int64": "I64",
                "int32": "I32", "int16": "I16", "int8": "I8", "uint8": "U8", "bool": "BOOL", "float8_e4m3fn": "F8_E4M3",
                "float8_e5m2": "F8_E5M2"}
-ALIGNED = 512  # the alignment of PyTorch's allocator; a tensor's offset within it is preserved
+ALIGNED = 512  # the alignment of PyTorch's allocator; a tensor's offset from such an address is preserved
 
 
 class Call:
@@ -77,7 +77,7 @@ class Call:
         return flat.clone() if flat.device.type == "cpu" else flat.cpu()
 
     def share(self, tensor, about):
-        """Records tensors that share memory: they are restored separately."""
+        """Adds a note for each pair of tensors that share memory, since they are restored separately."""
         first, last = tensor.data_ptr(), tensor.data_ptr() + about["elements"] * tensor.element_size()
         for number, (other, theirs, _) in enumerate(self.kept):
             begin = other.data_ptr()
@@ -88,7 +88,7 @@ class Call:
 
 
 def keep_call(function, args, kwargs):
-    """Called with a Guard around it."""
+    """The caller must hold a Guard."""
     visits.call = None
     if not inputs.limit or inputs.written or is_capturing():
         return
@@ -100,7 +100,7 @@ def keep_call(function, args, kwargs):
 
 
 def write_if_failed():
-    """Runs after the call: from now on, the hook must not touch the device."""
+    """Runs after the call. If the call has failed, the hook must no longer touch the device."""
     call, visits.call = getattr(visits, "call", None), None
     if call is None or inputs.written or not recorder.failed():
         return

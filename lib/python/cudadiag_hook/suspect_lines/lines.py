@@ -1,4 +1,4 @@
-"""Detects when a thread reaches a suspect line, and when it leaves it."""
+"""Detects when a thread reaches a suspect line, and when it leaves the line."""
 import sys
 
 from .. import recorder
@@ -24,7 +24,7 @@ class Suspect:
         self.function, self.file = fields[3], fields[4]
         self.watched = fields[2] == "watch"
         self.paths = None  # not searched yet
-        self.visits = 0  # of a watched line, even if several names are watched there
+        self.visits = 0  # how many times a watched line was reached, even if several names are watched there
 
     def is_in(self, code):
         if self.watched:
@@ -41,7 +41,7 @@ class Suspect:
             if is_from_handler(error):
                 raise
             self.paths, is_with = [], False
-        # The end of the `with` would remove the hook's mode from the stack instead of its own.
+        # At its end, a `with` statement would remove the hook's mode from PyTorch's stack instead of its own.
         self.operators = self.operators and not is_with
 
 
@@ -64,9 +64,9 @@ class Watched:
 
     def __init__(self):
         self.suspects = []
-        self.first_lines = frozenset()  # of their code objects
+        self.first_lines = frozenset()  # first lines of the code objects of suspects
         self.lines = frozenset()
-        self.watched_files = ()  # the ends of their paths
+        self.watched_files = ()  # the ends of the paths of watched lines
 
     def add(self, suspects):
         self.suspects += suspects
@@ -79,7 +79,7 @@ watched = Watched()
 
 
 def suspects_of(code):
-    # Nearly all code returns here. Code objects are not used as keys: hashing one hashes all its contents.
+    # Nearly every call returns here. Code objects are not used as keys, because hashing one hashes all its contents.
     if code.co_firstlineno not in watched.first_lines and not code.co_filename.endswith(watched.watched_files):
         return ()
     return [each for each in watched.suspects if each.is_in(code)]
@@ -113,7 +113,7 @@ def tell_variables(suspect, variables):
 
 def arrive_watched(suspect, frame):
     if suspect.paths is None:
-        suspect.file = frame.f_code.co_filename  # only its end was known before
+        suspect.file = frame.f_code.co_filename  # until now, only the end of the path was known
         suspect.find_paths()
     for each in suspects_of(frame.f_code):
         if each.watched and each.line == suspect.line:
@@ -125,7 +125,7 @@ def arrive_watched(suspect, frame):
             about = variable_arguments(small, not is_capturing() and not recorder.failed())
     else:
         about = variable_arguments(small, False)
-    # The first visit is reported even without values. Otherwise the line would look like one that is never reached.
+    # The first visit is reported even without values. Otherwise the line would look as if it was never reached.
     if about or suspect.visits == 1:
         recorder.deliver_watched(to_json({"kind": "watched", "line": suspect.line, "file": frame.f_code.co_filename,
                                  "visit": suspect.visits, "milliseconds": int(state.spent * 1000), "arguments": about,
@@ -133,7 +133,7 @@ def arrive_watched(suspect, frame):
 
 
 def is_index_like(value):
-    """Whether the value can choose a place: a number, or a small tensor of numbers."""
+    """Whether the value may be an index: an integer, or a small tensor of integers."""
     if type(value) in (int, bool):
         return True
     return is_tensor(value) and value.numel() <= FEW_ELEMENTS and not value.dtype.is_floating_point and \
@@ -141,14 +141,14 @@ def is_index_like(value):
 
 
 def leave(frame):
-    """The frame is no longer at any of its suspect lines."""
+    """Called when the frame is no longer at a suspect line."""
     here.places = visits.places = [place for place in visits.places if place.frame is not frame]
     if not visits.places:
         pop_mode()
 
 
 def forget_ended():
-    """Forgets places whose frames have ended unnoticed."""
+    """Forgets places whose frames have ended without a call of at_end()."""
     running, frame = set(), sys._getframe(1)
     while frame is not None:
         running.add(frame)
@@ -212,7 +212,7 @@ def monitor():
             state.tool = tool
             break
     else:
-        return give_up("other tools occupy sys.monitoring")
+        return give_up("other tools already use sys.monitoring")
     events = monitoring.events
     for event, function in ((events.PY_START, on_start), (events.PY_RESUME, on_start), (events.LINE, on_line),
                             (events.PY_RETURN, on_end), (events.PY_YIELD, on_end), (events.PY_UNWIND, on_end)):

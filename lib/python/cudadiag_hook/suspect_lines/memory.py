@@ -1,5 +1,5 @@
-"""The memory that PyTorch's allocator holds when a request fails: its own snapshot, with the stacks that it has kept
-since this run began. Taken before the exception is raised, on the requesting thread."""
+"""The memory that PyTorch's allocator holds when a request fails: its own snapshot, with the stacks that it has kept in
+this run. The snapshot is taken on the requesting thread, before the exception is raised."""
 import sys
 
 from .. import recorder
@@ -35,7 +35,7 @@ def begin_history():
 
 
 def out_of_memory(device, asked, *_):
-    """PyTorch calls this."""
+    """PyTorch calls this when an allocation fails."""
     guarded(tell_memory, device, asked)
 
 
@@ -74,7 +74,7 @@ def summary(snapshot, device):
 
 
 def exceptions_at_hand():
-    """The exceptions being handled on this thread, with their causes, and the last one of an interactive session."""
+    """The exceptions that this thread is handling, their causes, and the last exception of an interactive session."""
     todo = [sys.exc_info()[1], getattr(sys, "last_exc", None), getattr(sys, "last_value", None)]
     found = []
     while todo:

@@ -1,5 +1,5 @@
-"""Reports where the nodes of a backward pass were made. In its anomaly mode, PyTorch keeps the stack with which each
-node was made. Each wanted node reports that stack on the thread that runs it, before it runs."""
+"""Reports where the nodes of a backward pass were created. In its anomaly mode, PyTorch keeps the stack at which each
+node was created. Each wanted node reports that stack on the thread that runs it, before it runs."""
 import sys
 
 from .. import recorder
@@ -15,9 +15,9 @@ SECONDS_A_NODE = 1e-4  # the approximate cost of keeping a stack
 
 class Nodes:
     def __init__(self):
-        self.names = frozenset()  # of the wanted nodes; "*": all
+        self.names = frozenset()  # names of the wanted nodes; "*": all nodes
         self.kept = False  # whether the hook switched anomaly mode on
-        self.counted = 0  # nodes of this thread whose cost is in the budget
+        self.counted = 0  # how many of this thread's nodes are already counted against the budget
 
 
 nodes = Nodes()
@@ -34,8 +34,8 @@ def is_looked_for(node):
 
 
 def frames_of(lines):
-    """[file, line, function] from traceback.format_list's text, innermost first, up to the call that runs a
-    graph."""
+    """[file, line, function] of each frame in the text of traceback.format_list, innermost first, up to the call that
+    runs a graph."""
     frames = []
     for text in reversed(lines):
         file, found, rest = text.partition("\n")[0].rpartition('", line ')
@@ -51,7 +51,7 @@ def frames_of(lines):
 
 
 def stacks_of(node):
-    """Stacks of the node, of the node that ran when it was made, and so on; [] if PyTorch kept none."""
+    """Stacks of the node, of the node that ran when this one was created, and so on; [] if PyTorch kept none."""
     stacks = []
     while node is not None and len(stacks) < MOST_PARENTS:
         kept = node.metadata
@@ -63,8 +63,8 @@ def stacks_of(node):
 
 
 def announce(node):
-    """Handles of the hooks that report the node; none if nothing is known. There is no hook after the node: the engine
-    runs such a node from another place, and the stack would no longer identify the operation."""
+    """Handles of the hooks that report the node; none if its stacks are unknown. No hook runs after the node: with such
+    a hook, the engine runs the node from a different place, so the stack would no longer identify the operation."""
     stacks = stacks_of(node)
     if not stacks:
         return []
@@ -92,7 +92,7 @@ def announce_all(outputs):
 
 
 def keep_stacks():
-    """Keeps stacks from here on, or no longer."""
+    """Makes PyTorch start or stop keeping stacks."""
     torch = sys.modules["torch"]
     wanted = state.on and recorder.near()
     if wanted and not torch.is_anomaly_enabled():
@@ -115,7 +115,7 @@ def look_for_nodes():
     engine = getattr(graph, "_engine_run_backward", None)
     if engine is None or not hasattr(autograd, "_get_sequence_nr"):
         return recorder.note("forward-pass lines are only inferred: " + (
-            "PyTorch was imported late" if graph is None else
+            "PyTorch was imported after CUDA was initialised" if graph is None else
             "this version of PyTorch has no torch.autograd.graph._engine_run_backward"))
 
     def _engine_run_backward(outputs, *args, **kwargs):

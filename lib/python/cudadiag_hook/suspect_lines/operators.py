@@ -1,4 +1,4 @@
-"""Delivers the operators of a suspect line before they are issued. The stream is on while the line runs."""
+"""Reports the operators of a suspect line before they are issued. The stream of operators is on while the line runs."""
 from .. import recorder
 from ..budget import guarded, tell
 from ..tensor_data.arguments import named_arguments, operator_arguments, touches_device
@@ -31,10 +31,10 @@ listener = SuspectLines()
 
 
 def before_operator(function, args, kwargs):
-    """Returns True if the operator was reported: the operations that follow belong to it."""
+    """Returns True if the operator was reported, so that the operations that follow belong to it."""
     if not visits.places and not here.places:
         return False
-    place = (visits.places or here.places)[-1]  # an autograd worker has none of its own
+    place = (visits.places or here.places)[-1]  # an autograd worker has no place of its own
     if getattr(function, "is_view", False):
         return False
     if place.suspect.racing:
@@ -43,7 +43,7 @@ def before_operator(function, args, kwargs):
     pairs = named_arguments(schema, args, kwargs)
     arguments = []
     visits.call = None
-    # Operators that only make tensors, or work on the host, are delivered too. Otherwise their operations would be
+    # Operators that only create tensors, or work on the host, are reported too. Otherwise their operations would be
     # attributed to the previous operator.
     if touches_device(pairs):
         with Guard():
@@ -54,7 +54,8 @@ def before_operator(function, args, kwargs):
 
 
 def takes_another_way(place):
-    """Whether the line uses ctc_loss: with any mode on, it refuses lengths on the host, which it requires otherwise."""
+    """Whether the line uses ctc_loss: with any mode on, ctc_loss rejects lengths on the host, which it otherwise
+    requires."""
     if any(path[-1] in ("ctc_loss", ("attribute", "ctc_loss")) for path in place.suspect.paths):
         return True
     module = getattr(getattr(torch_module(), "nn", None), "CTCLoss", None)

@@ -1,5 +1,5 @@
-"""The place where a thread was started, or where a thread pool got its present work: for threads that run no line of
-the user. Kept as text, next to the thread or the work, as long as that exists."""
+"""Where a thread was started, or where a thread pool got its current work: for threads that run no line of the user.
+The stacks are kept as text, as long as the thread or the work exists."""
 import _weakref
 import sys
 
@@ -25,12 +25,12 @@ starts = Starts()
 class Start:
     def __init__(self, begun, stacks, pool):
         key = id(begun)
-        self.reference = _weakref.ref(begun, lambda _: starts.kept.pop(key, None))  # before the id() is reused
+        self.reference = _weakref.ref(begun, lambda _: starts.kept.pop(key, None))  # removed before the id() is reused
         self.stacks, self.pool = stacks, pool
 
 
 def start_behind(frame):
-    """The start of the thread or the pool's work that runs in this frame; None if unknown."""
+    """The start of the thread, or of the pool's work, in which this frame runs; None if unknown."""
     while frame is not None:
         if any(frame.f_code is code for code in starts.carriers):
             start = starts.kept.get(id(frame.f_locals.get("self")))
@@ -62,7 +62,7 @@ def tell_start(suspect, frame):
 def look_for_starts():
     threading = sys.modules.get("threading")
     if threading is None:
-        return recorder.note("the starts of threads are unknown: the program imported threading after CUDA")
+        return recorder.note("cannot tell where threads started: threading was imported after CUDA was initialised")
     original = threading.Thread.start
 
     def start(self):

@@ -1,4 +1,4 @@
-"""Reads what CUDADIAG_VALUES requests (lib/wire/rerun/values.h)."""
+"""Parses CUDADIAG_VALUES (lib/wire/rerun/values.h), and starts what it asks for."""
 from .. import recorder
 from ..budget import state, swallow
 from .accesses import stop_telling
@@ -42,7 +42,7 @@ def begin():
 
 
 def start():
-    """Does not count against the budget."""
+    """The time that this takes does not count against the budget."""
     if not recorder.lines:
         return
     try:

@@ -1,5 +1,5 @@
-"""Finds the variables that a source line names, without running any code of the target: plain names, attributes from
-instances' own dictionaries, constant subscripts of plain containers."""
+"""Finds the variables that a source line refers to, without running any code of the target: plain names, attributes in
+instances' own dictionaries, and constant subscripts of plain containers."""
 import _ast
 import posix
 import sys
@@ -15,19 +15,19 @@ def source_of(file):
     if cache is not None and len(cache) > 2:
         return "".join(cache[2])  # cells of notebooks
     if posix.stat(file).st_mode & 0o170000 != 0o100000:
-        raise OSError("not a regular file: reading it might consume input of the program")
+        raise OSError("not a regular file: reading it might consume the program's input")
     with open(file, "rb") as stream:
         return stream.read(8 << 20)
 
 
 def without_escapes(source):
-    """Removes the escape sequences from its strings. Python has already warned the program of invalid ones."""
+    """Removes the escape sequences from the source's strings: compiling invalid ones would warn the program again."""
     marks = "\\", "_", "\r\n{}", "N{", "}"
     backslash, blank, ends, named, end = marks if type(source) is str else (each.encode() for each in marks)
     parts = source.split(backslash)
     kept, escaped = parts[:1], False
     for part in parts[1:]:
-        if escaped:  # by the backslash before this one
+        if escaped:  # the previous backslash escapes this one
             escaped = False
         elif part[:1] and part[:1] in ends:
             kept.append(backslash if part[:1] in ends[:2] else blank)
@@ -48,7 +48,7 @@ def children(node):
 
 
 def header(statement):
-    """The parts on the statement's own line, without the statements inside it."""
+    """The parts of the statement, except the statements inside it."""
     for each in children(statement):
         if not isinstance(each, (_ast.stmt, getattr(_ast, "ExceptHandler"))):
             yield each
@@ -85,7 +85,7 @@ def path_of(node):
 
 
 def paths_at(tree, line):
-    """The paths that the statement at the line reads, outermost first, and whether it is a `with` statement."""
+    """The paths in the statement at the line, outermost first, and whether it is a `with` statement."""
     statement = statement_at(tree, line)
     if statement is None:
         return [], False
@@ -101,7 +101,7 @@ def paths_at(tree, line):
 
 
 def own_names(value):
-    """The instance's dictionary, without the attribute lookup of its class."""
+    """The instance's dictionary, read without running its class's attribute lookup."""
     try:
         names = object.__getattribute__(value, "__dict__")
     except (AttributeError, TypeError):
@@ -144,7 +144,7 @@ def look_up(path, frame_locals, frame_globals):
 
 
 def tensors_of_module(text, value):
-    """The parameters and buffers of a module that the line calls. They have names too."""
+    """The parameters and buffers of a module that the line refers to, with their names."""
     names = own_names(value)
     for registry in ("_parameters", "_buffers"):
         registered = names.get(registry)
@@ -155,7 +155,7 @@ def tensors_of_module(text, value):
 
 
 def variables_at(paths, frame):
-    """[(name, value)] of what the line names, and the same for the tensors in modules that it names."""
+    """[(name, value)] of the variables that the line refers to, and the same for tensors in modules among them."""
     frame_locals, found, hidden = frame.f_locals, [], []
     for path in paths:
         text, value = look_up(path, frame_locals, frame.f_globals)
@@ -163,8 +163,8 @@ def variables_at(paths, frame):
             continue
         found.append((text, value))
         hidden.extend(tensors_of_module(text, value))
-    # CPython 3.12 keeps this copy, and so every tensor in it, until the function ends. If other code holds it too, the
-    # program has called locals().
+    # CPython 3.12 keeps this copy of the variables, and thus every tensor in it, until the function ends. If other code
+    # holds the copy too, the program has called locals().
     copied = sys.version_info[:2] == (3, 12) and frame.f_code.co_flags & 1 and type(frame_locals) is dict
     if copied and sys.getrefcount(frame_locals) == 3:
         frame_locals.clear()

@@ -1,4 +1,4 @@
-"""The suspect lines that threads have reached and not left."""
+"""The suspect lines that threads have reached and not yet left."""
 import _thread
 
 
@@ -18,14 +18,14 @@ class Visits(_thread._local):
         self.mode = None
         self.call = None  # used by inputs
         self.racing = None  # used by accesses, for the running operator
-        self.start = self.start_of = None  # used by starts: what was reported last, and for which line
+        self.start = self.start_of = None  # used by starts: the start that was reported last, and for which line
 
 
 visits = Visits()
 
 
 class Here:
-    """The place of some thread, used by threads that work for it."""
+    """The places of the thread that reached a suspect line last, for threads that work on its behalf."""
 
     places = []
 

@@ -1,4 +1,4 @@
-"""The fields delivered for tensors and scalars, named as the members of diagnose::Argument."""
+"""The fields that are reported for tensors and scalars. Their names are those of the members of diagnose::Argument."""
 import sys
 
 from .bounds import bounds_of
@@ -13,7 +13,7 @@ def scalar(name, origin, value):
 
 
 def array(name, origin, value):
-    """An array of another library, without its values: the contents of __cuda_array_interface__."""
+    """An array of a library other than PyTorch, as __cuda_array_interface__ describes it, without its values."""
     if not any("__cuda_array_interface__" in vars(kind) for kind in type(value).__mro__):
         return None
     interface = getattr(value, "__cuda_array_interface__", None)
@@ -33,7 +33,7 @@ def same_memory(a, b):
 
 
 def named_variable(tensor, variables):
-    """The variable that is the tensor, or has the same memory in another shape: (name, shape); else None."""
+    """(name, shape) of the variable that is the tensor, or has the same memory in a different shape; else None."""
     for name, value in variables:
         if value is tensor:
             return name, tuple(tensor.shape)
@@ -44,12 +44,12 @@ def named_variable(tensor, variables):
 
 
 def worth_copying(tensor, bound, rule_known):
-    """If a rule says which argument matters, other large arguments are not copied."""
+    """Whether to copy the tensor. If a rule says which argument matters, other large arguments are not copied."""
     return bound is not None or not rule_known or tensor.numel() <= FEW_ELEMENTS
 
 
 def tensor_argument(name, tensor, variables, bound, copies):
-    """One tensor of an operator's call. It has the user's name for it, if there is one."""
+    """One tensor of an operator's call, under the name of the user's variable if there is one."""
     about = {"name": name, "origin": "operator", **describe(tensor)}
     if str(tensor.device).partition(":")[0] not in devices:
         return about

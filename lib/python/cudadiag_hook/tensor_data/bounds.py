@@ -1,4 +1,4 @@
-"""The requirements of known operators for their arguments."""
+"""What known operators require of their arguments."""
 from .tensors import first_of, is_tensor
 
 
@@ -8,7 +8,7 @@ class Range:
     least, ignored = 0, None
 
     def allows(self, least, greatest):
-        """Whether it allows all elements of a tensor with these extremes; None if they are unknown."""
+        """Whether all elements of a tensor with these extremes are allowed; None if the extremes are unknown."""
         return None if least is None else self.least <= least and greatest <= self.most
 
 
@@ -78,7 +78,7 @@ def classes(arguments):
 
 
 def subscripts(arguments):
-    """x[i, None, j]: the i-th index applies to the i-th dimension. A mask takes as many dimensions as it has."""
+    """x[i, None, j]: each index applies to one dimension, in order. A mask applies to as many dimensions as it has."""
     bounds, dimension = {}, 0
     for number, index in enumerate(arguments.get("indices") or ()):
         if not is_tensor(index):
@@ -141,7 +141,7 @@ def rule_for(operator):
 
 
 def bounds_of(operator, arguments):
-    """The requirements for each argument, by name. `operator` is the name in its schema: aten::scatter_."""
+    """The requirements of each argument, by name. `operator` is the name in the schema, such as aten::scatter_."""
     rule = rule_for(operator)
     if rule is None:
         return {}

@@ -1,12 +1,13 @@
-"""Grades tensors: finite, infinite or NaN elements. Immediate on the host; through slots on a GPU, without waiting."""
+"""Grades tensors by their worst element: finite, infinite or NaN. Tensors on the host are graded at once, tensors on a
+GPU asynchronously through slots."""
 import sys
 
 CLEAN, INFINITE, NOT_A_NUMBER = 0, 1, 2
-PAGE = 64  # checks per page; what waits for its grade makes the garbage collector run more often
-FEW, SMALL = 4, 1 << 16  # tensors that do not share kernels; elements of one that does
+PAGE = 64  # checks per page; with larger pages, more objects wait for grades, and the garbage collector runs more often
+FEW, SMALL = 4, 1 << 16  # with at least FEW results, those of at most SMALL elements share kernels
 INFINITY = float("inf")
 FLOATS = ("float16", "bfloat16", "float32", "float64")
-known_floats = {}  # by dtype, if not complex: whether its name is one of FLOATS
+known_floats = {}  # by dtype, except complex ones: whether its name is one of FLOATS
 
 
 class Reach:
@@ -25,7 +26,7 @@ def grade_of(greatest, least):
 
 
 def as_floats(tensor):
-    """The tensor, or the real numbers of a complex one; None if it has no elements to check."""
+    """The tensor, or a complex tensor viewed as real numbers; None if there are no elements to check."""
     dtype = tensor.dtype
     is_float = known_floats.get(dtype)
     if is_float is None and not dtype.is_complex:
@@ -52,7 +53,7 @@ def grade_now(tensor):
 
 
 class Buffer:
-    """Memory for the checks of a page, which later pages use again."""
+    """Memory for the checks of a page. Later pages reuse it."""
 
     def __init__(self, device, dtype):
         torch = sys.modules["torch"]
@@ -91,7 +92,7 @@ class Page:
 
     def read(self):
         numbers = self.buffer.host.tolist()[:self.used]
-        # An element that is not finite makes the sum so.
+        # If one element is not finite, neither is the sum.
         self.grades = ALL_CLEAN if sum(numbers) < INFINITY else [grade_of(each, 0.0) for each in numbers]
         self.free.append(self.buffer)
         self.buffer = None
@@ -110,10 +111,10 @@ class Slots:
 
     def __init__(self):
         self.pages = {}  # by device, stream and type: the page being filled
-        self.free = {}  # likewise: buffers
+        self.free = {}  # by device, stream and type: buffers for later pages
 
     def page_for(self, core, floats):
-        """(the page that the check of this tensor comes to, its key)."""
+        """(the page for the check of this tensor, the page's key)."""
         device, dtype = floats.device, floats.dtype
         index = device.index
         key = (index, core._cuda_getCurrentRawStream(index), dtype)
@@ -127,10 +128,10 @@ class Slots:
         core = sys.modules["torch"]._C
         page, key = self.page_for(core, floats)
         slot = page.used
-        # The greatest absolute value, or NaN if there is one. Takes one kernel, as input and slot have the same type.
+        # The greatest absolute value, or NaN if there is one. This is one kernel, as input and slot have the same type.
         core._linalg.linalg_vector_norm(floats, INFINITY, out=page.buffer.views[slot])
         page.used += 1
-        if page.used == PAGE:  # the grades are taken in the order of the checks, so no page may stay behind
+        if page.used == PAGE:  # grades are read in the order of the checks, so the stream's pages are sent together
             self.send_all_of(key[:2])
         return page, slot
 
@@ -161,7 +162,7 @@ class Slots:
                 del self.pages[key]
 
     def send_all(self):
-        """Ends the pages of the current streams. Pages of other streams continue."""
+        """Sends the pages of the current streams. Pages of other streams are filled further."""
         current = sys.modules["torch"]._C._cuda_getCurrentRawStream
         for device, stream in {key[:2] for key in self.pages}:
             if current(device) == stream:
@@ -181,6 +182,6 @@ slots = Slots()
 
 
 def grade_at(check):
-    """The grade; None if it is not known yet."""
+    """The grade; None if it has not arrived yet."""
     page, slot = check
     return page.grades[slot] if page.has_arrived() else None

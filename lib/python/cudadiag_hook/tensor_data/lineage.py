@@ -1,17 +1,17 @@
-"""The value last written to each byte of a storage. Storages are not kept alive. A storage is identified by its
-address, as long as a weak reference reserves that address."""
+"""The value that was last written to each byte of a storage. Storages are not kept alive. A storage is identified by
+its address, which a weak reference reserves."""
 import sys
 
 
 class StorageReference:
-    """Reserves the address of a storage, without its memory."""
+    """Reserves the address of a storage object, without keeping the storage's memory."""
 
     __slots__ = ("kind", "pointer", "pieces")
 
     def __init__(self, storage):
         self.kind = type(storage)
         self.pointer = storage._weak_ref()
-        self.pieces = ()  # of Writers: (begin, end, value). Replaced as a whole, so any thread may read it
+        self.pieces = ()  # used by Writers: (begin, end, value). Replaced as a whole, so any thread may read it
 
     def has_ended(self):
         return self.kind._expired(self.pointer)
@@ -46,7 +46,7 @@ class Writers:
         self.swept_at = self.SWEPT_AT
 
     def values_in(self, tensor):
-        """The values of which the tensor contains bytes."""
+        """The values that were last written to the tensor's bytes."""
         if not self.storages or not has_storage(tensor):
             return ()
         storage = self.storages.get(tensor.untyped_storage()._cdata)
@@ -64,8 +64,8 @@ class Writers:
         return has_storage(tensor) and tensor.untyped_storage()._cdata in self.storages
 
     def write(self, tensor, value):
-        """`value` None: the earlier contents are gone, and nothing is kept about the new ones. Returns the address of the
-        storage; None if nothing was written."""
+        """If `value` is None, the earlier contents are forgotten, and nothing is kept about the new ones. Returns the
+        storage's address, or None if nothing was known about it and nothing is kept."""
         if not has_storage(tensor) or (value is None and not self.storages):
             return None
         storage = tensor.untyped_storage()
@@ -78,7 +78,7 @@ class Writers:
                 self.sweep()
             known = self.storages[address] = StorageReference(storage)
         first, last, has_gaps = bytes_of(tensor)
-        if has_gaps:  # whose values stay
+        if has_gaps:  # the values in the gaps stay
             if value is not None:
                 known.pieces += ((first, last, value),)
             return address
@@ -92,13 +92,13 @@ class Writers:
         return address
 
     def limit(self, tensor, most, value):
-        """If the tensor's storage has more than `most` pieces, all of it gets the value."""
+        """If the tensor's storage has more than `most` pieces, replaces them by one piece with `value`."""
         known = self.storages.get(tensor.untyped_storage()._cdata)
         if known is not None and len(known.pieces) > most:
             known.pieces = ((0, 1 << 62, value),)
 
     def forget(self, address, value):
-        """Forgets what is known of a storage if that is this value alone."""
+        """Forgets the storage at the address if this value is its only piece."""
         known = self.storages.get(address)
         if known is not None and len(known.pieces) == 1 and known.pieces[0][2] is value:
             del self.storages[address]
@@ -111,7 +111,7 @@ class Writers:
 
 
 def outside(pieces, first, last):
-    """What is left of the pieces if these bytes are overwritten."""
+    """The parts of the pieces that are left if the bytes from `first` to `last` are overwritten."""
     left = []
     for begin, end, value in pieces:
         if begin < first < end:

@@ -1,10 +1,10 @@
 """Facts from an operator's schema, read once per operator."""
 from .bounds import rule_for
 
-# A tensor made by these contains no value yet.
+# The tensors that these operators create are uninitialised.
 UNINITIALISED = ("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "_empty_affine_quantized",
                  "empty_permuted", "resize_", "resize_as_", "_resize_output_", "set_")
-# With these, the program asks whether its values are finite, or treats bad ones as missing.
+# With these operators, a program checks whether its values are finite, or treats bad values as missing.
 LOOKS = ("isnan", "isfinite", "isinf", "isposinf", "isneginf", "nan_to_num", "nan_to_num_", "nansum", "nanmean",
          "nanmedian", "nanquantile", "_amp_foreach_non_finite_check_and_unscale_", "_amp_update_scale_")
 # Each element of these operators' results is an element of an argument.
@@ -13,14 +13,14 @@ STRUCTURAL = ("lift_fresh", "clone", "copy_", "_to_copy", "cat", "stack", "index
               "index_put", "index_put_", "index_copy", "index_copy_", "repeat", "flip", "roll", "sort", "topk",
               "constant_pad_nd", "masked_scatter", "masked_scatter_", "_pin_memory", "new_full", "scalar_tensor",
               "detach_copy", "expand_copy", "lift_fresh_copy", "squeeze_copy")
-# Parts of these operators' other results are never read.
+# Only the first results of these operators are checked, because parts of the other results are never read.
 FIRST_RESULT = ("_scaled_dot_product_efficient_attention", "_scaled_dot_product_flash_attention",
                 "_scaled_dot_product_cudnn_attention", "_efficient_attention_forward", "_flash_attention_forward",
                 "_scaled_dot_product_flash_attention_for_cpu", "_cudnn_rnn", "_thnn_fused_lstm_cell",
                 "_thnn_fused_gru_cell", "cudnn_batch_norm", "miopen_batch_norm", "mkldnn_rnn_layer")
 
 
-# Pointwise operators that can make NaN from finite elements, and overwrite these.
+# Pointwise operators that can turn finite elements into NaN, and overwrite their arguments.
 OVERWRITE = ("div_", "addcdiv_", "sub_", "log_", "log2_", "log10_", "log1p_", "sqrt_", "rsqrt_", "pow_", "reciprocal_",
              "acos_", "asin_", "acosh_", "atanh_", "fmod_", "remainder_", "masked_fill_", "xlogy_", "logit_", "lgamma_",
              "digamma_")
@@ -70,7 +70,8 @@ def facts_of(function):
 
 
 def tensors_in(value, kinds):
-    """The tensors of an argument or a result: itself, or those of a list."""
+    """The tensors in an argument or a result: the value itself if it is a tensor, or the tensors in it if it is a list
+    or tuple."""
     if type(value) in kinds:
         return (value,)
     if type(value) in (list, tuple):

@@ -1,4 +1,5 @@
-"""The bytes that two tensors share. Comparing ranges is not enough: two columns of a matrix share none."""
+"""The bytes that two tensors share. Comparing ranges is not enough: two columns of a matrix share no bytes, although
+their ranges overlap."""
 
 MOST_PIECES = 1 << 16
 
@@ -24,7 +25,7 @@ class Pieces:
         return starts
 
     def count_in(self, first, last):
-        """How many of its bytes are in [first, last)."""
+        """How many bytes of the pieces are in [first, last)."""
         return count_in(self.begin, self.width, self.dimensions, first, last)
 
 
@@ -45,7 +46,7 @@ def count_in(begin, width, dimensions, first, last):
     while part < end:
         at = begin + part * pitch
         if at >= first and at + span <= last:
-            inside = max(part + 1, end - 1) - part  # all that follow, except perhaps the last one
+            inside = max(part + 1, end - 1) - part  # all further parts, except perhaps the last one
             found += inside * whole
             part += inside
         else:
@@ -55,7 +56,7 @@ def count_in(begin, width, dimensions, first, last):
 
 
 def pieces_of(begin, element, shape, strides):
-    """None if elements overlap, or if there are none."""
+    """The pieces of a tensor at address `begin`; None if its elements overlap, or if it has none."""
     dimensions = sorted((stride * element, count) for count, stride in zip(shape, strides) if count != 1 and stride)
     width, merged = element, []
     for pitch, count in dimensions:
@@ -67,13 +68,13 @@ def pieces_of(begin, element, shape, strides):
             merged[-1] = (merged[-1][0] * count, merged[-1][1])
         else:
             if pitch < Pieces(0, width, merged).end:
-                return None  # windows that overlap, as unfold() makes them
+                return None  # overlapping windows, such as those of unfold()
             merged.append((count, pitch))
     return Pieces(begin, width, merged) if 0 not in shape else None
 
 
 def common(a, b):
-    """(begin, end, bytes) of what two lists of pieces share; None if that is nothing, or too much to compare."""
+    """(begin, end, bytes) of what two lists of pieces share; None if they share nothing, or are too long to compare."""
     found = [each for one in a for other in b for each in [common_pieces(one, other)] if each is not None]
     if not found:
         return None

@@ -1,4 +1,4 @@
-"""Reads tensors without the target's modes, hooks or subclasses."""
+"""Reads tensors without running the target's modes, hooks or subclasses."""
 import sys
 
 from .. import recorder
@@ -6,23 +6,23 @@ from .. import recorder
 MOST_ELEMENTS = 4 << 20
 MOST_BYTES = 64 << 20
 MOST_TEXT = 200
-devices = ["cuda"]  # the tensors of these are read
+devices = ["cuda"]  # tensors on these devices are read
 
 
 def torch_module():
-    """torch, once everything that is needed of it has been imported."""
+    """The module torch; None until all the parts that we need have been imported."""
     torch = sys.modules.get("torch")
     ready = sys.modules.get("torch.utils._python_dispatch") and sys.modules.get("torch.cuda")
     return torch if ready and hasattr(torch, "nn") else None
 
 
 def is_tensor(value):
-    """Whether it is a tensor whose methods are PyTorch's own. Touching a subclass may run any code."""
+    """Whether the value is a tensor whose methods are PyTorch's own. Touching a subclass might run arbitrary code."""
     return type(value) in tensor_kinds()
 
 
 def unwrapped(tensor):
-    """The tensor with the values, of one that a transform of torch.func has wrapped."""
+    """The tensor that holds the values, if a transform of torch.func has wrapped it; else the tensor itself."""
     functorch = getattr(sys.modules["torch"]._C, "_functorch", None)
     while functorch is not None and functorch.is_functorch_wrapped_tensor(tensor):
         tensor = functorch.get_unwrapped(tensor)
@@ -30,7 +30,7 @@ def unwrapped(tensor):
 
 
 def each_tensor(name, value):
-    """(label, tensor) of a tensor, or of each one in a list."""
+    """Yields (label, tensor) for a tensor, or for each tensor in a list."""
     if is_tensor(value):
         yield name, value
     elif type(value) in (list, tuple):
@@ -70,8 +70,8 @@ def describe(tensor):
 
 
 def on_host(tensor):
-    """The values as a tensor on the host; None if that is too large or meaningless. The range of memory is copied
-    unchanged, so that no kernel runs and no device memory is allocated."""
+    """The values as a tensor on the host; None if there are too many, or if the tensor cannot be read. The range of
+    memory is copied unchanged, so that no kernel runs and no device memory is allocated."""
     torch = sys.modules["torch"]
     if tensor.layout is not torch.strided or tensor.dtype.is_complex or tensor.is_quantized or tensor.is_neg():
         return None
@@ -90,7 +90,7 @@ def on_host(tensor):
 
 
 def summarise(host):
-    """min and max; for floats, also the numbers of NaN and infinite elements."""
+    """The minimum and maximum; for floats, also how many elements are NaN and infinite."""
     if not host.dtype.is_floating_point:
         return {"min": int(host.min()), "max": int(host.max())}
     about = {"nan": int((host != host).sum()), "inf": int(host.isinf().sum())}
@@ -101,7 +101,7 @@ def summarise(host):
 
 
 def first_of(wrong, host):
-    """The number of elements set in a mask, and the first one's index and value."""
+    """How many elements are set in the mask `wrong`, and the index and value of the first one."""
     count = int(wrong.sum())
     if count == 0:
         return {"outside": 0}
@@ -115,7 +115,7 @@ def first_of(wrong, host):
 
 
 class Guard:
-    """Surrounds code that touches tensors. Hides it from the target's modes and hooks, and from the
+    """Surrounds code of the hook that touches tensors, and hides it from the target's modes and hooks, and from the
     recorder."""
 
     def __enter__(self):
@@ -143,24 +143,23 @@ class Guard:
                     leave(None, None, None)
                 del guard
         finally:
-            # A signal handler may have raised in between.
+            # A signal handler may have raised an exception in between.
             if self.guards:
                 self.__exit__()
             recorder.quiet(False)
 
 
 def a_mode_is_on():
-    """Whether a mode other than the stream (off inside an operator) is on. It would see the hook's own
-    calls."""
+    """Whether a mode is on that would see the hook's own calls. The hook's own mode is off inside an operator."""
     core = sys.modules["torch"]._C
     return core._len_torch_dispatch_stack() > 0 or core._len_torch_function_stack() > 0
 
 
-kinds_of_devices = {}  # by device; each access to device.type makes a new string
+kinds_of_devices = {}  # device.type, by device: each access to that property creates a new string
 
 
 def is_on_device(tensor):
-    """Whether it is on one of `devices`."""
+    """Whether the tensor is on one of `devices`."""
     device = tensor.device
     kind = kinds_of_devices.get(device)
     if kind is None:
@@ -169,6 +168,6 @@ def is_on_device(tensor):
 
 
 def is_capturing():
-    """Whether this thread's stream is being captured. Then nothing may be copied."""
+    """Whether this thread's stream is under capture, so that nothing may be copied."""
     cuda = sys.modules["torch"].cuda
     return "cuda" in devices and cuda.is_initialized() and cuda.is_current_stream_capturing()

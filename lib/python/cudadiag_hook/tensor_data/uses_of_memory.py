@@ -1,12 +1,12 @@
-"""The bytes that an operator certainly reads and writes. Uncertain ones are left out."""
+"""The bytes that an operator certainly reads and writes. Uncertain ones are omitted."""
 import sys
 
 from .strides import Pieces, pieces_of
 from .tensors import each_tensor, is_tensor
 
-MOST_ROWS = 1024  # of an index that is read
+MOST_ROWS = 1024  # elements of an index that is read
 
-# The other arguments of these determine which elements of `self` they use.
+# These operators use only some elements of `self`; their other arguments choose which.
 PARTIAL = ("gather", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "take",
            "put", "put_", "masked_select", "masked_scatter", "masked_scatter_", "masked_fill", "masked_fill_", "index",
            "index_put", "index_put_", "_index_put_impl_", "_unsafe_index", "_unsafe_index_put", "embedding_bag",
@@ -14,7 +14,7 @@ PARTIAL = ("gather", "scatter", "scatter_", "scatter_add", "scatter_add_", "scat
            "max_pool2d_with_indices", "avg_pool2d", "max_unpool2d", "grid_sampler_2d", "grid_sampler_3d", "multinomial",
            "upsample_nearest2d", "upsample_bilinear2d", "where", "tril", "triu", "diagonal_scatter", "select_scatter",
            "slice_scatter", "bucketize", "searchsorted", "sort", "index_reduce_", "unfold_backward", "as_strided_copy")
-# These use rows of a dimension, numbered by a tensor: (the tensor that has rows, its dimension, the index).
+# These operators use the rows whose numbers are in a tensor: (the tensor that has rows, its dimension, the index).
 ROWS = {"index_fill_": ("self", "dim", "index"), "index_copy_": ("self", "dim", "index"),
         "index_add_": ("self", "dim", "index"), "index_select": ("self", "dim", "index"),
         "index_fill": ("self", "dim", "index"), "index_copy": ("self", "dim", "index"),
@@ -35,7 +35,7 @@ class Use:
 
 
 def whole(tensor):
-    """[] if the bytes are unknown, or if there are none."""
+    """The pieces of the whole tensor; [] if its bytes are unknown, or if it has none."""
     if tensor.layout is not sys.modules["torch"].strided or not tensor.numel():
         return []
     if tensor.is_contiguous():
@@ -45,7 +45,7 @@ def whole(tensor):
 
 
 def rows(tensor, dimension, index):
-    """The rows that a tensor numbers. Waits for that tensor if it is on a GPU."""
+    """The pieces of the rows whose numbers are in `index`. Waits for `index` if it is on a GPU."""
     if not is_tensor(index) or index.dtype.is_floating_point or index.numel() > MOST_ROWS or not tensor.dim():
         return []
     shape, strides, element = list(tensor.shape), list(tensor.stride()), tensor.element_size()
@@ -72,11 +72,11 @@ class Rule:
         return [] if name in self.in_part else whole(tensor)
 
 
-rules = {}  # by the facts of an operator
+rules = {}  # by an operator's Facts
 
 
 def argument_uses(facts, args, kwargs):
-    """Called with a Guard around it."""
+    """The caller must hold a Guard."""
     if not facts.own:
         return []  # a custom operator's use of its arguments is unknown
     rule = rules.get(facts)

@@ -1,4 +1,4 @@
-"""Tensors that no operator makes. They come from a file, from NumPy, or from a worker of a data loader."""
+"""Tensors that are not results of operators: they come from a file, from NumPy, or from a worker of a data loader."""
 import sys
 
 from ..budget import guarded
@@ -6,13 +6,13 @@ from ..tensor_data.lineage import has_storage
 from ..tensor_data.tensors import Guard, tensor_kinds, unwrapped
 from .forward_places import places_here
 
-MOST_DEPTH = 4  # of nested containers
+MOST_DEPTH = 4  # limit for nested containers
 MOST_ROWS = 4096
-SAMPLES = "_cudadiag_samples"  # of a loader's iterator: indices in the data set, by number of the batch
+SAMPLES = "_cudadiag_samples"  # attribute of a loader's iterator: indices into the data set, by batch number
 
 
 class Entry:
-    """Takes the place of an operator's facts."""
+    """Used in place of an operator's Facts."""
 
     structural = lifts = own = pointwise = False
     enters = True
@@ -26,7 +26,7 @@ class Entry:
 
 
 class Batch:
-    """A batch of a loader, and the least and greatest element of each sample in it."""
+    """A loader's batch, and the least and greatest element of each sample in it."""
 
     def __init__(self, number, samples, tensor):
         self.number, self.samples, self.rows = number, samples, []
@@ -42,13 +42,13 @@ class Batch:
 
 
 class Entries:
-    """`writers`: the known contents of memory. `make_result`, `extremes`: as in origins."""
+    """`writers`: the known contents of memory. `make_result`, `extremes`: Result and extremes() of origins."""
 
     def __init__(self, writers, make_result, extremes):
         self.writers, self.make_result, self.extremes = writers, make_result, extremes
 
     def note(self, entry, value, batch=None, depth=MOST_DEPTH):
-        """`batch`: number and samples of a loader's batch."""
+        """`batch`: the number and the samples of a loader's batch."""
         if type(value) in tensor_kinds():
             value = unwrapped(value)
             if has_storage(value) and (entry.role == "loaded" or not self.writers.knows(value)):

@@ -1,7 +1,7 @@
-"""The place of an operator's call: its stack, module and step. In a backward pass, also where its node was made.
+"""Where an operator is called: its stack, module and step. In a backward pass, also where its node was created.
 
 A forward operator and its node in autograd's graph share a sequence number. The latest stacks are kept by that number.
-GPU nodes run on a thread without a Python stack, which works for the thread that called backward().
+GPU nodes run on a thread that has no Python stack, on behalf of the thread that called backward().
 """
 import _thread
 import sys
@@ -13,11 +13,11 @@ from .modules_run import steps
 MOST_KEPT = 1 << 16
 MOST_AT_ONCE = 8  # nodes of one operator
 NO_TASK = -1
-RUN_BACKWARD = ("_engine_run_backward", "backward", "grad")  # functions that call the engine, and wait for it
+RUN_BACKWARD = ("_engine_run_backward", "backward", "grad")  # functions that call the engine and wait for it
 
 
 class Latest(_thread._local):
-    number = 0  # of the next node
+    number = 0  # sequence number of the thread's next node
 
 
 def waits_for_backward(frame):
@@ -33,7 +33,7 @@ def frame_of_program(frame):
 
 
 def stack_behind_backward():
-    """The stack of the thread for which an autograd thread works; empty if several wait, or none waits in Python."""
+    """The stack of the thread that waits for an autograd thread; empty if several threads wait, or none in Python."""
     waiting = [frame for frame in sys._current_frames().values() if waits_for_backward(frame)]
     return places_from(waiting[0]) if len(waiting) == 1 else ()
 
@@ -44,10 +44,10 @@ class ForwardPlaces:
         self.kept = {}  # by sequence number: (stack, module)
         self.latest_kept = (None, None)
         self.threads = set()
-        self.behind = (NO_TASK, ())  # (id of the latest backward pass of an autograd thread, the stack behind it)
+        self.behind = (NO_TASK, ())  # (id of an autograd thread's latest backward pass, stack of the thread that waits)
 
     def note_forward(self):
-        """Called before each operator. Returns its stack if the operator has made a node, else None."""
+        """Called before each operator. Returns its stack if autograd has just created a node, else None."""
         number = sys.modules["torch.autograd"]._get_sequence_nr()
         latest = self.latest.number
         if number == latest:
@@ -66,8 +66,8 @@ class ForwardPlaces:
         return stack
 
     def place(self, stack=None):
-        """(stack, module, step, node, where the node was made or None, whether that is certain). `stack` if it is
-        known."""
+        """(stack, module, step, node, where the node was created or None, whether that is certain). `stack` may be
+        passed if it is known."""
         core = sys.modules["torch"]._C
         node = core._current_autograd_node()
         if stack is None:
@@ -75,12 +75,12 @@ class ForwardPlaces:
         if node is None:
             return stack, module_here(), steps.current(), "", None, True
         stack = stack or self.stack_behind_backward(core)
-        # Numbers belong to threads. If there are several, another thread's operator may have the same number.
+        # Each thread has its own count. If there are several threads, operators of two threads may share a number.
         made = self.kept.get(node._sequence_nr())
         return stack, module_here(), steps.current(), node.name().rpartition("::")[2], made, len(self.threads) == 1
 
     def stack_behind_backward(self, core):
-        """The thread for which an autograd thread works waits at the same place until the pass ends."""
+        """Looks for the stack once per backward pass, since the waiting thread does not move until the pass ends."""
         task = core._current_graph_task_id() if hasattr(core, "_current_graph_task_id") else NO_TASK
         known, stack = self.behind
         if task == NO_TASK or task != known:

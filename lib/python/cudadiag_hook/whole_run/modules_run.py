@@ -18,7 +18,7 @@ class Steps:
         self.are_counted = False  # whether there is an optimiser
 
     def current(self):
-        """The step, from 1; 0 if the program has no steps."""
+        """The current step, counted from 1; 0 if the program has no optimiser."""
         return self.ended + 1 if self.are_counted else 0
 
 
@@ -27,7 +27,7 @@ paths = {}  # by id() of a module: (weak references to it and to the outermost o
 
 
 def path_in(outermost, module):
-    """"encoder.layers.0"; empty for the outermost module."""
+    """The module's path in the outermost module, such as "encoder.layers.0"; empty for the outermost module itself."""
     kept = paths.get(id(module))
     if kept is not None and kept[0]() is module and kept[1]() is outermost:
         return kept[2]
@@ -83,5 +83,5 @@ def follow_modules():
     try:
         hooks.register_module_forward_hook(leave, always_call=True)
         hooks.register_module_forward_pre_hook(enter)
-    except TypeError:  # before 2.0; there, a module that raises would never be left
+    except TypeError:  # before 2.0, where `leave` would not be called if a module raises an exception
         pass

@@ -1,8 +1,8 @@
-"""The operators that a thread calls, one by one, below autograd: a dispatch mode that calls a listener.
+"""The stream of operators that a thread calls, below autograd: a dispatch mode that calls a listener for each operator.
 
-The mode is on while a thread has pushed it. Threads that autograd starts inherit it from the thread that calls
-backward(); the program's threads do not. Operators of tensor subclasses are passed on to the subclass. The operators
-that the subclass calls for its inner tensors then arrive here.
+A thread switches the mode on by pushing it. Threads that autograd starts inherit the mode from the thread that calls
+backward(), but threads that the program starts do not. Operators on tensor subclasses are passed on to the subclass.
+The operators that the subclass then calls for its inner tensors arrive here.
 """
 import sys
 
@@ -10,17 +10,17 @@ from ..tensor_data.tensors import torch_module
 
 
 class Listener:
-    """Both functions run on the thread that calls the operator. Neither may raise an exception of the hook."""
+    """Both functions run on the thread that calls the operator. The hook's own exceptions must not leave them."""
 
     def before(self, function, args, kwargs):
-        """Runs before the operator. Returns the token for `after`, or None if `after` is not to be called."""
+        """Runs before the operator. Returns a token to pass to `after`, or None if `after` must not be called."""
 
     def after(self, token, result, returned):
         """`returned` is False if the operator has raised an exception."""
 
 
 def make_mode_class(torch):
-    plain = torch.Tensor.__torch_dispatch__  # of tensors without a dispatch of their own
+    plain = torch.Tensor.__torch_dispatch__  # the method of all tensors that do not override it
 
     class Watch(torch.utils._python_dispatch.TorchDispatchMode):
         supports_higher_order_operators = True
@@ -31,12 +31,12 @@ def make_mode_class(torch):
 
         @classmethod
         def _should_skip_dynamo(cls):
-            # Otherwise torch._dynamo is imported, and wraps the method.
+            # Without this, PyTorch imports torch._dynamo and wraps __torch_dispatch__.
             return False
 
         def __torch_dispatch__(self, function, types, args=(), kwargs=None):
             if types and any(each.__torch_dispatch__ is not plain for each in types):
-                # Tensors without values belong to PyTorch's own tracers, which expect no mode below theirs.
+                # These tensors have no values. They belong to PyTorch's own tracers, which expect no mode below theirs.
                 if any(each.__module__.startswith("torch._subclasses") for each in types):
                     return function(*args, **({} if kwargs is None else kwargs))
                 return NotImplemented
@@ -62,7 +62,7 @@ mode_class = None
 
 
 def push(listener):
-    """Returns the mode, which is on for this thread from here on; None if PyTorch is not ready."""
+    """Switches a mode on for this thread, and returns it; None if PyTorch is not ready."""
     global mode_class
     torch = torch_module()
     if torch is None:
@@ -75,7 +75,7 @@ def push(listener):
 
 
 def pop(mode):
-    """Removes it from this thread's stack of modes. Modes that the target has pushed on top of it stay."""
+    """Removes the mode from this thread's stack of modes. Modes that the target has pushed on top of it stay."""
     core = sys.modules["torch"]._C
     stack = [core._get_dispatch_stack_at(i) for i in range(core._len_torch_dispatch_stack())]
     if not any(each is mode for each in stack):

@@ -1,11 +1,11 @@
-"""The stream of operators of a whole program, from the import of PyTorch on, on all Python threads."""
+"""The stream of operators of a whole program: on all Python threads, from the import of PyTorch on."""
 import sys
 
 from . import stream
 
 
 def replace(owner, name, make):
-    """`make` takes the original and returns its replacement."""
+    """Replaces an attribute of `owner`. `make` gets the original function and returns its replacement."""
     original = getattr(owner, name, None)
     if original is None:
         return
@@ -16,7 +16,7 @@ def replace(owner, name, make):
 
 
 def follow_threads(listener):
-    """Follows Python threads. Autograd threads inherit the stream from the thread that runs a graph."""
+    """Listens on new Python threads, too. Autograd threads inherit the stream from the thread that runs a graph."""
 
     def make(original):
         def _bootstrap_inner(self):
@@ -33,8 +33,8 @@ def follow_threads(listener):
 
 
 def leave_alone(torch):
-    """Switches modes off around ctc_loss. With any mode on, it refuses lengths on the host, otherwise
-    required."""
+    """Switches modes off around ctc_loss. With any mode on, ctc_loss rejects lengths on the host, which it otherwise
+    requires."""
 
     def make(original):
         def ctc_loss(*args, **kwargs):
@@ -52,7 +52,7 @@ def leave_alone(torch):
 
 
 def listen(listener):
-    """Starts listening."""
+    """Starts to call the listener, on this thread and on new threads."""
     import threading  # noqa: F401, follow_threads finds it
 
     import torch.utils._python_dispatch
@@ -62,7 +62,7 @@ def listen(listener):
 
 
 class TorchFinder:
-    """Finds nothing itself. It is the first of the finders until `torch` has been imported."""
+    """Finds no modules itself, but wraps the loader of `torch`. It is the first finder until `torch` is imported."""
 
     def __init__(self, begin):
         self.begin = begin

@@ -1,4 +1,4 @@
-// Kernels whose addresses are sums of numbers of threads and blocks, and twins of which that cannot be said.
+// Kernels whose addresses are sums of thread and block indices, and similar kernels whose addresses are not.
 #define KERNEL extern "C" __global__ void
 KERNEL add(const float* a, const float* b, float* c, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) c[i] = a[i] + b[i]; }
 KERNEL fill(float* a, int n) { for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) a[i] = 1; }

@@ -1,4 +1,4 @@
-// cudaDeviceReset takes all memory; a pointer from before is used in the new context.
+// cudaDeviceReset frees all memory; an older pointer is used in the new context.
 __global__ void count(int* counters) { counters[threadIdx.x] += 1; }  // ACCESS
 
 int main() {

@@ -1,4 +1,4 @@
-// cudaFreeAsync on one stream, the use on another one after both were waited for.
+// cudaFreeAsync on one stream; after a wait for both streams, the memory is used on another one.
 __global__ void square(float* x) { x[threadIdx.x] *= x[threadIdx.x]; }  // ACCESS
 
 int main() {

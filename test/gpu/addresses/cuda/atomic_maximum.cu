@@ -1,4 +1,4 @@
-// A maximum for doubles by compare-and-swap, in a function of its own: its first access is a load.
+// A maximum of doubles by compare-and-swap, in a separate function whose first access is a load.
 __device__ double atomic_maximum(double* at, double value) {
   auto* word = reinterpret_cast<unsigned long long*>(at);
   unsigned long long old = *word, seen;  // ACCESS

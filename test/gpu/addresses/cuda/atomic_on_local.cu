@@ -1,4 +1,4 @@
-// A pointer that may be a private counter or a shared one is given to an atomic: local memory allows none.
+// A pointer to either a private or a shared counter is passed to an atomic, which local memory does not support.
 __global__ void tally(int* counters, int shared_from) {
   int own = threadIdx.x;
   int* counter = int(threadIdx.x) < shared_from ? &own : &counters[threadIdx.x];

@@ -1,4 +1,4 @@
-// A counter per expert, and -1 for "no expert": the old value is used, so the atomic returns it.
+// A counter per expert, where -1 means "no expert". The old value is used, so the atomic returns it.
 __global__ void place_tokens(const long long* expert, unsigned* counters, unsigned* places, long long stride) {
   places[threadIdx.x] = atomicAdd(&counters[expert[threadIdx.x] * stride], 1u);  // ACCESS
 }

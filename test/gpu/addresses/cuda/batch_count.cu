@@ -1,4 +1,4 @@
-// Sixteen blocks for eight matrices: the rest of the table is zero.
+// Sixteen blocks for eight matrices: the rest of the table is null.
 __global__ void copy_heads(const float* const* matrices, float* heads) {
   heads[blockIdx.x] = matrices[blockIdx.x][0];  // ACCESS
 }

@@ -1,4 +1,4 @@
-// An owning object is passed by value: its copy frees the memory when the first call ends.
+// An owning object is passed by value, so the copy frees the memory when the first call returns.
 struct Field {
   explicit Field(size_t n) : cells(n) { cudaMalloc(&values, n * sizeof(float)); }  // ALLOC
   ~Field() { cudaFree(values); }                                                   // FREED

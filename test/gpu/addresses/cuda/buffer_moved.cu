@@ -1,4 +1,4 @@
-// A buffer was moved into a container, and its old owner is used: its pointer is null by now.
+// A buffer was moved into a container, but its old owner is still used. The owner's pointer is now null.
 #include <utility>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// A bulk copy of the block's first thread, and the wait for it.
+// A bulk copy by the block's first thread, and the wait for it.
 #pragma once
 #include <cuda/barrier>
 #include <utility>

@@ -1,4 +1,4 @@
-// cudaMalloc takes bytes and is given the number of elements.
+// cudaMalloc takes a number of bytes, but gets the number of elements.
 __global__ void start_bodies(double* mass, size_t bodies) {
   size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x;
   if (i < bodies) mass[i] = 1;  // ACCESS

@@ -1,4 +1,4 @@
-// Pieces are carved out of a workspace that was refused: null plus 256 MiB.
+// Pieces are carved out of a workspace whose allocation failed: null plus 256 MiB.
 #include <cstddef>
 
 __global__ void start(float* partial, float value) { partial[threadIdx.x] = value; }  // ACCESS

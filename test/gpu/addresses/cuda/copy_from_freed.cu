@@ -1,4 +1,4 @@
-// A copy between buffers of the GPU from one that was freed.
+// A device-to-device copy whose source was freed.
 int main() {
   float *old_buffer, *new_buffer;
   cudaMalloc(&old_buffer, 128 << 20);  // ALLOC

@@ -1,4 +1,4 @@
-// The output of a scan is allocated in elements, not bytes; the input takes no memory.
+// The output of a scan is sized in elements, not bytes; the input needs no memory.
 #include <thrust/iterator/counting_iterator.h>
 
 #include <cub/device/device_scan.cuh>

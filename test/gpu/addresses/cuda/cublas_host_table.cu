@@ -1,4 +1,4 @@
-// A batched product takes its tables of matrices from device memory, and gets one of the host.
+// A batched product expects its tables of matrices in device memory; one of them is in host memory.
 #include <cublas_v2.h>
 
 #include "needs.cuh"

@@ -1,4 +1,4 @@
-// A plan for 2^18 transforms, and a buffer for 2^10 of them.
+// The plan is for 2^18 transforms, but the buffer has room for 2^10.
 #include <cufft.h>
 
 int main() {

@@ -1,4 +1,4 @@
-// A pointer is freed twice. In between its address was given to another buffer, which is lost with it.
+// A pointer is freed twice. In between, another buffer got its address, so the second free releases that buffer.
 #include "needs.cuh"
 
 __global__ void blend(const float* old_frame, float* frame) {

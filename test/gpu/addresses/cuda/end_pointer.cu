@@ -1,4 +1,4 @@
-// `end` lies past the allocation by design and is never read; `out[slot]` is what fails.
+// `end` is past the allocation by design and is never read; the access to `out[slot]` fails.
 __global__ void sum_range(const float* begin, const float* end, float* out, long long slot) {
   float sum = 0;
   for (const float* p = begin + threadIdx.x; p < end; p += blockDim.x) sum += *p;

@@ -1,4 +1,4 @@
-// A library behind ctypes: extension.py calls it. `mask` is null where there is none.
+// A library that extension.py calls through ctypes. `mask` is null where there is none.
 __global__ void pool_rows(const float* x, const bool* mask, const long long* rows, float* out, int width) {
   if (mask && !mask[blockIdx.x]) return;
   for (int i = threadIdx.x; i < width; i += blockDim.x) atomicAdd(&out[i], x[rows[blockIdx.x] * width + i]);  // ACCESS

@@ -1,4 +1,4 @@
-// The stale pointer is harmless, as its address was given out again; a wrong slot is what fails.
+// The stale pointer is harmless, because its address was allocated again; a wrong slot causes the failure.
 #include "needs.cuh"
 
 __global__ void put(int* slots, long long slot, int value) { slots[slot] = value; }  // ACCESS

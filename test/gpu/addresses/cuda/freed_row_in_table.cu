@@ -1,4 +1,4 @@
-// A layer was freed, but the table of layers still has it.
+// A layer was freed, but the table of layers still contains its pointer.
 __global__ void add_all(float* const* layers, float by) { layers[blockIdx.x][threadIdx.x] += by; }  // ACCESS
 
 int main() {

@@ -1,4 +1,4 @@
-// A template gathers rows through functions of a header; one id is beyond the vocabulary.
+// A template gathers rows through functions from a header; one id is outside the vocabulary.
 #include "gather_rows.cuh"
 
 template <typename T, typename Index>

@@ -1,4 +1,4 @@
-// A row is found by a function of its own, as in a library of headers.
+// A separate function finds the row, as in a header-only library.
 #pragma once
 
 template <typename T, typename Index>

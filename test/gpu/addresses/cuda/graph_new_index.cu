@@ -1,4 +1,4 @@
-// A captured gather is replayed after its index buffer was filled anew, with one index too large.
+// A captured gather is replayed after its index buffer was refilled; one index is too large.
 __global__ void gather(const float* table, const long long* ids, float* out) {
   out[threadIdx.x] = table[ids[threadIdx.x]];  // ACCESS
 }

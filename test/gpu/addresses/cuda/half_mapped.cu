@@ -1,4 +1,4 @@
-// 4 GiB of addresses are reserved for a cache that grows, 64 MiB are mapped, and a block beyond is used.
+// 4 GiB of addresses are reserved for a growing cache, 64 MiB are mapped, and a block beyond those is used.
 #include <cuda.h>
 
 __global__ void write_block(float* cache, long long block, long long elements) {

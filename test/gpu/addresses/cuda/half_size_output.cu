@@ -1,4 +1,4 @@
-// The output was allocated for half precision, the kernel was made for double.
+// The output was allocated for half precision, but the kernel writes doubles.
 #include <cuda_fp16.h>
 
 template <typename Out>

@@ -1,4 +1,4 @@
-// A stencil reads plane z - 1 also for z = 0.
+// A stencil reads plane z - 1 even if z is 0.
 __global__ void correlate(const float* volume, float* rows, int width, int height) {
   int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y, z = blockIdx.z;
   long long plane = (long long)width * height, at = z * plane + (long long)y * width + x;

@@ -1,4 +1,4 @@
-// An address is kept in 32 bits and made a pointer again.
+// An address is stored in 32 bits and converted back to a pointer.
 #include <cstdint>
 
 __global__ void fill(int* p, int value) { p[threadIdx.x] = value; }  // ACCESS

@@ -1,4 +1,4 @@
-// The memory of a std::vector is registered for the GPU, and unregistered before the vector grows; the kernel keeps the
+// The memory of a std::vector is registered with CUDA, and unregistered before the vector grows; the kernel keeps the
 // old pointer.
 #include <vector>
 

@@ -1,4 +1,5 @@
-// The last block goes past the end, but stays in the page: the hardware sees nothing, and no failure may be reported.
+// The last block goes past the end, but stays in the page: the hardware does not detect it, and no failure may be
+// reported.
 __global__ void add_one(int* counts) { counts[blockIdx.x * blockDim.x + threadIdx.x] += 1; }
 
 int main() {

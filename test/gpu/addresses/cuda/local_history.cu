@@ -1,4 +1,4 @@
-// A history of eight entries in a local array, and a step from memory that is far too large.
+// A history of eight entries in a local array; the step, read from memory, is far too large.
 __global__ void keep_last(const int* steps, float* out) {
   float history[8] = {};
   for (int i = 0; i < 4; ++i) history[steps[i]] = i;  // ACCESS

@@ -1,4 +1,4 @@
-// The stack of a tree walk is popped once too often: its depth starts far below zero.
+// The stack of a tree walk is popped once too often, so its depth becomes negative.
 __global__ void walk(const int* start, const int* children, int* visited) {
   int stack[32];
   int depth = start[0];

@@ -1,4 +1,4 @@
-// Eleven parameters, of which a structure in the middle holds the pointer that fails.
+// Eleven parameters; a structure in the middle contains the failing pointer.
 struct View {
   long long strides[3];
   double* data;

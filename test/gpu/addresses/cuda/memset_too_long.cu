@@ -1,4 +1,4 @@
-// The number of bytes of a memset is computed twice: elements times size times size.
+// The byte count of a memset is multiplied by the element size twice.
 #include <cstddef>
 
 int main() {

@@ -1,4 +1,4 @@
-// A grid for the largest frame, a small frame, and no `if (i < n)`.
+// The grid is sized for the largest frame, this frame is small, and there is no `if (i < n)`.
 __global__ void brighten(float* frame, float by) {
   size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x;
   frame[i] *= by;  // ACCESS

@@ -1,4 +1,4 @@
-// The third launch argument is forgotten: there is no dynamic shared memory.
+// The third launch argument was forgotten, so there is no dynamic shared memory.
 __global__ void reverse(float* values, int n) {
   extern __shared__ float tile[];
   for (int i = threadIdx.x; i < n; i += blockDim.x) tile[i] = values[i];  // ACCESS

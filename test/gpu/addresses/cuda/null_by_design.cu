@@ -1,4 +1,4 @@
-// `bias` may be null and is checked; what fails is an index into `y`.
+// `bias` may be null and is checked; an index into `y` causes the failure.
 __global__ void linear(const float* x, const float* bias, const long long* slot, float* y) {
   float sum = x[threadIdx.x];
   if (bias) sum += bias[threadIdx.x];

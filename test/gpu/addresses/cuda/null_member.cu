@@ -1,4 +1,4 @@
-// A structure by value: the scale was never attached, and the kernel does not check.
+// A structure is passed by value: its scale was never set, and the kernel does not check it.
 struct Layer {
   const float* weights;
   long long inputs;

@@ -1,4 +1,4 @@
-// Pairs of halves are stored from an odd column on.
+// Pairs of halves are stored starting at an odd column.
 #include <cuda_fp16.h>
 
 __global__ void store_pairs(__half* out, int offset) {

@@ -1,4 +1,4 @@
-// Rows of 1027 floats are read four at a time: row 1 begins at an address that 16 does not divide.
+// Rows of 1027 floats are read four at a time: the address of row 1 is not a multiple of 16.
 #define FLOAT4(value) (reinterpret_cast<const float4*>(&(value))[0])
 
 __global__ void row_sums(const float* rows, float* sums, int width) {

@@ -1,4 +1,4 @@
-// Records of 12 bytes: an int, then a double that is not at a multiple of eight.
+// Records of 12 bytes: an int, then a double whose offset is not a multiple of eight.
 __global__ void totals(const char* records, double* out) {
   const char* record = records + 12 * threadIdx.x;
   int id = *reinterpret_cast<const int*>(record);

@@ -1,4 +1,4 @@
-// The table of pointers itself is the host's.
+// The table of pointers is itself in host memory.
 #include <vector>
 
 #include "needs.cuh"

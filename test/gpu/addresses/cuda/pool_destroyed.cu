@@ -1,4 +1,4 @@
-// A pool of one's own is destroyed with the request, and the cache keeps a pointer of it.
+// A request's memory pool is destroyed with the request, but the cache keeps a pointer into it.
 __global__ void decay(float* cache, float by) { cache[threadIdx.x] *= by; }  // ACCESS
 
 int main() {

@@ -1,4 +1,4 @@
-// Memory of a stream-ordered pool, and an index far past it.
+// An index far past the end of memory from a stream-ordered pool.
 __global__ void scatter(float* out, const long long* at, float value) { out[at[threadIdx.x]] = value; }  // ACCESS
 
 int main() {

@@ -1,4 +1,4 @@
-// A kernel writes into memory that is mapped for reading alone.
+// A kernel writes into memory that is mapped read-only.
 #include <cuda.h>
 
 __global__ void update(float* shared_weights) { shared_weights[threadIdx.x] = 0; }  // ACCESS

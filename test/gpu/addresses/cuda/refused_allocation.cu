@@ -1,4 +1,4 @@
-// The last level of a pyramid is refused, nobody checks, and its pointer stays null.
+// The allocation of a pyramid's last level fails, no one checks it, and its pointer stays null.
 #include <cstddef>
 
 __global__ void clear_level(float* level, size_t n) {

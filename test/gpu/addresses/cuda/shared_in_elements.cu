@@ -1,4 +1,4 @@
-// The dynamic shared memory is given in elements, not bytes.
+// The size of the dynamic shared memory is passed in elements, not bytes.
 __global__ void block_sums(const double* values, double* sums, int n) {
   extern __shared__ double partial[];
   for (int i = threadIdx.x; i < n; i += blockDim.x) partial[i] = values[i];  // ACCESS

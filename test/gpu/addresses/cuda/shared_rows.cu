@@ -1,4 +1,4 @@
-// A tile for eight rows, and a block of 32 rows.
+// The tile has eight rows, but the block has 32.
 __global__ void transpose(const float* in, float* out) {
   __shared__ float tile[8][1024];
   for (int x = threadIdx.x; x < 1024; x += 32) tile[threadIdx.y][x] = in[threadIdx.y * 1024 + x];  // ACCESS

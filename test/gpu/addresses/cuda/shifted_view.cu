@@ -1,4 +1,4 @@
-// A view that begins one float later is passed to the kernel as float4.
+// A view that is shifted by one float is passed to the kernel as float4.
 __global__ void normalise(float4* rows, float by) {
   float4 row = rows[threadIdx.x];  // ACCESS
   rows[threadIdx.x] = make_float4(row.x * by, row.y * by, row.z * by, row.w * by);

@@ -1,4 +1,4 @@
-// Memory is unmapped to give it to somebody else ("sleep"), and a step runs before it is mapped again.
+// Memory is unmapped so that another process can use it ("sleep"), and a step runs before it is mapped again.
 #include <cuda.h>
 
 __global__ void step(float* weights) { weights[threadIdx.x] += 1; }  // ACCESS

@@ -1,4 +1,4 @@
-// Two strides of a call are exchanged: the one of the slices takes the place of the one of the rows.
+// Two strides are swapped in a call: the slice stride is passed as the row stride, and vice versa.
 __global__ void fill(float* slices, float value, long long slice_stride, long long row_stride) {
   slices[blockIdx.y * slice_stride + blockIdx.x * row_stride + threadIdx.x] = value;  // ACCESS
 }

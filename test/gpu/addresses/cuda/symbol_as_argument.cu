@@ -1,4 +1,4 @@
-// A __device__ array is passed as an argument: that is the address of its shadow on the host.
+// A __device__ array is passed as an argument, which is the address of its shadow on the host.
 #include "needs.cuh"
 
 __device__ float table[1024];

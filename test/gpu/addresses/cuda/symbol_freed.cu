@@ -1,4 +1,4 @@
-// A __device__ pointer keeps a scratch buffer that was freed; the kernel has no pointer parameter.
+// A __device__ pointer still points to a freed scratch buffer; the kernel has no pointer parameter.
 __device__ float* scratch;
 
 __global__ void clear_scratch(int n) {

@@ -1,4 +1,4 @@
-// An index far outside a __device__ array, whose memory belongs to the module.
+// An index is far outside a __device__ array, whose memory belongs to the module.
 __device__ float gamma_table[256];
 
 __global__ void correct(const long long* level, float* out) {

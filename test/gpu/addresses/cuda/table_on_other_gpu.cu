@@ -1,4 +1,4 @@
-// The table of pointers was made while another GPU was current; the matrices themselves are right.
+// The table of pointers was allocated while another GPU was current; the matrices themselves are in the right place.
 __global__ void copy_first(float* const* matrices, float* out) { out[blockIdx.x] = matrices[blockIdx.x][0]; }  // ACCESS
 
 int main() {

@@ -1,4 +1,4 @@
-// The lowest bit of a child pointer says "leaf", and is not taken off again.
+// The lowest bit of a child pointer marks a leaf, and is not cleared before use.
 #include <cstdint>
 
 struct alignas(16) Node {

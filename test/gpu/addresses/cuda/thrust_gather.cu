@@ -1,4 +1,4 @@
-// thrust::gather with a map that has one index far outside the source.
+// thrust::gather with a map in which one index is far outside the source.
 #include <thrust/device_vector.h>
 #include <thrust/gather.h>
 

@@ -1,4 +1,4 @@
-// The device policy with iterators of a host vector.
+// The device policy is used with iterators of a host vector.
 #include <thrust/device_vector.h>
 #include <thrust/execution_policy.h>
 #include <thrust/transform.h>

@@ -1,4 +1,4 @@
-// A raw pointer of a vector is kept across a resize, which moves the memory.
+// A raw pointer into a vector is kept across a resize, which moves the memory.
 #include <thrust/device_vector.h>
 
 __global__ void raise(float* x) { x[threadIdx.x] += 1; }  // ACCESS

@@ -1,4 +1,4 @@
-// Row and column are exchanged in the index of a flat matrix.
+// Row and column are swapped in the index of a flat matrix.
 __global__ void sum_columns(const float* matrix, float* sums, size_t rows, size_t columns) {
   size_t column = blockIdx.x * size_t(blockDim.x) + threadIdx.x;
   if (column >= columns) return;

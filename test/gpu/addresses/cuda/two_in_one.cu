@@ -1,4 +1,4 @@
-// Keys and queries lie in the same arena; the index into the keys leaves it.
+// Keys and queries are in the same arena; the index into the keys is outside it.
 __global__ void scores(const float* queries, const float* keys, const long long* chosen, float* out) {
   out[threadIdx.x] = queries[threadIdx.x] * keys[chosen[threadIdx.x]];  // ACCESS
 }

@@ -1,4 +1,4 @@
-// An object with virtual functions is made on the host: its table of functions is the host's.
+// An object with virtual functions is constructed on the host, so its vtable is the host's.
 #include "needs.cuh"
 
 struct Shape {

@@ -1,4 +1,4 @@
-// Three arrays, one after the other; only the last is too small. What lies next to the address may be another of them.
+// Three adjacent arrays; only the last is too small. Another of them may be next to the failing address.
 #include <cstddef>
 
 __global__ void add(const unsigned char* a, const unsigned char* b, double* c, size_t n) {

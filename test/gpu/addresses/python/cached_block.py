@@ -1,4 +1,4 @@
-"""The tensor is dead, but its memory went to the next one: what fails is the slot."""
+"""The tensor is gone, but its memory belongs to the next tensor; a wrong slot causes the failure."""
 import cupy
 import torch
 

@@ -1,4 +1,4 @@
-"""The same with the stream-ordered allocator of the driver."""
+"""Like cupy_freed.py, with the driver's stream-ordered allocator."""
 import cupy
 
 from here import or_skip

@@ -1,4 +1,4 @@
-"""An elementwise kernel with a raw operand computes its index from a wrong stride."""
+"""An elementwise kernel with a raw operand computes its index with a wrong stride."""
 import cupy
 
 from here import or_skip

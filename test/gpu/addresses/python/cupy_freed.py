@@ -1,4 +1,4 @@
-"""CuPy's pool frees its blocks, and a kernel still uses an address in one of them."""
+"""CuPy's pool frees its blocks, but a kernel still uses an address in one of them."""
 import cupy
 
 from here import or_skip

@@ -1,4 +1,4 @@
-"""A kernel in Python by CuPy's compiler takes its index from memory."""
+"""A kernel that CuPy compiles from Python reads its index from memory."""
 import cupy
 from cupyx import jit
 

@@ -1,4 +1,4 @@
-"""The address of a tensor outlives the tensor: the cache was emptied in between."""
+"""A tensor's address is used after the tensor is gone and the cache was emptied."""
 import cupy
 import torch
 

@@ -1,4 +1,4 @@
-"""cuda-bindings: the array of arguments holds the address of a host buffer in place of the one on the GPU."""
+"""cuda-bindings: the array of arguments contains the address of a host buffer instead of the one on the GPU."""
 import ctypes
 
 import numpy

@@ -1,4 +1,4 @@
-"""The backward pass of a batch normalisation with an empty tensor of saved deviations: its pointer is null."""
+"""The backward pass of a batch normalisation gets an empty tensor of saved deviations, whose pointer is null."""
 import torch
 
 channels = 4

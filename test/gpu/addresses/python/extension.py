@@ -1,4 +1,4 @@
-"""An extension without a mask (null, as it may be) and with a row beyond the tensor: extension.py LIBRARY"""
+"""An extension without a mask (null, which is allowed) and with a row outside the tensor: extension.py LIBRARY"""
 import ctypes
 import sys
 

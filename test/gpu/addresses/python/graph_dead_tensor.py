@@ -1,4 +1,4 @@
-"""A captured kernel has the address of a tensor that was not kept."""
+"""A captured kernel uses the address of a tensor that was not kept."""
 import torch
 import triton
 import triton.language as tl

@@ -1,4 +1,5 @@
-"""The second half of a tensor is passed with the length of the whole: the pointer lies inside the allocation."""
+"""The second half of a tensor is passed with the length of the whole tensor, so the pointer is inside the
+allocation."""
 import cupy
 import torch
 

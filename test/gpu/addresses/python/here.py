@@ -1,4 +1,4 @@
-"""Ends a program with 77 ("did not run") where the machine lacks something."""
+"""Ends a program with 77 ("did not run") if the machine lacks something."""
 import ctypes
 import sys
 
@@ -26,5 +26,5 @@ def needs_no_pageable_access():
 
 def needs_same_address(freed, following):
     if freed != following:
-        print("the allocator gave another address this time", file=sys.stderr)
+        print("the allocator returned a different address this time", file=sys.stderr)
         sys.exit(CANNOT_RUN_HERE)

@@ -1,4 +1,4 @@
-"""`x.cuda()` returns a copy, which is thrown away: the address is the one of the host's tensor."""
+"""`x.cuda()` returns a copy, which is discarded; the address is that of the tensor on the host."""
 import cupy
 import torch
 

@@ -1,9 +1,9 @@
-"""Numba has no bounds check, and the launch is sized for another array."""
+"""Numba does not check bounds, and the launch is sized for a different array."""
 import numpy
 
 from here import or_skip
 
-numpy.row_stack = numpy.vstack  # Numba asks for a name that NumPy 2.5 no longer has
+numpy.row_stack = numpy.vstack  # Numba needs a name that NumPy 2.5 no longer has
 cuda = or_skip(lambda: __import__("numba.cuda").cuda)
 
 

@@ -1,4 +1,4 @@
-"""An array of GPU 1 is given to a raw kernel while GPU 0 is current."""
+"""An array on GPU 1 is passed to a raw kernel while GPU 0 is current."""
 import cupy
 
 from here import or_skip

@@ -1,4 +1,4 @@
-"""The size is passed in bytes, and the kernel counts elements."""
+"""The size is passed in bytes, but the kernel counts elements."""
 import cupy
 
 from here import or_skip

@@ -1,4 +1,4 @@
-"""A kernel for doubles is given an array of floats."""
+"""A kernel for doubles gets an array of floats."""
 import cupy
 
 from here import or_skip

@@ -1,4 +1,4 @@
-"""Pointer and length are exchanged in the tuple of arguments: both have eight bytes."""
+"""The pointer and the length are swapped in the tuple of arguments; both have eight bytes."""
 import cupy
 
 from here import or_skip

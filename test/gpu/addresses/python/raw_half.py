@@ -1,4 +1,4 @@
-"""A kernel for floats from a library is given a tensor in half precision by its address."""
+"""A library's kernel for floats gets the address of a tensor in half precision."""
 import cupy
 import torch
 

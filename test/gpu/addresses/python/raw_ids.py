@@ -1,4 +1,4 @@
-"""32-bit ids are read as 64-bit ones: two of them make one id beyond any table."""
+"""32-bit ids are read as 64-bit ones: two of them together give an id outside any table."""
 import cupy
 
 from here import or_skip

@@ -1,4 +1,4 @@
-"""RawKernel ignores the strides of a view: a reversed array begins at its last row."""
+"""RawKernel ignores the strides of a view: the address of a reversed array is that of its last row."""
 import cupy
 
 from here import or_skip

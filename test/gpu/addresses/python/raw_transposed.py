@@ -1,4 +1,4 @@
-"""The shape of a transposed view with the memory of its base: the pitch is wrong by a factor of 16384."""
+"""The shape of a transposed view is used with the memory of its base: the pitch is wrong by a factor of 16384."""
 import cupy
 
 from here import or_skip

@@ -1,4 +1,4 @@
-"""A Triton kernel in a compiled function: an expert number was left uninitialised."""
+"""A Triton kernel in a compiled function; an expert number is uninitialised."""
 import torch
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-"""An expanded tensor has one row of memory; the kernel takes its length for memory."""
+"""An expanded tensor has memory for one row, but the kernel assumes memory for its whole length."""
 import torch
 import triton
 import triton.language as tl

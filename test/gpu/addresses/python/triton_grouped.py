@@ -1,4 +1,4 @@
-"""A grouped product by a tensor of addresses: one of the matrices is gone by the time of the second call."""
+"""A grouped product uses a tensor of addresses; one of the matrices is gone by the second call."""
 import torch
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-"""A histogram by atomics: the last bucket is "everything else", and far away."""
+"""A histogram by atomics: the last bucket is for "everything else", and its index is far too large."""
 import torch
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-"""The bias is None by design; what fails is a position that was never set."""
+"""The bias is None by design; a position that was never set causes the failure."""
 import torch
 import triton
 import triton.language as tl

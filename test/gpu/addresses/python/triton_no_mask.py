@@ -1,4 +1,4 @@
-"""A Triton kernel without a mask, and a grid that was computed from the padded length."""
+"""A Triton kernel without a mask, and a grid that is computed from the padded length."""
 import torch
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-"""Row number times pitch does not fit in 32 bits, and becomes negative."""
+"""The row number times the pitch does not fit in 32 bits, and becomes negative."""
 import torch
 import triton
 import triton.language as tl

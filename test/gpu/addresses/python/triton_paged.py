@@ -1,4 +1,4 @@
-"""A paged cache: the padding entry -1 of the page table is not left out."""
+"""A paged cache: the padding entry -1 of the page table is used as a page."""
 import torch
 import triton
 import triton.language as tl

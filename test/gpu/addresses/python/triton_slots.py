@@ -1,4 +1,4 @@
-"""Slot numbers from positions: the column of the block table is not held against its width."""
+"""Slot numbers are computed from positions, but the column of the block table is not checked against its width."""
 import torch
 import triton
 import triton.language as tl

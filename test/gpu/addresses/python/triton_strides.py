@@ -1,4 +1,4 @@
-"""Row and column stride of a matrix are exchanged in the call."""
+"""The row and column strides of a matrix are swapped in the call."""
 import torch
 import triton
 import triton.language as tl

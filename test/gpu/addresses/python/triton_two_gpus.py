@@ -1,4 +1,4 @@
-"""A table that stays on GPU 1 is reached by its address from a kernel on GPU 0."""
+"""A kernel on GPU 0 uses the address of a table on GPU 1."""
 import torch
 import triton
 import triton.language as tl

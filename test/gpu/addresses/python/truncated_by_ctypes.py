@@ -1,4 +1,4 @@
-"""ctypes takes an address for an int of 32 bits, as nobody declared the argument types."""
+"""ctypes treats an address as a 32-bit int, because the argument types were not declared."""
 import ctypes
 
 import torch

@@ -1,4 +1,5 @@
-// The program ends while three threads work. WAY: how, by main or by one of them. WORK: what they do.
+// The program ends while three threads work. WAY: how it ends, by main or by one of the threads. WORK: what the threads
+// do.
 #include <atomic>
 #include <cstdio>
 #include <functional>
@@ -57,7 +58,7 @@ int main(int, char** argv) {
   int* memory = nullptr;
   if (cudaFree(nullptr) != cudaSuccess) return 77;
   if (cudaMalloc(&memory, 4096) != cudaSuccess) return 70;
-  static const std::string way = argv[1], work = argv[2];  // main's own would end with main
+  static const std::string way = argv[1], work = argv[2];  // as locals of main, they would end with main
   std::thread first(serve, std::cref(work), memory);
   const pthread_t worker = first.native_handle();
   first.detach();

@@ -1,4 +1,4 @@
-// A library with a runtime of its own, whose destructor uses CUDA.
+// A library with its own CUDA runtime; its destructor uses CUDA.
 __global__ void add(int* p) { atomicAdd(p, 1); }
 
 struct Owner {

@@ -1,5 +1,5 @@
-// Eight threads end the program. WAY: how. WORK: "well"; "fails", at the same moment once all have met the lost context;
-// "fails_apart", each when it meets it.
+// Eight threads end the program. WAY: how. WORK: "well"; "fails", at the same moment, once all threads have got the
+// context's error; "fails_apart", each thread when it gets the error.
 #include <atomic>
 #include <cstdio>
 #include <string>

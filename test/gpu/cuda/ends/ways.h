@@ -1,4 +1,4 @@
-// How a thread ends the program, by a word.
+// How a thread ends the program, selected by name.
 #pragma once
 
 #include <unistd.h>

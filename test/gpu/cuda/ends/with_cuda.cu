@@ -1,4 +1,4 @@
-// Code that runs at the end uses CUDA. WAY: which; LIBRARY: a path to library.cu.
+// Code that runs at exit uses CUDA. WAY: which code; LIBRARY: the path of library.cu's library.
 #include <dlfcn.h>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-"""A prefetcher with its own stream: the main stream waits for it, and the allocator knows who uses the batch."""
+"""A prefetcher with its own stream: the main stream waits for it, and the allocator knows who else uses the batch."""
 
 import os
 import sys

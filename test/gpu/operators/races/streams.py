@@ -43,6 +43,6 @@ def pinned(tensor):
 
 
 def keep(tensor, user):
-    """The allocator does not give the tensor's memory out again before the stream `user` has used it."""
+    """Keeps the allocator from reusing the tensor's memory before the stream `user` has used it."""
     if DEVICE.startswith("cuda"):
         tensor.record_stream(user)

@@ -1,4 +1,5 @@
-// Three arrays of different types lie in one allocation; each has a stream of its own, and the last ends at its end.
+// Three arrays of different types share one allocation; each has its own stream, and the last array ends where the
+// allocation ends.
 // Without a report.
 #include "../bounded.cuh"
 

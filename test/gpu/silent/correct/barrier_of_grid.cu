@@ -1,4 +1,4 @@
-// A cooperative kernel whose blocks all pass the grid's barrier as often.
+// A cooperative kernel in which all blocks pass the grid's barrier the same number of times.
 // Pattern: https://github.com/punica-ai/punica/pull/35 (its right form)
 #include <cooperative_groups.h>
 

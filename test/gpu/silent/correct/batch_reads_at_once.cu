@@ -1,4 +1,5 @@
-// A batch that reads its sources during the call: pinned memory may be written again as soon as it returns.
+// A batch copy that reads its sources during the call, so pinned memory may be written again as soon as the call
+// returns.
 // Related: https://github.com/NVIDIA/cudf/issues/21680
 #include <cstring>
 

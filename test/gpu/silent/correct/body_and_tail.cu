@@ -1,4 +1,4 @@
-// Vectors of four for the body, single elements for the tail.
+// Vectors of four elements for the body, single elements for the tail.
 // Pattern: https://github.com/NVIDIA/cudf-spark-jni/issues/4590 (its right form)
 #include "../bounded.cuh"
 

@@ -1,4 +1,5 @@
-// The buffer's capacity is larger than the length; one stream works on the elements, another one clears what is unused.
+// The buffer's capacity is larger than its length; one stream works on the elements, another one clears the unused
+// part.
 // Without a report.
 #include "../bounded.cuh"
 

@@ -1,4 +1,4 @@
-// Two copies by rows write the left and the right columns of the same rows.
+// Two row-wise copies write the left and the right columns of the same rows.
 // Without a report.
 #include "../bounded.cuh"
 

@@ -1,4 +1,4 @@
-// Three streams bring their maxima to one word by atomicMax.
+// Three streams combine their maxima in one word by atomicMax.
 // Without a report.
 #include "../bounded.cuh"
 

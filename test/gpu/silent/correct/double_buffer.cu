@@ -1,4 +1,4 @@
-// Two upload buffers with an event each, waited for before the refill.
+// Two upload buffers with an event each; the host waits for the event before it refills a buffer.
 // Pattern: https://github.com/singhpratech/duckdbgpumetaldbram/pull/162
 #include <cstring>
 

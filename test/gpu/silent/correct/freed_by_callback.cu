@@ -1,4 +1,4 @@
-// A host function, queued after the copy, says that the staging buffer is free again.
+// A host function, queued after the copy, marks the staging buffer as free again.
 // Pattern: https://github.com/LuisaGroup/LuisaCompute/pull/248
 #include <atomic>
 #include <cstring>

@@ -1,4 +1,4 @@
-// The pointer is to the first inner cell; ghost cells lie before it and after the last one.
+// The pointer points to the first inner cell; there are ghost cells before it and after the last one.
 // Pattern: https://github.com/myurtoglu/cudaforengineers/issues/5 (its right form)
 #include "../bounded.cuh"
 

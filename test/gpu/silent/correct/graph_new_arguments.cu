@@ -1,4 +1,4 @@
-// The kernel of a graph gets another buffer between replays; the old one is used elsewhere meanwhile.
+// A graph's kernel gets a different buffer between replays; meanwhile the old one is used elsewhere.
 // Without a report.
 #include "../bounded.cuh"
 

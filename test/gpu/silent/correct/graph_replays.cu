@@ -1,4 +1,4 @@
-// One graph is replayed many times in one stream: each replay writes what the one before has written.
+// One graph is replayed many times in one stream: each replay overwrites what the previous one wrote.
 // Without a report.
 #include "../bounded.cuh"
 

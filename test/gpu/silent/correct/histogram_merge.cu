@@ -1,4 +1,4 @@
-// Each stream has bins of its own; they are merged after events of all streams.
+// Each stream has its own bins; they are merged after an event from every stream.
 // Without a report.
 #include "../bounded.cuh"
 

@@ -1,4 +1,4 @@
-// The host waits for one stream before it launches in another; half of the time for the whole device.
+// The host waits for one stream before it launches in another; half of the time, it waits for the whole device.
 // Without a report.
 #include "../bounded.cuh"
 

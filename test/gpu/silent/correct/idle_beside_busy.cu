@@ -1,4 +1,4 @@
-// One stream has had its work long ago; another one is busy for six seconds.
+// One stream finished its work long ago; another one is busy for six seconds.
 // Without a report.
 #include "../bounded.cuh"
 

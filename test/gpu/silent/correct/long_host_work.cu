@@ -1,4 +1,4 @@
-// The GPU's work is long done while the host computes for six seconds before it asks for it.
+// The GPU's work has long finished: the host computes for six seconds before it synchronises.
 // Without a report.
 #include <chrono>
 

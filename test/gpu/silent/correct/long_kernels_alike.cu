@@ -1,4 +1,4 @@
-// Eight kernels of 1.5 s each are queued at once: the last one waits for more than ten seconds, and each one ends.
+// Eight kernels of 1.5 s each are queued at once: the last one waits for more than ten seconds, and all of them end.
 // Without a report.
 #include "../bounded.cuh"
 

@@ -1,4 +1,4 @@
-// A scan whose blocks take tickets and publish their sum, also those without elements.
+// A scan whose blocks take tickets and all publish their sum, even those without elements.
 // Pattern: https://github.com/llnl/RAJAPerf/issues/375
 #include "../bounded.cuh"
 

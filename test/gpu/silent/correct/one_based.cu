@@ -1,4 +1,4 @@
-// Indices begin at one, as in Fortran: the kernel gets a pointer to before the allocation.
+// Indices begin at one, as in Fortran: the kernel gets a pointer to one element before the allocation.
 // Without a report.
 #include "../bounded.cuh"
 

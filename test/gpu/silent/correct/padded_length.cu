@@ -1,4 +1,5 @@
-// The kernel works on whole vectors of four; the allocation is rounded up for it, the neighbour in the arena begins after.
+// The kernel works on whole vectors of four. The allocation is rounded up for that, and its neighbour in the arena
+// begins later.
 // Without a report.
 #include "../bounded.cuh"
 

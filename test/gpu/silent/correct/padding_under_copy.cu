@@ -1,4 +1,4 @@
-// A copy by rows leaves the padding of the host's rows out, and the host writes only there.
+// A row-wise copy skips the padding of the host's rows, and the host writes only there.
 // Without a report.
 #include <cstring>
 

@@ -1,4 +1,4 @@
-// The source is ordinary memory: the call returns once it is staged, and the host may write it again.
+// The source is pageable memory: the call returns once the data is staged, and the host may then overwrite it.
 // Related: https://github.com/NVIDIA/cudf/issues/22284 (right before the buffer was pinned)
 #include <vector>
 
@@ -7,7 +7,7 @@
 int main() {
   int read_in_place = 0;
   cudaDeviceGetAttribute(&read_in_place, cudaDevAttrPageableMemoryAccessUsesHostPageTables, 0);
-  if (read_in_place) return 77;  // nothing is staged there
+  if (read_in_place) return 77;  // such a GPU reads in place, without staging
   std::vector<float> batch(200'000, 1.0F);
   const size_t bytes = batch.size() * sizeof(float);
   float* device = on_device<float>(batch.size());

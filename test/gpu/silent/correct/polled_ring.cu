@@ -1,4 +1,4 @@
-// A ring of four slots; the host asks by cudaEventQuery until the slot's copy is done.
+// A ring of four slots; the host polls cudaEventQuery until the slot's copy is done.
 // Without a report.
 #include <thread>
 

@@ -1,4 +1,4 @@
-// A stream-ordered pool gives the same address out again, in the same stream.
+// A stream-ordered pool returns the same address again, in the same stream.
 // Without a report.
 #include "../bounded.cuh"
 

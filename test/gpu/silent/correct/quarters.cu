@@ -1,4 +1,4 @@
-// Four streams, an exact quarter each: their ranges touch, and none overlaps.
+// Four streams with exactly a quarter each: their ranges touch, but do not overlap.
 // Pattern: https://developer.nvidia.com/blog/how-overlap-data-transfers-cuda-cc/
 #include "../bounded.cuh"
 

@@ -1,4 +1,4 @@
-// A stream waits six seconds for the event of another one, which works through its queue.
+// A stream waits six seconds for the event of another one that is still working through its queue.
 // Without a report.
 #include "../bounded.cuh"
 

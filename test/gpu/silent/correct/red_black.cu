@@ -1,4 +1,4 @@
-// Red and black cells of a grid are updated in two streams, one after the other by events.
+// Red and black cells of a grid are updated in two streams, one after the other, ordered by events.
 // Without a report.
 #include "../bounded.cuh"
 

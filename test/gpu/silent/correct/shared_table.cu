@@ -1,4 +1,4 @@
-// Two streams read the same table in full.
+// Two streams read the same whole table.
 // Without a report.
 #include "../bounded.cuh"
 

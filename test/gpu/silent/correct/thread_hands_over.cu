@@ -1,4 +1,4 @@
-// A second host thread continues in its own stream with the event that the first one recorded.
+// A second host thread continues in its own stream after the event that the first thread recorded.
 // Without a report.
 #include <future>
 #include <thread>

@@ -1,4 +1,4 @@
-"""Batches are copied in a side stream; the main stream waits for it, and it waits before it takes a buffer again.
+"""Batches are copied in a side stream; the main stream waits for it, and it waits before it reuses a buffer.
 
 Pattern: https://github.com/NVIDIA/apex/issues/304
 """

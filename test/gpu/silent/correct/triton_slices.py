@@ -1,4 +1,4 @@
-"""Two Triton kernels in two streams have a slice each and mask by its length.
+"""Two Triton kernels in two streams have a slice each, and each masks by its slice's length.
 
 Pattern: https://github.com/flagos-ai/FlagGems/issues/5230 (its right form)
 """

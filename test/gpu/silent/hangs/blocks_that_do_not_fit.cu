@@ -1,4 +1,4 @@
-// A barrier of the whole grid with one block more than the GPU holds at a time: the last one never starts.
+// A grid-wide barrier with one block more than the GPU can run at a time: the last one never starts.
 // Report: https://github.com/NVIDIA/cuml/issues/458 and https://github.com/alpaka-group/alpaka/pull/2307
 #include "../bounded.cuh"
 

@@ -1,4 +1,4 @@
-// A host function waits for a message that main sends only after the stream is done. It gives up after 8 s.
+// A host function waits for a message that main sends only after the stream is done. The function gives up after 8 s.
 // Report: https://github.com/iree-org/iree/pull/15673
 #include <chrono>
 #include <condition_variable>

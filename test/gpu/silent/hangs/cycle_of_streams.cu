@@ -1,4 +1,4 @@
-// Two stages spin for each other's flag, each before it sets its own.
+// Each of two stages spins on the other's flag before it sets its own.
 // Related: https://github.com/pytorch/pytorch/issues/172668 (stages of a pipeline that wait for each other)
 #include "../bounded.cuh"
 

@@ -11,7 +11,7 @@ int main() {
   int seen = 0, *stop, *progress = on_device<int>(1);
   cudaHostAlloc(&stop, sizeof *stop, cudaHostAllocMapped);
   *stop = 0;
-  cudaStream_t blocking;  // waits for the default stream, and the default stream for it
+  cudaStream_t blocking;  // waits for the default stream, and the default stream waits for it
   cudaStreamCreate(&blocking);
   persist<<<1, 1, 0, blocking>>>(progress, stop, 0, ticks(1));
   cudaDeviceSynchronize();

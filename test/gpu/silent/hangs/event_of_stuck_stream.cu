@@ -1,4 +1,5 @@
-// A stream waits for the event of another one whose kernel spins; the host waits for the third in the chain.
+// The first stream's kernel spins; the second stream waits for its event, the third for the second's, and the host for
+// the third.
 // Related: https://github.com/sirius-db/sirius/pull/393 (streams that wait for each other's events)
 #include "../bounded.cuh"
 

@@ -1,4 +1,4 @@
-// A kernel spins on a flag in host memory that nobody sets. The kernel gives up after 8 s.
+// A kernel spins on a flag in host memory that no one sets. The kernel gives up after 8 s.
 // Related: https://github.com/ai-dynamo/nixl/pull/1259 (an unbounded wait for a signal on the device)
 #include "../bounded.cuh"
 

@@ -1,4 +1,5 @@
-// A graph's kernel waits for a flag that the host has set for the first replays; before the third one it took it back.
+// A graph's kernel waits for a flag in host memory. The host set it for the first replays, and clears it before the
+// third one.
 // Related: https://github.com/microsoft/onnxruntime/pull/32121 (a replay reads what the host holds at the time)
 #include "../bounded.cuh"
 

@@ -1,4 +1,4 @@
-// A kernel leaves early with a lock on the device in its hands; the next one spins for it.
+// A kernel returns early without releasing a lock on the device; the next one spins on it.
 // Related: https://github.com/kokkos/kokkos/issues/4377 and https://github.com/xlite-dev/LeetCUDA/issues/391
 #include "../bounded.cuh"
 

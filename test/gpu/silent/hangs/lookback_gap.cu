@@ -1,4 +1,4 @@
-// A scan whose blocks look back at the one before; a block without elements leaves without publishing its sum.
+// A scan whose blocks look back at the previous one; a block without elements returns without publishing its sum.
 // Related: https://github.com/llnl/RAJAPerf/issues/375
 #include "../bounded.cuh"
 

@@ -1,5 +1,5 @@
-"""A Triton kernel takes a lock that an earlier one left locked; the main stream waits for its stream. It gives up
-after 8 s.
+"""A Triton kernel takes a lock that an earlier one left locked; the main stream waits for its stream. The kernel gives
+up after 8 s.
 
 Related: https://github.com/xlite-dev/LeetCUDA/issues/391
 """
@@ -26,7 +26,7 @@ side = torch.cuda.Stream()
 torch.cuda.synchronize()
 with torch.cuda.stream(side):
     accumulate[(1,)](lock, total, 0, 8_000_000_000)
-    accumulate[(1,)](lock, total, 2, 8_000_000_000)  # leaves it locked
+    accumulate[(1,)](lock, total, 2, 8_000_000_000)  # leaves the lock locked
     side.synchronize()
     accumulate[(1,)](lock, total, 0, 8_000_000_000)  # STUCK
 torch.cuda.current_stream().wait_stream(side)

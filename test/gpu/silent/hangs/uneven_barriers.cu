@@ -1,4 +1,4 @@
-// Each block passes a barrier of the grid once for each of its steps; one block has fewer steps than the others.
+// Each block passes a grid-wide barrier once per step; one block has fewer steps than the others.
 // Report: https://github.com/punica-ai/punica/pull/35 (the barrier is written out here, so that it gives up after 8 s)
 #include "../bounded.cuh"
 

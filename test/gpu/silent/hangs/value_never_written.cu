@@ -1,4 +1,5 @@
-// A stream waits for a word whose writer comes only after the host has seen the stream end (a thread ends it after 8 s).
+// A stream waits for a word that is written only after the host has seen the stream finish (a thread writes it after 8
+// s).
 // Report: https://forums.developer.nvidia.com/t/deadlock-when-using-custreamwaitvalue32-custreamwritevalue32-for-async-cross-stream-ordering/353972
 #include <cuda.h>
 

@@ -1,5 +1,5 @@
-// A finished chunk is copied out while the next one is computed; the copy takes one row of the next one along.
-// Report: https://github.com/ggml-org/llama.cpp/issues/18310 (an asynchronous copy of results beside the next step)
+// A finished chunk is copied out while the next one is computed; the copy includes one row of the next chunk.
+// Report: https://github.com/ggml-org/llama.cpp/issues/18310 (an asynchronous copy of results during the next step)
 #include "../bounded.cuh"
 
 __global__ void compute(float* chunk, int width, int rows, float what) {

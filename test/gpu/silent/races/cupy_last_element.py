@@ -1,4 +1,4 @@
-"""A raw kernel in CuPy is given the number of edges where it needs the number of cells: it writes one past the end.
+"""A raw kernel in CuPy gets the number of edges but needs the number of cells: it writes one element past the end.
 
 Related: https://github.com/boostorg/compute/pull/772
 """
@@ -6,7 +6,7 @@ import sys
 
 import cupy
 
-cupy.cuda.set_allocator(None)  # each array is an allocation of its own
+cupy.cuda.set_allocator(None)  # each array is a separate allocation
 corrected = len(sys.argv) > 1
 cell_widths = cupy.RawKernel(
     r"""extern "C" __global__ void cell_widths(double* widths, int count) {

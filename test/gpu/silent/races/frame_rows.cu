@@ -1,4 +1,4 @@
-// A camera's frame is copied by rows with a pitch, and its timestamp row is stamped anew before the copy has begun.
+// A camera's frame is copied row by row with a pitch, and its timestamp row is rewritten before the copy has begun.
 // Related: https://github.com/vllm-project/vllm/pull/24527 (reused host memory is not protected from the next step)
 #include <cstring>
 

@@ -1,4 +1,4 @@
-// Grid-stride loops on unequal shares; the split was moved for balance, in one of its two places.
+// Grid-stride loops on unequal shares; the split was moved for balance, but only in one of two places.
 // Without a report.
 #include "../bounded.cuh"
 

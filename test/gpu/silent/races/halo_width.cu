@@ -1,4 +1,4 @@
-// The halo has two rows; the kernel for the interior, which runs beside the unpacking, leaves out only one.
+// The halo has two rows, but the kernel for the interior, which runs during the unpacking, skips only one of them.
 // Report: https://github.com/ghex-org/GHEX/pull/224 (unpacking writes halo rows that a kernel still reads)
 #include "../bounded.cuh"
 

@@ -1,4 +1,4 @@
-// Two streams take a half of one buffer each; the length of the first half is rounded the wrong way.
+// Each of two streams takes half of one buffer; the length of the first half is rounded up instead of down.
 // Pattern: https://developer.nvidia.com/blog/how-overlap-data-transfers-cuda-cc/
 #include "../bounded.cuh"
 

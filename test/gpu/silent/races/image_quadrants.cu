@@ -1,4 +1,4 @@
-// The left and the right part of an image in two streams; the left part is one column too wide.
+// Two streams work on the left and the right part of an image; the left part is one column too wide.
 // Related: https://github.com/NVIDIA/cudf-spark-jni/issues/4590
 #include "../bounded.cuh"
 

@@ -1,4 +1,4 @@
-// Four streams make a partial sum each; the last one waits for three of them.
+// Each of four streams computes a partial sum; the merging stream waits for only three of them.
 // Related: https://github.com/ggml-org/llama.cpp/pull/18496 (joining concurrent streams)
 #include "../bounded.cuh"
 

@@ -1,5 +1,5 @@
-// A slice is given with the length of the whole buffer: the grid is small, and its last block reaches the next slice.
-// Report: https://github.com/risc0/risc0/issues/3803 (the tail threads of the last block work on memory of others)
+// A slice is passed with the length of the whole buffer: the grid is small, but its last block reaches the next slice.
+// Report: https://github.com/risc0/risc0/issues/3803 (the tail threads of the last block use memory of others)
 #include "../bounded.cuh"
 
 __global__ void clear(int* slice, int count) {

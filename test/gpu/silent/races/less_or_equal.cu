@@ -1,4 +1,5 @@
-// `<=` in the guard: one element past the end is written. Nothing faults, as the allocator's granule is larger.
+// `<=` in the guard: one element past the end is written. It does not fault, because the allocator's granularity is
+// larger.
 // Report: https://github.com/autowarefoundation/autoware/pull/113
 #include "../bounded.cuh"
 

@@ -1,4 +1,4 @@
-// The unused tail of a buffer is cleared in another stream, from one element too early.
+// Another stream clears the unused tail of a buffer, starting one element too early.
 // Without a report.
 #include "../bounded.cuh"
 

@@ -1,4 +1,4 @@
-// A kernel reads the mirrored element: with the lower half as its share it reads what the other stream writes.
+// A kernel reads the mirrored element: for the lower half it reads what the other stream writes.
 // Without a report.
 #include "../bounded.cuh"
 

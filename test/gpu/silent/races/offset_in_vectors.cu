@@ -1,4 +1,4 @@
-// The arena's offset counts vectors of four floats, and the second user adds it to a pointer to float.
+// The arena's offset counts vectors of four floats, but the second user adds it to a pointer to float.
 // Related: https://github.com/ORNL/HeCBench/issues/112
 #include "../bounded.cuh"
 

@@ -1,4 +1,4 @@
-// Two upload buffers in two streams with one event: recording it again moves it away from the other buffer's copy.
+// Two upload buffers in two streams share one event: recording it again makes it lose the other buffer's copy.
 // Report: https://github.com/AcademySoftwareFoundation/openvdb/pull/2287
 #include <cstring>
 

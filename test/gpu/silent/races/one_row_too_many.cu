@@ -1,5 +1,5 @@
-// An image's kernel takes the padding row along that the image does not have.
-// Report: https://github.com/ORNL/HeCBench/issues/257 (a kernel reads beside its allocation)
+// The kernel also processes a padding row that this image does not have.
+// Report: https://github.com/ORNL/HeCBench/issues/257 (a kernel reads outside its allocation)
 #include "../bounded.cuh"
 
 __global__ void threshold(const unsigned char* image, unsigned char* mask, int width, int height) {

@@ -1,4 +1,5 @@
-// A function gives its pinned buffer back to a pool on return; the next call gets it while the copy still waits.
+// A function returns its pinned buffer to a pool when it ends; the next call gets that buffer while the copy is still
+// queued.
 // Report: https://github.com/NVIDIA/cudf/issues/22284
 #include <vector>
 

@@ -1,4 +1,4 @@
-// A producer thread refills the buffer as soon as the copy is issued, not as soon as it is done.
+// A producer thread refills the buffer as soon as the copy is issued, instead of when it is done.
 // Related: https://github.com/NVIDIA/cudf/issues/22284 (another thread overwrites pinned memory under a copy)
 #include <atomic>
 #include <thread>

@@ -1,4 +1,4 @@
-// A std::vector that is registered with CUDA is sorted again while its copy has not begun.
+// A std::vector that is registered with CUDA is reordered before its copy has begun.
 // Related: https://github.com/NVIDIA/DALI/pull/1493 (the next iteration overwrites a host buffer under a copy)
 #include <algorithm>
 #include <numeric>

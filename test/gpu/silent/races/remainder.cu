@@ -1,4 +1,4 @@
-// Four streams with a chunk each: every chunk takes the remainder, not the last one alone.
+// Four streams with a chunk each: every chunk includes the remainder, not only the last one.
 // Pattern: https://developer.nvidia.com/blog/how-overlap-data-transfers-cuda-cc/
 #include "../bounded.cuh"
 

@@ -1,4 +1,4 @@
-// A ring of three staging slots with four events: the wait before a refill is for an older copy than the slot's own.
+// A ring of three staging slots with four events: the wait before a refill is for an older copy than that of the slot.
 // Related: https://github.com/singhpratech/duckdbgpumetaldbram/pull/162
 #include "../bounded.cuh"
 

@@ -1,4 +1,4 @@
-// Rows are written by vectors of 8 bytes, rounded up: the end of one column block covers the start of the next.
+// Rows are written as vectors of 8 bytes, rounded up: the end of one column block overwrites the start of the next.
 // Report: https://github.com/NVIDIA/cudf-spark-jni/issues/4590
 #include "../bounded.cuh"
 

@@ -1,4 +1,4 @@
-// Rows are divided by their last index: one side takes it as included, the other one as its first.
+// Rows are divided at an index that one side includes as its last row and the other side uses as its first.
 // Related: https://github.com/LMCache/LMCache/pull/2706 (two streams overlap at the edge of a chunk)
 #include "../bounded.cuh"
 

@@ -1,4 +1,4 @@
-// Two streams take every other element; both start at the same one.
+// Two streams take every other element, but both start at the same one.
 // Related: https://github.com/facebookresearch/xformers/issues/265 (offsets 2*i and 2*i + 1)
 #include "../bounded.cuh"
 

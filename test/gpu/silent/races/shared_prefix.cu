@@ -1,4 +1,4 @@
-// A cache is refilled from the start of a chunk, aligned down: the blocks of the common prefix are written as well,
+// A cache is refilled from the start of a chunk, rounded down: this also rewrites the blocks of the common prefix,
 // while another stream reads them. Report: https://github.com/LMCache/LMCache/pull/2671
 #include "../bounded.cuh"
 

@@ -1,4 +1,5 @@
-// A 3-D copy brings planes of a volume in while a kernel works on the planes before; the copy begins one plane too low.
+// A 3-D copy loads planes of a volume while a kernel works on the planes before them; the copy begins one plane too
+// low.
 // Related: https://github.com/JuliaGPU/CUDA.jl/issues/863 (3-D copies and streams)
 #include "../bounded.cuh"
 

@@ -1,4 +1,5 @@
-// One kernel writes an image through a surface; another stream samples it through a texture without an order.
+// One kernel writes an image through a surface; another stream samples it through a texture, and nothing orders the
+// two.
 // Report: https://github.com/shader-slang/slangpy/issues/345
 #include "../bounded.cuh"
 

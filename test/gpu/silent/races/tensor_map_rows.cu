@@ -1,4 +1,4 @@
-// Tiles are loaded through a tensor map while another stream writes the rows after them, from one row too early.
+// Tiles are loaded through a tensor map while another stream writes the rows after them, starting one row too early.
 // Related: https://github.com/deepseek-ai/DeepGEMM/pull/343 (what a tensor map refers to changes while it is in use)
 #include <cuda.h>
 

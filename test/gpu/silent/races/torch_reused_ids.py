@@ -1,4 +1,4 @@
-"""An engine keeps its input ids in one pinned tensor and changes it for the next step while the copy is outstanding.
+"""An engine keeps its input ids in one pinned tensor, and changes it for the next step before the copy has run.
 
 Report: https://github.com/vllm-project/vllm/pull/24527
 """
@@ -11,7 +11,7 @@ ids = torch.zeros(32768, dtype=torch.int64, pin_memory=True)
 on_gpu = torch.zeros(32768, dtype=torch.int64, device="cuda")
 copied = torch.cuda.Event()
 torch.cuda.synchronize()
-torch.cuda._sleep(200_000_000)  # the previous step is still at work
+torch.cuda._sleep(200_000_000)  # the previous step is still running
 for step in range(3):
     if corrected:
         copied.synchronize()

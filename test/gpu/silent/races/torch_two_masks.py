@@ -1,5 +1,5 @@
-"""The host is one step ahead of the GPU and changes a pinned mask that the step before still copies; two masks in turn
-are right.
+"""The host is one step ahead of the GPU, and changes a pinned mask that the previous step still copies; the corrected
+twin alternates between two masks.
 
 Report: https://github.com/vllm-project/vllm/pull/31841
 """
@@ -14,7 +14,7 @@ on_gpu = torch.zeros(8192, dtype=torch.bool, device="cuda")
 torch.cuda.synchronize()
 for step in range(6):
     if step > 1:
-        done[step % 2].synchronize()  # of the step before the last one
+        done[step % 2].synchronize()  # of the step before the previous one
     mask = masks[step % 2 if corrected else 0]
     mask.logical_not_()  # HOST
     torch.cuda._sleep(50_000_000)

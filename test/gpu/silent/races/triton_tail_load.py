@@ -1,11 +1,11 @@
-"""A Triton kernel masks its store and not its load: the last program reads past the end of the input.
+"""A Triton kernel masks its store but not its load: the last program reads past the end of the input.
 
 Report: https://github.com/flagos-ai/FlagGems/issues/5230
 """
 import os
 import sys
 
-os.environ["PYTORCH_NO_CUDA_MEMORY_CACHING"] = "1"  # each tensor is an allocation of its own
+os.environ["PYTORCH_NO_CUDA_MEMORY_CACHING"] = "1"  # each tensor is a separate allocation
 
 import torch
 import triton

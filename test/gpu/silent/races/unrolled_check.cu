@@ -1,4 +1,4 @@
-// A loop unrolled by four checks its first element only: the last thread writes three elements past the end.
+// A loop unrolled by four checks only its first element: the last thread writes three elements past the end.
 // Report: https://github.com/ORNL/HeCBench/issues/267 (a histogram's loop writes past its allocation)
 #include "../bounded.cuh"
 

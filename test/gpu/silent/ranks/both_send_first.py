@@ -1,4 +1,4 @@
-"""Two ranks exchange tensors: both send first. 256 MiB is more than NCCL takes without a receiver.
+"""Two ranks exchange tensors, and both send first. NCCL cannot buffer 256 MiB without a receiver.
 
 Report: https://github.com/NVIDIA/nccl/issues/479
 """

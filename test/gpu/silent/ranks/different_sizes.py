@@ -1,6 +1,6 @@
 """The last batch of rank 1 is larger, and a list of its losses is reduced without a common length.
 
-Report: https://github.com/pytorch/pytorch/issues/140563 (one rank reduces another number of elements)
+Report: https://github.com/pytorch/pytorch/issues/140563 (one rank reduces a different number of elements)
 """
 import torch
 import torch.distributed as dist

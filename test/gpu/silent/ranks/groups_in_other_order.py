@@ -1,4 +1,4 @@
-"""Two groups with the same ranks: each rank finishes another one of them first.
+"""Two groups with the same ranks: each rank first waits for a different one of them.
 
 Report: https://github.com/meta-pytorch/torchrec/pull/4149
 """

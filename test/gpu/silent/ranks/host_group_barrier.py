@@ -1,4 +1,5 @@
-"""Rank 0 waits on the host for a barrier of gloo; rank 1 has gone on to an all_reduce of NCCL, and each waits for the other.
+"""Rank 0 waits on the host in a gloo barrier, while rank 1 is already in an NCCL all_reduce, and each waits for the
+other.
 
 Related: https://github.com/pytorch/pytorch/issues/132003 (NCCL and gloo in one job)
 """

@@ -1,6 +1,6 @@
-"""Rank 1 prepares its batch on the host for far too long and does not come to the fourth all_reduce.
+"""Rank 1 prepares its batch on the host for far too long and does not reach the fourth all_reduce.
 
-Report: https://github.com/pytorch/pytorch/issues/118369 (a rank does not come, the others time out)
+Report: https://github.com/pytorch/pytorch/issues/118369 (a rank stays away, and the others time out)
 """
 import time
 

@@ -1,4 +1,4 @@
-"""Four ranks in two tensor groups: rank 3 leaves its group's all_reduce out for an empty batch, and all others wait.
+"""Four ranks in two tensor groups: rank 3 skips its group's all_reduce because its batch is empty, and all others wait.
 
 Related: https://github.com/pytorch/pytorch/issues/130102 (a job of several groups hangs)
 """

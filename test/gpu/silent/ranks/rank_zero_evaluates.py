@@ -1,4 +1,4 @@
-"""Rank 0 alone evaluates, and its metric gathers from all ranks; rank 1 is at the next step's all_reduce.
+"""Only rank 0 evaluates, and its metric gathers from all ranks; rank 1 is already at the next step's all_reduce.
 
 Report: https://github.com/ROCm/rccl/issues/429 and https://github.com/dylanyunlon/Neuron_SP/issues/197
 """

@@ -1,4 +1,5 @@
-"""The ranks of a job. NCCL's kernels have no bound of their own: the process ends after so many seconds, whatever stands."""
+"""The ranks of a job. NCCL's kernels have no time limit, so the process ends after a number of seconds, whatever still
+runs."""
 import datetime
 import os
 import threading
@@ -14,7 +15,7 @@ def end_after(seconds):
 
 
 def join(seconds=9):
-    """The rank. All ranks have used NCCL once when it returns, and end after so many seconds more."""
+    """Returns the rank. By then, all ranks have used NCCL once. Each ends after so many more seconds."""
     rank = int(os.environ["LOCAL_RANK"])
     torch.cuda.set_device(rank)
     dist.init_process_group("nccl", timeout=datetime.timedelta(seconds=600))

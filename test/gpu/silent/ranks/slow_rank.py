@@ -1,4 +1,4 @@
-"""Rank 1 takes a second longer for each batch; the other one waits for it in each all_reduce, and all come.
+"""Rank 1 takes a second longer for each batch; the other rank waits for it in each all_reduce, and all of them come.
 
 Related: https://github.com/pytorch/pytorch/issues/118369
 """

@@ -12,7 +12,7 @@ from ranks import end_after, join
 rank = join(60)
 model = DistributedDataParallel(torch.nn.Linear(256, 256).cuda(), device_ids=[rank])
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-end_after(9)  # the model takes seconds by itself
+end_after(9)  # the model alone takes several seconds
 for step in range(6 if rank == 0 else 5):
     optimizer.zero_grad()
     loss = model(torch.ones(8, 256, device="cuda")).square().mean()

@@ -34,7 +34,7 @@ TEST_CASE("an operation that waits for an event after an unfinished operation ha
   CHECK(first_failure(picture.process)->grade == Grade::bracketed);
 }
 
-TEST_CASE("a wait for an event that had been reached excludes nothing") {
+TEST_CASE("a wait for an event that the stream had reached excludes nothing") {
   PictureBuilder picture;
   const auto s = picture.stream(0), t = picture.stream(2);
   picture.issue(t, op::Kind::kernel, op::kMarked);
@@ -55,7 +55,7 @@ TEST_CASE("an event that may have been reached only moves the waiting operation 
   picture.issue(t, op::Kind::kernel, op::kMarked);
   CHECK(candidate_streams(picture) == StreamIds{t, t, s});
   CHECK(first_failure(picture.process)->candidates[2].because ==
-        "waits for an event of another stream, and can have run only if that event had completed");
+        "waits for an event of another stream, and could have run only if that event had completed");
 }
 
 TEST_CASE("a marker after the recording of an event, queued later, does not prove that the event was not reached") {
@@ -138,12 +138,12 @@ TEST_CASE("an event that the host saw complete shows how far its stream had got"
     REQUIRE(failure->candidates.size() == (result == 0 ? 1 : 2));
     if (result == 0) {
       CHECK(failure->candidates[0].operation->ordinal == 3);
-      CHECK(failure->because == "on stream 0x100 operation 2 had finished; only operation 3 can have been running");
+      CHECK(failure->because == "operation 2 on stream 0x100 had finished; only operation 3 could have been running");
     }
   }
 }
 
-TEST_CASE("an event that was recorded again while the host waited says nothing of the newer recording") {
+TEST_CASE("an event that was recorded again while the host waited says nothing about the newer recording") {
   PictureBuilder picture;
   const auto s = picture.stream(0);
   picture.issue(s, op::Kind::event_record, 0, kEvent);
@@ -155,7 +155,7 @@ TEST_CASE("an event that was recorded again while the host waited says nothing o
   CHECK(first_failure(picture.process)->candidates.size() == 2);
 }
 
-TEST_CASE("an event that another thread was recording when the host asked says nothing of that recording") {
+TEST_CASE("an event that another thread was recording when the host asked says nothing about that recording") {
   PictureBuilder picture;
   auto& record = picture.process.record;
   record.threads.resize(2);
@@ -176,7 +176,7 @@ TEST_CASE("an event that another thread was recording when the host asked says n
   }
 }
 
-TEST_CASE("an event that another thread destroyed is a new one when its handle is recorded again") {
+TEST_CASE("after another thread destroyed an event, its handle belongs to a new event when it is recorded again") {
   PictureBuilder picture;
   auto& record = picture.process.record;
   record.threads.resize(2);
@@ -215,7 +215,7 @@ TEST_CASE("a stream's wait excludes nothing if another thread was recording the 
   }
 }
 
-TEST_CASE("an event that refers to something else by then says nothing of its latest record") {
+TEST_CASE("an event that refers to something else by then says nothing about its latest record") {
   PictureBuilder picture;
   const auto s = picture.stream(0);
   picture.issue(s);
@@ -226,7 +226,7 @@ TEST_CASE("an event that refers to something else by then says nothing of its la
   SUBCASE("it was recorded in a stream for which there was no room") {
     picture.issue(op::kNoStream, op::Kind::event_forgotten, 0, kEvent).kind = op::Kind::event_record;
   }
-  SUBCASE("others record it") {
+  SUBCASE("several streams record it") {
     picture.process.record.events_unseen = picture.process.record.operations.back().ticks + 1;
   }
   SUBCASE("a graph with a node that records events was launched since") {
@@ -243,7 +243,7 @@ TEST_CASE("an event that refers to something else by then says nothing of its la
   CHECK(first_failure(picture.process)->candidates.size() == 2);
 }
 
-TEST_CASE("a full log knows what an event referred to although the rings have lost it") {
+TEST_CASE("a full log shows what an event referred to even if the rings have lost that") {
   PictureBuilder picture;
   const auto s = picture.stream(0), t = picture.stream(0);
   picture.issue(t, op::Kind::kernel, op::kMarked).logged = true;

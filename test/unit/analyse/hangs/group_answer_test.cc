@@ -16,7 +16,7 @@ using wire::collective::Type;
 using Kind = GroupAnswer::Kind;
 using Difference = GroupAnswer::Difference;
 
-// One rank of a job, whose calls are made a second apart.
+// One rank of a job, which makes its calls a second apart.
 class Rank : public RankState {
  public:
   explicit Rank(int of_job) { rank = of_job, pid = 100 + static_cast<std::uint32_t>(of_job), waited = 60; }
@@ -44,7 +44,7 @@ class Rank : public RankState {
     return message(group, Function::receive, peer, count, communicators[group].receives[peer]);
   }
 
-  // Its stream may be in any of these.
+  // Its stream may be in any of these calls.
   Rank& in(std::vector<std::size_t> stream) {
     unfinished.push_back(std::move(stream));
     return *this;
@@ -81,7 +81,7 @@ std::optional<GroupAnswer> answer_of(const std::vector<Rank>& ranks, bool hangs 
   return group_answer(states(ranks), hangs);
 }
 
-// Three ranks of one group, which have called `calls[i]` all-reduces.
+// The ranks of one group. Rank i has called `calls[i]` all-reduces.
 std::vector<Rank> world(const std::vector<int>& calls) {
   std::vector<Rank> ranks;
   for (std::size_t i = 0; i < calls.size(); ++i) {
@@ -150,7 +150,7 @@ TEST_CASE("ranks of the group without a recording do not count as having come") 
   CHECK(answer->unseen == std::vector<std::int32_t>{2});
 }
 
-TEST_CASE("the earliest call with another function, size or type is a mismatch") {
+TEST_CASE("the earliest call with a different function, size or type is a mismatch") {
   for (const Difference wanted : {Difference::function, Difference::count, Difference::type}) {
     auto ranks = world({5, 5, 5});
     RankState::Call& odd = ranks[2].calls[3];
@@ -165,7 +165,7 @@ TEST_CASE("the earliest call with another function, size or type is a mismatch")
   }
 }
 
-TEST_CASE("ranks that had called from the same lines diverge if one calls from another line") {
+TEST_CASE("ranks that had called from the same lines diverge if one calls from a different line") {
   auto ranks = world({5, 4, 5});
   for (Rank& rank : ranks) {
     for (RankState::Call& call : rank.calls) call.line = 1;
@@ -188,7 +188,7 @@ TEST_CASE("ranks that had called from the same lines diverge if one calls from a
   }
 }
 
-TEST_CASE("a mismatch in a group in which nobody waits is not reported") {
+TEST_CASE("a mismatch in a group in which no rank waits is not reported") {
   auto ranks = world({5, 4, 5});
   for (Rank& rank : ranks) {
     const auto side = rank.join("side", 3, *rank.rank);
@@ -199,7 +199,7 @@ TEST_CASE("a mismatch in a group in which nobody waits is not reported") {
   CHECK(answer->kind == Kind::absence);
 }
 
-TEST_CASE("calls that became nodes of a graph are left out") {
+TEST_CASE("calls that became nodes of a graph are ignored") {
   auto ranks = world({5, 5, 5});
   for (Rank& rank : ranks) {
     RankState::Call& captured = rank.calls[*rank.rank == 2 ? 1 : 0];
@@ -224,7 +224,7 @@ TEST_CASE("a rank that waits for another one is not the missing one") {
   CHECK(absent(*answer) == std::vector<std::size_t>{2});
 }
 
-TEST_CASE("work queued after the call in which a rank waits does not wait for anybody yet") {
+TEST_CASE("work queued after the call in which a rank waits does not wait for another rank yet") {
   std::vector<Rank> ranks = {Rank(0), Rank(1), Rank(2)};
   const auto a0 = ranks[0].join("a", 2, 0), a1 = ranks[1].join("a", 2, 1);
   const auto b0 = ranks[0].join("b", 2, 0), b2 = ranks[2].join("b", 2, 1);
@@ -235,7 +235,7 @@ TEST_CASE("work queued after the call in which a rank waits does not wait for an
   CHECK(answer->group.name == "a");
 }
 
-TEST_CASE("groups that are called in two orders are a circle") {
+TEST_CASE("ranks that call two groups in different orders wait in a circle") {
   std::vector<Rank> ranks = {Rank(0), Rank(1)};
   const auto a0 = ranks[0].join("a", 2, 0), b0 = ranks[0].join("b", 2, 0);
   const auto a1 = ranks[1].join("a", 2, 1), b1 = ranks[1].join("b", 2, 1);
@@ -251,7 +251,7 @@ TEST_CASE("groups that are called in two orders are a circle") {
   CHECK(answer->circle[1].for_state == 0);
 }
 
-TEST_CASE("two stages that both send first are a circle, unless one receives first") {
+TEST_CASE("two stages that both send first wait in a circle, unless one receives first") {
   std::vector<Rank> ranks = {Rank(0), Rank(1)};
   const auto p0 = ranks[0].join("pp", 2, 0), p1 = ranks[1].join("pp", 2, 1);
   ranks[0].in({ranks[0].send(p0, 1)});
@@ -268,7 +268,7 @@ TEST_CASE("two stages that both send first are a circle, unless one receives fir
     REQUIRE(answer);
     CHECK(answer->kind == Kind::present);
   }
-  SUBCASE("one receives another size") {
+  SUBCASE("one receives a different size") {
     ranks[1].in({ranks[1].receive(p1, 0, 32)});
     const auto answer = answer_of(ranks);
     REQUIRE(answer);
@@ -277,7 +277,7 @@ TEST_CASE("two stages that both send first are a circle, unless one receives fir
   }
 }
 
-TEST_CASE("a call queued after unfinished work has not come") {
+TEST_CASE("a rank whose call is queued after unfinished work has not come") {
   std::vector<Rank> ranks = {Rank(0), Rank(1)};
   const auto p0 = ranks[0].join("pp", 2, 0), p1 = ranks[1].join("pp", 2, 1);
   ranks[0].in({ranks[0].send(p0, 1)});

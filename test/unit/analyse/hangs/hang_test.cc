@@ -48,7 +48,7 @@ TEST_CASE("work that may all have finished is not a hang") {
   const auto stream = run.stream(0);
   run.issue_many(stream, 13);
   CHECK(!hang(run.process, 60));
-  // Neither is a thread in a call that need not wait for the GPU.
+  // A thread in a call that need not wait for the GPU does not hang either.
   run.wait(wire::thread::Wait::none);
   CHECK(!hang(run.process, 60));
 }
@@ -106,7 +106,7 @@ TEST_CASE("earlier work of the legacy stream may block a blocking stream") {
     CHECK(failure->because ==
           "any of 2 operations on 2 streams may be the unfinished one, because streams may wait for each other");
   }
-  SUBCASE("and a stream blocks the legacy one, which blocks another") {
+  SUBCASE("also if a stream blocks the legacy one, which blocks another") {
     const auto third = run.stream(0);
     streams[stream].marker_issued = 0;
     run.issue(legacy);
@@ -182,7 +182,7 @@ TEST_CASE("a marker queued before the next operation covers only what came befor
   }
 }
 
-TEST_CASE("operations whose records are lost count among the possible ones") {
+TEST_CASE("operations whose records are lost are counted as possible ones") {
   Still run;
   const auto stream = run.stream(0);
   run.issue(stream);
@@ -210,7 +210,7 @@ TEST_CASE("a wait for an event whose recording is lost may wait for any stream")
   CHECK(failure->candidates.size() == 2);
 }
 
-TEST_CASE("a stream that waits for a value leaves the lead to the stream that should write it") {
+TEST_CASE("a stream that waits for a value comes after the stream that should write it") {
   Still run;
   const auto first = run.stream(0), second = run.stream(0);
   run.issue(first, op::Kind::memory_operation, op::kMarked, 0xa0).memory_operation = op::MemoryOperation::wait_equal;

@@ -26,7 +26,7 @@ class Rank : public PictureBuilder {
     other_ = site("gemm");
   }
 
-  // The call is recorded before its launch, as by version 5, or after it.
+  // Records the call before its launch, as NCCL's plugin interface 5 does, or after it.
   void call_before_launch(bool launches = true) {
     add_call(wire::collective::kBeforeLaunch, 0x5000);
     if (launches) launch(kernel_);
@@ -49,7 +49,7 @@ class Rank : public PictureBuilder {
     session::Collective call;
     call.number = calls.size() + 1;
     call.ordinal = static_cast<std::uint32_t>(call.number);
-    // After the previous operation, and before the next one.
+    // The call is after the previous operation, and before the next one.
     call.ticks = now_ + (now_ == 0 ? 0 : 1);
     call.stream = stream;
     call.flags = flags;
@@ -69,7 +69,7 @@ TEST_CASE("a process without communicators has no state") {
   CHECK_FALSE(rank_state(process, kAllCalls));
 }
 
-TEST_CASE("a call belongs to the next kernel on its stream, or to its thread's last one") {
+TEST_CASE("a call belongs to the next kernel on its stream, or to the last kernel of its thread") {
   for (const bool before : {true, false}) {
     Rank rank;
     for (int i = 0; i < 3; ++i) {
@@ -85,7 +85,7 @@ TEST_CASE("a call belongs to the next kernel on its stream, or to its thread's l
   }
 }
 
-TEST_CASE("a call that was never launched is waited for on the host") {
+TEST_CASE("a call that was never launched is still waiting on the host") {
   Rank rank;
   rank.call_before_launch();
   rank.finish(1);

@@ -57,7 +57,7 @@ class Rank : public PictureBuilder {
     for (int i = 0; i < count; ++i) call(line);
   }
 
-  // Its last operation does not finish, or all have finished.
+  // stand(): the last operation does not finish. finish(): all operations have finished.
   Rank& stand() {
     session::Stream& stream = process.record.streams[stream_];
     process.record.operations.back().flags |= op::kMarked;
@@ -93,7 +93,7 @@ session::Pass ended(int status) {
   return pass;
 }
 
-// Its thread waits until its end.
+// The rank's thread waits in its last call until the process ends.
 void wait_in_call(Rank& rank) {
   session::Thread& thread = rank.process.record.threads[0];
   thread.state = wire::thread::State::live;
@@ -134,7 +134,7 @@ TEST_CASE("a rank that has called fewer collectives has not come") {
 }
 
 TEST_CASE("ranks diverge where they call at different lines, and not where they finally hang") {
-  // The second one skips its fourth all_reduce, and its barrier is mistaken for it.
+  // The second rank skips its fourth all_reduce, and its barrier is mistaken for that call.
   Rank first(0), second(1);
   const auto reduce = first.line(0x10), barrier = first.line(0x20);
   first.call_many(reduce, 5);
@@ -152,7 +152,7 @@ TEST_CASE("ranks diverge where they call at different lines, and not where they 
   CHECK(ranks->calls[1].collective->site == barrier_too);
 }
 
-TEST_CASE("the same line with another kernel or another number of blocks is reported as such") {
+TEST_CASE("the same line with a different kernel or number of blocks is reported as such") {
   Rank first(0), second(1), third(2);
   first.call(first.line(0x10));
   second.call(second.line(0x10)).grid = {24, 1, 1};
@@ -175,7 +175,7 @@ TEST_CASE("ranks that have made the same calls agree") {
   REQUIRE(ranks);
   CHECK(ranks->agree());
   CHECK(ranks->number == 4);
-  // One of them is past it, or is blocked in another kernel.
+  // One of the ranks is past the collective, or is blocked in a different kernel.
   processes = job({first, second.finish()});
   CHECK(!parted(processes));
 }
@@ -204,7 +204,7 @@ TEST_CASE("processes without a rank that call collectives are ranks too") {
   CHECK(ranks->calls[1].process->pid == 200);
 }
 
-TEST_CASE("another process of a rank that calls no collectives does not replace it") {
+TEST_CASE("a second process of a rank does not replace the first if it calls no collectives") {
   Rank first(0), second(1), worker(1, 900);
   first.call(first.line(0x10));
   second.call(second.line(0x10));
@@ -268,7 +268,7 @@ TEST_CASE("lost records are counted, and where the ranks diverge before them is 
   CHECK(ranks->number == 60);
   CHECK(ranks->first == 41);
   CHECK(ranks->calls[1].collective == nullptr);
-  // The second one never got as far as the first one's remaining records.
+  // The second rank never got as far as the first one's remaining records.
   first.lose(19);
   processes = job({first, second});
   CHECK(parted(processes)->number == 60);
@@ -335,13 +335,13 @@ TEST_CASE("two threads that issue in any order do not make the ranks diverge") {
       operation.thread = 1;
       operation.serial = ++rank->process.record.threads[1].published;
     }
-    // The first thread's count is only its own.
+    // call() counted both operations for the first thread; it issued only one.
     rank->process.record.threads[0].published = 1;
     for (auto& operation : rank->process.record.operations) operation.serial = 1;
   }
   auto processes = job({first, second});
   CHECK(!parted(processes));
-  // Calls of one thread do.
+  // The order of one thread's calls does make the ranks diverge.
   for (session::Process& process : processes) {
     std::uint64_t serial = 0;
     for (auto& operation : process.record.operations) operation.thread = 0, operation.serial = ++serial;
@@ -371,8 +371,8 @@ TEST_CASE("calls with unknown lines differ only by what they launch") {
   CHECK(parted(job({first.stand(), second.stand()}))->agree());
 }
 
-TEST_CASE("a rank that waits in a collective is not missing, and nobody is if nobody waits in this one") {
-  // Two of them have one more in their own group, which the rings no longer contain.
+TEST_CASE("a rank that waits in a collective is not missing, and if no rank waits in it, none is missing") {
+  // Two of the ranks have one more collective, in their own group. The rings no longer contain it.
   std::vector<Rank> ranks;
   for (int rank = 0; rank < 4; ++rank) {
     Rank& made = ranks.emplace_back(rank);
@@ -451,7 +451,7 @@ TEST_CASE("a rank's own hanging kernel comes before the collective that waits fo
   CHECK(!analysis.ranks);
 }
 
-TEST_CASE("a job that was ended after a long wait for a rank has hung, one that ended at work has not") {
+TEST_CASE("a job that was ended after a long wait for a rank has hung, but a job that was ended at work has not") {
   for (const std::uint64_t seconds : {5, 60}) {
     session::Session session;
     Rank first(0), second(1);
@@ -511,14 +511,14 @@ TEST_CASE("a job that was asked to end, or ended with a failed process, has not 
         }) == nothing);
   // An evaluation on one rank raises an exception, and the common parent ends the other rank.
   CHECK(found([](auto&, Rank&, Rank& second) { second.process.record.exit_status = 1; }).first == 0);
-  // It was about to end by itself.
+  // The first rank was about to end by itself.
   CHECK(found([](auto&, Rank& first, Rank&) {
           first.process.record.threads[0].blocked = {};
           first.process.record.exit_status = 1;
         }).first == 0);
 }
 
-TEST_CASE("if the library gave up and nothing is unfinished, the ranks of a job that ended badly are compared") {
+TEST_CASE("if the library gave up and nothing is unfinished, the ranks of a failed job are compared") {
   for (const int status : {0, 1}) {
     session::Session session;
     Rank first(0), second(1);

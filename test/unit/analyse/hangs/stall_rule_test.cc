@@ -40,7 +40,7 @@ struct Live : PictureBuilder {
   }
   void end(std::uint32_t on) { ++process.record.streams[on].marker; }
 
-  // Calls look() every tenth of a second until then.
+  // Calls look() every tenth of a second until `time`.
   std::vector<session::Stall> until(double time) {
     std::vector<session::Stall> found;
     while (now < time - 1e-9) {
@@ -55,7 +55,7 @@ struct Live : PictureBuilder {
     }
     return found;
   }
-  // Returns how many are found until then.
+  // Returns how many stalls are found until `time`.
   std::size_t count(double time) { return until(time).size(); }
 
   StallRule rule{kLimit};
@@ -95,18 +95,18 @@ TEST_CASE("kernels that each finish in time are ordinary, however many are queue
   CHECK(run.count(30) == 0);
 }
 
-TEST_CASE("a line that was seen to take long before may take four times as long") {
+TEST_CASE("a line that has taken long before may take four times as long") {
   Live run;
   const auto stream = run.own_stream();
   run.begin(stream);
   CHECK(run.count(2) == 0);
   run.end(stream);
   run.begin(stream);
-  SUBCASE("and is not found before") {
+  SUBCASE("and is not found earlier") {
     CHECK(run.count(2 + 7) == 0);
     CHECK(run.count(2 + 9) == 1);
   }
-  SUBCASE("which says nothing of another line") {
+  SUBCASE("which says nothing about other lines") {
     run.process.record.operations.back().site = 7;
     CHECK(run.count(2 + 4) == 1);
   }
@@ -144,7 +144,7 @@ TEST_CASE("a stream that waits for the event of a progressing one is ordinary") 
   }
 }
 
-TEST_CASE("a stream whose value another stream should write is explained by that one") {
+TEST_CASE("a stream that waits for a value is explained by the stream that should write it") {
   Live run;
   const auto waits = run.own_stream(), writes = run.own_stream();
   run.begin(waits, op::Kind::memory_operation, 0xa0).memory_operation = op::MemoryOperation::wait_equal;
@@ -159,7 +159,7 @@ TEST_CASE("a stream whose value another stream should write is explained by that
 TEST_CASE("streams that may wait for each other are ordinary while one of them progresses") {
   Live run;
   const auto first = run.own_stream(), second = run.own_stream();
-  // The recordings of these events are unknown.
+  // No record shows where these events were recorded.
   run.process.record.events_unseen = 1;
   run.begin(first, op::Kind::event_wait, 0xe0);
   for (int i = 0; i < 10; ++i) run.begin(second, op::Kind::event_wait, 0xe1);
@@ -181,7 +181,7 @@ TEST_CASE("a kernel after a long one on a full GPU is ordinary") {
   run.begin(first);
   CHECK(run.count(2) == 0);
   run.end(first);
-  run.begin(first);  // of a line that takes long
+  run.begin(first);  // at a line whose kernels take long
   run.until(2.2);
   run.begin(second);
   CHECK(run.count(2 + 7) == 0);
@@ -190,7 +190,7 @@ TEST_CASE("a kernel after a long one on a full GPU is ordinary") {
     REQUIRE(found.size() == 1);
     CHECK(found[0].operations.front().stream == first);
   }
-  SUBCASE("until that one has finished, when its own time begins") {
+  SUBCASE("until that one has finished, when this kernel's own time begins") {
     run.end(first);
     CHECK(run.count(2 + 7 + 2.9) == 0);
     CHECK(run.count(2 + 7 + 5) == 1);
@@ -225,7 +225,7 @@ TEST_CASE("a kernel after a long one of a slow line is ordinary, even if others 
   CHECK(found == 0);
 }
 
-TEST_CASE("a kernel's time begins when an older one has left the GPU to it") {
+TEST_CASE("a kernel's time begins when an older one has left the GPU") {
   Live run;
   const auto first = run.own_stream(), second = run.own_stream();
   run.begin(first);
@@ -290,7 +290,7 @@ TEST_CASE("with sparse markers, each operation between two may take as long") {
   CHECK(!found[0].certain);
 }
 
-TEST_CASE("work that no marker follows is not known to be unfinished") {
+TEST_CASE("work without a later marker may have finished") {
   Live run;
   const auto stream = run.own_stream();
   run.begin(stream).flags = op::kReturned;
@@ -298,7 +298,7 @@ TEST_CASE("work that no marker follows is not known to be unfinished") {
   CHECK(run.count(30) == 0);
 }
 
-TEST_CASE("an entry that another stream has taken over starts anew") {
+TEST_CASE("an entry that another stream has taken over starts again from zero") {
   Live run;
   const auto stream = run.own_stream();
   run.begin(stream);
@@ -310,7 +310,7 @@ TEST_CASE("an entry that another stream has taken over starts anew") {
   CHECK(run.rule.judge(run.now + 1, run.process, false).empty());
 }
 
-TEST_CASE("a stall is the same hang after it is read back from the manifest") {
+TEST_CASE("a stall that is read back from the manifest gives the same hang") {
   Live run;
   const auto stream = run.own_stream();
   run.begin(stream, op::Kind::memory_operation, 0xa0).memory_operation = op::MemoryOperation::wait_equal;
@@ -345,7 +345,7 @@ TEST_CASE("a stall is the same hang after it is read back from the manifest") {
   CHECK(failure->candidates.front().operation->argument == 0xa0);
 }
 
-TEST_CASE("a stall that does not fit its process is left out") {
+TEST_CASE("a stall that does not fit its process is ignored") {
   Live run;
   const auto stream = run.own_stream();
   run.begin(stream);

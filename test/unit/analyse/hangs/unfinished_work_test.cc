@@ -146,7 +146,7 @@ TEST_CASE("a wait whose call overlapped with another thread's recording of the e
   auto& operations = run.process.record.operations;
   run.issue(first);
   run.issue(second, op::Kind::event_wait, op::kMarked, 0xe0);
-  auto& record = run.issue(first, op::Kind::event_record, 0, 0xe0);  // began later, and may have been done before
+  auto& record = run.issue(first, op::Kind::event_record, 0, 0xe0);  // called later, but may take effect earlier
   record.thread = 1;
   record.serial = run.process.record.threads[1].published = 1;
   --run.process.record.threads[0].published;
@@ -176,7 +176,7 @@ TEST_CASE("a wait whose call overlapped with another thread's recording of the e
     run.process.record.operations[1].serial += 1;  // the previous record is missing
     CHECK(waiting(run.look()));
   }
-  SUBCASE("if the recording's own call may have been done later, the previous recording counts, too") {
+  SUBCASE("if the recording's own call may have taken effect later, the previous recording counts, too") {
     operations[1].ticks = 35;
     run.process.record.streams[first].marker = 1;
     auto& earlier = run.issue(first, op::Kind::event_record, 0, 0xe0);
@@ -214,7 +214,7 @@ TEST_CASE("a thread that waits for an event proves that its recording is unfinis
     CHECK(!work.threads[0].stream);
     for (const auto& stream : work.streams) CHECK(!stream.proven());
   }
-  SUBCASE("also if another thread recorded it before, and that recording has finished") {
+  SUBCASE("also if another thread recorded it earlier, and that recording has finished") {
     by_another(run.issue(second, op::Kind::event_record, 0, 0xe1), 22);
     run.process.record.streams[first].marker = 2;
     run.wait(Wait::event, op::kNoStream, 0xe1);
@@ -223,14 +223,14 @@ TEST_CASE("a thread that waits for an event proves that its recording is unfinis
     REQUIRE(work.streams.size() == 1);
     CHECK(work.streams[0].proven());
   }
-  SUBCASE("of two recordings on one stream either may be meant") {
+  SUBCASE("either of two recordings on one stream may be meant") {
     by_another(run.issue(first, op::Kind::event_record, 0, 0xe1), 22);
     run.wait(Wait::event, op::kNoStream, 0xe1);
     CHECK(run.look().streams[0].bound == 3);
   }
 }
 
-TEST_CASE("a wait for a value names the write that is queued for it") {
+TEST_CASE("for a wait for a value, the write that is queued for it is named") {
   Running run;
   const auto first = run.stream(0), second = run.stream(0);
   run.issue(first, op::Kind::memory_operation, op::kMarked, 0xa0).memory_operation = op::MemoryOperation::wait_equal;
@@ -268,7 +268,7 @@ TEST_CASE("work of a destroyed context does not count") {
   CHECK(run.look().streams.empty());
 }
 
-TEST_CASE("lost records among those where a stream may be blocked are counted") {
+TEST_CASE("lost records of operations at which a stream may be blocked are counted") {
   Running run;
   const auto stream = run.stream(0);
   run.issue_many(stream, 3);
@@ -280,7 +280,7 @@ TEST_CASE("lost records among those where a stream may be blocked are counted") 
   CHECK(ordinals(work.streams[0].candidates) == Ordinals{1, 3, 4});
 }
 
-TEST_CASE("refused calls are neither unfinished nor lost") {
+TEST_CASE("the operations of failed calls are neither unfinished nor lost") {
   Running run;
   const auto stream = run.stream(1), other = run.stream(0);
   run.issue(stream, op::Kind::kernel, op::kMarked);

@@ -1,4 +1,4 @@
-// The places of the block's and the grid's sizes in constant bank 0. Internal to lib/sass.
+// Where constant bank 0 contains the sizes of the block and of the grid. Internal to lib/sass.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ struct SizeInBank {
   std::size_t axis = 0;
 };
 
-// The places depend on the architecture, as does `bank_offset`, where the parameters begin.
+// These places depend on the architecture. `bank_offset`, where the parameters begin, shows which one it is.
 inline std::optional<SizeInBank> size_in_bank(std::uint32_t bank_offset, std::uint32_t offset) {
   const bool older = bank_offset == 0x160 || bank_offset == 0x210;
   if ((!older && bank_offset != 0x380) || offset % 4 != 0) return std::nullopt;

@@ -8,8 +8,8 @@
 namespace cudadiag::command {
 
 // Returns true if a message said why nothing was recorded at all.
-bool explain_silence(const supervise::Recording& recording, const RunOptions& options, const supervise::RunEnd& end,
-                     const diagnose::Diagnosis& report);
+bool explain_no_recording(const supervise::Recording& recording, const RunOptions& options,
+                          const supervise::RunEnd& end, const diagnose::Diagnosis& report);
 
 // For `cudadiag nans`: prints that no NaN was found, or why nothing was checked.
 void print_no_nan(const supervise::Recording& recording, const diagnose::Diagnosis& report,

@@ -1,4 +1,4 @@
-#include "run/silence.h"
+#include "run/no_findings.h"
 
 #include <signal.h>
 
@@ -18,7 +18,8 @@
 namespace cudadiag::command {
 namespace {
 
-// Prints why the recorder turned itself off in the first such process. Returns true if no other process was recorded.
+// Prints why the recorder turned itself off in the first process in which it did. Returns true if no process was
+// recorded.
 bool print_unrecorded(const std::vector<session::Process>& processes) {
   const auto first = std::find_if(processes.begin(), processes.end(), analyse::is_unrecorded);
   if (first == processes.end()) return false;
@@ -38,7 +39,7 @@ bool records_by_itself(const std::vector<std::string>& command) {
   return command[1] == "run" || command[1] == "races" || command[1] == "bisect";
 }
 
-// For a session without findings, this is the only trace of failed calls.
+// If there are no findings, nothing else mentions the failed calls.
 std::string handled_calls(const std::vector<analyse::Note>& notes) {
   std::string text;
   for (const analyse::Note& note : notes) {
@@ -61,7 +62,7 @@ void print_no_failure(const diagnose::Diagnosis& report) {
       handled);
 }
 
-// For a run in which no process was recorded, for an unknown reason.
+// Prints why no process was recorded, after checks of the recorder and the driver.
 void print_why_no_process() {
   const auto recorder = supervise::loadable_recorder();
   const DriverReport driver = ask_driver();
@@ -74,14 +75,15 @@ void print_why_no_process() {
     say("the program could not use CUDA: " + driver.problem +
         "; check that nvidia-smi works for this user and that CUDA_VISIBLE_DEVICES names a GPU");
   } else {
-    say("the program did not use CUDA, as far as the recording shows. If it should use CUDA, run: cudadiag doctor");
+    say("the program did not use CUDA, as far as the recording shows. If it should have used CUDA, run: cudadiag "
+        "doctor");
   }
 }
 
 }  // namespace
 
-bool explain_silence(const supervise::Recording& recording, const RunOptions& options, const supervise::RunEnd& end,
-                     const diagnose::Diagnosis& report) {
+bool explain_no_recording(const supervise::Recording& recording, const RunOptions& options,
+                          const supervise::RunEnd& end, const diagnose::Diagnosis& report) {
   const auto& processes = recording.session().processes;
   if (!recording.manifest().unrecorded.empty() || print_unrecorded(processes)) return true;
   const bool none = processes.empty();
@@ -91,11 +93,11 @@ bool explain_silence(const supervise::Recording& recording, const RunOptions& op
   const bool wanted = failed(end.end) || (none && options.print_no_race);
   if (!wanted || quiet) return false;
   if (!none) return print_no_failure(report), false;
-  // It may have been ended before it used CUDA.
+  // The program may have been ended before it used CUDA.
   if (end.interrupted && !options.print_no_race) return false;
   if (end.interrupted) return say("the program did not use CUDA before it was interrupted"), true;
   if (records_by_itself(options.recording.command)) {
-    return say("nothing was recorded here: the command is another cudadiag, which makes its own session"), true;
+    return say("nothing was recorded here: the command is another cudadiag, which creates its own session"), true;
   }
   return print_why_no_process(), true;
 }
@@ -147,9 +149,8 @@ void print_no_race(const session::Races& races, report::Verbosity verbosity) {
             " could not be seen";
   }
   if (all.forgotten > 0) {
-    text += "; " + diagnose::thousands(all.forgotten) + (all.forgotten == 1 ? " access" : " accesses") +
-            " were dropped for lack of room, and races with " + (all.forgotten == 1 ? "it" : "them") +
-            " could not be seen";
+    text += "; " + diagnose::thousands(all.forgotten) + (all.forgotten == 1 ? " access was" : " accesses were") +
+            " dropped for lack of room, and races with " + (all.forgotten == 1 ? "it" : "them") + " could not be seen";
   }
   if (const std::string unjudged = diagnose::unjudged_text(races); !unjudged.empty()) text += "; " + unjudged;
   say(text);

@@ -1,0 +1,18 @@
+// The environment variables in which job launchers give each process the number of ranks and its own rank. The recorder
+// stores the rank with the process, and an automatic rerun needs the number of ranks.
+#pragma once
+
+namespace cudadiag::wire {
+
+struct RankVariables {
+  const char* size;
+  const char* rank;
+};
+
+inline constexpr RankVariables kRankVariables[] = {{"WORLD_SIZE", "RANK"},  // torchrun, accelerate
+                                                   {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
+                                                   {"PMI_SIZE", "PMI_RANK"},
+                                                   {"MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK"},
+                                                   {"SLURM_NTASKS", "SLURM_PROCID"}};
+
+}  // namespace cudadiag::wire
