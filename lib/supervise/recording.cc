@@ -19,8 +19,8 @@
 #include "supervise/recorded_processes.h"
 #include "supervise/reruns/device_pass.h"
 #include "supervise/tools/failing_code.h"
-#include "supervise/tools/kernel_modes.h"
 #include "supervise/tools/suspect_code.h"
+#include "supervise/tools/toolkit.h"
 #include "supervise/watched_lines.h"
 
 namespace cudadiag::supervise {

@@ -18,7 +18,7 @@
 #include "session/notes/witness.h"
 #include "supervise/tools/disassembly.h"
 #include "supervise/tools/external_tools.h"
-#include "supervise/tools/kernel_modes.h"
+#include "supervise/tools/toolkit.h"
 #include "terminal/terminal.h"
 
 namespace cudadiag::command {

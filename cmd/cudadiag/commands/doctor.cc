@@ -27,7 +27,6 @@
 #include "launch/isolation/private_network.h"
 #include "session/session_folders.h"
 #include "supervise/recorder_check.h"
-#include "supervise/tools/kernel_modes.h"
 #include "supervise/tools/toolkit.h"
 #include "terminal/terminal.h"
 

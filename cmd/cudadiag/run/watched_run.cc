@@ -27,7 +27,7 @@
 #include "supervise/reruns/device_pass.h"
 #include "supervise/reruns/rerun_times.h"
 #include "supervise/run_watch.h"
-#include "supervise/tools/kernel_modes.h"
+#include "supervise/tools/toolkit.h"
 #include "supervise/watched_lines.h"
 #include "terminal/terminal.h"
 

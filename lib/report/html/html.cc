@@ -8,6 +8,7 @@
 #include "diagnose/ranks/groups.h"
 #include "diagnose/words.h"
 #include "report/html/finding_article.h"
+#include "report/html/finding_groups.h"
 #include "report/html/markup.h"
 #include "report/html/rows.h"
 #include "report/html/style.h"
@@ -50,22 +51,6 @@ std::string clean_article(const diagnose::Diagnosis& report, const Markup& marku
                      verdict.reason.empty() ? "" : "<p class=\"lead\">" + markup.text(verdict.reason) + "</p>\n");
 }
 
-// Groups processes that failed alike, such as the ranks of a job: they share the article of the first.
-std::vector<std::vector<std::size_t>> alike(const diagnose::Diagnosis& report) {
-  std::vector<std::vector<std::size_t>> groups;
-  for (std::size_t i = 0; i < report.findings.size(); ++i) {
-    const diagnose::Finding& finding = report.findings[i];
-    const auto group = std::find_if(groups.begin(), groups.end(), [&](const std::vector<std::size_t>& each) {
-      const diagnose::Finding& first = report.findings[each.front()];
-      return !finding.race && !first.race && first.pid != finding.pid && first.kind == finding.kind &&
-             first.code == finding.code && first.title == finding.title &&
-             diagnose::same_line(first.location, finding.location);
-    });
-    group == groups.end() ? groups.push_back({i}) : group->push_back(i);
-  }
-  return groups;
-}
-
 std::string title_of(const diagnose::Diagnosis& report) {
   TextOptions options;
   options.say_clean = true;
@@ -104,7 +89,7 @@ std::string write_html(const diagnose::Diagnosis& whole, const std::vector<diagn
   }
   const std::vector<Page> pages = whole_pages(report, options);
   const diagnose::FindingPictures none;
-  for (const std::vector<std::size_t>& group : alike(report)) {
+  for (const std::vector<std::size_t>& group : groups_of_findings(report)) {
     std::vector<const diagnose::Finding*> findings;
     for (const std::size_t i : group) findings.push_back(&report.findings[i]);
     const std::size_t first = group.front();

@@ -5,7 +5,7 @@
 #include "evidence/core_file.h"
 #include "session/session_folders.h"
 #include "supervise/tools/disassembly.h"
-#include "supervise/tools/kernel_modes.h"
+#include "supervise/tools/toolkit.h"
 
 namespace cudadiag::supervise {
 

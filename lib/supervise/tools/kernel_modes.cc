@@ -1,7 +1,6 @@
 #include "supervise/tools/kernel_modes.h"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -13,7 +12,6 @@
 #include "sass/sass.h"
 #include "session/plain_file.h"
 #include "supervise/tools/kernel_text.h"
-#include "supervise/tools/toolkit.h"
 
 namespace cudadiag::supervise {
 namespace {
@@ -205,17 +203,6 @@ void KernelModes::read(const KernelCode& code, sass::ZeroWords zeros, Read& to) 
     to.accesses.push_back(sass::read_sass(text, code.bank, code.calls, zeros));
   }
   to.accesses.back().parameters = code.parameters;
-}
-
-std::string find_disassembler(const std::vector<std::string>& command) {
-  if (std::string path = find_toolkit_program("nvdisasm"); !path.empty()) return path;
-  // NVIDIA's own wheel, which the extra `device` installs, is newer than Triton's copy.
-  for (const char* place : {"nvidia/cu13/bin/nvdisasm", "triton/backends/nvidia/bin/nvdisasm"}) {
-    for (const fs::path& tool : launch::files_in_python_packages(command, place)) {
-      if (::access(tool.c_str(), X_OK) == 0) return tool.string();
-    }
-  }
-  return "";
 }
 
 }  // namespace cudadiag::supervise

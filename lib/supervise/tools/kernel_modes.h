@@ -97,7 +97,4 @@ class KernelModes {
   std::thread thread_;
 };
 
-// The path of nvdisasm, from the toolkit or from Triton in the Python that `command` uses; empty if not installed.
-std::string find_disassembler(const std::vector<std::string>& command);
-
 }  // namespace cudadiag::supervise

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <utility>
 #include <variant>
 
@@ -71,6 +72,17 @@ std::string find_toolkit_program(const std::string& name) {
     if (root == nullptr || *root == '\0') continue;
     const std::string path = std::string(root) + "/bin/" + name;
     if (::access(path.c_str(), X_OK) == 0) return path;
+  }
+  return "";
+}
+
+std::string find_disassembler(const std::vector<std::string>& command) {
+  if (std::string path = find_toolkit_program("nvdisasm"); !path.empty()) return path;
+  // NVIDIA's own wheel, which the extra `device` installs, is newer than Triton's copy.
+  for (const char* place : {"nvidia/cu13/bin/nvdisasm", "triton/backends/nvidia/bin/nvdisasm"}) {
+    for (const std::filesystem::path& tool : launch::files_in_python_packages(command, place)) {
+      if (::access(tool.c_str(), X_OK) == 0) return tool.string();
+    }
   }
   return "";
 }

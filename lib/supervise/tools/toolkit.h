@@ -15,6 +15,10 @@ namespace cudadiag::supervise {
 // there.
 std::string find_toolkit_program(const std::string& name);
 
+// Returns the path of nvdisasm, from the toolkit or from a package of the Python that `command` uses; empty if there is
+// none.
+std::string find_disassembler(const std::vector<std::string>& command);
+
 struct ToolRun {
   std::string output;     // of stdout and stderr, at most 64 MB
   std::string obstacle;   // why it could not be started; empty if it was started

@@ -106,6 +106,14 @@ def pytest_leaves_nothing_of_a_suite_that_loses_no_context(machine):
     assert "cudadiag" not in ended.stdout.replace(str(machine.folder), ""), ended.stdout
 
 
+def pytest_loses_the_context_with_the_same_errors_as_a_recording(machine):
+    header = (PACKAGE.parent / "wire/error.h").read_text()
+    cases = header[header.index("is_sticky"):header.index("default:")]
+    sys.path.insert(0, str(PACKAGE))
+    from cudadiag import context
+    expect(context.STICKY, {int(code) for code in re.findall(r"case (\d+):", cases)}, "sticky errors of the plugin")
+
+
 def github_action_annotates_the_line_and_keeps_the_status(machine):
     machine.plan(FAULT)
     path, line = true_line("ten_launches.py")
