@@ -27,18 +27,42 @@ class LaunchFolder {
 
   const std::filesystem::path& path() const { return path_; }
   const SavedLaunch& launch() const { return launch_; }
-  // A clause on why the launch may be somebody else's; empty if this user saved it on this host.
-  std::string why_foreign() const;
+  // As in UnparsedLaunch.
+  const std::string& why_foreign() const { return why_foreign_; }
   // Returns an invalid descriptor if it is no longer a plain file of this size.
   base::FileDescriptor open_file(const std::string& name, std::uint64_t bytes) const;
 
  private:
-  LaunchFolder(std::filesystem::path path, base::FileDescriptor folder)
-      : path_(std::move(path)), folder_(std::move(folder)) {}
+  friend class UnparsedLaunch;
+  LaunchFolder(std::filesystem::path path, base::FileDescriptor folder, std::string why_foreign, SavedLaunch launch)
+      : path_(std::move(path)),
+        folder_(std::move(folder)),
+        why_foreign_(std::move(why_foreign)),
+        launch_(std::move(launch)) {}
 
   std::filesystem::path path_;
   base::FileDescriptor folder_;
+  std::string why_foreign_;
   SavedLaunch launch_;
+};
+
+// An open folder whose launch.json has been read but not parsed, because it may be somebody else's.
+class UnparsedLaunch {
+ public:
+  static base::Result<UnparsedLaunch> open(const std::filesystem::path& folder);
+
+  const std::filesystem::path& path() const { return path_; }
+  // A clause on why the launch may be somebody else's; empty if this user saved it on this host.
+  const std::string& why_foreign() const { return why_foreign_; }
+  base::Result<LaunchFolder> parse() &&;
+
+ private:
+  UnparsedLaunch(std::filesystem::path path, base::FileDescriptor folder, std::string text);
+
+  std::filesystem::path path_;
+  base::FileDescriptor folder_;
+  std::string text_;
+  std::string why_foreign_;
 };
 
 // Facts that the launcher has and the recorder does not.

@@ -76,16 +76,30 @@ Result<fs::path> folder_of_session(const fs::path& session) {
                "cudadiag bisect --save-launch " + diagnose::shell_word(session.string())};
 }
 
-Result<replay::LaunchFolder> open_launch(const ReplayOptions& options) {
+Result<replay::UnparsedLaunch> find_launch(const ReplayOptions& options) {
   std::error_code error;
   if (!options.folder.empty() && fs::exists(fs::path(options.folder) / replay::kLaunchFile, error)) {
-    return replay::LaunchFolder::open(fs::absolute(options.folder, error));
+    return replay::UnparsedLaunch::open(fs::absolute(options.folder, error));
   }
   const auto session = choose_session(options.output, options.folder);
   if (const auto* failure = std::get_if<Error>(&session)) return *failure;
   const auto folder = folder_of_session(std::get<fs::path>(session));
   if (const auto* failure = std::get_if<Error>(&folder)) return *failure;
-  return replay::LaunchFolder::open(fs::absolute(std::get<fs::path>(folder), error));
+  return replay::UnparsedLaunch::open(fs::absolute(std::get<fs::path>(folder), error));
+}
+
+Result<replay::LaunchFolder> open_launch(const ReplayOptions& options) {
+  auto found = find_launch(options);
+  if (const auto* failure = std::get_if<Error>(&found)) return *failure;
+  auto& unparsed = std::get<replay::UnparsedLaunch>(found);
+  if (!unparsed.why_foreign().empty() && !options.foreign) {
+    return Error{
+        fmt::format("not run, because the launch may belong to somebody else: {}. A replay would run its "
+                    "device code on your GPU",
+                    unparsed.why_foreign()),
+        "if you trust the launch, run: cudadiag replay --foreign " + diagnose::shell_word(unparsed.path().string())};
+  }
+  return std::move(unparsed).parse();
 }
 
 // A bus id from another host means nothing here.
@@ -95,21 +109,12 @@ replay::GpuChoice chosen_gpu(const replay::LaunchFolder& folder, const ReplayOpt
 }
 
 // Prints what is about to run.
-std::optional<Error> announce(const replay::LaunchFolder& folder, const ReplayOptions& options) {
+void announce(const replay::LaunchFolder& folder, const ReplayOptions& options) {
   const replay::SavedLaunch& launch = folder.launch();
   const std::string name = base::printable(launch.demangled.empty() ? launch.kernel : launch.demangled);
-  const std::string path = diagnose::shell_word(folder.path().string());
-  const std::string why = folder.why_foreign();
-  const std::string gpu = words(chosen_gpu(folder, options));
-  if (!why.empty() && !options.foreign) {
-    return Error{
-        fmt::format(
-            "not run, because the launch may belong to somebody else: {}. It would run device code ({}) on GPU {}", why,
-            name, gpu),
-        "if you trust the launch, run: cudadiag replay --foreign " + path};
-  }
-  say(fmt::format("this runs the device code in {} on GPU {}: {}{}", path, gpu, name, why.empty() ? "" : "; " + why));
-  return std::nullopt;
+  const std::string& why = folder.why_foreign();
+  say(fmt::format("this runs the device code in {} on GPU {}: {}{}", diagnose::shell_word(folder.path().string()),
+                  words(chosen_gpu(folder, options)), name, why.empty() ? "" : "; " + why));
 }
 
 // The log of a tool that has no parser here. Its records begin with "========= ".
@@ -253,7 +258,7 @@ int carry_out(const ReplayOptions& options) {
   auto opened = open_launch(options);
   if (const auto* failure = std::get_if<Error>(&opened)) return say(*failure), kOwnFailure;
   const auto& folder = std::get<replay::LaunchFolder>(opened);
-  if (const auto refusal = announce(folder, options)) return say(*refusal), kOwnFailure;
+  announce(folder, options);
   launch::SignalRelay relay;
   const supervise::PlaySettings settings{
       chosen_gpu(folder, options), std::chrono::milliseconds(static_cast<std::int64_t>(options.time_limit * 1000))};

@@ -414,6 +414,23 @@ def launch_of_another_host_runs_only_on_request(machine):
     expect(_replayed(machine, "--foreign", folder)["outcome"], "fails as it did", "on request")
 
 
+def launch_that_may_be_foreign_is_not_parsed_unasked(machine):
+    _, folder, _ = _saved(machine, "through")
+    whole = (folder / "launch.json").read_text()
+    (folder / "launch.json").write_text(whole.replace('"kernel"', '"kernel', 1))
+    (folder / "image").chmod(0o602)
+    refused = machine.cudadiag("replay", folder)
+    expect(refused.returncode, 125, "status of a launch to which others can write")
+    expect_in("may belong to somebody else: everybody can write to its file image", refused.stderr, "message")
+    (folder / "image").chmod(0o600)
+    mark = json.loads(whole)["made_on"]
+    (folder / "launch.json").write_text((folder / "launch.json").read_text().replace(mark, mark[::-1]))
+    refused = machine.cudadiag("replay", folder)
+    expect(refused.returncode, 125, "status of a launch of another host")
+    expect_in("may belong to somebody else: it was saved on another host", refused.stderr, "message")
+    expect_in("launch.json", machine.cudadiag("replay", "--foreign", folder).stderr, "message on request")
+
+
 def damaged_folders_are_refused(machine):
     _, folder, _ = _saved(machine, "through")
     whole = (folder / "launch.json").read_text()
