@@ -220,15 +220,11 @@ class Replaying {
     };
     result_.first = play(0, here);
     const unsigned times = std::max(options_.times, 2u);
-    for (unsigned i = 1; i < times && !launch::asked_to_end(); ++i) {
+    for (unsigned i = 1; i < times && result_.tally.impossible == 0 && !launch::asked_to_end(); ++i) {
       const replay::Run done = play(i, there);
       Compared compared{there, {}, {}};
-      if (!result_.first.answer.outputs || !done.answer.outputs) {
-        compared.obstacle = done.outcome == result_.first.outcome
-                                ? "a launch that fails leaves no memory to compare"
-                                : fmt::format("it {} here, and it {} on GPU {}", replay::word(done.outcome),
-                                              replay::word(result_.first.outcome), words(here));
-      } else {
+      compared.obstacle = obstacle_to_comparing(done, here, there);
+      if (compared.obstacle.empty()) {
         compared.comparison = replay::compare_outputs(folder_.launch(), scratch / "0", scratch / std::to_string(i));
         if (!compared.comparison) compared.obstacle = "its memory could not be read";
       }
@@ -237,6 +233,23 @@ class Replaying {
     }
     fs::remove_all(scratch, error);
     return std::nullopt;
+  }
+
+  // Empty if both `done` and the first replay left their memory.
+  std::string obstacle_to_comparing(const replay::Run& done, const replay::GpuChoice& here,
+                                    const replay::GpuChoice& there) const {
+    const replay::Run& first = result_.first;
+    if (done.outcome == Outcome::impossible) return fmt::format("{}: {}", replay::word(done.outcome), done.why);
+    if (done.outcome != first.outcome) {
+      return fmt::format("it {} on GPU {}, but it {} on GPU {}", replay::word(done.outcome), words(there),
+                         replay::word(first.outcome), words(here));
+    }
+    for (const replay::Run* run : {&first, &done}) {
+      if (run->answer.outputs) continue;
+      if (run->outcome != Outcome::did_not_fail) return "a launch that fails leaves no memory to compare";
+      return "its memory could not be stored: " + run->answer.cannot;
+    }
+    return "";
   }
 
   const replay::LaunchFolder& folder_;
@@ -267,7 +280,8 @@ int carry_out(const ReplayOptions& options) {
   if (const auto failure = replaying.run()) return say(*failure), kOwnFailure;
   const ReplayResult& result = replaying.result();
   print(options.json ? replay_json(folder, result) : replay_text(folder.launch(), result));
-  if (result.first.outcome == Outcome::impossible) return kOwnFailure;
+  if (result.first.outcome == Outcome::impossible || (options.compare && result.tally.impossible > 0))
+    return kOwnFailure;
   return replaying.reproduced() ? 0 : 1;
 }
 

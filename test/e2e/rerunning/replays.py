@@ -382,6 +382,24 @@ def equal_replays_compare_equal(machine):
     expect((other["device"], other["different"]), (1, 0), "on another GPU")
 
 
+def replay_that_cannot_run_is_not_compared(machine):
+    machine.plan("fault kernel=sim_store_through nth=3")
+    _, folder, _ = _saved(machine, "good")
+    machine.plan("devices=2")
+    absent = machine.cudadiag("replay", "--compare", "--with-device", "7", "--times", "4", folder)
+    expect(absent.returncode, 125, "status without the second GPU")
+    expect(absent.stdout.count("Compared "), 1, "comparisons: " + absent.stdout)
+    expect_in("GPU 7: could not be made: cuDeviceGet returned 101", absent.stdout, "reason of the second replay")
+    machine.plan("fail api=cuMemcpyDtoH_v2 code=719")
+    (unstored,) = _replayed(machine, "--compare", folder, status=1)["compared"]
+    expect(unstored["obstacle"], "its memory could not be stored: cuMemcpyDtoH returned 719", "obstacle")
+    machine.plan("")
+    next(folder.glob("memory-*")).unlink()
+    lacking = machine.cudadiag("replay", "--compare", folder)
+    expect((lacking.returncode, "Compared" in lacking.stdout), (125, False), "status and text: " + lacking.stdout)
+    expect_in("could not be made: memory-", lacking.stdout, "reason of the first replay")
+
+
 def standalone_source_does_the_same(machine):
     compiler = shutil.which("c++")
     include = next((path for path in ("/usr/local/cuda/include", machine.build / "cuda/nvidia/cu13/include")
