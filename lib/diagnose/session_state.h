@@ -39,6 +39,9 @@ class SessionState {
   // Says that the session is part of a job, and where the ranks diverge (nullopt if nowhere). Call before diagnosis().
   void set_job(std::optional<RanksPart> ranks, std::optional<GroupsPart> groups);
 
+  // Call this when the session's folder has been removed: the diagnosis then names no session.
+  void folder_removed();
+
   // Call this when the session has a new rerun or its manifest has changed. References returned before dangle then.
   void advance();
 
@@ -55,6 +58,7 @@ class SessionState {
   std::unique_ptr<EagerReruns> eager_;
   std::optional<RanksPart> job_;
   std::optional<GroupsPart> groups_;
+  bool folder_removed_ = false;
 };
 
 class EagerReruns {
