@@ -25,6 +25,9 @@ Unrecorded unrecorded_in(const std::filesystem::path& pass_folder);
 // Returns "nothing was recorded of …", with a remedy.
 base::Error nothing_recorded_of(const Unrecorded& unrecorded);
 
+// Returns why no program can record to the session; nullopt if one can.
+std::optional<std::string> obstacle_to_recording(const std::filesystem::path& session);
+
 // Returns why a session that cudadiag env has prepared is empty, as far as that can still be seen.
 std::string why_unused(const std::filesystem::path& session);
 
