@@ -308,8 +308,8 @@ def status_of_a_program_without_the_launcher(machine):
     run = machine.start("sh", "-c", exports + 'exec "$@"', "sh", *map(str, stuck(machine, "kernel")))
     process = _until(machine, run, _kept_waiting)["processes"][0]
     expect(process["pid"], run.pid, "process")
-    expect_in("cudadiag: running for ", expect_success(machine.cudadiag("status")).stdout, "text")
-    expect_in("running for ", expect_success(machine.cudadiag("top", "--count", "1")).stdout, "top")
+    expect_in("cudadiag: running, initialised CUDA ", expect_success(machine.cudadiag("status")).stdout, "text")
+    expect_in("running, initialised CUDA ", expect_success(machine.cudadiag("top", "--count", "1")).stdout, "top")
     run.kill()
     run.communicate()
     expect(_status(machine)["running"], False, "goes on")
