@@ -142,12 +142,19 @@ base::Result<LaunchFolder> UnparsedLaunch::parse() && {
                       std::get<SavedLaunch>(std::move(launch)));
 }
 
-base::FileDescriptor LaunchFolder::open_file(const std::string& name, std::uint64_t bytes) const {
+base::Result<base::FileDescriptor> LaunchFolder::open_file(const std::string& name, std::uint64_t bytes) const {
+  const auto refused = [&](std::string_view why) { return base::Error{fmt::format("{} {}", name, why), ""}; };
+  if (name.find('/') != std::string::npos) return refused("is not in the folder of the launch");
   base::FileDescriptor file(::openat(folder_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat status {};
-  const bool is_plain = name.find('/') == std::string::npos && file.valid() && ::fstat(file.get(), &status) == 0 &&
-                        S_ISREG(status.st_mode) && static_cast<std::uint64_t>(status.st_size) == bytes;
-  return is_plain ? std::move(file) : base::FileDescriptor();
+  if (!file.valid() && errno == ENOENT) return refused("is missing");
+  if (!file.valid() && errno == ELOOP) return refused("is a symbolic link");
+  if (!file.valid() || ::fstat(file.get(), &status) != 0)
+    return refused(fmt::format("cannot be opened: {}", std::strerror(errno)));
+  if (!S_ISREG(status.st_mode)) return refused("is not a regular file");
+  if (static_cast<std::uint64_t>(status.st_size) != bytes)
+    return refused(fmt::format("has {} bytes, but launch.json says {}", status.st_size, bytes));
+  return file;
 }
 
 bool holds_launch(const fs::path& folder) {
@@ -183,8 +190,9 @@ std::optional<base::Error> copy_folder(const LaunchFolder& from, SavedLaunch lau
   const base::FileDescriptor folder = open_folder(to);
   if (!folder.valid()) return failure;
   const auto copy = [&](const std::string& name, std::uint64_t bytes) {
-    const base::FileDescriptor file = from.open_file(name, bytes);
-    return file.valid() && copy_file(file, folder.get(), name, bytes);
+    const auto opened = from.open_file(name, bytes);
+    const auto* file = std::get_if<base::FileDescriptor>(&opened);
+    return file != nullptr && copy_file(*file, folder.get(), name, bytes);
   };
   if (!copy(wire::saved_launch::kImage, launch.image_bytes)) return failure;
   for (const Block& block : launch.blocks) {

@@ -29,8 +29,8 @@ class LaunchFolder {
   const SavedLaunch& launch() const { return launch_; }
   // As in UnparsedLaunch.
   const std::string& why_foreign() const { return why_foreign_; }
-  // Returns an invalid descriptor if it is no longer a plain file of this size.
-  base::FileDescriptor open_file(const std::string& name, std::uint64_t bytes) const;
+  // Fails unless it is still a plain file of this size. The error has no hint.
+  base::Result<base::FileDescriptor> open_file(const std::string& name, std::uint64_t bytes) const;
 
  private:
   friend class UnparsedLaunch;
