@@ -231,7 +231,10 @@ void look_at_ranks(const Session& session, Analysis& analysis) {
     return;
   }
   const bool in_one = hangs && in_collective(failures.front());
-  if (in_one || !hangs) analysis.ranks = ranks_to_tell(processes, in_one);
+  if ((!in_one && hangs) || session.processes.size() < 2) return;
+  std::vector<CollectiveSequence> sequences;
+  for (const Process& process : session.processes) sequences.emplace_back(process);
+  analysis.ranks = ranks_to_tell(sequences, in_one);
 }
 
 // Logs what identifies a state of a session, because each state should be analysed only once.

@@ -6,6 +6,7 @@
 
 #include "analyse/operation_arguments.h"
 #include "diagnose/causes/host_memory.h"
+#include "diagnose/facts/relation.h"
 
 namespace cudadiag::diagnose {
 namespace {
@@ -15,12 +16,11 @@ using wire::allocation::Kind;
 
 constexpr std::uint32_t kIllegalAddress = 700, kMisaligned = 716, kInvalidSpace = 717;
 constexpr std::int64_t kNull = 64 << 10;
-constexpr std::int64_t kLowest = std::int64_t{1} << 32;  // CUDA never hands out lower addresses
-constexpr std::int64_t kPage = 2 << 20;                  // memory is mapped in pages of this size
-constexpr std::int64_t kSlack = 4096;  // elements; the tolerance in judging whether an index overflowed
-// How far from an allocation there may be mapped memory that no recorded call allocated. On an H200, addresses up to
-// 200 MiB after a small allocation did not fail; 256 MiB and more did. Pools keep more memory mapped than they hand
-// out.
+constexpr std::int64_t kIndices = std::int64_t{1} << 32;  // the number of different 32-bit indices
+constexpr std::int64_t kPage = 2 << 20;                   // memory is mapped in pages of this size
+constexpr std::int64_t kSlack = 4096;                     // elements before the beginning
+// How far from an allocation memory may be mapped that no recorded call allocated. On an H200, addresses up to 200 MiB
+// after a small allocation did not fail; 256 MiB and more did. Pools keep more memory mapped than they hand out.
 constexpr std::int64_t kMaybeMapped = 1 << 30;
 
 // Where an access lies relative to the memory that its parameter word points into.
@@ -84,7 +84,7 @@ class Judgement {
   Relation of_number(Fault& fault, std::int64_t least, std::int64_t most) const {
     if (least < 0) return Relation::unknown;
     if (least < kNull) return Relation::null;
-    if (most < kLowest) return Relation::never_allocated;
+    if (most < static_cast<std::int64_t>(kLowestAddress)) return Relation::never_allocated;
     const auto is_of_host = [](std::int64_t address) {
       return causes::host_memory_at(static_cast<std::uint64_t>(address)) != nullptr;
     };
@@ -103,8 +103,8 @@ class Judgement {
     const std::int64_t bytes = fault.access->bytes;
     const std::int64_t offset = static_cast<std::int64_t>(fault.word->value) - begin;
     const std::int64_t first = offset + fault.access->least, last = offset + fault.access->most;
-    // A 32-bit index that overflowed is off by 2^32 elements.
-    const std::int64_t wrapped = kLowest * bytes;
+    // An index that overflowed is off by this many bytes.
+    const std::int64_t wrapped = kIndices * bytes;
     if (last + bytes > size && fails(fault, begin + last, last - size, *where.allocation)) {
       fault.distance = static_cast<std::uint64_t>(std::max<std::int64_t>(0, last - size));
       const bool far = last - size > kSlack * bytes;  // a nearer access did not overflow: it is off by some elements
@@ -166,14 +166,12 @@ struct Recorded {
 };
 
 std::optional<Recorded> recorded(const analyse::Failure& failure) {
-  if (!is_address_error(failure.code) || !analyse::is_asynchronous(failure.kind)) return std::nullopt;
-  if (failure.candidates.size() != 1 || failure.stale != nullptr) return std::nullopt;
-  const session::Operation& operation = *failure.candidates.front().operation;
-  const bool cut = (operation.flags & wire::operation::kSaturated) != 0 || operation.cluster != session::Dim3{};
-  if (operation.kind != wire::operation::Kind::kernel || cut) return std::nullopt;
-  const session::Arguments* kept = analyse::kept_arguments(failure.process->record, operation);
+  const session::Operation* operation = only_kernel(failure);
+  if (operation == nullptr) return std::nullopt;
+  const bool cut = (operation->flags & wire::operation::kSaturated) != 0 || operation->cluster != session::Dim3{};
+  const session::Arguments* kept = cut ? nullptr : analyse::kept_arguments(failure.process->record, *operation);
   if (kept == nullptr) return std::nullopt;
-  return Recorded{*failure.process, operation, *kept};
+  return Recorded{*failure.process, *operation, *kept};
 }
 
 std::string bytes_of(const session::Arguments& arguments) {
@@ -235,6 +233,13 @@ bool may_be(const Access& dumped, const Access& found) {
 
 bool is_address_error(std::uint32_t code) {
   return code == kIllegalAddress || code == kMisaligned || code == kInvalidSpace;
+}
+
+const session::Operation* only_kernel(const analyse::Failure& failure) {
+  if (!is_address_error(failure.code) || !analyse::is_asynchronous(failure.kind)) return nullptr;
+  if (failure.candidates.size() != 1 || failure.stale != nullptr) return nullptr;
+  const session::Operation* operation = failure.candidates.front().operation;
+  return operation->kind == wire::operation::Kind::kernel ? operation : nullptr;
 }
 
 std::optional<AccessByCode> access_by_code(const sass::CertainAccesses& accesses, const FailedLaunch& launch) {

@@ -39,6 +39,9 @@ struct AccessByCode {
 // Whether this driver error is about an address: illegal, misaligned or in the wrong memory space.
 bool is_address_error(std::uint32_t code);
 
+// Returns the launch of the only kernel that can have failed at an address; null if there is none.
+const session::Operation* only_kernel(const analyse::Failure& failure);
+
 // Returns the access that is certain to fail; nullopt if there is none, or if accesses through several words fail.
 std::optional<AccessByCode> access_by_code(const sass::CertainAccesses& accesses, const FailedLaunch& launch);
 

@@ -67,8 +67,8 @@ void add_ranks(Diagnosis& report, const Known& known) {
   if (report.groups) return add_groups_note(report.notes, *report.groups, report.working_directory);
   report.ranks = known.job;
   if (!report.ranks && known.analysis.ranks) {
-    report.ranks = ranks_part(*known.analysis.ranks, [&](const session::Process&) {
-      return Recorded{known.session, known.symbolizer};
+    report.ranks = ranks_part(*known.analysis.ranks, [&](std::size_t process) {
+      return Recorded{known.session, known.session.processes[process], known.symbolizer};
     });
   }
   if (report.ranks) add_ranks_note(report.notes, *report.ranks, report.working_directory);

@@ -52,7 +52,13 @@ const Diagnosis& SessionState::diagnosis() {
     eager_answer = {&reruns->session(), &reruns->state().analysis(), &reruns->state().diagnosis()};
   }
   diagnosis_ = diagnose({session_, analysis(), testimony(), symbolizer_, eager_answer, job_, groups_});
+  if (folder_removed_) diagnosis_->session.clear();
   return *diagnosis_;
+}
+
+void SessionState::folder_removed() {
+  folder_removed_ = true;
+  if (diagnosis_) diagnosis_->session.clear();
 }
 
 void SessionState::set_job(std::optional<RanksPart> ranks, std::optional<GroupsPart> groups) {

@@ -40,6 +40,9 @@ class SessionState {
   // diagnosis().
   void set_job(std::optional<RanksPart> ranks, std::optional<GroupsPart> groups);
 
+  // Call this when the session's folder has been removed: the diagnosis then names no session.
+  void folder_removed();
+
   // Call this when the session has a new rerun or its manifest has changed. References that were returned earlier then
   // dangle.
   void advance();
@@ -57,6 +60,7 @@ class SessionState {
   std::unique_ptr<EagerReruns> eager_;
   std::optional<RanksPart> job_;
   std::optional<GroupsPart> groups_;
+  bool folder_removed_ = false;
 };
 
 class EagerReruns {

@@ -235,10 +235,14 @@ Status build_status(const session::Session& session, const analyse::Analysis& an
     if (record.clock_last == 0 || (goes_on.value_or(false) && record.state == wire::area::State::frozen)) continue;
     const double seconds = record.seconds(record.clock_last);
     if (!status.seconds || seconds > *status.seconds) status.seconds = seconds;
+    status.since_cuda = true;
   }
   if (!goes_on.value_or(false)) {
     const auto& passes = session.manifest.passes;
-    if (!status.seconds && !passes.empty()) status.seconds = passes.front().seconds;
+    if (!passes.empty()) {
+      status.seconds = passes.front().seconds;
+      status.since_cuda = false;
+    }
     // Without a launcher, the session is never marked as whole.
     status.whole = session.whole || (passes.empty() && !status.processes.empty());
   }

@@ -71,7 +71,8 @@ struct ProcessStatus {
 
 struct Status {
   std::optional<bool> goes_on = false;  // nullopt if unknown
-  std::optional<double> seconds;        // since the first process began
+  std::optional<double> seconds;        // of the run if it has ended; otherwise see `since_cuda`
+  bool since_cuda = false;              // `seconds` begin when the first process initialised CUDA
   std::string session, working_directory;
   std::vector<std::string> command;
   std::vector<ProcessStatus> processes;

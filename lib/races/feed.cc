@@ -313,10 +313,12 @@ void Feed::kernel(const Issued& issued, const Pending& pending) {
   access.thread = wire::load(record, operation::kThread);
   access.ticks = wire::load(record, operation::kTicks);
   access.words = launch_words(pending);
-  // A kernel that can read host memory may wait there for the host.
-  if (std::any_of(pending.words.begin(), pending.words.end(), [&](const Word& word) {
-        return is_of_host(word.value) || launch_bytes_.may_write_elsewhere(word.function);
-      })) {
+  // A kernel without any pointer is assumed to write nothing, even if its code is unknown. One that can read host memory
+  // may wait there for the host.
+  if (!pending.words.empty() && launch_bytes_.may_write_elsewhere(pending.words.front().function)) {
+    host_writes_.writes_anywhere(access.at, issued.stream);
+  } else if (std::any_of(pending.words.begin(), pending.words.end(),
+                         [&](const Word& word) { return is_of_host(word.value); })) {
     host_writes_.mediator(access.at, issued.stream);
   }
   std::vector<std::uint32_t> addresses;

@@ -127,11 +127,16 @@ void Feed::graph(const std::byte* record, StreamNumber stream) {
   for (const std::uint64_t event : graph.waited) order_.event_waited(event, stream);
   const Moment at = order_.graph_launched(exec, stream);
   graph_accesses(graph, record, at, stream);
-  const bool meets_host = std::any_of(graph.accesses.begin(), graph.accesses.end(), [&](const Access& access) {
-    return access.what == What::kernel &&
-           (is_of_host(access.begin) || launch_bytes_.may_write_elsewhere(access.function));
-  });
-  if (graph.order != 0 || meets_host) host_writes_.mediator(at, stream);
+  const auto any_kernel = [&](const auto& test) {
+    return std::any_of(graph.accesses.begin(), graph.accesses.end(),
+                       [&](const Access& access) { return access.what == What::kernel && test(access); });
+  };
+  const auto may_write = [&](const Access& access) { return launch_bytes_.may_write_elsewhere(access.function); };
+  if (known == graphs_.end() || any_kernel(may_write)) {
+    host_writes_.writes_anywhere(at, stream);
+  } else if (graph.order != 0 || any_kernel([&](const Access& access) { return is_of_host(access.begin); })) {
+    host_writes_.mediator(at, stream);
+  }
   for (const std::uint64_t event : graph.recorded) order_.event_recorded(event, stream);
   if ((graph.order & race::kTells) != 0) order_.host_told(stream);
 }

@@ -8,29 +8,41 @@ namespace {
 
 // At most this many copies wait for a result. The recorder watches fewer at a time.
 constexpr std::size_t kMostWatched = 128;
-constexpr std::size_t kMostMediators = 1024;
+// More than the launches that a driver queues. Every launch of a kernel whose code is unknown is one.
+constexpr std::size_t kMostMediators = 4096;
 
 }  // namespace
 
-void HostWrites::mediator(Moment at, StreamNumber stream) {
+void HostWrites::note(Moment at, StreamNumber stream, Mode mode) {
   Access access;
   access.at = at;
   access.stream = stream;
+  access.mode = mode;
   mediators_.push_back(access);
   if (mediators_.size() < kMostMediators) return;
   std::erase_if(mediators_, [this](const Access& each) { return order_.done(each); });
-  // Drops the oldest mediator, because the same stream most likely has newer ones.
-  if (mediators_.size() >= kMostMediators) mediators_.pop_front();
+  // Drops the oldest ones, because their streams most likely have newer ones. Each drop makes room for many, because
+  // the search for finished ones takes long.
+  constexpr std::size_t kKept = kMostMediators / 4 * 3;
+  while (mediators_.size() > kKept) mediators_.pop_front();
 }
 
-bool HostWrites::has_mediator(StreamNumber stream) const {
-  return order_.vague(stream) || std::any_of(mediators_.begin(), mediators_.end(), [&](const Access& each) {
-           return !order_.done(each) && order_.before(each, stream);
-         });
+void HostWrites::writes_anywhere(Moment at, StreamNumber stream) {
+  note(at, stream, Mode::write);
+  for (Watched& each : watched_) each.written_beside |= !order_.before(each.copy, stream);
 }
 
 void HostWrites::watch(Watched watched) {
-  watched.written_before |= has_mediator(watched.copy.stream);
+  const StreamNumber stream = watched.copy.stream;
+  watched.written_before |= order_.vague(stream);
+  for (const Access& each : mediators_) {
+    if (order_.done(each)) continue;
+    if (order_.before(each, stream)) {
+      watched.written_before = true;
+    } else {
+      watched.written_beside |= each.mode == Mode::write;
+    }
+  }
   watched_.push_back(std::move(watched));
   if (watched_.size() > kMostWatched) watched_.pop_front();
 }

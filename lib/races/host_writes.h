@@ -21,9 +21,11 @@ class HostWrites {
 
   explicit HostWrites(const Order& order) : order_(order) {}
 
-  // Notes an operation after which the stream's next ones may rightly find memory changed: it may write any memory, or
-  // wait until the host has written.
-  void mediator(Moment at, StreamNumber stream);
+  // Notes an operation after which the stream's next ones may rightly find memory changed, because it may wait until the
+  // host has written.
+  void mediator(Moment at, StreamNumber stream) { note(at, stream, Mode::none); }
+  // Notes an operation that may write any memory, such as a kernel whose code is unknown.
+  void writes_anywhere(Moment at, StreamNumber stream);
 
   struct Watched {
     std::uint64_t number = 0;
@@ -61,11 +63,11 @@ class HostWrites {
   }
 
  private:
-  bool has_mediator(StreamNumber stream) const;
+  void note(Moment at, StreamNumber stream, Mode mode);
 
   const Order& order_;
   std::deque<Watched> watched_;
-  std::deque<Access> mediators_;  // only their `at` and `stream` are used
+  std::deque<Access> mediators_;  // only their `at`, `stream` and `mode` are used
   std::vector<Found> found_;
   std::uint64_t unlisted_ = 0;
 };

@@ -66,13 +66,14 @@ const std::vector<sass::ParameterBytes>& LaunchBytes::of(const std::byte* record
 }
 
 bool LaunchBytes::may_write_elsewhere(std::uint32_t function) {
-  if (!code_of_) return false;
+  if (!code_of_) return true;
   const auto known = writes_elsewhere_.find(function);
   if (known != writes_elsewhere_.end()) return known->second;
   const Codes codes = code_of_(function);
-  if (codes.empty()) return false;
-  return writes_elsewhere_[function] = std::any_of(codes.begin(), codes.end(),
-                                                   [](const auto& code) { return code->accesses().writes_elsewhere; });
+  if (codes.empty()) return true;  // not stored, because the code may be known later
+  return writes_elsewhere_[function] = std::any_of(codes.begin(), codes.end(), [](const auto& code) {
+           return !code->accesses().known || code->accesses().writes_elsewhere;
+         });
 }
 
 }  // namespace cudadiag::races

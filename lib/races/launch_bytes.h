@@ -29,8 +29,8 @@ class LaunchBytes {
   const std::vector<sass::ParameterBytes>& of(const std::byte* record, std::uint32_t function,
                                               std::string_view parameters, std::vector<std::uint32_t> addresses);
 
-  // Returns whether a kernel of that name writes through pointers that it reads from memory; false if its code is
-  // unknown.
+  // Whether a kernel of that name writes through pointers that it reads from memory. Returns true if its code is
+  // unknown, or could not be followed.
   bool may_write_elsewhere(std::uint32_t function);
 
   static const std::vector<sass::ParameterBytes> kNone;

@@ -1,5 +1,6 @@
 #include "replay/launch_folder.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/stat.h>
@@ -8,7 +9,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
+#include <utility>
 
+#include "base/printable.h"
 #include "base/write_all.h"
 #include "replay/description.h"
 #include "replay/launch_file.h"
@@ -70,6 +74,38 @@ bool copy_file(const base::FileDescriptor& from, int folder, const std::string& 
   return true;
 }
 
+// Returns a clause; empty if only this user can have written the folder and its files.
+std::string why_others_may_have_written(int folder) {
+  struct stat status {};
+  if (::fstat(folder, &status) != 0) return "its folder cannot be read";
+  if (status.st_uid != ::geteuid()) return fmt::format("its folder belongs to another user (uid {})", status.st_uid);
+  if ((status.st_mode & S_IWOTH) != 0) return "anyone can write to its folder";
+  const int listed = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const std::unique_ptr<DIR, int (*)(DIR*)> files(::fdopendir(listed), ::closedir);
+  if (!files) return ::close(listed), "its folder cannot be read";
+  while (const dirent* file = ::readdir(files.get())) {
+    const std::string name = file->d_name;
+    if (name == "." || name == ".." || ::fstatat(folder, file->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    if (status.st_uid != ::geteuid())
+      return fmt::format("its file {} belongs to another user (uid {})", base::printable(name), status.st_uid);
+    if (!S_ISLNK(status.st_mode) && (status.st_mode & S_IWOTH) != 0)
+      return fmt::format("anyone can write to its file {}", base::printable(name));
+  }
+  return "";
+}
+
+// Searches bytes, because a stranger's file is not parsed. A string of the file cannot contain the key: JSON escapes
+// quotation marks in it.
+bool names_this_host(std::string_view text) {
+  constexpr std::string_view kKey = "\"made_on\"";
+  const std::string mark = host_mark();
+  const std::size_t key = text.find(kKey);
+  if (mark.empty() || key == std::string_view::npos) return false;
+  text.remove_prefix(key + kKey.size());
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n:"), text.size()));
+  return text.starts_with('"' + mark + '"');
+}
+
 }  // namespace
 
 std::string host_mark() {
@@ -78,42 +114,47 @@ std::string host_mark() {
 }
 
 base::Result<LaunchFolder> LaunchFolder::open(const fs::path& path) {
+  auto unparsed = UnparsedLaunch::open(path);
+  if (const auto* failure = std::get_if<base::Error>(&unparsed)) return *failure;
+  return std::get<UnparsedLaunch>(std::move(unparsed)).parse();
+}
+
+UnparsedLaunch::UnparsedLaunch(fs::path path, base::FileDescriptor folder, std::string text)
+    : path_(std::move(path)), folder_(std::move(folder)), text_(std::move(text)) {
+  why_foreign_ = why_others_may_have_written(folder_.get());
+  if (why_foreign_.empty() && !names_this_host(text_)) why_foreign_ = "it was saved on another host";
+}
+
+base::Result<UnparsedLaunch> UnparsedLaunch::open(const fs::path& path) {
   const base::Error none = {path.string() + " is not the folder of a saved launch",
                             "save one: cudadiag run --save-launch -- COMMAND"};
-  LaunchFolder folder(path, open_folder(path));
-  if (!folder.folder_.valid()) return none;
-  const auto text = session::read_plain_file(path / kLaunchFile, kMostDescription);
+  base::FileDescriptor folder = open_folder(path);
+  if (!folder.valid()) return none;
+  auto text = session::read_plain_file(path / kLaunchFile, kMostDescription);
   if (!text) return none;
-  auto launch = parse_launch(*text);
+  return UnparsedLaunch(path, std::move(folder), std::move(*text));
+}
+
+base::Result<LaunchFolder> UnparsedLaunch::parse() && {
+  auto launch = parse_launch(text_);
   if (const auto* failure = std::get_if<base::Error>(&launch)) return *failure;
-  folder.launch_ = std::move(std::get<SavedLaunch>(launch));
-  return folder;
+  return LaunchFolder(std::move(path_), std::move(folder_), std::move(why_foreign_),
+                      std::get<SavedLaunch>(std::move(launch)));
 }
 
-std::string LaunchFolder::why_foreign() const {
-  struct stat status {};
-  if (::fstat(folder_.get(), &status) != 0) return "its folder cannot be read";
-  if (status.st_uid != ::geteuid()) return fmt::format("its folder belongs to another user (uid {})", status.st_uid);
-  if ((status.st_mode & S_IWOTH) != 0) return "anyone can write to its folder";
-  std::vector<std::string> names = {kLaunchFile, wire::saved_launch::kImage};
-  for (const Block& block : launch_.blocks) {
-    if (block.contents) names.push_back(block.contents->file);
-  }
-  for (const std::string& name : names) {
-    const bool is_there = ::fstatat(folder_.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
-    if (is_there && status.st_uid != ::geteuid())
-      return fmt::format("its file {} belongs to another user (uid {})", name, status.st_uid);
-  }
-  if (launch_.made_on.empty() || launch_.made_on != host_mark()) return "it was saved on another host";
-  return "";
-}
-
-base::FileDescriptor LaunchFolder::open_file(const std::string& name, std::uint64_t bytes) const {
+base::Result<base::FileDescriptor> LaunchFolder::open_file(const std::string& name, std::uint64_t bytes) const {
+  const auto refused = [&](std::string_view why) { return base::Error{fmt::format("{} {}", name, why), ""}; };
+  if (name.find('/') != std::string::npos) return refused("is not in the folder of the launch");
   base::FileDescriptor file(::openat(folder_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat status {};
-  const bool is_plain = name.find('/') == std::string::npos && file.valid() && ::fstat(file.get(), &status) == 0 &&
-                        S_ISREG(status.st_mode) && static_cast<std::uint64_t>(status.st_size) == bytes;
-  return is_plain ? std::move(file) : base::FileDescriptor();
+  if (!file.valid() && errno == ENOENT) return refused("is missing");
+  if (!file.valid() && errno == ELOOP) return refused("is a symbolic link");
+  if (!file.valid() || ::fstat(file.get(), &status) != 0)
+    return refused(fmt::format("cannot be opened: {}", std::strerror(errno)));
+  if (!S_ISREG(status.st_mode)) return refused("is not a regular file");
+  if (static_cast<std::uint64_t>(status.st_size) != bytes)
+    return refused(fmt::format("has {} bytes, but launch.json says {}", status.st_size, bytes));
+  return file;
 }
 
 bool holds_launch(const fs::path& folder) {
@@ -149,8 +190,9 @@ std::optional<base::Error> copy_folder(const LaunchFolder& from, SavedLaunch lau
   const base::FileDescriptor folder = open_folder(to);
   if (!folder.valid()) return failure;
   const auto copy = [&](const std::string& name, std::uint64_t bytes) {
-    const base::FileDescriptor file = from.open_file(name, bytes);
-    return file.valid() && copy_file(file, folder.get(), name, bytes);
+    const auto opened = from.open_file(name, bytes);
+    const auto* file = std::get_if<base::FileDescriptor>(&opened);
+    return file != nullptr && copy_file(*file, folder.get(), name, bytes);
   };
   if (!copy(wire::saved_launch::kImage, launch.image_bytes)) return failure;
   for (const Block& block : launch.blocks) {

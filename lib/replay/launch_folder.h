@@ -27,18 +27,42 @@ class LaunchFolder {
 
   const std::filesystem::path& path() const { return path_; }
   const SavedLaunch& launch() const { return launch_; }
-  // Returns a clause that says why the launch may come from someone else; empty if this user saved it on this host.
-  std::string why_foreign() const;
-  // Returns an invalid descriptor if the file is no longer a plain file of this size.
-  base::FileDescriptor open_file(const std::string& name, std::uint64_t bytes) const;
+  // The same clause as that of UnparsedLaunch.
+  const std::string& why_foreign() const { return why_foreign_; }
+  // Fails unless it is still a plain file of this size. The error has no hint.
+  base::Result<base::FileDescriptor> open_file(const std::string& name, std::uint64_t bytes) const;
 
  private:
-  LaunchFolder(std::filesystem::path path, base::FileDescriptor folder)
-      : path_(std::move(path)), folder_(std::move(folder)) {}
+  friend class UnparsedLaunch;
+  LaunchFolder(std::filesystem::path path, base::FileDescriptor folder, std::string why_foreign, SavedLaunch launch)
+      : path_(std::move(path)),
+        folder_(std::move(folder)),
+        why_foreign_(std::move(why_foreign)),
+        launch_(std::move(launch)) {}
 
   std::filesystem::path path_;
   base::FileDescriptor folder_;
+  std::string why_foreign_;
   SavedLaunch launch_;
+};
+
+// An open folder whose launch.json has been read but not parsed, because another user may have written it.
+class UnparsedLaunch {
+ public:
+  static base::Result<UnparsedLaunch> open(const std::filesystem::path& folder);
+
+  const std::filesystem::path& path() const { return path_; }
+  // A clause that says why the launch may come from another user; empty if this user saved it on this host.
+  const std::string& why_foreign() const { return why_foreign_; }
+  base::Result<LaunchFolder> parse() &&;
+
+ private:
+  UnparsedLaunch(std::filesystem::path path, base::FileDescriptor folder, std::string text);
+
+  std::filesystem::path path_;
+  base::FileDescriptor folder_;
+  std::string text_;
+  std::string why_foreign_;
 };
 
 // Facts that the launcher knows and the recorder does not.

@@ -219,8 +219,10 @@ bool Player::place_on_host(std::size_t index) {
 // ---- code
 
 bool Player::load() {
-  const base::FileDescriptor file = folder_.open_file(wire::saved_launch::kImage, launch_.image_bytes);
-  if (!file.valid() || launch_.image_bytes == 0) return stop("the image with the kernel's code was not saved");
+  if (launch_.image_bytes == 0) return stop("the image with the kernel's code was not saved");
+  const auto opened = folder_.open_file(wire::saved_launch::kImage, launch_.image_bytes);
+  if (const auto* failure = std::get_if<base::Error>(&opened)) return stop(failure->what);
+  const auto& file = std::get<base::FileDescriptor>(opened);
   image_.resize(launch_.image_bytes + 1);  // PTX text must end with a NUL
   for (std::size_t at = 0; at < launch_.image_bytes;) {
     const ssize_t got = ::read(file.get(), image_.data() + at, launch_.image_bytes - at);
@@ -271,8 +273,9 @@ bool Player::fill(std::size_t index) {
   const std::uint64_t address = *placement_.of(index) + contents.from;
   if (!is_of_host(block) && !done(driver_.memset_d8(address, 0, contents.bytes), "cuMemsetD8")) return false;
   if (std::find(order_.without.begin(), order_.without.end(), index) != order_.without.end()) return true;
-  const base::FileDescriptor file = folder_.open_file(contents.file, contents.bytes);
-  if (!file.valid()) return stop(contents.file + " is missing, or does not have the size given in launch.json");
+  const auto opened = folder_.open_file(contents.file, contents.bytes);
+  if (const auto* failure = std::get_if<base::Error>(&opened)) return stop(failure->what);
+  const auto& file = std::get<base::FileDescriptor>(opened);
   const bool moves = placement_.moves();
   std::vector<std::byte> piece(std::min<std::uint64_t>(kPiece, contents.bytes));
   for (std::uint64_t at = 0; at < contents.bytes;) {

@@ -95,11 +95,12 @@ void RerunText::write(const Diagnosis& after, bool apart) {
 }
 
 void RerunText::print_new_line(const Gain& gain, const Diagnosis& after) {
+  printed_proof_ = true;
+  if (is_quiet() && gain.moved) return;  // the new report names the line
   const char* how = gain.narrowed ? "narrows" : "corrects";
   say(gain.moved ? fmt::format("a rerun {} the first answer: {}  [{}]", how, place_of(*gain.after),
                                diagnose::word(gain.after->grade))
                  : proof_text(after, *gain.after));
-  printed_proof_ = true;
 }
 
 std::string RerunText::proof(const Diagnosis& now) {
@@ -135,7 +136,7 @@ void RerunText::print_failure(const Gain& gain, const Diagnosis& after) {
   if (!printed_proof_) {
     if (gain.moved || gain.is_proof) {
       print_new_line(gain, after);
-    } else {
+    } else if (!is_quiet()) {
       say(gain.elsewhere ? "a rerun failed elsewhere:" : no_proof_text(after, *gain.after, session_));
     }
   }
@@ -154,7 +155,7 @@ void RerunText::print_races(const Diagnosis& after) {
   const std::string rerun = fmt::format("a rerun ({})", diagnose::duration(pass->seconds));
   const bool any = std::any_of(after.findings.begin(), after.findings.end(), diagnose::is_race);
   if (!diagnose::same_races(before_, after)) {
-    say(rerun + " shows more about the races:");
+    if (!is_quiet()) say(rerun + " shows more about the races:");
     any ? write(after, false) : say("the schemas of PyTorch's operators show no race");
     return;
   }
@@ -185,7 +186,7 @@ std::vector<RerunMessage> RerunText::finish(const Diagnosis& after) {
   if (after.passes.size() <= before_.passes.size()) return {};
   print_races(after);
   if (const auto gain = diagnose::gain(before_, after)) print_failure(*gain, after);
-  say(fmt::format("the command ran {} times in all", after.passes.size()));
+  if (!is_quiet()) say(fmt::format("the command ran {} times in all", after.passes.size()));
   return std::exchange(messages_, {});
 }
 

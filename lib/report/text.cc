@@ -14,8 +14,11 @@ std::string write_text(const diagnose::Diagnosis& report, const TextOptions& opt
   if (options.verbosity == Verbosity::quiet && !report.findings.empty()) {
     const std::string job = diagnose::job_sentence(report);
     if (!job.empty()) return fmt::format("cudadiag: {}\n", base::printable(job));
-    const diagnose::Finding& first = report.findings.front();
-    return fmt::format("cudadiag: {} [{}]\n", headline(first, report.working_directory), diagnose::word(first.grade));
+    std::string text;
+    for (const diagnose::Finding& each : report.findings) {
+      text += fmt::format("cudadiag: {} [{}]\n", headline(each, report.working_directory), diagnose::word(each.grade));
+    }
+    return text;
   }
   if (options.verbosity != Verbosity::verbose) return short_page(report, options).print();
   std::string text;

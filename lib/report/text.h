@@ -9,7 +9,7 @@
 
 namespace cudadiag::report {
 
-enum class Verbosity { quiet, normal, verbose };  // quiet prints one line, normal 22 lines, verbose everything
+enum class Verbosity { quiet, normal, verbose };  // quiet: a line for each finding; normal: 22 lines
 
 struct TextOptions {
   Verbosity verbosity = Verbosity::normal;

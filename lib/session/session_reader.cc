@@ -124,7 +124,7 @@ std::optional<base::Result<fs::path>> by_number(const std::vector<Root>& roots, 
   std::size_t number = 0;
   const auto [end, error] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), number);
   if (error != std::errc() || end != wanted.data() + wanted.size() || wanted.size() > kMostDigits) return std::nullopt;
-  const std::vector<fs::path> sessions = sessions_in(roots);
+  const std::vector<fs::path> sessions = listed_in(roots);
   if (number >= 1 && number <= sessions.size()) return sessions[number - 1];
   return base::Error{"session " + std::string(wanted) + " does not exist: " +
                          (sessions.empty()       ? "there are no sessions"
@@ -261,6 +261,12 @@ bool is_unused(const fs::path& folder) {
   std::error_code error;
   return folder.filename().string().ends_with(kIncomplete) && fs::is_directory(folder / kRecordFolder, error) &&
          std::distance(fs::directory_iterator(folder, error), {}) == 1 && is_blank(folder) && !run_goes_on(folder);
+}
+
+std::vector<fs::path> listed_in(const std::vector<Root>& roots) {
+  std::vector<fs::path> sessions = sessions_in(roots);
+  std::erase_if(sessions, [](const fs::path& each) { return is_unused(each) && !obstacle_to_recording(each); });
+  return sessions;
 }
 
 namespace {

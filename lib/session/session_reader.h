@@ -22,13 +22,14 @@ std::optional<base::Error> obstacle_to_reading(const std::vector<Root>& roots);
 // typing error. If no run could have created it, the other roots contain the sessions.
 std::optional<base::Error> misnamed(const std::vector<Root>& roots);
 
-// Returns the folder that the user means. `wanted` is a path, the name of a session or its beginning, or the number of
-// a session in the list of sessions_in(), from 1. "" and "latest" stand for the newest session in all roots. A number
-// takes precedence over a path.
+// Returns the folder that the user means. `wanted` is "" or "latest" for the newest of all roots; the name of a session
+// in them, or how it begins; its number in the list of listed_in(), from 1; or a path. A number comes before a path.
 base::Result<std::filesystem::path> find_session(const std::vector<Root>& roots, const std::string& wanted);
 
 // Returns whether `cudadiag env` prepared the session and no program has recorded to it yet.
 bool is_unused(const std::filesystem::path& folder);
+// The sessions to list, newest first: all but those that `cudadiag env` prepared and that still wait for a program.
+std::vector<std::filesystem::path> listed_in(const std::vector<Root>& roots);
 
 // Opens a finished session, an incomplete one, or a folder of bare areas that a recorder wrote without a launcher. The
 // manifest's notes say what is missing or damaged. `now`: the clock, for processes that are still running.

@@ -336,6 +336,7 @@ std::optional<base::Error> Recording::close() {
 void Recording::discard() {
   if (writer_) writer_->discard();
   writer_.reset();
+  if (state_) state_->folder_removed();
 }
 
 bool Recording::keeps_session() const {

@@ -3,8 +3,12 @@
 
 Usage: ranks.py [--build BUILD] [--sessions N] [--json FILE]
 
-One rank is recorded on the simulated driver: 16,400 launches, 400 collectives in its own group and 5 of the whole job.
-Each other session is a copy with a different rank number. One rank has not called the job's last collective.
+One rank is recorded on the simulated driver: 16,400 launches, 400 collectives of its own and 5 of the whole job. Each
+other session is a copy with a rank of its own. One rank has not called the job's last collective, as the answer finds
+in three ways:
+  nccl     NCCL described the groups
+  dumps    NCCL did not, but each rank left a dump of PyTorch's Flight Recorder with 2,000 calls
+  kernels  there are only the kernels, and all ranks have come
 """
 
 import argparse
@@ -13,12 +17,13 @@ import os
 import re
 import struct
 import sys
-import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "test/e2e"))
+sys.path.insert(0, str(ROOT / "test/e2e/programs"))
 from harness import Machine  # noqa: E402
+import torch_pickle  # noqa: E402
 
 import rows  # noqa: E402
 
@@ -28,9 +33,10 @@ REGIONS, COMMUNICATORS = 1024, 14  # offset of the table of regions, and the ind
 GROUP_RANK, GROUP_CALLS = 4, 32  # offsets in an entry of that region
 CALLED = 208  # offset in an area's header: how many collectives were called
 OWN = 400  # collectives of the rank's own group
+DUMPED, DEPTH = 2000, 30  # calls in a dump, and frames of each
 
 PROGRAM = """
-import ctypes, sys
+import ctypes, sys, time
 import cuda
 nccl = ctypes.CDLL("libnccl.so.2")
 nccl.sim_nccl_join.restype = ctypes.c_void_p
@@ -49,18 +55,20 @@ for step in range(400):
     cuda.driver.cuStreamSynchronize(side)
 for _ in range(5):
     all_reduce(world, stream)
+print(time.time_ns(), file=open("called", "w"))
 cuda.driver.cuStreamSynchronize(stream)
 """
 
 
-def record(machine, ranks):
-    """Records the session of one rank that waits for the others."""
+def record(machine, ranks, *options):
+    """The session of one rank that waits for the others."""
     program = machine.folder / "rank.py"
     program.write_text(PROGRAM)
     machine.environment |= {"RANK": RANK.decode(), "SIM_NCCL_FILE": str(machine.gpu / "job"),
                             "PYTHONPATH": str(ROOT / "test/e2e/programs")}
-    machine.run(sys.executable, str(program), str(ranks), options=["--nccl", "-o", "one", "--hang-after", "1"])
-    return next((machine.folder / "one").glob("*/manifest.json")).parent
+    place = machine.folder / f"one{len(options)}"
+    machine.run(sys.executable, str(program), str(ranks), options=[*options, "-o", place, "--hang-after", "1"])
+    return next(place.glob("*/manifest.json")).parent
 
 
 def pieces(data):
@@ -87,9 +95,11 @@ def copy(one, folder, ranks):
         (session / "record").mkdir(parents=True)
         (session / "manifest.json").write_text(re.sub(rf"\b{pid}\b", str(10000 + rank), manifest))
         changes = [(at, b"%04d" % rank) for at in named]
-        changes += [(PID, struct.pack("<I", 10000 + rank)), (group + GROUP_RANK, struct.pack("<i", rank))]
-        if rank == ranks // 2:
-            changes += [(group + GROUP_CALLS, bytes(8)), (CALLED, struct.pack("<Q", OWN))]
+        changes.append((PID, struct.pack("<I", 10000 + rank)))
+        if group and rank != ranks // 2:
+            changes.append((group + GROUP_RANK, struct.pack("<i", rank)))
+        elif group:
+            changes += [(group + GROUP_RANK, struct.pack("<i", rank)), (group + GROUP_CALLS, bytes(8)), (CALLED, struct.pack("<Q", OWN))]
         with (session / "record" / f"{10000 + rank}.area").open("wb") as to:
             for at, data in written + changes:
                 to.seek(at)
@@ -97,13 +107,34 @@ def copy(one, folder, ranks):
             to.truncate(len(area))
 
 
-def measure(machine, job):
-    """Seconds, MB, and the first line of the output."""
+def write_dumps(machine, folder, ranks):
+    """Dumps of all ranks: equal ones, and that of the rank which has not called the last collective."""
+    called = int((machine.folder / "called").read_text())
+    stacks = [[torch_pickle.Shared(name=f"call_{depth}", filename=f"/opt/job/layers/part_{depth}.py", line=stack + depth)
+               for depth in range(DEPTH)] for stack in range(50)]
+    calls = [{
+        "frames": stacks[number % 50], "record_id": number, "pg_id": 0, "process_group": ("0", "default_pg"),
+        "collective_seq_id": number + 1, "p2p_seq_id": 0, "op_id": number, "profiling_name": "nccl:all_reduce",
+        "time_created_ns": called - 1000 * (DUMPED - 1 - number), "input_sizes": [[1024]], "input_dtypes": ["Float"],
+        "output_sizes": [[1024]], "output_dtypes": ["Float"], "state": "scheduled" if number == DUMPED - 1 else "completed",
+        "time_discovered_started_ns": None, "time_discovered_completed_ns": None, "retired": number < DUMPED - 1,
+        "timeout_ms": 600000, "is_p2p": False} for number in range(DUMPED)]
+    groups = {"0": {"name": "0", "desc": "default_pg", "ranks": str(list(range(ranks)))}}
+    folder.mkdir()
+    whole, lacking = (torch_pickle.dumps({"version": "2.10", "pg_config": groups, "comm_lib_version": "2.28.9",
+                                          "pg_status": {}, "entries": some}) for some in (calls, calls[:-1]))
+    for rank in range(ranks):
+        (folder / f"rank_{rank}").write_bytes(lacking if rank == ranks // 2 else whole)
+    print(f"a dump has {len(whole) / 1e6:.1f} MB")
+
+
+def measure(machine, *words):
+    """Seconds, MB and the first line of the answer."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
         os.dup2(write, 1)
-        words = machine.command("ranks", str(job))
+        words = machine.command("ranks", *words)
         os.execve(words[0], [str(word) for word in words], machine.environment)
     os.close(write)
     with os.fdopen(read) as text:
@@ -114,6 +145,15 @@ def measure(machine, job):
     return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, answer.splitlines()[0]
 
 
+def report(options, way, found):
+    seconds, megabytes = min(each[0] for each in found), max(each[1] for each in found)
+    print(f"{options.sessions} sessions, {way}: {seconds:.2f} s of processor time, {megabytes:.0f} MB\n  {found[0][2]}")
+    if options.json:
+        case = f"ranks of {options.sessions} sessions" + ("" if way == "nccl" else f", {way}")
+        rows.merge(options.json, [rows.row(case, "processor time", [each[0] for each in found], "s"),
+                                  rows.row(case, "memory", [each[1] for each in found], "MB")])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, default=ROOT / "build")
@@ -122,17 +162,14 @@ def main():
     options = parser.parse_args()
     machine = Machine(options.build.resolve())
     try:
-        job = machine.folder / "job"
-        copy(record(machine, options.sessions), job, options.sessions)
-        found = [measure(machine, job) for _ in range(3)]
+        job, other, dumps = (machine.folder / name for name in ("job", "other", "dumps"))
+        copy(record(machine, options.sessions, "--nccl"), job, options.sessions)
+        copy(record(machine, options.sessions), other, options.sessions)
+        write_dumps(machine, dumps, options.sessions)
+        for way, words in (("nccl", [job]), ("dumps", ["--flight-recorder", dumps, other]), ("kernels", [other])):
+            report(options, way, [measure(machine, *words) for _ in range(3)])
     finally:
         machine.close()
-    seconds, megabytes = min(each[0] for each in found), max(each[1] for each in found)
-    print(f"{options.sessions} sessions: {seconds:.2f} s of processor time, {megabytes:.0f} MB\n{found[0][2]}")
-    if options.json:
-        case = f"ranks of {options.sessions} sessions"
-        rows.merge(options.json, [rows.row(case, "processor time", [each[0] for each in found], "s"),
-                                  rows.row(case, "memory", [each[1] for each in found], "MB")])
 
 
 main()

@@ -367,8 +367,8 @@ class Interrupted(unittest.TestCase):
 class Event:
     """An event that the GPU has reached when it is queried for the third time."""
 
-    def record(self):
-        self.asked = 0
+    def record(self, stream):
+        self.asked, self.stream = 0, stream
 
     def query(self):
         self.asked += 1
@@ -386,6 +386,7 @@ class Later(unittest.TestCase):
         devices.append("cpu")
         self.addCleanup(devices.remove, "cpu")
         for replaced in (mock.patch.object(torch.cuda, "Event", Event),
+                         mock.patch.object(torch.cuda, "current_stream", lambda device=None: ("stream of", device)),
                          mock.patch.object(torch.cuda, "synchronize", lambda device=None: None),
                          mock.patch.object(torch._C, "_cuda_getCurrentRawStream", lambda device: 7, create=True)):
             replaced.start()
@@ -446,6 +447,11 @@ class Later(unittest.TestCase):
                 x.mul_(1)
         verdict(long)
         self.assertEqual([len(free) for free in slots.free.values()], [2])  # one is being copied, one is being filled
+
+    def test_an_event_is_recorded_on_the_gpu_of_its_page(self):
+        buffer = package.finite_checks.Buffer(torch.device("cpu"), torch.float32)
+        buffer.send()
+        self.assertEqual(buffer.event.stream, ("stream of", torch.device("cpu")))
 
     def test_of_many_tensors_the_bad_one_is_found(self):
         page = package.finite_checks.PAGE

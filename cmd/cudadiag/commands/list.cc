@@ -27,7 +27,7 @@ int carry_out(const ListOptions& options) {
   if (options.output) folder = *options.output;
   const std::vector<session::Root> roots = session::roots_to_read(folder);
   if (const auto failure = session::misnamed(roots)) return say(*failure), kOwnFailure;
-  const std::vector<ListedSession> sessions = listed_sessions(session::sessions_in(roots));
+  const std::vector<ListedSession> sessions = listed_sessions(session::listed_in(roots));
   if (options.json) {
     print(list_json(sessions));
   } else if (!sessions.empty()) {

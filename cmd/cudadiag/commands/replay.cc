@@ -76,16 +76,30 @@ Result<fs::path> folder_of_session(const fs::path& session) {
                "cudadiag bisect --save-launch " + diagnose::shell_word(session.string())};
 }
 
-Result<replay::LaunchFolder> open_launch(const ReplayOptions& options) {
+Result<replay::UnparsedLaunch> find_launch(const ReplayOptions& options) {
   std::error_code error;
   if (!options.folder.empty() && fs::exists(fs::path(options.folder) / replay::kLaunchFile, error)) {
-    return replay::LaunchFolder::open(fs::absolute(options.folder, error));
+    return replay::UnparsedLaunch::open(fs::absolute(options.folder, error));
   }
   const auto session = choose_session(options.output, options.folder);
   if (const auto* failure = std::get_if<Error>(&session)) return *failure;
   const auto folder = folder_of_session(std::get<fs::path>(session));
   if (const auto* failure = std::get_if<Error>(&folder)) return *failure;
-  return replay::LaunchFolder::open(fs::absolute(std::get<fs::path>(folder), error));
+  return replay::UnparsedLaunch::open(fs::absolute(std::get<fs::path>(folder), error));
+}
+
+Result<replay::LaunchFolder> open_launch(const ReplayOptions& options) {
+  auto found = find_launch(options);
+  if (const auto* failure = std::get_if<Error>(&found)) return *failure;
+  auto& unparsed = std::get<replay::UnparsedLaunch>(found);
+  if (!unparsed.why_foreign().empty() && !options.foreign) {
+    return Error{
+        fmt::format("not run, because the launch may belong to another user: {}. A replay would run its "
+                    "device code on your GPU",
+                    unparsed.why_foreign()),
+        "if you trust the launch, run: cudadiag replay --foreign " + diagnose::shell_word(unparsed.path().string())};
+  }
+  return std::move(unparsed).parse();
 }
 
 // A bus id from another host means nothing here.
@@ -95,21 +109,12 @@ replay::GpuChoice chosen_gpu(const replay::LaunchFolder& folder, const ReplayOpt
 }
 
 // Prints what is about to run.
-std::optional<Error> announce(const replay::LaunchFolder& folder, const ReplayOptions& options) {
+void announce(const replay::LaunchFolder& folder, const ReplayOptions& options) {
   const replay::SavedLaunch& launch = folder.launch();
   const std::string name = base::printable(launch.demangled.empty() ? launch.kernel : launch.demangled);
-  const std::string path = diagnose::shell_word(folder.path().string());
-  const std::string why = folder.why_foreign();
-  const std::string gpu = words(chosen_gpu(folder, options));
-  if (!why.empty() && !options.foreign) {
-    return Error{
-        fmt::format(
-            "not run, because the launch may belong to another user: {}. It would run device code ({}) on GPU {}", why,
-            name, gpu),
-        "if you trust the launch, run: cudadiag replay --foreign " + path};
-  }
-  say(fmt::format("running the device code in {} on GPU {}: {}{}", path, gpu, name, why.empty() ? "" : "; " + why));
-  return std::nullopt;
+  const std::string& why = folder.why_foreign();
+  say(fmt::format("this runs the device code in {} on GPU {}: {}{}", diagnose::shell_word(folder.path().string()),
+                  words(chosen_gpu(folder, options)), name, why.empty() ? "" : "; " + why));
 }
 
 // The log of a tool that has no parser here. Its records begin with "========= ".
@@ -216,15 +221,11 @@ class Replaying {
     };
     result_.first = play(0, here);
     const unsigned times = std::max(options_.times, 2u);
-    for (unsigned i = 1; i < times && !launch::asked_to_end(); ++i) {
+    for (unsigned i = 1; i < times && result_.tally.impossible == 0 && !launch::asked_to_end(); ++i) {
       const replay::Run done = play(i, there);
       Compared compared{there, {}, {}};
-      if (!result_.first.answer.outputs || !done.answer.outputs) {
-        compared.obstacle = done.outcome == result_.first.outcome
-                                ? "a launch that fails leaves no memory to compare"
-                                : fmt::format("here it {}, but on GPU {} it {}", replay::word(done.outcome),
-                                              words(here), replay::word(result_.first.outcome));
-      } else {
+      compared.obstacle = obstacle_to_comparing(done, here, there);
+      if (compared.obstacle.empty()) {
         compared.comparison = replay::compare_outputs(folder_.launch(), scratch / "0", scratch / std::to_string(i));
         if (!compared.comparison) compared.obstacle = "its memory could not be read";
       }
@@ -233,6 +234,23 @@ class Replaying {
     }
     fs::remove_all(scratch, error);
     return std::nullopt;
+  }
+
+  // Empty if both `done` and the first replay left their memory.
+  std::string obstacle_to_comparing(const replay::Run& done, const replay::GpuChoice& here,
+                                    const replay::GpuChoice& there) const {
+    const replay::Run& first = result_.first;
+    if (done.outcome == Outcome::impossible) return fmt::format("{}: {}", replay::word(done.outcome), done.why);
+    if (done.outcome != first.outcome) {
+      return fmt::format("on GPU {} it {}, but on GPU {} it {}", words(there), replay::word(done.outcome),
+                         words(here), replay::word(first.outcome));
+    }
+    for (const replay::Run* run : {&first, &done}) {
+      if (run->answer.outputs) continue;
+      if (run->outcome != Outcome::did_not_fail) return "a launch that fails leaves no memory to compare";
+      return "its memory could not be stored: " + run->answer.cannot;
+    }
+    return "";
   }
 
   const replay::LaunchFolder& folder_;
@@ -254,7 +272,7 @@ int carry_out(const ReplayOptions& options) {
   auto opened = open_launch(options);
   if (const auto* failure = std::get_if<Error>(&opened)) return say(*failure), kOwnFailure;
   const auto& folder = std::get<replay::LaunchFolder>(opened);
-  if (const auto refusal = announce(folder, options)) return say(*refusal), kOwnFailure;
+  announce(folder, options);
   launch::SignalRelay relay;
   const supervise::PlaySettings settings{
       chosen_gpu(folder, options), std::chrono::milliseconds(static_cast<std::int64_t>(options.time_limit * 1000))};
@@ -263,7 +281,8 @@ int carry_out(const ReplayOptions& options) {
   if (const auto failure = replaying.run()) return say(*failure), kOwnFailure;
   const ReplayResult& result = replaying.result();
   print(options.json ? replay_json(folder, result) : replay_text(folder.launch(), result));
-  if (result.first.outcome == Outcome::impossible) return kOwnFailure;
+  if (result.first.outcome == Outcome::impossible || (options.compare && result.tally.impossible > 0))
+    return kOwnFailure;
   return replaying.reproduced() ? 0 : 1;
 }
 

@@ -9,13 +9,14 @@
 #include <ctime>
 #include <limits>
 #include <memory>
+#include <optional>
 
 #include "base/printable.h"
 #include "commands/commands.h"
-#include "diagnose/words.h"
 #include "options/command_line.h"
 #include "options/shared_options.h"
 #include "report/status/activity.h"
+#include "report/status/status_text.h"
 #include "sessions/session_choice.h"
 #include "terminal/terminal.h"
 
@@ -80,12 +81,12 @@ class Screen {
 std::string heading(const session::Session& session) {
   std::string command;
   for (const std::string& word : session.manifest.command) command += ' ' + base::printable(word);
-  double seconds = 0;
+  std::optional<double> seconds;
   for (const session::Process& process : session.processes) {
     const session::ProcessRecord& record = process.record;
-    if (record.clock_last != 0) seconds = std::max(seconds, record.seconds(record.clock_last));
+    if (record.clock_last != 0) seconds = std::max(seconds.value_or(0), record.seconds(record.clock_last));
   }
-  return fmt::format("cudadiag: running for {}:{}", diagnose::duration(seconds), command);
+  return fmt::format("cudadiag: {}:{}", report::state_text(true, seconds, true), command);
 }
 
 int carry_out(const TopOptions& options) {

@@ -141,7 +141,7 @@ class Text {
 
   void compared(const Compared& each) {
     const std::string label = "GPU " + command::words(each.gpu);
-    if (!each.obstacle.empty()) return add("Compared", label + ": " + each.obstacle);
+    if (!each.obstacle.empty()) return add("Compared", label + ": " + base::printable(each.obstacle));
     const replay::Comparison& found = *each.comparison;
     if (!found.first) {
       return add("Compared", fmt::format("{}: all {} bytes are equal", label, diagnose::thousands(found.compared)));

@@ -121,20 +121,21 @@ class Offer {
 
   bool is_agreed_at(const TerminalState& terminal) {
     if (const auto obstacle = supervise::obstacle_in_run(session_)) return decline(sentence(*obstacle));
-    const bool quiet = options_.verbosity == report::Verbosity::quiet;
-    if (const auto obstacle = obstacle_to_asking(terminal, quiet)) return decline(*obstacle);
+    if (const auto obstacle = obstacle_to_asking(terminal, is_quiet())) return decline(*obstacle);
     if (!ask(question(outlook()), STDIN_FILENO, relay_)) return decline("");
     return true;
   }
 
+  bool is_quiet() const { return options_.verbosity == report::Verbosity::quiet; }
+
   bool announce() {
-    say(announcement(outlook()));
+    if (!is_quiet()) say(announcement(outlook()));
     return true;
   }
 
   // Prints why there is no rerun, and the command that reruns the program. Returns false.
   bool decline(const std::string& why) const {
-    if (!report_.findings()) return false;
+    if (!report_.findings() || is_quiet()) return false;
     const std::string command =
         "prove this and find the cause: " +
         diagnose::bisect_command(session_to_name(session_, options_), session_.manifest.input_read) +

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// If a job has more sessions, each is closed after it is read, and opened again when it is printed.
+// In a larger job, sessions are closed, and opened again one at a time when they are printed.
 constexpr std::size_t kSessionsKept = 16;
 
 base::Result<std::unique_ptr<OpenSession>> open_session(const fs::path& folder) {
@@ -76,17 +76,28 @@ RankProcess rank_process(const session::Process& process) {
   return rank;
 }
 
-// If the job has `several` sessions, only processes with a rank belong to it.
+// If `several`, only processes with a rank belong to the job.
+std::vector<ProcessCollectives> collectives_of(const session::Session& session, bool several) {
+  std::vector<ProcessCollectives> all;
+  for (std::size_t i = 0; i < session.processes.size(); ++i) {
+    const session::Process& process = session.processes[i];
+    if (several && !process.rank) continue;
+    all.push_back(
+        {analyse::CollectiveSequence(process, several ? kLaunchesKept : analyse::CollectiveSequence::kAll), i});
+  }
+  return all;
+}
+
 void add_states(const session::Session& session, bool several, JobSession& to) {
   to.knows_groups = true;
   for (const session::Process& process : session.processes) {
     const bool calls = analyse::calls_collectives(process);
-    to.has_collectives = to.has_collectives || calls || !process.record.communicators.empty();
     to.knows_groups = to.knows_groups && (!calls || !process.record.communicators.empty());
     if (process.rank) to.ranks.push_back(rank_process(process));
     if (several && !process.rank) continue;
     if (auto state = analyse::rank_state(process, kCallsKept)) to.states.push_back(std::move(*state));
   }
+  if (!to.knows_groups || to.states.empty()) to.collectives = collectives_of(session, several);
 }
 
 }  // namespace
@@ -113,20 +124,28 @@ base::Result<JobSessions> JobSessions::read(const std::vector<fs::path>& folders
     session.foreign = session::why_foreign(open->session);
     session.failure = first_failure(*open);
     add_states(open->session, folders.size() > 1, session);
-    // Without its communicators, a rank can only be compared operation by operation.
-    const bool keeps = folders.size() <= kSessionsKept || (session.has_collectives && !session.knows_groups);
-    if (keeps) session.open = std::move(open);
+    if (folders.size() <= kSessionsKept) session.open = std::move(open);
   }
   return job;
 }
 
 base::Result<OpenSession*> JobSessions::open(JobSession& session) {
   if (session.open == nullptr) {
+    if (sessions_.size() > kSessionsKept && latest_ != nullptr) latest_->open.reset();
+    latest_ = &session;
     auto opened = open_session(session.folder);
     if (const auto* failure = std::get_if<base::Error>(&opened)) return *failure;
     session.open = std::move(std::get<std::unique_ptr<OpenSession>>(opened));
   }
   return session.open.get();
+}
+
+std::optional<base::Error> JobSessions::read_collectives(JobSession& session) {
+  if (session.collectives) return std::nullopt;
+  const auto opened = open(session);
+  if (const auto* failure = std::get_if<base::Error>(&opened)) return *failure;
+  session.collectives = collectives_of(std::get<OpenSession*>(opened)->session, sessions_.size() > 1);
+  return std::nullopt;
 }
 
 bool JobSessions::knows_groups() const {

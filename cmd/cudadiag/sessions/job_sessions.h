@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "analyse/analysis.h"
+#include "analyse/hangs/collective_sequence.h"
 #include "diagnose/session_state.h"
 
 namespace cudadiag::command {
 
-// How many calls of each rank are kept if a job has several sessions: enough to find where waiting ranks diverge, few
-// enough for a thousand ranks.
-inline constexpr std::size_t kCallsKept = 256;
+// The calls that are kept of each rank of a job with several sessions, and the launches of collectives if NCCL reported
+// no calls: enough to find where waiting ranks part, few enough for a thousand ranks.
+inline constexpr std::size_t kCallsKept = 256, kLaunchesKept = 1024;
 
 struct OpenSession {
   explicit OpenSession(session::Session from) : session(std::move(from)), state(session) {}
@@ -46,16 +47,22 @@ struct RankProcess {
   double latest_collective = 0;  // 0 if none was recorded
 };
 
+// The collectives of a process, and its index in the session.
+struct ProcessCollectives {
+  analyse::CollectiveSequence sequence;
+  std::size_t process = 0;
+};
+
 struct JobSession {
   std::filesystem::path folder;
   std::string working_directory;
   std::string foreign;  // why it may belong to another user; empty if it does not
   std::optional<FirstFailure> failure;
   std::vector<analyse::RankState> states;
+  std::optional<std::vector<ProcessCollectives>> collectives;  // nullopt if `states` has all calls
   std::vector<RankProcess> ranks;
-  bool has_collectives = false;       // at least one process called collectives
-  bool knows_groups = false;          // NCCL reported the communicators of all such processes
-  std::unique_ptr<OpenSession> open;  // null if it was closed
+  bool knows_groups = false;          // NCCL reported the communicators of all these processes
+  std::unique_ptr<OpenSession> open;  // null if it must be opened again
 };
 
 class JobSessions {
@@ -64,12 +71,16 @@ class JobSessions {
 
   std::vector<JobSession>& all() { return sessions_; }
   const std::vector<JobSession>& all() const { return sessions_; }
-  // Reads the session again if it was closed. The result is valid for the lifetime of this object.
+  // Reads the session again if it was closed. The result is valid until the next call: of a large job, only one session
+  // is open at a time.
   base::Result<OpenSession*> open(JobSession& session);
+  // Reads the collectives of the session's processes from their kernels, as if NCCL had reported no calls.
+  std::optional<base::Error> read_collectives(JobSession& session);
   bool knows_groups() const;
 
  private:
   std::vector<JobSession> sessions_;
+  JobSession* latest_ = nullptr;  // the one that was opened last
 };
 
 }  // namespace cudadiag::command

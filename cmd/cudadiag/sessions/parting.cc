@@ -1,7 +1,6 @@
 #include "sessions/parting.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 #include <vector>
 
@@ -66,24 +65,28 @@ base::Result<Parting> by_dumps(JobSessions& job, bool hangs, const PartingOption
 }
 
 base::Result<Parting> by_kernels(JobSessions& job, bool hangs) {
-  std::vector<const session::Process*> processes;
-  std::map<const session::Process*, OpenSession*> owners;
+  struct Owner {
+    JobSession* session = nullptr;
+    std::size_t process = 0;
+  };
+  std::vector<analyse::CollectiveSequence> sequences;
+  std::vector<Owner> owners;
   for (JobSession& part : job.all()) {
     // Includes sessions without collectives, because one of them may belong to the missing rank.
-    const auto opened = job.open(part);
-    if (const auto* failure = std::get_if<base::Error>(&opened)) return *failure;
-    for (const session::Process& process : part.open->session.processes) {
-      // If there are several sessions, only processes with a rank belong to the job.
-      if (!process.rank && job.all().size() > 1) continue;
-      processes.push_back(&process);
-      owners[&process] = part.open.get();
+    if (auto failure = job.read_collectives(part)) return *std::move(failure);
+    for (ProcessCollectives& process : *part.collectives) {
+      sequences.push_back(std::move(process.sequence));
+      owners.push_back({&part, process.process});
     }
+    part.collectives.reset();
   }
-  const auto ranks = analyse::ranks_to_tell(processes, hangs);
+  const auto ranks = analyse::ranks_to_tell(sequences, hangs);
   if (!ranks) return Parting{};
-  return Parting{{}, diagnose::ranks_part(*ranks, [&](const session::Process& process) {
-                   OpenSession& owner = *owners.at(&process);
-                   return diagnose::Recorded{owner.session, owner.state.symbolizer()};
+  return Parting{{}, diagnose::ranks_part(*ranks, [&](std::size_t process) {
+                   const auto opened = job.open(*owners[process].session);
+                   OpenSession& open = *std::get<OpenSession*>(opened);
+                   return diagnose::Recorded{open.session, open.session.processes[owners[process].process],
+                                             open.state.symbolizer()};
                  })};
 }
 

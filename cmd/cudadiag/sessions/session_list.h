@@ -26,7 +26,7 @@ struct ListedSession {
   std::string why_no_command;
 };
 
-// Keeps the order of `folders`, which must be that of sessions_in().
+// Keeps the order of `folders`, which must be that of listed_in().
 std::vector<ListedSession> listed_sessions(const std::vector<std::filesystem::path>& folders);
 
 // A heading, and one row per session. Rows are cut at `columns`, the width of the terminal; nullopt for no limit.

@@ -3,12 +3,13 @@
 // the same program, they issue collectives in the same order.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string_view>
+#include <string>
 #include <vector>
 
-#include "session/session.h"
+#include "analyse/hangs/collective_sequence.h"
 
 namespace cudadiag::analyse {
 
@@ -16,16 +17,16 @@ namespace cudadiag::analyse {
 // for whatever reason, leaves collectives that are younger than this.
 inline constexpr double kLongForACollective = 10;
 
-// Recognises the kernel by its name, mangled or not.
-bool is_collective(std::string_view kernel);
-bool launches_collective(const session::ProcessRecord& record, const session::Operation& operation);
-bool calls_collectives(const session::Process& process);
-
 // One rank at the collective in question.
 struct RankCall {
-  const session::Process* process = nullptr;
-  std::uint64_t issued = 0;                        // number of collectives in the whole run
-  const session::Operation* collective = nullptr;  // null if it has not reached it
+  std::size_t process = 0;  // index among the processes that were compared
+  std::optional<int> rank;
+  std::uint32_t pid = 0;
+  std::string host;
+  std::optional<double> ended;            // seconds since the epoch: its last sign of life; nullopt if unknown
+  std::uint64_t issued = 0;               // number of collectives in the whole run
+  std::optional<std::size_t> collective;  // index in ProcessRecord::operations; nullopt if it has not reached it
+  double waited = 0;                      // as CollectiveSequence::Call has it
 };
 
 struct Ranks {
@@ -41,7 +42,8 @@ struct Ranks {
   // later. At the skipped one, that rank launches the kernels of two iterations between two collectives.
   struct Uneven {
     std::uint64_t number = 0;  // the collective that follows these kernels
-    const session::Process* process = nullptr;
+    std::optional<int> rank;
+    std::uint32_t pid = 0;
     std::uint64_t kernels = 0, of_others = 0;
   };
   // The only recorded place of this kind, after two at which all ranks launched the same number of kernels; nullopt if
@@ -63,10 +65,10 @@ struct Ranks {
 // - ranks continued long after they diverged, perhaps intentionally, or their threads take turns;
 // - a rank that has not come waits in another collective itself, or no rank waits in this one any more;
 // - the ranks agree, but not all of them are blocked there.
-std::optional<Ranks> parted_ranks(const std::vector<const session::Process*>& processes);
+std::optional<Ranks> parted_ranks(const std::vector<CollectiveSequence>& processes);
 
-// Returns parted_ranks() if the result matters. It always does for a job that hangs in a collective. For any other job,
-// the ranks must diverge, and some process must have waited for long.
-std::optional<Ranks> ranks_to_tell(const std::vector<const session::Process*>& processes, bool hangs);
+// Returns parted_ranks() if they matter. They always do for a job that hangs in a collective. For another job, the
+// ranks must diverge, and some process must have waited for long.
+std::optional<Ranks> ranks_to_tell(const std::vector<CollectiveSequence>& processes, bool hangs);
 
 }  // namespace cudadiag::analyse

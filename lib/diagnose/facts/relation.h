@@ -18,4 +18,6 @@ enum class Relation : std::uint8_t {
   misaligned
 };
 
+inline constexpr std::uint64_t kLowestAddress = std::uint64_t{1} << 32;  // CUDA never hands out addresses below it
+
 }  // namespace cudadiag::diagnose

@@ -164,7 +164,8 @@ std::uint64_t key_of(const FlightGroup& group) {
 
 class Conversion {
  public:
-  Conversion(const FlightDump& dump, int rank) : dump_(dump), finished_(finished_calls(dump)) {
+  Conversion(const FlightDump& dump, int rank)
+      : dump_(dump), finished_(finished_calls(dump)), lines_(dump.stacks.size()) {
     state_.rank = rank;
     state_.is_dumped = true;
     std::set<std::uint32_t> called;
@@ -249,8 +250,14 @@ class Conversion {
     made.function = function;
     made.made = call.created;
     made.site = call.stack;
-    if (call.stack != 0) made.line = line_of(dump_.stacks[call.stack - 1]);
+    if (call.stack != 0) made.line = line_of_stack(call.stack - 1);
     return made;
+  }
+
+  site_key::Key line_of_stack(std::size_t stack) {
+    std::optional<site_key::Key>& line = lines_[stack];
+    if (!line) line = line_of(dump_.stacks[stack]);
+    return *line;
   }
 
   // Collectives of a group run one after another: those after the first have not begun.
@@ -284,6 +291,7 @@ class Conversion {
   const FlightDump& dump_;
   const std::vector<bool> finished_;
   RankState state_;
+  std::vector<std::optional<site_key::Key>> lines_;         // by stack, as far as they were needed
   std::map<std::uint32_t, std::uint32_t> communicator_of_;  // by index of the group
   std::map<std::uint32_t, std::size_t> latest_;             // the latest collective, by index of the group
   std::map<std::pair<std::uint32_t, std::int32_t>, std::vector<std::size_t>> streams_;  // communicator and peer

@@ -15,7 +15,6 @@
 #include "diagnose/ranks/rank_names.h"
 #include "diagnose/resolved_site.h"
 #include "diagnose/words.h"
-#include "session/property.h"
 
 namespace cudadiag::diagnose {
 namespace {
@@ -39,33 +38,28 @@ RanksDifference difference_of(const analyse::Ranks& ranks) {
   return ranks.all_have_come() ? RanksDifference::none : RanksDifference::absence;
 }
 
-std::string host_of(const session::Process& process) {
-  return session::value_of(process.record, session::Property::host);
-}
-
 // How the process ended; empty if unknown. Returns nullopt unless it ended on its own before others of its host.
-std::optional<std::string> ended(const analyse::Ranks& ranks, const session::Process& process,
-                                 const session::Manifest& manifest) {
+std::optional<std::string> ended(const analyse::Ranks& ranks, const RankCall& call, const Recorded& recorded) {
   constexpr double kTogether = 1;  // seconds
-  const analyse::Ending end = analyse::own_ending(process);
-  if (manifest.ended_before_hang.contains(process.pid)) return end.known ? end.text : "";
+  const session::Manifest& manifest = recorded.session.manifest;
+  const analyse::Ending end = analyse::own_ending(recorded.process);
+  if (manifest.ended_before_hang.contains(call.pid)) return end.known ? end.text : "";
   if (manifest.hang || !end.known || end.asked_for()) return std::nullopt;
-  const auto last = [](const session::Process& of) { return of.record.unix_seconds(of.record.clock_last); };
   const bool before = std::any_of(ranks.calls.begin(), ranks.calls.end(), [&](const RankCall& other) {
-    return host_of(*other.process) == host_of(process) && other.process->record.clock_last != 0 &&
-           process.record.clock_last != 0 && last(process) + kTogether < last(*other.process);
+    return other.host == call.host && other.ended && call.ended && *call.ended + kTogether < *other.ended;
   });
   return before ? std::optional(end.text) : std::nullopt;
 }
 
 RankLine line_of(const RankCall& call, const analyse::Ranks& ranks, const Recorded& recorded) {
-  const session::Process& process = *call.process;
+  const session::Process& process = recorded.process;
   RankLine line;
   line.pid = process.pid;
   line.rank = process.rank;
   line.issued = call.issued;
-  line.has_come = call.collective != nullptr;
-  const session::Operation* shown = line.has_come ? call.collective : latest_of_a_line(process, recorded.symbolizer);
+  line.has_come = call.collective.has_value();
+  const session::Operation* shown =
+      line.has_come ? &process.record.operations[*call.collective] : latest_of_a_line(process, recorded.symbolizer);
   if (shown != nullptr) {
     const ResolvedSite site = resolve(recorded.symbolizer, process, shown->site);
     line.location = located(site.line.location);
@@ -80,7 +74,7 @@ RankLine line_of(const RankCall& call, const analyse::Ranks& ranks, const Record
     line.location = std::move(*host);
     line.on_host = true;
   }
-  line.ended = ended(ranks, process, recorded.session.manifest);
+  line.ended = ended(ranks, call, recorded);
   return line;
 }
 
@@ -194,13 +188,13 @@ void add_ranks(causes::Symptoms& symptoms, const RanksPart& part, const std::str
 }
 
 std::optional<RanksPart> ranks_part(const analyse::Ranks& ranks,
-                                    const std::function<Recorded(const session::Process&)>& recorded) {
+                                    const std::function<Recorded(std::size_t process)>& recorded) {
   RanksPart part;
   part.number = ranks.number;
   part.first = ranks.first;
   part.difference = difference_of(ranks);
-  for (const RankCall& call : ranks.calls) part.ranks.push_back(line_of(call, ranks, recorded(*call.process)));
-  // The ranks are in different calls of one line.
+  for (const RankCall& call : ranks.calls) part.ranks.push_back(line_of(call, ranks, recorded(call.process)));
+  // These are different calls of one line.
   if (ranks.difference == Difference::line &&
       std::all_of(part.ranks.begin(), part.ranks.end(), [&](const RankLine& line) {
         return !line.has_come || same_line(line.location, part.ranks.front().location);
@@ -208,7 +202,7 @@ std::optional<RanksPart> ranks_part(const analyse::Ranks& ranks,
     return std::nullopt;
   }
   if (const auto& uneven = ranks.uneven) {
-    part.uneven = {uneven->number, uneven->process->pid, uneven->process->rank, uneven->kernels, uneven->of_others};
+    part.uneven = {uneven->number, uneven->pid, uneven->rank, uneven->kernels, uneven->of_others};
   }
   return part;
 }

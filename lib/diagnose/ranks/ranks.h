@@ -1,6 +1,7 @@
 // Explains where the ranks of a job diverge.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <vector>
@@ -11,15 +12,17 @@
 
 namespace cudadiag::diagnose {
 
-// The session of a process, and its symbols.
+// A process, its session, and its symbols.
 struct Recorded {
   const session::Session& session;
+  const session::Process& process;
   symbolize::Symbolizer& symbolizer;
 };
 
-// Returns nullopt if the ranks diverge within one line.
+// `recorded` gets the index of a process that was compared; its result is used until the next call. Returns nullopt if
+// the ranks diverge within one line.
 std::optional<RanksPart> ranks_part(const analyse::Ranks& ranks,
-                                    const std::function<Recorded(const session::Process&)>& recorded);
+                                    const std::function<Recorded(std::size_t process)>& recorded);
 
 // Adds the lines at which the ranks are to the note on the ranks.
 void add_ranks_note(std::vector<analyse::Note>& notes, const RanksPart& part, const std::string& directory);

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "diagnose/causes/host_memory.h"
+#include "diagnose/facts/relation.h"
 
 namespace cudadiag::diagnose {
 namespace {

@@ -12,8 +12,6 @@
 
 namespace cudadiag::diagnose {
 
-inline constexpr std::uint64_t kLowestAddress = std::uint64_t{1} << 32;  // CUDA never hands out lower addresses
-
 struct LaneAddress {
   std::array<std::uint32_t, 3> block{}, thread{};
   std::uint64_t address = 0;  // for shared and local memory, relative to its beginning

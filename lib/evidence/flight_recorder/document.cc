@@ -49,9 +49,15 @@ std::pair<Value, Value> Value::pair(std::size_t index) const {
 
 Value Value::member(std::string_view key) const {
   if (!is_dictionary()) return {};
-  for (std::size_t i = 0; i < std::min(size(), kMostMembers); ++i) {
-    const auto [name, value] = pair(i);
-    if (name.is_text() && name.text() == key) return value;
+  // Reading a dump consists of little else.
+  const auto& entries = document_->entries_;
+  const Document::Entry& own = entries[index_];
+  const std::uint32_t* at = document_->items_.data() + own.number;
+  const std::uint32_t* end = at + 2 * std::min<std::size_t>(own.count / 2, kMostMembers);
+  for (; at != end; at += 2) {
+    const Document::Entry& name = entries[*at];
+    const bool fits = name.kind == Document::Kind::text && static_cast<std::size_t>(name.number) == key.size();
+    if (fits && std::string_view(name.text, key.size()) == key) return {document_, at[1]};
   }
   return {};
 }

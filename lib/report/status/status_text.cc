@@ -46,11 +46,7 @@ class StatusText {
   void heading() {
     std::string command;
     for (const std::string& word : status_.command) command += ' ' + base::printable(word);
-    const std::string time = status_.seconds ? " for " + diagnose::duration(*status_.seconds) : "";
-    const char* state = !status_.goes_on   ? "may still be running; ran"
-                        : *status_.goes_on ? "running"
-                                           : "has ended, ran";
-    line(0, fmt::format("cudadiag: {}{}:{}", state, time, command));
+    line(0, fmt::format("cudadiag: {}:{}", state_text(status_.goes_on, status_.seconds, status_.since_cuda), command));
     if (!status_.processes.empty()) return;
     if (!status_.unrecorded.empty())
       return line(0, "the program was not recorded: " + base::printable(status_.unrecorded));
@@ -177,6 +173,15 @@ class StatusText {
 };
 
 }  // namespace
+
+std::string state_text(std::optional<bool> goes_on, std::optional<double> seconds, bool since_cuda) {
+  const char* state = !goes_on ? "may still be running" : *goes_on ? "running" : "has ended";
+  if (!seconds) return state;
+  const std::string time = diagnose::duration(*seconds);
+  if (!since_cuda) return fmt::format("{}, ran for {}", state, time);
+  return goes_on.value_or(false) ? fmt::format("{}, initialised CUDA {} ago", state, time)
+                                 : fmt::format("{}, last recorded {} after it initialised CUDA", state, time);
+}
 
 std::string write_status_text(const diagnose::Status& status, const TextOptions& options) {
   return StatusText(status, options).write();

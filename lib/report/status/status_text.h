@@ -1,6 +1,7 @@
 // Writes the status of a run, for people and for programs.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "diagnose/status.h"
@@ -8,6 +9,8 @@
 
 namespace cudadiag::report {
 
+// "running, initialised CUDA 62 s ago". `since_cuda`: see Status.
+std::string state_text(std::optional<bool> goes_on, std::optional<double> seconds, bool since_cuda);
 std::string write_status_text(const diagnose::Status& status, const TextOptions& options);
 std::string write_status_json(const diagnose::Status& status);
 

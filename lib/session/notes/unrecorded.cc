@@ -20,17 +20,6 @@ using wire::unrecorded::What;
 
 constexpr const char* kAnotherFolder = "choose a folder for it with -o FOLDER or CUDADIAG_DIR";
 
-std::optional<std::string> obstacle_to_recording(const std::filesystem::path& session) {
-  const std::filesystem::path folder = session / kRecordFolder;
-  if (::access(folder.c_str(), W_OK | X_OK) != 0) {
-    return folder.string() + " is not writable: " + std::strerror(errno);
-  }
-  struct statvfs disk {};
-  if (::statvfs(folder.c_str(), &disk) != 0 || disk.f_bavail * disk.f_frsize >= wire::area::kAreaSize)
-    return std::nullopt;
-  return folder.string() + " has no room on its disk for a 64 MB recording";
-}
-
 }  // namespace
 
 Unrecorded unrecorded_in(const std::filesystem::path& pass_folder) {
@@ -75,6 +64,17 @@ base::Error nothing_recorded_of(const Unrecorded& unrecorded) {
     default:
       return {what + "the recorder could not start in it (" + reason + ")", "run it again"};
   }
+}
+
+std::optional<std::string> obstacle_to_recording(const std::filesystem::path& session) {
+  const std::filesystem::path folder = session / kRecordFolder;
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) {
+    return folder.string() + " cannot be written: " + std::strerror(errno);
+  }
+  struct statvfs disk {};
+  if (::statvfs(folder.c_str(), &disk) != 0 || disk.f_bavail * disk.f_frsize >= wire::area::kAreaSize)
+    return std::nullopt;
+  return folder.string() + " has no room on its disk for the 64 MB of a recording";
 }
 
 std::string why_unused(const std::filesystem::path& session) {

@@ -26,12 +26,10 @@ bool has_failed(const session::Process& process) {
 
 // Returns an empty name unless exactly one kernel can have caused the failure.
 std::string suspected_kernel(const analyse::Failure& failure) {
-  const bool of_address = analyse::is_asynchronous(failure.kind) && diagnose::is_address_error(failure.code);
-  if (!of_address || failure.candidates.size() != 1) return "";
-  const session::Operation& operation = *failure.candidates.front().operation;
-  if (operation.kind != wire::operation::Kind::kernel) return "";
+  const session::Operation* operation = diagnose::only_kernel(failure);
+  if (operation == nullptr) return "";
   const session::ProcessRecord& record = failure.process->record;
-  const session::Site* site = session::by_id(record.sites, operation.site);
+  const session::Site* site = session::by_id(record.sites, operation->site);
   const std::string* name = site == nullptr ? nullptr : session::by_id(record.functions, site->function);
   return name == nullptr ? "" : *name;
 }

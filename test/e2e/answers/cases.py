@@ -388,12 +388,9 @@ def full_disk_is_no_success(machine):
 
 
 def list_tells_a_run_that_goes_on_from_one_that_was_killed(machine):
-    expect_success(machine.cudadiag("env"))
-    expect_in("(unknown command: nothing has been recorded yet with the environment that cudadiag env printed: ",
-              machine.cudadiag("list").stdout, "list")
     run = machine.start(*machine.command("run", "--", "sh", "-c", "echo ready; read line"))
     expect(run.stdout.readline(), "ready\n", "first line")
-    expect_in("  running       -     sh -c 'echo ready; read line'\n", machine.cudadiag("list").stdout, "list")
+    expect_in("  running  -     sh -c 'echo ready; read line'\n", machine.cudadiag("list").stdout, "list")
     run.kill()
     run.communicate()
     expect_in("  not finished  -     sh -c 'echo ready; read line'\n", machine.cudadiag("list").stdout, "list")
@@ -401,6 +398,10 @@ def list_tells_a_run_that_goes_on_from_one_that_was_killed(machine):
 
 def list_shows_what_was_recorded_without_the_launcher(machine):
     exports = expect_success(machine.cudadiag("env")).stdout
+    unused = machine.cudadiag("list")
+    expect((unused.stdout, len(machine.sessions())), ("", 1), "list before a program has used what env prepared")
+    expect_in("no session was found", unused.stderr, "message of list")
+    expect_in("there are no sessions", machine.cudadiag("report", "1").stderr, "message about a session by number")
     machine.plain("sh", "-c", exports + '"$@"', "sh", *map(str, program("ten_launches.py")))
     _, line = expect_success(machine.cudadiag("list")).stdout.splitlines()
     expect_in("  not finished  -  ", line, "end")

@@ -165,6 +165,35 @@ def ranks_with_a_launcher_each_are_one_job(machine):
     expect((quiet.count("\n"), quiet.partition(",")[0]), (1, "cudadiag: rank 0"), "a quiet answer")
 
 
+def ranks_of_a_large_job_are_compared_although_their_sessions_are_closed(machine):
+    """All ranks but one are copies of one session, which has its rank in four digits."""
+    command, count, copied = program("collectives.py", "missing"), 20, b"7777"
+    machine.plan("")
+    machine.environment["RANK"] = "1"
+    away = machine.start(*machine.command("run", "--rerun=never", "-o", "job", "--", *command))
+    expect(away.stdout.readline(), "waits\n", "the rank that does not come")
+    machine.plan("hang kernel=ncclDevKernel_AllReduce_Sum_f32_RING_LL nth=3")
+    machine.environment["RANK"] = copied.decode()
+    machine.run(*command, options=["--hang-after", "0.5", "-o", "one"])
+    away.terminate()
+    away.wait()  # before it reads the end of its input, and continues
+    away.communicate()
+    (one,) = (machine.folder / "one").glob("2*")
+    (area,) = (one / "record").glob("*.area")
+    data, pid = area.read_bytes(), area.stem
+    for rank in (rank for rank in range(count) if rank != 1):
+        copy = machine.folder / f"job/20200101-000000-{rank + 1}"
+        shutil.copytree(one, copy, ignore=shutil.ignore_patterns("*.area"))
+        (copy / f"record/{10000 + rank}.area").write_bytes(
+            data[:16] + (10000 + rank).to_bytes(4, "little") + data[20:].replace(copied, b"%04d" % rank))
+        (copy / "manifest.json").write_text(re.sub(rf"\b{pid}\b", str(10000 + rank), (one / "manifest.json").read_text()))
+    found = json.loads(expect_success(machine.cudadiag("ranks", "job", "--json")).stdout)["ranks"]
+    expect((found["collective"], found["difference"], len(found["ranks"])), (3, "absence", count), "answer")
+    expect([rank["rank"] for rank in found["ranks"] if not rank["has_come"]], [1], "the rank that has not come")
+    lines = {_marked_line(command[1], mark) for mark in ("AVERAGE", "AWAY")}
+    expect({rank["location"]["line"] for rank in found["ranks"]}, lines, "lines")
+
+
 def ranks_are_not_taken_from_two_runs(machine):
     for name in ("first", "second"):
         machine.environment["RANK"] = "0"
@@ -309,8 +338,8 @@ def status_of_a_program_without_the_launcher(machine):
     run = machine.start("sh", "-c", exports + 'exec "$@"', "sh", *map(str, stuck(machine, "kernel")))
     process = _until(machine, run, _kept_waiting)["processes"][0]
     expect(process["pid"], run.pid, "process")
-    expect_in("cudadiag: running for ", expect_success(machine.cudadiag("status")).stdout, "text")
-    expect_in("running for ", expect_success(machine.cudadiag("top", "--count", "1")).stdout, "top")
+    expect_in("cudadiag: running, initialised CUDA ", expect_success(machine.cudadiag("status")).stdout, "text")
+    expect_in("running, initialised CUDA ", expect_success(machine.cudadiag("top", "--count", "1")).stdout, "top")
     run.kill()
     run.communicate()
     expect(_status(machine)["running"], False, "continues")

@@ -89,6 +89,13 @@ def report_of_the_newest_session_says_when_and_what_was_run(machine):
     expect("\nRun " in machine.cudadiag("report", name).stdout, False, "row of a given session")
 
 
+def clean_run_names_no_session(machine):
+    file = machine.folder / "report.json"
+    said = machine.run(machine.build / "targets/healthy", options=["-v", "--json", file]).stderr
+    expect((machine.sessions(), "session /" in said, str(machine.state) in said), ([], False, False), said)
+    expect(json.loads(file.read_text())["run"]["session"], None, "session in JSON")
+
+
 def list_says_what_failed_where_and_keeps_what_it_has_read(machine):
     machine.plan(FAULT)
     machine.run(*program("ten_launches.py"))

@@ -110,8 +110,7 @@ def whatever_is_not_yes_leaves_the_command_that_proves_it(machine):
 
 def nobody_is_asked_where_nobody_can_agree(machine):
     plain = machine.environment.copy()
-    cases = ((["-q"], {}, (), "-q suppresses the question"),
-             ([], {"CI": "true"}, (), "this is a CI job, where no one can answer the question"),
+    cases = (([], {"CI": "true"}, (), "this is a CI job, where no one can answer the question"),
              ([], {"GITHUB_ACTIONS": "true"}, (), "this is a CI job, where no one can answer the question"),
              ([], {"JENKINS_URL": "http://ci/"}, (), "this is a CI job, where no one can answer the question"),
              ([], {"TERM": "dumb"}, (), "this terminal cannot show a question"),
@@ -122,18 +121,30 @@ def nobody_is_asked_where_nobody_can_agree(machine):
         expect_in("not run again, because " + why, shown, "the reason")
         expect_in("To " + PROVE, shown, "hint")
         expect("[y/N]" in shown, False, f"whether the user is asked with {options}, {environment}, {prefix}")
+    machine.environment = plain
+    shown, _ = _run(machine, "-q", "--", *program("probe.py"))
+    expect((shown.count("cudadiag"), "[y/N]" in shown), (1, False), f"lines of -q, and whether it asks: {shown!r}")
 
 
 def rerun_is_announced_before_and_counted_after(machine):
     machine.plan(AGAIN)
     machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
-    for options in ([], ["-q"]):
+    said = machine.cudadiag("run", "--rerun=auto", "--no-device-pass", "--", *program("probe.py")).stderr
+    announced = said.index("cudadiag: running the command again to prove this: usually 1 run, under a second")
+    expect_in(" (turn off: --rerun=never)\n", said, "announcement")
+    assert announced < said.index("confirmed by a rerun ("), said
+    expect(said.splitlines()[-1], "cudadiag: the command ran 2 times in all", "last line")
+
+
+def quiet_run_prints_the_answer_and_its_proof(machine):
+    machine.plan(AGAIN)
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    for mode in ("auto", "always"):
         machine.runs.unlink(missing_ok=True)
-        said = machine.cudadiag("run", "--rerun=auto", "--no-device-pass", *options, "--", *program("probe.py")).stderr
-        announced = said.index("cudadiag: running the command again to prove this: usually 1 run, under a second")
-        expect_in(" (turn off: --rerun=never)\n", said, "announcement")
-        assert announced < said.index("confirmed by a rerun ("), said
-        expect(said.splitlines()[-1], "cudadiag: the command ran 2 times in all", "last line")
+        said = machine.cudadiag("run", f"--rerun={mode}", "--no-device-pass", "-q", "--", *program("probe.py")).stderr
+        answer, proof = (line for line in said.splitlines() if line.startswith("cudadiag: "))
+        expect_in("illegal memory access (700)", answer, "first line")
+        expect_in("confirmed by a rerun (", proof, "second line")
 
 
 # ---- where the cursor is

@@ -382,6 +382,24 @@ def equal_replays_compare_equal(machine):
     expect((other["device"], other["different"]), (1, 0), "on a different GPU")
 
 
+def replay_that_cannot_run_is_not_compared(machine):
+    machine.plan("fault kernel=sim_store_through nth=3")
+    _, folder, _ = _saved(machine, "good")
+    machine.plan("devices=2")
+    absent = machine.cudadiag("replay", "--compare", "--with-device", "7", "--times", "4", folder)
+    expect(absent.returncode, 125, "status without the second GPU")
+    expect(absent.stdout.count("Compared "), 1, "comparisons: " + absent.stdout)
+    expect_in("GPU 7: could not be made: cuDeviceGet returned 101", absent.stdout, "reason of the second replay")
+    machine.plan("fail api=cuMemcpyDtoH_v2 code=719")
+    (unstored,) = _replayed(machine, "--compare", folder, status=1)["compared"]
+    expect(unstored["obstacle"], "its memory could not be stored: cuMemcpyDtoH returned 719", "obstacle")
+    machine.plan("")
+    next(folder.glob("memory-*")).unlink()
+    lacking = machine.cudadiag("replay", "--compare", folder)
+    expect((lacking.returncode, "Compared" in lacking.stdout), (125, False), "status and text: " + lacking.stdout)
+    expect_in("could not be made: memory-", lacking.stdout, "reason of the first replay")
+
+
 def standalone_source_does_the_same(machine):
     compiler = shutil.which("c++")
     include = next((path for path in ("/usr/local/cuda/include", machine.build / "cuda/nvidia/cu13/include")
@@ -414,6 +432,22 @@ def launch_of_another_host_runs_only_on_request(machine):
     expect(_replayed(machine, "--foreign", folder)["outcome"], "fails as it did", "on request")
 
 
+def launch_that_may_be_foreign_is_not_parsed_unasked(machine):
+    _, folder, _ = _saved(machine, "through")
+    whole = (folder / "launch.json").read_text()
+    (folder / "launch.json").write_text(whole.replace('"kernel"', '"kernel', 1))
+    (folder / "image").chmod(0o602)
+    refused = machine.cudadiag("replay", folder)
+    expect(refused.returncode, 125, "status of a launch to which others can write")
+    expect_in("may belong to another user: anyone can write to its file image", refused.stderr, "message")
+    (folder / "image").chmod(0o600)
+    mark = json.loads(whole)["made_on"]
+    (folder / "launch.json").write_text((folder / "launch.json").read_text().replace(mark, mark[::-1]))
+    refused = machine.cudadiag("replay", folder)
+    expect_in("may belong to another user: it was saved on another host", refused.stderr, "message")
+    expect_in("launch.json", machine.cudadiag("replay", "--foreign", folder).stderr, "message on request")
+
+
 def damaged_folders_are_refused(machine):
     _, folder, _ = _saved(machine, "through")
     whole = (folder / "launch.json").read_text()
@@ -428,14 +462,34 @@ def damaged_folders_are_refused(machine):
         refused = machine.cudadiag("replay", folder)
         expect((refused.returncode, "launch.json" in refused.stderr), (125, True), f"{new}: {refused.stderr}")
     (folder / "launch.json").write_text(whole)
-    (folder / file).write_bytes(b"short")
-    expect_in("does not have the size given", _replayed(machine, folder, status=125)["why"], "short file")
-    (folder / file).unlink()
-    os.symlink("/dev/zero", folder / file)
-    expect_in("is missing, or does not have the size", _replayed(machine, folder, status=125)["why"], "link")
-    (folder / file).unlink()
-    os.mkfifo(folder / file)
-    expect_in("is missing, or does not have the size", _replayed(machine, folder, status=125)["why"], "pipe")
+    for other in (os.symlink, lambda aside, name: os.mkfifo(name)):
+        (folder / "launch.json").rename(folder / "aside")
+        other("aside", folder / "launch.json")
+        refused = machine.cudadiag("replay", folder)
+        expect_in("is not the folder of a saved launch", refused.stderr, "launch.json as a link or pipe")
+        (folder / "aside").replace(folder / "launch.json")
+
+
+def files_of_a_launch_must_be_regular_and_of_their_size(machine):
+    _, folder, _ = _saved(machine, "through")
+    contents = [block["contents"]["file"] for block in _launch(folder)["memory"] if block["contents"]]
+    for name in ("image", contents[0]):
+        file, whole = folder / name, (folder / name).read_bytes()
+        for how, make, why in (
+                ("link", lambda: os.symlink("aside", file), "is a symbolic link"),
+                ("pipe", lambda: os.mkfifo(file), "is not a regular file"),
+                ("folder", file.mkdir, "is not a regular file"),
+                ("nothing", lambda: None, "is missing"),
+                ("short", lambda: file.write_bytes(whole[:-1]), f"has {len(whole) - 1} bytes, but launch.json says {len(whole)}"),
+                ("long", lambda: file.write_bytes(whole + b"\0"), f"has {len(whole) + 1} bytes, but launch.json says {len(whole)}")):
+            file.rename(folder / "aside")
+            make()
+            found = _replayed(machine, folder, status=125)
+            expect((found["outcome"], found["why"]), ("could not be made", f"{name} {why}"), how)
+            if how == "folder":
+                file.rmdir()
+            (folder / "aside").replace(file)
+    expect(_replayed(machine, folder)["outcome"], "fails as it did", "with all its files")
 
 
 def name_of_a_variable_cannot_answer_for_the_launch(machine):
@@ -530,7 +584,7 @@ END
     (folder / "image").rename(folder / "elsewhere")
     unmade = machine.cudadiag("replay", "--sanitize", folder)
     expect(unmade.returncode, 125, "status without an image")
-    expect_in("could not be made: the image with the kernel's code was not saved", unmade.stdout, "the reason")
+    expect_in("could not be made: image is missing", unmade.stdout, "its reason")
     expect("0 errors" in unmade.stdout, False, "a count of errors")
     refused = machine.cudadiag("replay", "--sanitize=nonsense", folder)
     expect(refused.returncode, 125, "status")

@@ -27,6 +27,7 @@ Status one_stream() {
   Status status;
   status.goes_on = true;
   status.seconds = 62;
+  status.since_cuda = true;
   status.working_directory = "/home/me";
   status.command = {"python", "train.py"};
   ProcessStatus process;
@@ -68,8 +69,16 @@ TEST_CASE("work that was long unfinished when the program ended, unless the proc
   CHECK(unfinished_text(status) == "");
 }
 
+TEST_CASE("a time that began when CUDA was initialised is called that") {
+  CHECK(state_text(true, 62, true) == "running, initialised CUDA 62 s ago");
+  CHECK(state_text(true, std::nullopt, true) == "running");
+  CHECK(state_text(std::nullopt, 62, true) == "may still be running, last recorded 62 s after it initialised CUDA");
+  CHECK(state_text(false, 62, true) == "has ended, last recorded 62 s after it initialised CUDA");
+  CHECK(state_text(false, 62, false) == "has ended, ran for 62 s");
+}
+
 TEST_CASE("a stream blocked at one operation, and the thread that waits for it") {
-  CHECK(write_status_text(one_stream(), {}) == R"(cudadiag: running for 62 s: python train.py
+  CHECK(write_status_text(one_stream(), {}) == R"(cudadiag: running, initialised CUDA 62 s ago: python train.py
 pid 4711: 12,345 operations issued, the newest 35 s ago
   stream 0x55d0c8: at operation 126 of 131 issued  [bracketed]
       35 s  spin<float>  train.py:41, forward
@@ -115,7 +124,8 @@ TEST_CASE("a narrow terminal wraps lines and cuts none") {
   stream.missing = 8;
   TextOptions options;
   options.columns = 60;
-  CHECK(write_status_text(status, options) == R"(cudadiag: running for 62 s: python train.py
+  CHECK(write_status_text(status, options) == R"(cudadiag: running, initialised CUDA 62 s ago: python
+    train.py
 pid 4711: 12,345 operations issued, the newest 35 s ago
   stream 0x55d0c8: after operation 125 of 131 issued, at one
       of 8 whose records are lost  [bracketed]
@@ -138,8 +148,9 @@ TEST_CASE("the activity of a run, on a narrow terminal") {
   activity.operations = 12345;
   activity.processes = 2;
   activity.streams = {{4711, "stream 0x55d0c8", 3, false, 0}};
-  CHECK(write_activity("cudadiag: running for 62 s: python train.py", activity, 40, 44) ==
-        R"(cudadiag: running for 62 s: python train.py
+  CHECK(write_activity("cudadiag: running, initialised CUDA 62 s ago: python train.py", activity, 40, 44) ==
+        R"(cudadiag: running, initialised CUDA 62 s
+    ago: python train.py
 12 operations/s, 12,345 in all; 2 processes;
     0 failed calls
 unfinished work

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
+#include <iterator>
+#include <memory>
 
 #include "races/feed.h"
 #include "unit/session/area_builder.h"
@@ -19,7 +22,15 @@ using operation::Kind;
 namespace {
 
 constexpr std::uint64_t kHost = 0x7f0000000000, kDevice = 0x7f1000000000, kExec = 0x91;
-constexpr std::uint32_t kCopySite = 7, kWriter = 1, kReader = 2;
+constexpr std::uint32_t kCopySite = 7, kWriter = 1, kReader = 2, kUnknown = 3;
+
+// A kernel that writes only through its parameters.
+races::Codes known_code() {
+  std::ifstream text(TEST_DATA "/sass/part.sm90.txt");
+  const std::string all(std::istreambuf_iterator<char>(text), {});
+  REQUIRE_FALSE(all.empty());
+  return {std::make_shared<const sass::ByteRanges>(all, sass::ParameterBank{0x210, 64})};
+}
 
 // A process with two non-blocking streams, a pinned buffer and a device buffer. It passes on records as a ring would.
 struct Process {
@@ -108,9 +119,11 @@ struct Process {
   test::AreaBuilder area{shape()};
   std::uint64_t ticks = 0;
   alignas(8) std::byte bytes[wire::area::kOperationSize];
-  Feed feed{area.bytes(), [](std::uint32_t function, std::uint32_t, const sass::LaunchWords&) {
+  Feed feed{area.bytes(),
+            [](std::uint32_t function, std::uint32_t, const sass::LaunchWords&) {
               return std::optional(function == kWriter ? Mode::write : Mode::read);
-            }};
+            },
+            [code = known_code()](std::uint32_t function) { return function == kUnknown ? races::Codes() : code; }};
 };
 
 }  // namespace
@@ -157,14 +170,16 @@ TEST_CASE("earlier work that is ordered before the copy explains a change, unles
     copy_beside_it,
     writer,
     reader,
+    reader_elsewhere,
+    unknown_elsewhere,
     host_function,
     wait_for_word,
     write_word,
     other_stream
   };
-  for (const Earlier earlier :
-       {Earlier::copy_to_it, Earlier::copy_beside_it, Earlier::writer, Earlier::reader, Earlier::host_function,
-        Earlier::wait_for_word, Earlier::write_word, Earlier::other_stream}) {
+  for (const Earlier earlier : {Earlier::copy_to_it, Earlier::copy_beside_it, Earlier::writer, Earlier::reader,
+                                Earlier::reader_elsewhere, Earlier::unknown_elsewhere, Earlier::host_function,
+                                Earlier::wait_for_word, Earlier::write_word, Earlier::other_stream}) {
     for (const bool finished : {false, true}) {
       for (const bool held : {false, true}) {
         Process p;
@@ -173,6 +188,8 @@ TEST_CASE("earlier work that is ordered before the copy explains a change, unles
         if (earlier == Earlier::copy_beside_it) p.copy(0, kHost + 4096, kDevice);
         if (earlier == Earlier::writer) p.kernel(0, kWriter, kHost + 8192);
         if (earlier == Earlier::reader) p.kernel(0, kReader, kHost);
+        if (earlier == Earlier::reader_elsewhere) p.kernel(0, kReader, kDevice + 8192);
+        if (earlier == Earlier::unknown_elsewhere) p.kernel(0, kUnknown, kDevice + 8192);
         if (earlier == Earlier::host_function) p.order(Kind::host_function, 0);
         if (earlier == Earlier::wait_for_word) {
           wire::store(p.blank(Kind::memory_operation, 0), operation::kMemoryOperation,
@@ -191,7 +208,8 @@ TEST_CASE("earlier work that is ordered before the copy explains a change, unles
         CAPTURE(static_cast<int>(earlier));
         CAPTURE(finished);
         CAPTURE(held);
-        CHECK(p.found() == (finished || held || earlier == Earlier::copy_beside_it ? 1 : 0));
+        const bool explains = earlier != Earlier::copy_beside_it && earlier != Earlier::reader_elsewhere;
+        CHECK(p.found() == (finished || held || !explains ? 1 : 0));
       }
     }
   }
@@ -212,10 +230,29 @@ TEST_CASE("an unordered operation that writes the source is itself a race, and e
   }
 }
 
+TEST_CASE("an unordered kernel with unknown code may have written the source, but not if it had finished") {
+  for (const std::uint32_t function : {kReader, kUnknown}) {
+    for (const bool before : {false, true}) {
+      for (const bool finished : {false, true}) {
+        Process p;
+        if (before) p.kernel(1, function, kDevice + 8192);
+        if (before && finished) p.host_waits(1);
+        p.watched_copy();
+        if (!before) p.kernel(1, function, kDevice + 8192);
+        p.changed(race::kWhileHeld);
+        CAPTURE(function);
+        CAPTURE(before);
+        CHECK(p.found() == (function == kReader || (before && finished) ? 1 : 0));
+      }
+    }
+  }
+}
+
 TEST_CASE("an operation that is ordered after the copy explains nothing") {
   Process p;
   p.watched_copy();
   p.copy(0, kHost, kDevice);
+  p.kernel(0, kUnknown, kDevice + 8192);
   p.changed();
   CHECK(p.found() == 1);
 }

@@ -321,7 +321,7 @@ TEST_CASE("a launch keeps the parameters that it had when its record arrived") {
   CHECK(session::parameter_bytes(regions, 9999, 5) == "");
 }
 
-TEST_CASE("a kernel writes elsewhere if it stores through a pointer that it read from memory") {
+TEST_CASE("a kernel may write elsewhere if it stores through a pointer from memory, or if its code is unknown") {
   const auto code = [](const std::string& file) {
     std::ifstream text(TEST_DATA "/sass/" + file + ".sm90.txt");
     const std::string all(std::istreambuf_iterator<char>(text), {});
@@ -330,9 +330,13 @@ TEST_CASE("a kernel writes elsewhere if it stores through a pointer that it read
   };
   races::LaunchBytes bytes([&](std::uint32_t function) {
     if (function == 1) return code("spill");
+    if (function == 4)
+      return races::Codes{std::make_shared<const sass::ByteRanges>("", sass::ParameterBank{0x210, 64})};
     return function == 2 ? code("part") : races::Codes();
   });
   CHECK(bytes.may_write_elsewhere(1));
   CHECK_FALSE(bytes.may_write_elsewhere(2));
-  CHECK_FALSE(bytes.may_write_elsewhere(3));  // its code is unknown
+  CHECK(bytes.may_write_elsewhere(3));  // its code is unknown
+  CHECK(bytes.may_write_elsewhere(4));  // its code cannot be followed
+  CHECK(races::LaunchBytes({}).may_write_elsewhere(2));
 }

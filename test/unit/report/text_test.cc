@@ -179,6 +179,15 @@ TEST_CASE("a kernel is only the likeliest if a graph is possible too") {
   CHECK_FALSE(kernel_line().ends_with("  the likeliest"));
 }
 
+TEST_CASE("quiet is one line for each finding") {
+  diagnose::Diagnosis report = python_report();
+  report.findings.push_back(report.findings.front());
+  const std::string two = write_text(report, {Verbosity::quiet, false, 100, false});
+  report.findings.pop_back();
+  const std::string one = write_text(report, {Verbosity::quiet, false, 100, false});
+  CHECK(two == one + one);
+}
+
 TEST_CASE("quiet is one line") {
   CHECK(write_text(python_report(), {Verbosity::quiet, false, 100, false}) ==
         "cudadiag: illegal memory access (700) in train.py:41, forward [bracketed]\n");

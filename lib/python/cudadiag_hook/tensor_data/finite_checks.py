@@ -68,7 +68,8 @@ class Buffer:
             self.host = self.slots.to("cpu", non_blocking=True)
         else:
             self.host.copy_(self.slots, non_blocking=True)
-        self.event.record()
+        # Without a stream, the event belongs to the current device, and another GPU's copy would count as arrived.
+        self.event.record(sys.modules["torch"].cuda.current_stream(self.slots.device))
 
 
 class Page:

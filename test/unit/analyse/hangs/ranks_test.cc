@@ -103,9 +103,9 @@ void wait_in_call(Rank& rank) {
 }
 
 std::optional<Ranks> parted(const std::vector<session::Process>& processes) {
-  std::vector<const session::Process*> pointers;
-  for (const session::Process& process : processes) pointers.push_back(&process);
-  return parted_ranks(pointers);
+  std::vector<CollectiveSequence> sequences;
+  for (const session::Process& process : processes) sequences.emplace_back(process);
+  return parted_ranks(sequences);
 }
 
 }  // namespace
@@ -128,8 +128,9 @@ TEST_CASE("a rank that has called fewer collectives has not come") {
   CHECK(ranks->difference == Difference::none);
   CHECK(!ranks->all_have_come());
   REQUIRE(ranks->calls.size() == 2);
-  CHECK(ranks->calls[0].collective == &processes[0].record.operations.back());
-  CHECK(ranks->calls[1].collective == nullptr);
+  CHECK(ranks->calls[0].process == 0);
+  CHECK(ranks->calls[0].collective == processes[0].record.operations.size() - 1);
+  CHECK(!ranks->calls[1].collective);
   CHECK(ranks->calls[1].issued == 4);
 }
 
@@ -147,9 +148,10 @@ TEST_CASE("ranks diverge where they call at different lines, and not where they 
   REQUIRE(ranks);
   CHECK(ranks->number == 5);
   CHECK(ranks->difference == Difference::line);
-  CHECK(ranks->calls[0].process->rank == 0);
-  CHECK(ranks->calls[0].collective->site == reduce);
-  CHECK(ranks->calls[1].collective->site == barrier_too);
+  CHECK(ranks->calls[0].rank == 0);
+  CHECK(ranks->calls[0].process == 1);
+  CHECK(processes[1].record.operations[*ranks->calls[0].collective].site == reduce);
+  CHECK(processes[0].record.operations[*ranks->calls[1].collective].site == barrier_too);
 }
 
 TEST_CASE("the same line with a different kernel or number of blocks is reported as such") {
@@ -201,7 +203,7 @@ TEST_CASE("processes without a rank that call collectives are ranks too") {
   const auto processes = job({first.stand(), second.finish()});
   const auto ranks = parted(processes);
   REQUIRE(ranks);
-  CHECK(ranks->calls[1].process->pid == 200);
+  CHECK(ranks->calls[1].pid == 200);
 }
 
 TEST_CASE("a second process of a rank does not replace the first if it calls no collectives") {
@@ -267,8 +269,8 @@ TEST_CASE("lost records are counted, and where the ranks diverge before them is 
   REQUIRE(ranks);
   CHECK(ranks->number == 60);
   CHECK(ranks->first == 41);
-  CHECK(ranks->calls[1].collective == nullptr);
-  // The second rank never got as far as the first one's remaining records.
+  CHECK(!ranks->calls[1].collective);
+  // The second one never got as far as the first one's remaining records.
   first.lose(19);
   processes = job({first, second});
   CHECK(parted(processes)->number == 60);
@@ -305,7 +307,7 @@ TEST_CASE("a rank that skips a collective launches the kernels of two iterations
     CHECK(!ranks->all_have_come());
     REQUIRE(ranks->uneven);
     CHECK(ranks->uneven->number == 5);
-    CHECK(ranks->uneven->process == &processes[1]);
+    CHECK(ranks->uneven->rank == 1);
     CHECK(ranks->uneven->kernels == 8);
     CHECK(ranks->uneven->of_others == 4);
   }

@@ -1,0 +1,74 @@
+// The collectives that one process launched, as far as its kernels show them: what ranks.h compares. A sequence does not
+// refer to its process, and is small enough to keep those of a thousand ranks at once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "session/session.h"
+#include "wire/rerun/site_key.h"
+
+namespace cudadiag::analyse {
+
+// Recognises the kernel by its name, mangled or not.
+bool is_collective(std::string_view kernel);
+bool launches_collective(const session::ProcessRecord& record, const session::Operation& operation);
+bool calls_collectives(const session::Process& process);
+
+class CollectiveSequence {
+ public:
+  // One launch of a collective.
+  struct Call {
+    std::size_t operation = 0;                 // index in ProcessRecord::operations
+    wire::site_key::Key line = 0, kernel = 0;  // 0 if unknown
+    session::Dim3 grid{};
+    std::uint16_t thread = 0;
+    bool blocks = false;  // its stream is, or may be, blocked in it
+    // Number of other kernels since the previous collective; nullopt if some are not recorded.
+    std::optional<std::uint64_t> kernels_before{};
+    double waited = 0;  // seconds from the last operation of its thread to the end of the recording
+  };
+
+  static constexpr std::size_t kAll = static_cast<std::size_t>(-1);
+
+  // Keeps at most the latest `most` calls.
+  explicit CollectiveSequence(const session::Process& process, std::size_t most = kAll);
+
+  std::optional<int> rank() const { return rank_; }
+  std::uint32_t pid() const { return pid_; }
+  const std::string& host() const { return host_; }
+  double began() const { return began_; }                 // seconds since the epoch
+  std::optional<double> ended() const { return ended_; }  // the last sign of life; nullopt if unknown
+  // The number of collectives in the whole run; they are numbered from 1.
+  std::uint64_t issued() const { return issued_; }
+  // The number of the first one that is kept.
+  std::uint64_t first() const { return issued_ - calls_.size() + 1; }
+  // Whether nothing is missing after the first.
+  bool whole() const { return whole_; }
+  // Whether it launched kernels that involve only two ranks.
+  bool pairs_only() const { return pairs_only_; }
+  // Whether some stream is, or may be, blocked in a collective.
+  bool is_blocked() const { return is_blocked_; }
+
+  // Returns null if no call has that number, or it is not kept.
+  const Call* at(std::uint64_t number) const;
+  // Looks for a call of that line among those from `number` on that may have been issued at the same time. Only threads
+  // other than `beside` count.
+  bool soon(std::uint64_t number, wire::site_key::Key wanted, std::uint16_t beside) const;
+
+ private:
+  std::optional<int> rank_;
+  std::uint32_t pid_ = 0;
+  std::string host_;
+  double began_ = 0;
+  std::optional<double> ended_;
+  std::uint64_t issued_ = 0;
+  std::vector<Call> calls_;
+  bool whole_ = false, pairs_only_ = false, is_blocked_ = false;
+};
+
+}  // namespace cudadiag::analyse
