@@ -242,8 +242,8 @@ class Replaying {
     const replay::Run& first = result_.first;
     if (done.outcome == Outcome::impossible) return fmt::format("{}: {}", replay::word(done.outcome), done.why);
     if (done.outcome != first.outcome) {
-      return fmt::format("on GPU {} it {}, but on GPU {} it {}", words(there), replay::word(done.outcome),
-                         words(here), replay::word(first.outcome));
+      return fmt::format("on GPU {} it {}, but on GPU {} it {}", words(there), replay::word(done.outcome), words(here),
+                         replay::word(first.outcome));
     }
     for (const replay::Run* run : {&first, &done}) {
       if (run->answer.outputs) continue;

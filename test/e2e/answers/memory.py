@@ -31,7 +31,7 @@ def pointer_past_the_end_is_told_with_how_far(machine):
     allocation = finding["arguments"][0]["allocation"]
     expect((allocation["state"], allocation["offset"], allocation["bytes"]), ("live", 4352, 4096), "allocation")
     text = " ".join(expect_success(machine.cudadiag("report", "-v")).stdout.split())
-    expect_in("parameter 1 points 256 bytes past the end of 4.0 KiB allocated in", text, "report")
+    expect_in("parameter 1 points 256 bytes past the end of 4.0 KiB allocated at", text, "report")
 
 
 def copy_past_the_end_is_told_by_the_first_run(machine):

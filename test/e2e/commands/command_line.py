@@ -471,7 +471,7 @@ def folders_of_somebody_else_are_said_to_be_so(machine):
 def doctor_says_why_a_planted_fault_raised_no_error(machine):
     shown = machine.cudadiag("doctor", "--gpu").stdout
     expect_in("the planted fault raised no error\n        ", shown, "what is wrong")
-    expect_in("fix: a real GPU faults at a store through a null pointer, but a simulated GPU, or one with", shown, "fix")
+    expect_in("fix: a real GPU faults when a kernel stores through a null pointer, but a simulated GPU, or a GPU without", shown, "fix")
     expect_in("\n        core dumps        not tested: the planted fault raised no error\n", shown, "dump")
     expect(shown.count("PROBLEM "), 1, "the listed problems")
     assert "debugger" not in shown, shown
@@ -518,7 +518,7 @@ def doctor_says_which_cupti_is_taken_and_what_tools_there_are(machine):
     tool.touch(0o755)
     machine.environment["PATH"] = f"{tool.parent}:{machine.environment['PATH']}"
     lines = expect_success(machine.cudadiag("doctor")).stdout.splitlines()
-    expect(lines[-1], "cudadiag should work here; to try it: cudadiag doctor --gpu", "verdict")
+    expect(lines[-1], "cudadiag should work here; to test it: cudadiag doctor --gpu", "verdict")
     taken = [line for line in lines if line.startswith("OK      CUPTI ")]
     expect(len(taken), 1, f"lines of CUPTI in {lines}")
     expect_in(f" {machine.build}/sim/libcupti.so.13 (version 130001) is used: LD_LIBRARY_PATH leads to it", taken[0],

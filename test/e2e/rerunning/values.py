@@ -216,7 +216,7 @@ def watched_line_that_has_nothing_to_show_is_said(machine):
     said = machine.run(*program("watched.py"), options=["--watch", watched[0], "--watch", watched[1]]).stderr
     expect([each for each in said.splitlines() if "--watch" in each],
            [f"cudadiag: --watch {watched[1]}: the line was reached, but it uses no variable whose value cudadiag "
-            "shows"], "lines")
+            "can show"], "lines")
 
 
 def watched_line_that_cannot_be_reached_is_said(machine):

@@ -137,7 +137,7 @@ pid 4711: 12,345 operations issued, the newest 35 s ago
 )");
   stream.candidates = 2;
   options.columns = 200;
-  CHECK(write_status_text(status, options).find(", at one of 2 or of 8 more whose records are lost  [") !=
+  CHECK(write_status_text(status, options).find(", at one of 2 or one of 8 more whose records are lost  [") !=
         std::string::npos);
 }
 
