@@ -57,9 +57,9 @@ double latest_work(const ProcessRecord& record) {
   return record.unix_seconds(latest == record.operations.end() ? record.clock_start : latest->ticks);
 }
 
-// Returns another process that failed on its own while this one was working; null if none is recorded. The parent of
-// both then ends this one, which may be waiting for the other. If this one was idle or lived on for long, it may have
-// been ended for other reasons.
+// Returns another process that failed on its own while `process` was working; null if none is recorded. Usually, their
+// common parent then kills `process`, which may be waiting for the failed one. If `process` was idle, or lived on for a
+// long time, it may have been killed for another reason.
 const Process* ended_first(const Session& session, const Process& process) {
   constexpr double kTogether = 10;  // seconds
   const std::string pid = fmt::format(" {} ", process.pid);
@@ -150,11 +150,11 @@ std::optional<Note> outlived(const std::set<std::uint32_t>& by) {
   if (named > kNamed) names += fmt::format(" and {} more", named - kNamed);
   return Note{NoteCode::outlived,
               named == 1 ? "process " + names +
-                               " continues after the command has ended, and is no longer watched; to watch it "
-                               "to its end, make the command wait for it"
+                               " was still running when the command exited, and is no longer watched; to watch "
+                               "it until it exits, make the command wait for it"
                          : "processes " + names +
-                               " continue after the command has ended, and are no longer watched; to watch "
-                               "them to their end, make the command wait for them"};
+                               " were still running when the command exited, and are no longer watched; to watch "
+                               "them until they exit, make the command wait for them"};
 }
 
 // A process without work for the GPU does not count, for example a daemon that only asked for a device.

@@ -210,7 +210,7 @@ constexpr CudaError kErrors[] = {
     {903, "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED", "cudaErrorStreamCaptureUnmatched", "capture unmatched",
      "The capture was not begun on this stream, or is not the one being ended."},
     {904, "CUDA_ERROR_STREAM_CAPTURE_UNJOINED", "cudaErrorStreamCaptureUnjoined", "capture unjoined",
-     "A stream that was forked into the capture has not been joined to it again."},
+     "A stream that was forked into the capture was not joined back to the stream that began it."},
     {905, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION", "cudaErrorStreamCaptureIsolation", "dependency outside the capture",
      "Captured work would depend on work that is not part of the capture."},
     {906, "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT", "cudaErrorStreamCaptureImplicit",

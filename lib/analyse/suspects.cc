@@ -150,11 +150,11 @@ std::string reason(const Suspect& suspect) {
   if (suspect.uses_freed) return "its graph points to memory that was freed before this launch";
   const std::uint32_t completed = suspect.history->completed;
   if (suspect.before > 0) {
-    return fmt::format("follows {} operation{} of its stream that may have finished", suspect.before,
+    return fmt::format("follows {} operation{} on its stream that may have finished", suspect.before,
                        suspect.before == 1 ? "" : "s");
   }
-  if (completed == 0) return "the first operation of its stream";
-  return fmt::format("next after operation {}, the last of its stream known to have finished", completed);
+  if (completed == 0) return "the first operation on its stream";
+  return fmt::format("follows operation {}, the last one on its stream known to have finished", completed);
 }
 
 }  // namespace cudadiag::analyse

@@ -46,7 +46,7 @@ void prefer_checking_kernels(std::vector<Suspect>& suspects, const session::Proc
 void prefer_stale_graphs(std::vector<Suspect>& suspects, const session::ProcessRecord& record, std::uint32_t code);
 void order_by_likelihood(std::vector<Suspect>& suspects);
 
-// "next after operation 2, the last of its stream known to have finished"
+// "follows operation 2, the last one on its stream known to have finished"
 std::string reason(const Suspect& suspect);
 
 }  // namespace cudadiag::analyse

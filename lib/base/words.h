@@ -1,4 +1,5 @@
-// The words of an enumeration, in one table. Use words only where text is written or read; other code compares values.
+// The text for each value of an enumeration, in one table. Convert only where text is written or read; all other code
+// compares values.
 #pragma once
 
 #include <algorithm>

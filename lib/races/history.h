@@ -31,7 +31,7 @@ struct Conflict {
   bool possible = false;
   bool ever_waited = false;  // the second access's stream has waited for the first one's, but for something earlier
   bool uncertain = false;    // implies `possible`: it is the order that is unknown
-  bool several = false;      // some of these pairs have different parameters
+  bool several = false;      // not all of these pairs have the same parameters
   std::uint64_t times = 1;   // number of such pairs
 };
 

@@ -130,7 +130,7 @@ std::optional<base::Result<fs::path>> by_number(const std::vector<Root>& roots, 
                          (sessions.empty()       ? "there are no sessions"
                           : sessions.size() == 1 ? "there is only 1"
                                                  : "there are only " + std::to_string(sessions.size())),
-                     "cudadiag list shows all of them"};
+                     "to list all sessions: cudadiag list"};
 }
 
 // "20261126-1015": the beginning of one name.
@@ -237,11 +237,12 @@ base::Result<fs::path> find_session(const std::vector<Root>& roots, const std::s
       if (fs::is_directory(incomplete, error)) return incomplete;
     }
     if (fs::exists(wanted, error))
-      return base::Error{wanted + " is not a folder, so it is not a session", "cudadiag list shows them"};
+      return base::Error{wanted + " is not a folder, so it is not a session", "to list all sessions: cudadiag list"};
     if (auto found = by_number(roots, wanted)) return *found;
     if (auto found = by_prefix(roots, wanted)) return *found;
     const auto obstacle = is_session_name(wanted) ? obstacle_to_reading(roots) : std::nullopt;
-    return obstacle.value_or(base::Error{"session " + wanted + " does not exist", "cudadiag list shows all of them"});
+    return obstacle.value_or(
+        base::Error{"session " + wanted + " does not exist", "to list all sessions: cudadiag list"});
   }
   if (auto failure = misnamed(roots)) return *failure;
   std::optional<fs::path> newest;

@@ -272,7 +272,7 @@ void Gpu::rest(Lock& lock) {
 bool Gpu::run_stream(Lock& lock, CUstream_st& stream) {
   if (stream.context->unseen != CUDA_SUCCESS) return false;
   if (stream.context->error != CUDA_SUCCESS || stream.context->uid != stream.context_uid) {
-    drop(stream);  // destroyed with work left, so that `fail` did not find it
+    drop(stream);  // destroyed with work still queued, so `fail` did not find it
     return false;
   }
   if (stream.next == stream.running.size()) {

@@ -57,7 +57,8 @@ int carry_out(const Selection& selection, const std::function<std::optional<Erro
     if (const auto* failure = std::get_if<Error>(&found)) return say(*failure), kOwnFailure;
     const fs::path& folder = std::get<fs::path>(found);
     if (!session::is_session(folder)) {
-      return say(Error{folder.string() + " is not one of your sessions", "cudadiag list shows them"}), kOwnFailure;
+      return say(Error{folder.string() + " is not one of your sessions", "to list all sessions: cudadiag list"}),
+             kOwnFailure;
     }
     folders.push_back(folder);
   }

@@ -47,7 +47,7 @@ struct GroupAnswer {
 };
 
 // Returns nullopt if no rank waits in a call that others have not reached, or if communicators are missing. `hangs`:
-// the job is known to hang; otherwise only calls that have waited for long count.
+// the job is known to hang; otherwise only calls that have waited for a long time count.
 std::optional<GroupAnswer> group_answer(std::span<const RankState> ranks, bool hangs);
 
 }  // namespace cudadiag::analyse

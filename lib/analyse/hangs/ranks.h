@@ -68,7 +68,7 @@ struct Ranks {
 std::optional<Ranks> parted_ranks(const std::vector<CollectiveSequence>& processes);
 
 // Returns parted_ranks() if they matter. They always do for a job that hangs in a collective. For another job, the
-// ranks must diverge, and some process must have waited for long.
+// ranks must diverge, and some process must have waited for a long time.
 std::optional<Ranks> ranks_to_tell(const std::vector<CollectiveSequence>& processes, bool hangs);
 
 }  // namespace cudadiag::analyse

@@ -326,10 +326,11 @@ std::string unjudged_text(const session::Races& races, std::uint64_t settled) {
       thousands(pairs), pairs == 1 ? "" : "s", pairs == 1 ? "is" : "are");
   if (!races.kernels.disassembler) {
     return text +
-           ": nvdisasm, which reads kernels' code, was not found: pip install nvidia-cuda-nvdisasm, or add the CUDA "
-           "Toolkit's bin folder to PATH";
+           ", because nvdisasm, which reads kernel code, was not found; run pip install nvidia-cuda-nvdisasm, or add "
+           "the "
+           "CUDA Toolkit's bin folder to PATH";
   }
-  return text + fmt::format(": the code of {} of {} kernels could be read", thousands(races.kernels.understood),
+  return text + fmt::format(": the code of only {} of {} kernels could be read", thousands(races.kernels.understood),
                             thousands(races.kernels.wanted));
 }
 

@@ -37,7 +37,7 @@ struct Call {
   std::uint32_t shared_bytes = 0;
   std::uint64_t argument = 0;  // wire::operation::kArgument, or a capture's mode
   std::uint64_t destination = 0, source = 0;
-  // Set for copies and memsets of rows. One row means a contiguous piece; 0 means a shape that these fields cannot
+  // Set for 2D and 3D copies and memsets. One row means contiguous memory; 0 means a shape that these fields cannot
   // describe.
   std::uint64_t width = 0, destination_pitch = 0, source_pitch = 0;
   std::uint32_t rows = 1;

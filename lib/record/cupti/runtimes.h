@@ -57,7 +57,8 @@ class Runtimes {
 
   const char* launch_around(bool launches) const;
 
-  std::array<CodeRange, std::size(kLeftOut)> linked_launches_{};  // kLeftOut in the executable; empty if unknown
+  std::array<CodeRange, std::size(kLeftOut)>
+      linked_launches_{};  // code of the kLeftOut functions in the executable; empty if unknown
   std::atomic<bool> hand_launches_on_ = false;
   std::atomic<std::uint32_t> walks_ = 0;
   // The start addresses of libraries with a runtime linked into them.

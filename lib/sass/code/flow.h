@@ -24,8 +24,9 @@ class Program {
   const std::vector<std::uint32_t>& next(std::uint32_t at) const { return flow_[at].next; }
   // Returns true if only the next instruction can follow this one, and only this one can come before it.
   bool falls_through(std::uint32_t at) const;
-  // A place that a return may lead to: the instruction after a call of a function that the return may end. Registers
-  // that this function does not alter keep their values from the call. The call also leads there directly.
+  // A possible destination of a return: the instruction after a call to a function from which it may return. Registers
+  // that the function does not alter keep the values that they had at the call. The call also has a direct edge to this
+  // instruction.
   struct Return {
     std::uint32_t to = 0;
     const std::vector<std::uint32_t>* altered = nullptr;

@@ -34,8 +34,8 @@ class KernelModes {
   // Returns nullopt while the answer is being computed. Returns Mode::unknown if kernels with the same name use the
   // parameter differently.
   std::optional<sass::Mode> mode(const std::string& kernel, std::uint32_t parameter, const sass::LaunchWords& launch);
-  // The codes of all kernels with one name. `read` is false while they are being read. There are no codes if no module
-  // has such a kernel, or if one of the codes is unknown.
+  // The code of each kernel with the same name. `read` becomes true when it has been read. `codes` is empty if no module
+  // has such a kernel, or if the code of any of them is unknown.
   struct Code {
     bool read = false;
     Codes codes{};

@@ -221,7 +221,7 @@ def kernels_stay_unread_where_a_small_stack_ends_the_disassembler(machine):
     result, report = _races(machine, "race_kernels", f"{CUBIN} write__8 copy_from",
                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_STACK, (small, small)))
     expect((result.returncode, result.stdout, report["findings"]), (0, "done\n", []), "result")
-    expect_in("the code of 0 of 2 kernels could be read", result.stderr, "what is missing")
+    expect_in("the code of only 0 of 2 kernels could be read", result.stderr, "what is missing")
 
 
 def parts_of_a_buffer_race_where_they_overlap(machine):

@@ -128,7 +128,7 @@ def wrong_command_lines_are_explained(machine):
             (["env_", "x"], "no such command env_; did you mean env?"),
             (["sh", "-c", "true"], "no such command sh; to run a program: cudadiag run -- sh …"),
             (["./file"], "no such command ./file; see cudadiag --help"),
-            (["report", "file"], "file is not a folder, so it is not a session; cudadiag list shows them"),
+            (["report", "file"], "file is not a folder, so it is not a session; to list all sessions: cudadiag list"),
             (["--quiet"], "no such option before a command: --quiet; see cudadiag --help"),
             ([], "no command was given; see cudadiag --help"),
             (["help", "foo"], "no such command foo; see cudadiag --help"),
@@ -349,10 +349,10 @@ def file_after_json_or_sarif_is_explained(machine):
         expect(_refused(machine, "report", option, file), f"session {file} does not exist; {hint}", file)
         (machine.folder / file).touch()
         expect(_refused(machine, "report", option, file), f"{file} is not a folder, so it is not a session; {hint}", file)
-        expect(_refused(machine, "report", option, "gone"), "session gone does not exist; cudadiag list shows all of them",
+        expect(_refused(machine, "report", option, "gone"), "session gone does not exist; to list all sessions: cudadiag list",
                f"no file after {option}")
     expect(_refused(machine, "report", "o.json"), "o.json is not a folder, so it is not a session; "
-           "cudadiag list shows them", "without --json")
+           "to list all sessions: cudadiag list", "without --json")
 
 
 def bundle_goes_to_a_file_whose_name_ends_like_that_of_a_bundle(machine):

@@ -44,9 +44,9 @@ def sessions_are_named_by_number_beginning_and_name(machine):
     for named, meant in (("1", first), ("2", older), ("2019", older), (older, older), (first[:-1], first), ("latest", first)):
         expect_in(f"session {root / meant}", expect_success(machine.cudadiag("dump", named)).stdout.splitlines()[0], named)
     for command in ("report", "dump", "bisect"):
-        for named, message in (("3", "session 3 does not exist: there are only 2; cudadiag list shows all of them"),
-                               ("20", "session 20 does not exist: there are only 2; cudadiag list shows all of them"),
-                               ("2077", "session 2077 does not exist; cudadiag list shows all of them")):
+        for named, message in (("3", "session 3 does not exist: there are only 2; to list all sessions: cudadiag list"),
+                               ("20", "session 20 does not exist: there are only 2; to list all sessions: cudadiag list"),
+                               ("2077", "session 2077 does not exist; to list all sessions: cudadiag list")):
             expect(machine.cudadiag(command, named).stderr, f"cudadiag: {message}\n", f"{command} {named}")
     shutil.copytree(root / first, root / "20190101-000000-78")
     expect(machine.cudadiag("report", "2019").stderr, "cudadiag: 2 sessions begin with 2019; the newest is "
@@ -73,7 +73,7 @@ def number_of_a_session_comes_before_a_file_of_that_name(machine):
     for named in ("./1", "1/", "1"):
         expect(str(root) in expect_success(machine.cudadiag("dump", named)).stdout.splitlines()[0], False, named)
     expect(machine.cudadiag("report", "2").stderr, "cudadiag: 2 is not a folder, so it is not a session; "
-           "cudadiag list shows them\n", "message for a file named like a session that does not exist")
+           "to list all sessions: cudadiag list\n", "message for a file named like a session that does not exist")
 
 
 def report_of_the_newest_session_says_when_and_what_was_run(machine):

@@ -31,8 +31,8 @@ def _left_behind(machine, command, first="true", watch=("run",)):
 
 def process_that_outlives_the_command_is_told_of(machine):
     pid, said, _ = _left_behind(machine, program("ten_launches.py", "wait"))
-    sentence = (f"process {pid} continues after the command has ended, and is no longer watched; to watch it to its end, "
-                "make the command wait for it")
+    sentence = (f"process {pid} was still running when the command exited, and is no longer watched; to watch it until "
+                "it exits, make the command wait for it")
     expect(said, f"cudadiag: {sentence}\n", "what is said")
     report = machine.report()
     expect((report["verdict"], [note["text"] for note in report["notes"]]), ("inconclusive", [sentence]), "report")
@@ -58,7 +58,7 @@ def daemons_that_give_the_gpu_nothing_to_do_leave_a_run_clean(machine):
     _, said, report = _left_behind(machine, program("daemon.py"), healthy)
     expect((said, report["verdict"], machine.sessions()), ("", "no_cuda_failure", []), "a process without CUDA")
     pid, said, report = _left_behind(machine, program("daemon.py", "asks"), healthy)
-    expect_in(f"process {pid} continues after the command has ended", said, "a process that requested a device")
+    expect_in(f"process {pid} was still running when the command exited", said, "a process that requested a device")
     expect(report["verdict"], "no_cuda_failure", "verdict")
 
 

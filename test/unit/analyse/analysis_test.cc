@@ -94,10 +94,10 @@ TEST_CASE("a process that outlived its command leaves the verdict open if it had
   process.record.operations_issued = 1;
   const Analysis working = cudadiag::analyse::analyse(session);
   CHECK(working.verdict == Verdict::inconclusive);
-  CHECK(
-      working.notes.front().text ==
-      "process 4711 continues after the command has ended, and is no longer watched; to watch it to its end, make the "
-      "command wait for it");
+  CHECK(working.notes.front().text ==
+        "process 4711 was still running when the command exited, and is no longer watched; to watch it until it exits, "
+        "make "
+        "the command wait for it");
   process.record.state = wire::area::State::finished;  // between two polls
   CHECK(cudadiag::analyse::analyse(session).verdict == Verdict::no_cuda_failure);
   session.processes.push_back(frozen_process(4712, 0));

@@ -157,7 +157,7 @@ TEST_CASE("calls of one line are one finding, even if the compiler made several 
   CHECK(calls.after(1, [](const auto&...) { return true; }).failures.size() == 1);
 }
 
-TEST_CASE("a program that lives on for long after its last failing call may have ended for another reason") {
+TEST_CASE("a program that lives on for a long time after its last failing call may have ended for another reason") {
   Calls calls;
   calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc");
   session::ProcessRecord& record = calls.process.record;

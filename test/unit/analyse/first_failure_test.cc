@@ -91,8 +91,8 @@ TEST_CASE("sparse markers leave everything up to the first unwritten one") {
   CHECK(candidates(*failure) == Names{"0:3", "0:4", "0:5"});
   CHECK(failure->grade == Grade::inferred);
   CHECK(failure->because == "3 operations may have been running, the likeliest first");
-  CHECK(failure->candidates[0].because == "next after operation 2, the last of its stream known to have finished");
-  CHECK(failure->candidates[2].because == "follows 2 operations of its stream that may have finished");
+  CHECK(failure->candidates[0].because == "follows operation 2, the last one on its stream known to have finished");
+  CHECK(failure->candidates[2].because == "follows 2 operations on its stream that may have finished");
 }
 
 TEST_CASE("operations that cannot fault, were captured, or were never queued are not candidates") {

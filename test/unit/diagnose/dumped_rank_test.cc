@@ -128,7 +128,7 @@ TEST_CASE("the rank that did not come is known by PyTorch's own dumps") {
 
 TEST_CASE("a job whose dumped calls have all finished gives no answer") { CHECK_FALSE(answer_of(world())); }
 
-TEST_CASE("unless a job is known to hang, only calls that have waited for long count") {
+TEST_CASE("unless a job is known to hang, only calls that have waited for a long time count") {
   auto ranks = world();
   for (Dump& dump : ranks) dump.call(0);
   ranks[0].call(0, "all_reduce", State::started);

@@ -163,7 +163,7 @@ class Slots:
                 del self.pages[key]
 
     def send_all(self):
-        """Sends the pages of the current streams. Pages of other streams are filled further."""
+        """Sends the pages of the current streams. Pages of other streams stay open and keep filling."""
         current = sys.modules["torch"]._C._cuda_getCurrentRawStream
         for device, stream in {key[:2] for key in self.pages}:
             if current(device) == stream:

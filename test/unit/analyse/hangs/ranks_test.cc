@@ -243,7 +243,7 @@ TEST_CASE("ranks of a pipeline call different things intentionally") {
   CHECK(!parted(processes));
 }
 
-TEST_CASE("ranks that continue for long after they differ do so intentionally") {
+TEST_CASE("ranks that continue for a long time after they differ do so intentionally") {
   for (const int more : {10, 100}) {
     Rank first(0), second(1);
     first.call(first.line(0x30));
