@@ -26,6 +26,7 @@ import groups
 import hangs
 import host_writes
 import isolation
+import launch_folders
 import lines
 import memory
 import nans
@@ -51,7 +52,7 @@ import ways
 import witnesses
 from harness import Machine, expect, expect_in
 
-ROOMS = (addresses, backward_passes, cases, command_line, documents, eager, ends, flight_recorder, full_log, groups, hangs, host_writes, isolation, lines, memory, nans, pages, processes,
+ROOMS = (addresses, backward_passes, cases, command_line, documents, eager, ends, flight_recorder, full_log, groups, hangs, host_writes, isolation, launch_folders, lines, memory, nans, pages, processes,
          python_package, races, recipes, replays, reruns, scarcity, sessions, shapes, stalls, survival, tensors, terminal, unasked, unrecorded, values,
          ways, witnesses)
 

@@ -1,65 +1,30 @@
 """A launch that a rerun saved, and what it does when it is replayed on its own. Each function's name is its claim."""
 
 import json
-import os
 import pathlib
 import shutil
 import subprocess
 
 from harness import DATA, expect, expect_in, expect_success, skip
+from saved_launches import bisect_launch, change_launch, contents_of, description_of, replay_launch, save_launch
 from targets import marked_line
-
-
-def _bisect(machine, *options):
-    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
-    return machine.cudadiag("bisect", "--no-device-pass", "--save-launch", *options, timeout=100)
-
-
-def _saved(machine, mode, *options):
-    """The finding, and the folder of its launch."""
-    machine.run(machine.build / "targets/saved_launch", mode)
-    result = expect_success(_bisect(machine, *options))
-    (finding,) = machine.report()["findings"]
-    location = finding["location"]
-    expect((location["file"], location["line"]), marked_line("saved_launch", "TRUE LINE"), "true line")
-    return finding, pathlib.Path(finding["alone"]["folder"]) if finding["alone"] else None, result
-
-
-def _replayed(machine, *words, status=0):
-    result = machine.cudadiag("replay", "--json", *words, timeout=60)
-    expect(result.returncode, status, f"status of {words}, with stderr {result.stderr}")
-    return json.loads(result.stdout)
-
-
-def _launch(folder):
-    return json.loads((folder / "launch.json").read_text())
-
-
-def _change(folder, change):
-    launch = _launch(folder)
-    change(launch)
-    (folder / "launch.json").write_text(json.dumps(launch))
-
-
-def _contents(folder, block):
-    return (folder / block["contents"]["file"]).read_bytes()
 
 
 # ---- saving
 
 
 def failing_launch_is_saved_and_reproduces_alone(machine):
-    finding, folder, result = _saved(machine, "through")
+    finding, folder, result = save_launch(machine, "through")
     alone = finding["alone"]
     expect((alone["text"], alone["runs"], alone["as_it_did"]), ("reproduces alone: 20 of 20", 20, 20), "alone")
     expect_in("Alone   reproduces alone: 20 of 20", result.stdout, "text of bisect")
-    launch = _launch(folder)
+    launch = description_of(folder)
     expect((launch["kernel"]["mangled"], launch["failure"]["code"]), ("sim_store_through", 700), "launch")
     expect(launch["failure"]["location"]["line"], marked_line("saved_launch", "TRUE LINE")[1], "line")
     expect((folder / "image").read_text().startswith(".version 8.0"), True, "image")
     table, data = (next(b for b in launch["memory"] if b["bytes"] == size) for size in (8192, 4096))
     expect(table["pointed_to_by"], "parameter", "the table")
-    expect(_contents(folder, table)[:8], (0x10).to_bytes(8, "little"), "its pointer as it was before the launch")
+    expect(contents_of(folder, table)[:8], (0x10).to_bytes(8, "little"), "its pointer as it was before the launch")
     expect(data["pointed_to_by"], "memory", "the block that a variable of the module points to")
     idle = next(b for b in launch["memory"] if b["bytes"] == 12288)
     expect((idle["pointed_to_by"], idle["contents"]), ("nothing", None), "memory to which nothing points")
@@ -69,18 +34,18 @@ def failing_launch_is_saved_and_reproduces_alone(machine):
 
 def pointers_in_memory_are_followed_one_level(machine):
     machine.plan("fault kernel=sim_store_through nth=3")
-    finding, folder, _ = _saved(machine, "good")
-    launch = _launch(folder)
+    finding, folder, _ = save_launch(machine, "good")
+    launch = description_of(folder)
     reached = {block["bytes"]: block["pointed_to_by"] for block in launch["memory"] if not block["variable"]}
     expect(reached, {8192: "parameter", 4096: "memory", 12288: "nothing"}, "who points to which block")
     data = next(block for block in launch["memory"] if block["bytes"] == 4096)
-    expect(_contents(folder, data)[:4], b"\7\7\7\7", "contents of the block to which the table points")
+    expect(contents_of(folder, data)[:4], b"\7\7\7\7", "contents of the block to which the table points")
 
 
 def launch_that_fails_by_what_runs_beside_it_does_not_fail_alone(machine):
     # The failure is planned for the third launch of a process, but a replay has only one.
     machine.plan("fault kernel=sim_store_through nth=3")
-    finding, _, _ = _saved(machine, "good")
+    finding, _, _ = save_launch(machine, "good")
     expect(finding["alone"]["text"], "does not fail alone: it depends on what runs at the same time (likely a race)",
            "alone")
     expect((finding["alone"]["runs"], finding["alone"]["did_not_fail"]), (20, 20), "counts")
@@ -88,7 +53,7 @@ def launch_that_fails_by_what_runs_beside_it_does_not_fail_alone(machine):
 
 def launch_that_does_not_fail_without_its_memory_is_no_race(machine):
     machine.plan("fault kernel=sim_store_through nth=3")
-    finding, _, _ = _saved(machine, "large_good", "--save-limit", "1")
+    finding, _, _ = save_launch(machine, "large_good", "--save-limit", "1")
     expect(finding["alone"]["text"], "does not fail alone, but 3 MiB of the memory that it could reach was not saved", "alone")
 
 
@@ -99,38 +64,38 @@ def launch_is_replayed_on_its_own_gpu(machine):
     machine.plan("devices=4")
     machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
     machine.run(wrapper, machine.build / "targets/saved_launch", "through")
-    expect_success(_bisect(machine))
+    expect_success(bisect_launch(machine))
     folder = pathlib.Path(machine.report()["findings"][0]["alone"]["folder"])
     bus = "0000:04:00.0"
-    expect(_launch(folder)["gpu"]["pci"], bus, "GPU in launch.json")
+    expect(description_of(folder)["gpu"]["pci"], bus, "GPU in launch.json")
     tally = json.loads((folder / "replays.json").read_text())
     expect((tally["gpu"], tally["as_it_did"]), (bus, 20), "GPU of the first replays")
-    expect(_replayed(machine, folder)["gpu"], bus, "GPU of a later replay")
-    expect(_replayed(machine, "--device", "0", folder)["gpu"], "0000:01:00.0", "GPU that the user chose")
+    expect(replay_launch(machine, folder)["gpu"], bus, "GPU of a later replay")
+    expect(replay_launch(machine, "--device", "0", folder)["gpu"], "0000:01:00.0", "GPU that the user chose")
     machine.plan("devices=2")
     expect_in(f"GPU {bus}, where the launch was saved, is not visible here; choose another with --device",
-              _replayed(machine, folder, status=125)["why"], "why")
+              replay_launch(machine, folder, status=125)["why"], "why")
 
 
 def variables_of_the_module_are_saved(machine):
-    _, folder, _ = _saved(machine, "variable")
-    (variable,) = [block for block in _launch(folder)["memory"] if block["variable"]]
+    _, folder, _ = save_launch(machine, "variable")
+    (variable,) = [block for block in description_of(folder)["memory"] if block["variable"]]
     expect((variable["variable"], variable["bytes"], variable["kind"]), ("place", 8, "variable"), "variable")
-    expect(_contents(folder, variable), (0x10).to_bytes(8, "little"), "its value")
-    expect(_replayed(machine, folder)["outcome"], "fails as it did", "replay")
+    expect(contents_of(folder, variable), (0x10).to_bytes(8, "little"), "its value")
+    expect(replay_launch(machine, folder)["outcome"], "fails as it did", "replay")
 
 
 def memory_beyond_the_limit_is_listed_as_missing(machine):
-    _, folder, _ = _saved(machine, "large", "--save-limit", "1")
-    table = next(block for block in _launch(folder)["memory"] if block["bytes"] == 4 << 20)
+    _, folder, _ = save_launch(machine, "large", "--save-limit", "1")
+    table = next(block for block in description_of(folder)["memory"] if block["bytes"] == 4 << 20)
     expect((table["missing"], table["contents"]["bytes"]), ("limit", (1 << 20) - 8), "the table, after a variable")
     # The bad pointer is at the beginning of the block to which the parameter points.
-    expect(_replayed(machine, folder)["outcome"], "fails as it did", "replay")
+    expect(replay_launch(machine, folder)["outcome"], "fails as it did", "replay")
 
 
 def what_is_zero_takes_no_room_on_disk(machine):
-    _, folder, _ = _saved(machine, "large")
-    table = next(block for block in _launch(folder)["memory"] if block["bytes"] == 4 << 20)
+    _, folder, _ = save_launch(machine, "large")
+    table = next(block for block in description_of(folder)["memory"] if block["bytes"] == 4 << 20)
     status = (folder / table["contents"]["file"]).stat()
     expect((status.st_size, status.st_blocks * 512 < 1 << 20), (4 << 20, True), "size and allocated bytes")
 
@@ -139,7 +104,7 @@ def program_that_does_not_fail_leaves_no_launch(machine):
     machine.plan("fault kernel=sim_store_through nth=3 run=1")
     machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
     machine.run(machine.build / "targets/saved_launch", "good")
-    result = _bisect(machine)
+    result = bisect_launch(machine)
     expect_in("no launch was saved", result.stderr, "message")
     expect(machine.report()["findings"][0]["alone"], None, "alone")
 
@@ -150,7 +115,7 @@ def program_that_does_not_fail_leaves_no_launch(machine):
 def _saved_node(machine, mode, mark="TRUE LINE"):
     """The folder of the node's launch, or None if it was not saved; and what bisect printed."""
     machine.run(machine.build / "targets/saved_node", mode)
-    result = expect_success(_bisect(machine))
+    result = expect_success(bisect_launch(machine))
     (finding,) = machine.report()["findings"]
     location = finding["location"]
     expect((location["file"], location["line"]), marked_line("saved_node", mark), "true line")
@@ -159,7 +124,7 @@ def _saved_node(machine, mode, mark="TRUE LINE"):
 
 def _word(folder, launch, size, offset, length=4):
     block = next(block for block in launch["memory"] if block["bytes"] == size)
-    return int.from_bytes(_contents(folder, block)[offset:offset + length], "little")
+    return int.from_bytes(contents_of(folder, block)[offset:offset + length], "little")
 
 
 def _expect_saved_before_it_ran(folder, launch):
@@ -174,29 +139,29 @@ def node_of_a_graph_is_saved_after_what_it_depends_on(machine):
     expect(finding["launch"]["graph_node"], {"index": 4, "of": 5, "replay": 3}, "node")
     expect(finding["alone"]["text"], "reproduces alone: 20 of 20", "alone")
     expect_in("Alone   reproduces alone: 20 of 20", result.stdout, "text of bisect")
-    launch = _launch(folder)
+    launch = description_of(folder)
     _expect_saved_before_it_ran(folder, launch)
     expect(launch["failure"]["location"]["line"], marked_line("saved_node", "TRUE LINE")[1], "line")
     expect(launch["grid"] + launch["block"], [1, 1, 1, 32, 1, 1], "grid and block")
-    expect(_replayed(machine, folder)["outcome"], "fails as it did", "replay")
+    expect(replay_launch(machine, folder)["outcome"], "fails as it did", "replay")
 
 
 def node_of_a_child_graph_is_saved(machine):
     folder, finding, _ = _saved_node(machine, "child")
     expect(finding["launch"]["graph_node"], {"index": 6, "of": 7, "replay": 3}, "node")
-    _expect_saved_before_it_ran(folder, _launch(folder))
+    _expect_saved_before_it_ran(folder, description_of(folder))
 
 
 def node_that_depends_on_nothing_is_saved_whatever_else_its_graph_has(machine):
     folder, finding, _ = _saved_node(machine, "root")
     expect(finding["alone"]["text"], "reproduces alone: 20 of 20", "alone")
-    expect(_word(folder, _launch(folder), 8192, 0), 0x10, "the pointer in its table")
+    expect(_word(folder, description_of(folder), 8192, 0), 0x10, "the pointer in its table")
 
 
 def node_that_was_given_other_parameters_is_saved_with_these(machine):
     folder, finding, _ = _saved_node(machine, "changed", "TRUE LINE changed")
     expect(finding["alone"]["text"], "reproduces alone: 20 of 20", "alone")
-    launch = _launch(folder)
+    launch = description_of(folder)
     table = next(block for block in launch["memory"] if block["bytes"] == 16384)
     expect(launch["parameters"][0]["bytes"], int(table["address"], 16).to_bytes(8, "little").hex(), "its table")
 
@@ -204,7 +169,7 @@ def node_that_was_given_other_parameters_is_saved_with_these(machine):
 def node_of_an_updated_graph_is_saved_as_it_is_since(machine):
     folder, finding, _ = _saved_node(machine, "updated")
     expect(finding["alone"]["text"], "reproduces alone: 20 of 20", "alone")
-    launch = _launch(folder)
+    launch = description_of(folder)
     table = next(block for block in launch["memory"] if block["bytes"] == 16384)
     expect(launch["parameters"][0]["bytes"], int(table["address"], 16).to_bytes(8, "little").hex(), "its table")
 
@@ -219,7 +184,7 @@ def graph_with_a_host_function_is_not_launched_in_parts(machine):
 def nothing_is_saved_if_several_nodes_of_a_graph_may_have_failed(machine):
     machine.plan("fault kernel=denoise nth=2 code=700")
     machine.run(machine.build / "targets/graph_conditional")
-    result = _bisect(machine)
+    result = bisect_launch(machine)
     expect_in("no launch was saved", result.stderr, "message")
     expect(machine.report()["findings"][0]["alone"], None, "alone")
 
@@ -251,7 +216,7 @@ def graph_launched_in_two_parts_runs_each_node_once(machine):
 
 
 def session_names_its_launch(machine):
-    _saved(machine, "through")
+    save_launch(machine, "through")
     said = machine.cudadiag("replay")
     expect(said.returncode, 0, "status")
     expect_in("running the device code in", said.stderr, "announcement")
@@ -259,15 +224,15 @@ def session_names_its_launch(machine):
 
 
 def launch_whose_memory_is_mended_does_not_fail(machine):
-    _, folder, _ = _saved(machine, "parameter")
-    expect(_replayed(machine, folder)["outcome"], "fails as it did", "as it was saved")
-    data = next(int(block["address"], 16) for block in _launch(folder)["memory"] if block["bytes"] == 4096)
+    _, folder, _ = save_launch(machine, "parameter")
+    expect(replay_launch(machine, folder)["outcome"], "fails as it did", "as it was saved")
+    data = next(int(block["address"], 16) for block in description_of(folder)["memory"] if block["bytes"] == 4096)
 
     def mend(description):
         description["parameters"][0]["bytes"] = data.to_bytes(8, "little").hex()
 
-    _change(folder, mend)
-    expect(_replayed(machine, folder)["outcome"], "fails as it did", "with a table that holds no pointer")
+    change_launch(folder, mend)
+    expect(replay_launch(machine, folder)["outcome"], "fails as it did", "with a table that holds no pointer")
     (folder / "memory-99").write_bytes((data + 128).to_bytes(8, "little") + bytes(4088))
 
     def fill(description):
@@ -275,13 +240,13 @@ def launch_whose_memory_is_mended_does_not_fail(machine):
         block["contents"] = {"file": "memory-99", "from": 0, "bytes": 4096}
         block["pointed_to_by"] = "parameter"
 
-    _change(folder, fill)
-    expect(_replayed(machine, folder, status=1)["outcome"], "does not fail", "with a good pointer in it")
+    change_launch(folder, fill)
+    expect(replay_launch(machine, folder, status=1)["outcome"], "does not fail", "with a good pointer in it")
 
 
 def pointers_are_rewritten_where_the_addresses_are_not_granted(machine):
-    _, folder, _ = _saved(machine, "parameter")
-    launch = _launch(folder)
+    _, folder, _ = save_launch(machine, "parameter")
+    launch = description_of(folder)
     data = next(block for block in launch["memory"] if block["bytes"] == 4096)
     (folder / "memory-99").write_bytes((int(data["address"], 16) + 128).to_bytes(8, "little") + bytes(4088))
 
@@ -291,40 +256,40 @@ def pointers_are_rewritten_where_the_addresses_are_not_granted(machine):
         block["contents"] = {"file": "memory-99", "from": 0, "bytes": 4096}
         block["pointed_to_by"] = "parameter"
 
-    _change(folder, lead_through)
+    change_launch(folder, lead_through)
     machine.plan("fail api=cuMemAddressReserve nth=every code=801")
-    found = _replayed(machine, folder, status=1)
+    found = replay_launch(machine, folder, status=1)
     expect((found["outcome"], found["memory"]["rewritten"]), ("does not fail", 2), "outcome")
     expect(found["memory"]["placed"] < found["memory"]["blocks"], True, "a block is at a different address")
 
 
 def every_replay_counts(machine):
-    _, folder, _ = _saved(machine, "through")
-    runs = _replayed(machine, "--times", "3", folder)["runs"]
+    _, folder, _ = save_launch(machine, "through")
+    runs = replay_launch(machine, "--times", "3", folder)["runs"]
     expect((runs["made"], runs["as_it_did"]), (3, 3), "runs")
     machine.plan("fault kernel=sim_store_through nth=1 code=719 run=2")
     machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.gpu / "replays")
-    runs = _replayed(machine, "--times", "2", folder)["runs"]
+    runs = replay_launch(machine, "--times", "2", folder)["runs"]
     expect((runs["as_it_did"], runs["otherwise"]), (1, 1), "runs, one with a different error")
 
 
 def hanging_launch_is_ended(machine):
-    _, folder, _ = _saved(machine, "through")
+    _, folder, _ = save_launch(machine, "through")
     machine.plan("hang kernel=sim_store_through")
-    found = _replayed(machine, "--time-limit", "10", folder, status=1)
+    found = replay_launch(machine, "--time-limit", "10", folder, status=1)
     expect((found["outcome"], found["runs"]["hung"]), ("hangs", 1), "outcome")
 
 
 def smallest_set_of_memory_is_found_and_written(machine):
-    _, folder, _ = _saved(machine, "through")
-    launch = _launch(folder)
-    found = _replayed(machine, "--minimise", "--write", machine.folder / "small", folder)
+    _, folder, _ = save_launch(machine, "through")
+    launch = description_of(folder)
+    found = replay_launch(machine, "--minimise", "--write", machine.folder / "small", folder)
     # A table of zeros leads to the null pointer, which fails in the same way.
     expect((found["minimal"]["needed"], found["minimal"]["whole"]), ([], True), "blocks")
-    small = _launch(machine.folder / "small")
+    small = description_of(machine.folder / "small")
     expect([block for block in small["memory"] if block["contents"]], [], "contents")
     expect(len(small["memory"]), len(launch["memory"]), "blocks")
-    expect(_replayed(machine, machine.folder / "small")["outcome"], "fails as it did", "its replay")
+    expect(replay_launch(machine, machine.folder / "small")["outcome"], "fails as it did", "its replay")
 
 
 ILLEGAL, ASSERT = DATA / "gpucore/illegal.nvcudmp.gz", DATA / "gpucore/assert.nvcudmp"
@@ -332,9 +297,9 @@ ILLEGAL, ASSERT = DATA / "gpucore/illegal.nvcudmp.gz", DATA / "gpucore/assert.nv
 
 def _at_instruction_of_dump(machine, plan):
     """The folder of a launch that failed at the instruction of ILLEGAL. `plan` counts the replays as runs."""
-    _, folder, _ = _saved(machine, "through")
+    _, folder, _ = save_launch(machine, "through")
     place = {"function": "good", "offset": 0x30, "source": None}
-    _change(folder, lambda launch: launch["failure"].update(instruction=place))
+    change_launch(folder, lambda launch: launch["failure"].update(instruction=place))
     machine.plan(plan)
     machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.folder / "replays")
     return folder
@@ -342,56 +307,56 @@ def _at_instruction_of_dump(machine, plan):
 
 def replay_that_hangs_does_not_fail_as_it_did(machine):
     folder = _at_instruction_of_dump(machine, f"dump={ILLEGAL}; hang kernel=sim_store_through run=3-")
-    found = _replayed(machine, "--times", "2", "--time-limit", "10", folder)
+    found = replay_launch(machine, "--times", "2", "--time-limit", "10", folder)
     expect(found["instruction"]["offset"], 0x30, "instruction of the first replay")
     expect((found["runs"]["as_it_did"], found["runs"]["hung"]), (1, 1), "runs, the second of which hangs")
 
 
 def every_replay_compares_the_instruction(machine):
     folder = _at_instruction_of_dump(machine, f"dump={ILLEGAL}; dump={ASSERT} run=4-")
-    runs = _replayed(machine, "--times", "4", folder)["runs"]
+    runs = replay_launch(machine, "--times", "4", folder)["runs"]
     expect((runs["as_it_did"], runs["otherwise"]), (2, 2), "runs, the last two of them at a different instruction")
 
 
 def replay_at_another_instruction_fails_otherwise(machine):
     folder = _at_instruction_of_dump(machine, f"dump={ASSERT}")
-    found = _replayed(machine, "--times", "2", folder, status=1)
+    found = replay_launch(machine, "--times", "2", folder, status=1)
     expect((found["outcome"], found["runs"]["otherwise"]), ("fails otherwise", 2), "outcome")
 
 
 def smallest_set_keeps_blocks_without_which_another_instruction_fails(machine):
     folder = _at_instruction_of_dump(machine, f"dump={ILLEGAL}; dump={ASSERT} run=3-")
-    found = _replayed(machine, "--minimise", folder)
-    contents = [index for index, block in enumerate(_launch(folder)["memory"]) if block["contents"]]
+    found = replay_launch(machine, "--minimise", folder)
+    contents = [index for index, block in enumerate(description_of(folder)["memory"]) if block["contents"]]
     expect((found["minimal"]["needed"], found["minimal"]["whole"]), (contents, True), "blocks")
 
 
 def driver_without_core_dumps_leaves_the_error_to_compare(machine):
     folder = _at_instruction_of_dump(machine, "")
-    found = _replayed(machine, "--times", "3", folder)
+    found = replay_launch(machine, "--times", "3", folder)
     expect((found["runs"]["as_it_did"], found["instruction"]), (3, None), "runs")
 
 
 def equal_replays_compare_equal(machine):
     machine.plan("fault kernel=sim_store_through nth=3")
-    _, folder, _ = _saved(machine, "good")
-    (first,) = _replayed(machine, "--compare", folder, status=1)["compared"]
+    _, folder, _ = save_launch(machine, "good")
+    (first,) = replay_launch(machine, "--compare", folder, status=1)["compared"]
     expect((first["different"], first["compared"] >= 8192 + 4096), (0, True), "bytes")
     machine.plan("devices=2")
-    (other,) = _replayed(machine, "--compare", "--with-device", "1", folder, status=1)["compared"]
+    (other,) = replay_launch(machine, "--compare", "--with-device", "1", folder, status=1)["compared"]
     expect((other["device"], other["different"]), (1, 0), "on a different GPU")
 
 
 def replay_that_cannot_run_is_not_compared(machine):
     machine.plan("fault kernel=sim_store_through nth=3")
-    _, folder, _ = _saved(machine, "good")
+    _, folder, _ = save_launch(machine, "good")
     machine.plan("devices=2")
     absent = machine.cudadiag("replay", "--compare", "--with-device", "7", "--times", "4", folder)
     expect(absent.returncode, 125, "status without the second GPU")
     expect(absent.stdout.count("Compared "), 1, "comparisons: " + absent.stdout)
     expect_in("GPU 7: could not be made: cuDeviceGet returned 101", absent.stdout, "reason of the second replay")
     machine.plan("fail api=cuMemcpyDtoH_v2 code=719")
-    (unstored,) = _replayed(machine, "--compare", folder, status=1)["compared"]
+    (unstored,) = replay_launch(machine, "--compare", folder, status=1)["compared"]
     expect(unstored["obstacle"], "its memory could not be stored: cuMemcpyDtoH returned 719", "obstacle")
     machine.plan("")
     next(folder.glob("memory-*")).unlink()
@@ -406,7 +371,7 @@ def standalone_source_does_the_same(machine):
                     if pathlib.Path(path, "cuda.h").exists()), None)
     if not compiler or not include:
         skip("no compiler, or no cuda.h")
-    _, folder, _ = _saved(machine, "through")
+    _, folder, _ = save_launch(machine, "through")
     built = subprocess.run([compiler, "-std=c++17", "-Wall", "-Wextra", "-isystem", str(include), "replay.cc", "-o", "alone",
                             f"-L{machine.build / 'sim'}", "-lcuda"], cwd=folder, capture_output=True, text=True)
     expect((built.returncode, built.stderr), (0, ""), "the compiler's output")
@@ -419,131 +384,13 @@ def standalone_source_does_the_same(machine):
 # ---- launches of other users
 
 
-def launch_of_another_host_runs_only_on_request(machine):
-    _, folder, _ = _saved(machine, "through")
-
-    def move(description):
-        description["made_on"] = "0123456789abcdef"
-
-    _change(folder, move)
-    refused = machine.cudadiag("replay", folder)
-    expect(refused.returncode, 125, "status")
-    expect_in("not run, because the launch may belong to another user: it was saved on another host", refused.stderr, "message")
-    expect(_replayed(machine, "--foreign", folder)["outcome"], "fails as it did", "on request")
-
-
-def launch_that_may_be_foreign_is_not_parsed_unasked(machine):
-    _, folder, _ = _saved(machine, "through")
-    whole = (folder / "launch.json").read_text()
-    (folder / "launch.json").write_text(whole.replace('"kernel"', '"kernel', 1))
-    (folder / "image").chmod(0o602)
-    refused = machine.cudadiag("replay", folder)
-    expect(refused.returncode, 125, "status of a launch to which others can write")
-    expect_in("may belong to another user: anyone can write to its file image", refused.stderr, "message")
-    (folder / "image").chmod(0o600)
-    mark = json.loads(whole)["made_on"]
-    (folder / "launch.json").write_text((folder / "launch.json").read_text().replace(mark, mark[::-1]))
-    refused = machine.cudadiag("replay", folder)
-    expect_in("may belong to another user: it was saved on another host", refused.stderr, "message")
-    expect_in("launch.json", machine.cudadiag("replay", "--foreign", folder).stderr, "message on request")
-
-
-def damaged_folders_are_refused(machine):
-    _, folder, _ = _saved(machine, "through")
-    whole = (folder / "launch.json").read_text()
-    table = next(block for block in json.loads(whole)["memory"] if block["bytes"] == 8192)
-    file = table["contents"]["file"]
-    for old, new in ((f'"file": "{file}"', '"file": "../../etc/passwd"'), (f'"file": "{file}"', '"file": "image"'),
-                     ('"bytes": 8192', '"bytes": 18446744073709551615'), ('"offset": 0', '"offset": 4294967295'),
-                     ('"schema": "cudadiag.launch/1"', '"schema": "cudadiag.launch/9"'), ("{", "["),
-                     ('"from": 0', '"from": -1')):
-        expect(old in whole, True, f"{old} in launch.json")
-        (folder / "launch.json").write_text(whole.replace(old, new, 1) if old == "{" else whole.replace(old, new))
-        refused = machine.cudadiag("replay", folder)
-        expect((refused.returncode, "launch.json" in refused.stderr), (125, True), f"{new}: {refused.stderr}")
-    (folder / "launch.json").write_text(whole)
-    for other in (os.symlink, lambda aside, name: os.mkfifo(name)):
-        (folder / "launch.json").rename(folder / "aside")
-        other("aside", folder / "launch.json")
-        refused = machine.cudadiag("replay", folder)
-        expect_in("is not the folder of a saved launch", refused.stderr, "launch.json as a link or pipe")
-        (folder / "aside").replace(folder / "launch.json")
-
-
-def files_of_a_launch_must_be_regular_and_of_their_size(machine):
-    _, folder, _ = _saved(machine, "through")
-    contents = [block["contents"]["file"] for block in _launch(folder)["memory"] if block["contents"]]
-    for name in ("image", contents[0]):
-        file, whole = folder / name, (folder / name).read_bytes()
-        for how, make, why in (
-                ("link", lambda: os.symlink("aside", file), "is a symbolic link"),
-                ("pipe", lambda: os.mkfifo(file), "is not a regular file"),
-                ("folder", file.mkdir, "is not a regular file"),
-                ("nothing", lambda: None, "is missing"),
-                ("short", lambda: file.write_bytes(whole[:-1]), f"has {len(whole) - 1} bytes, but launch.json says {len(whole)}"),
-                ("long", lambda: file.write_bytes(whole + b"\0"), f"has {len(whole) + 1} bytes, but launch.json says {len(whole)}")):
-            file.rename(folder / "aside")
-            make()
-            found = _replayed(machine, folder, status=125)
-            expect((found["outcome"], found["why"]), ("could not be made", f"{name} {why}"), how)
-            if how == "folder":
-                file.rmdir()
-            (folder / "aside").replace(file)
-    expect(_replayed(machine, folder)["outcome"], "fails as it did", "with all its files")
-
-
-def name_of_a_variable_cannot_answer_for_the_launch(machine):
-    _, folder, _ = _saved(machine, "variable")
-
-    def rename(description):
-        next(block for block in description["memory"] if block["variable"])["variable"] = "x\nlaunching\nresult 700"
-
-    _change(folder, rename)
-    found = _replayed(machine, folder, status=125)
-    expect(found["outcome"], "could not be made", "outcome")
-    expect_in("does not contain this variable: x\\nlaunching\\nresult 700", found["why"], "why")
-
-
-def folder_to_which_others_can_write_is_foreign(machine):
-    _, folder, _ = _saved(machine, "through")
-    folder.chmod(0o777)
-    refused = machine.cudadiag("replay", folder)
-    expect((refused.returncode, "anyone can write to its folder" in refused.stderr), (125, True), refused.stderr)
-    folder.chmod(0o700)
-    if os.geteuid() != 0:
-        skip("only root can give a file to another user")
-    os.chown(folder / "image", 1, 1)
-    refused = machine.cudadiag("replay", folder)
-    expect((refused.returncode, "its file image belongs to another user (uid 1)" in refused.stderr), (125, True), refused.stderr)
-
-
-def folder_that_exists_is_refused_before_the_search(machine):
-    _, folder, _ = _saved(machine, "through")
-    (machine.folder / "small").mkdir()
-    refused = machine.cudadiag("replay", "--minimise", "--write", machine.folder / "small", folder)
-    expect(refused.returncode, 125, "status")
-    expect_in("small already exists", refused.stderr, "message")
-    expect("running the device code" in refused.stderr, False, "the program ran")
-
-
-def folder_that_is_none_is_refused(machine):
-    result = machine.cudadiag("replay", machine.folder)
-    expect(result.returncode, 125, "status")
-
-
-def session_with_a_launch_can_be_removed_whole(machine):
-    _saved(machine, "through")
-    expect_success(machine.cudadiag("rm", "latest"))
-    expect(machine.sessions(), [], "sessions")
-
-
 # ---- compute-sanitizer
 
 
 def findings_of_the_sanitizer_name_the_block(machine):
     """A script in place of compute-sanitizer runs the launch, and reports about the first allocation what memcheck
     would."""
-    _, folder, _ = _saved(machine, "through")
+    _, folder, _ = save_launch(machine, "through")
     tools = machine.folder / "tools"
     tools.mkdir()
     tool = tools / "compute-sanitizer"
@@ -572,14 +419,14 @@ END
 """)
     tool.chmod(0o755)
     machine.environment["PATH"] = f"{tools}:{machine.environment['PATH']}"
-    launch = _launch(folder)
+    launch = description_of(folder)
     result = machine.cudadiag("replay", "--sanitize", folder)
     expect(result.returncode, 0, "status")
     index = 0
     expect_in(f"memory block {index}, {launch['memory'][index]['bytes']:,} bytes at {launch['memory'][index]['address']}",
               result.stdout, "text")
     expect_in("in /home/me/store.cu:7", result.stdout, "line")
-    found = _replayed(machine, "--sanitize=memcheck", folder)["sanitizer"]
+    found = replay_launch(machine, "--sanitize=memcheck", folder)["sanitizer"]
     expect((found["tool"], found["errors"], len(found["accesses"])), ("memcheck", 1, 1), "JSON")
     (folder / "image").rename(folder / "elsewhere")
     unmade = machine.cudadiag("replay", "--sanitize", folder)
@@ -595,7 +442,7 @@ END
 def sanitizer_that_is_not_there_is_named(machine):
     if pathlib.Path("/usr/local/cuda/bin/compute-sanitizer").exists():
         skip("it is installed here")
-    _, folder, _ = _saved(machine, "through")
+    _, folder, _ = save_launch(machine, "through")
     machine.environment["PATH"] = "/usr/bin:/bin"
     refused = machine.cudadiag("replay", "--sanitize", folder)
     expect_in("compute-sanitizer is not installed here", refused.stderr, "message")
