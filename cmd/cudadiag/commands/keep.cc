@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "commands/commands.h"
+#include "diagnose/words.h"
 #include "options/command_line.h"
 #include "options/shared_options.h"
 #include "session/ownership.h"
@@ -46,6 +47,12 @@ std::optional<Error> remove_one(const fs::path& folder) {
                "check them, then remove the folder with rm -r"};
 }
 
+// Returns whether the user gave a folder of sessions, of which other subcommands take the newest.
+bool is_folder_of(const std::string& wanted, const fs::path& session) {
+  std::error_code error;
+  return fs::is_directory(wanted, error) && fs::equivalent(wanted, session.parent_path(), error);
+}
+
 // Finds all sessions before it removes the first, because each removal changes the numbers.
 int carry_out(const Selection& selection, const std::function<std::optional<Error>(const fs::path&)>& deed) {
   std::optional<fs::path> root;
@@ -58,6 +65,11 @@ int carry_out(const Selection& selection, const std::function<std::optional<Erro
     const fs::path& folder = std::get<fs::path>(found);
     if (!session::is_session(folder)) {
       return say(Error{folder.string() + " is not one of your sessions", "to list all sessions: cudadiag list"}),
+             kOwnFailure;
+    }
+    if (is_folder_of(wanted, folder)) {
+      return say(Error{wanted + " is a folder of sessions, and not a session",
+                       "to list its sessions: cudadiag list -o " + diagnose::shell_word(wanted)}),
              kOwnFailure;
     }
     folders.push_back(folder);

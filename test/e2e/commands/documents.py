@@ -83,6 +83,7 @@ def _in_bash(machine, words, current):
     """What bash offers for the last of these words."""
     script = machine.folder / "completion.bash"
     script.write_text(expect_success(machine.cudadiag("completion", "bash")).stdout)
+    expect(machine.cudadiag("completion").stdout, script.read_text(), "completions without the name of a shell")
     ask = ('compopt() { :; }; cudadiag() { "$CUDADIAG" "$@"; }; source "$1"; shift; COMP_WORDS=("$@"); '
            'COMP_CWORD=$(($# - 1)); _cudadiag; printf "%s\\n" "${COMPREPLY[@]}"')
     machine.environment["CUDADIAG"] = str(machine.build / "bin/cudadiag")

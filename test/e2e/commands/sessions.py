@@ -53,6 +53,18 @@ def sessions_are_named_by_number_beginning_and_name(machine):
            "20190101-000000-78; choose one by its number in cudadiag list\n", "an ambiguous beginning")
 
 
+def folder_of_sessions_is_neither_kept_nor_removed(machine):
+    machine.plan(FAULT)
+    machine.run(*program("ten_launches.py"))
+    root, recorded = machine.state / "cudadiag", machine.sessions()
+    for command in ("keep", "rm"):
+        refused = machine.cudadiag(command, root)
+        expect((refused.returncode, refused.stderr),
+               (125, f"cudadiag: {root} is a folder of sessions, and not a session; to list its sessions: "
+                f"cudadiag list -o {root}\n"), command)
+    expect((machine.sessions(), (root / recorded[0] / "kept").exists()), (recorded, False), "sessions, and a mark")
+
+
 def number_of_a_session_comes_before_a_file_of_that_name(machine):
     machine.plan(FAULT)
     machine.run(*program("ten_launches.py", "first"))
