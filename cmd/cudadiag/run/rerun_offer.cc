@@ -96,8 +96,16 @@ class Offer {
     } else if (const auto missing = launch::missing_isolation(); missing && options_.rerun_mode == RerunMode::ask) {
       outlook.limits = "it can repeat everything that the program does (" + *missing + " to isolate it)";
     }
-    outlook.purpose = report_.findings() ? "to prove this" : "to see which operations race";
+    outlook.purpose = purpose();
     return outlook;
+  }
+
+  const char* purpose() const {
+    if (!report_.findings()) return "to see which operations race";
+    const bool proven = std::ranges::all_of(report_.report().findings, [](const diagnose::Finding& finding) {
+      return finding.grade == analyse::Grade::proven;
+    });
+    return proven ? "to find out more" : "to prove this";
   }
 
   bool is_agreed() {

@@ -30,7 +30,7 @@ std::optional<std::string> obstacle_to_asking(const TerminalState& state, bool q
 struct RerunOutlook {
   unsigned runs = 0;
   double seconds = 0;   // for each run
-  std::string purpose;  // "to prove this"
+  std::string purpose;  // "to prove this", "to find out more"
   std::string limits;   // "it cannot write files"; empty if there is nothing to say
 };
 

@@ -169,3 +169,11 @@ def report_begins_on_a_row_of_its_own_and_wipes_nothing(machine):
         rows = [row.rstrip() for row in Screen(60, shown).rows]
         first = next(i for i, row in enumerate(rows) if row.startswith("cudadiag: illegal"))
         expect(rows[:first], [wanted] if wanted else [], f"rows before the report, where the program wrote {begun!r}")
+
+
+def rerun_of_a_proven_failure_is_announced_as_finding_out_more(machine):
+    machine.plan(FAULT)
+    machine.run(*program("ten_launches.py"), options=["--rerun=never"])
+    said = machine.run(*program("ten_launches.py"), options=["--arm", "1"]).stderr
+    expect_in("[proven]", said.partition("running the command again")[0], "the first answer")
+    expect_in("cudadiag: running the command again to find out more: usually 1 run, under a second", said, "announcement")
