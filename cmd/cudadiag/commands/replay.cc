@@ -113,7 +113,7 @@ void announce(const replay::LaunchFolder& folder, const ReplayOptions& options) 
   const replay::SavedLaunch& launch = folder.launch();
   const std::string name = base::printable(launch.demangled.empty() ? launch.kernel : launch.demangled);
   const std::string& why = folder.why_foreign();
-  say(fmt::format("this runs the device code in {} on GPU {}: {}{}", diagnose::shell_word(folder.path().string()),
+  say(fmt::format("running the device code in {} on GPU {}: {}{}", diagnose::shell_word(folder.path().string()),
                   words(chosen_gpu(folder, options)), name, why.empty() ? "" : "; " + why));
 }
 

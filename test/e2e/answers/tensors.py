@@ -41,7 +41,7 @@ def bad_value_is_traced_by_itself(machine):
     _expect_origin(report)
     text = machine.cudadiag("report").stdout
     expect_in(f"Origin  {MADE} was produced at ", text, "text")
-    expect_in("hashed: return (raw * 31)", text, "text")
+    expect_in("hashed: return (raw * 31)", " ".join(text.split()), "text")
     expect_in("was produced at", result.stderr, "what the reruns say")
     page = machine.folder / "report.html"
     machine.cudadiag("report", "--html", page)

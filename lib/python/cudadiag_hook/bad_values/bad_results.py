@@ -1,6 +1,6 @@
 """The program's uses of bad values. A use with a lasting effect is reported as found. Any other use is a candidate,
 unless the program later checks whether the value is finite."""
-import sys
+import itertools
 
 from .. import recorder
 from ..json_text import to_json
@@ -55,7 +55,7 @@ class Watch:
 
     def __init__(self):
         self.writers, self.uninitialised = Writers(), Writers()
-        self.ordinals = sys.modules["itertools"].count(1)  # any thread may take the next one
+        self.ordinals = itertools.count(1)  # any thread may take the next one
         self.ordinal = 0  # the latest
         self.on = True
         self.pending = []  # values on a GPU whose grade is unknown, in the order of issue
