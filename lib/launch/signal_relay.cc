@@ -13,10 +13,12 @@ namespace cudadiag::launch {
 namespace {
 
 // The terminal sends INT, QUIT and similar signals to the whole group, so the target already has them. A signal sent to
-// this process alone (si_code SI_USER or similar, not SI_KERNEL) must be relayed to the target.
+// this process alone (si_code SI_USER or similar, not SI_KERNEL) must be relayed to the target. When a terminal hangs
+// up, the kernel sends HUP only to the leader of its session.
 constexpr std::array kRelayed = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 
 bool took_over = false;
+bool leads_session = false;
 volatile sig_atomic_t was_interrupted = 0;
 std::array<int, 2> wake_pipe = {-1, -1};
 std::array<struct sigaction, kRelayed.size() + 1> former;
@@ -32,7 +34,8 @@ void hand_over(const ReceivedSignal& signal) {
 
 extern "C" void on_signal(int signal, siginfo_t* info, void*) {
   if (signal == SIGINT || signal == SIGQUIT || signal == SIGTERM || signal == SIGHUP) was_interrupted = 1;
-  const int number = signal != SIGCHLD && info->si_code != SI_KERNEL ? signal : 0;
+  const bool group_has_it = info->si_code == SI_KERNEL && !(signal == SIGHUP && leads_session);
+  const int number = signal != SIGCHLD && !group_has_it ? signal : 0;
   hand_over({number, info->si_code <= 0 ? info->si_pid : 0});
 }
 
@@ -58,6 +61,7 @@ SignalRelay::SignalRelay() {
     return;
   }
   took_over = true;
+  leads_session = ::getsid(0) == ::getpid();
   keep_blocked_for_targets();
   sigset_t taken;
   ::sigemptyset(&taken);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -107,16 +108,21 @@ bool is_blank(const fs::path& folder) {
                       [&](const fs::path& entry) { return fs::is_regular_file(fs::symlink_status(entry, error)); });
 }
 
-std::pair<std::string, fs::file_time_type> age_of(const fs::path& session) {
+SessionAge age_of(const fs::path& session) {
   constexpr std::size_t kSecond = 15;  // "20261121-101500"
-  std::error_code error;
-  const auto written = fs::last_write_time(session, error);
-  return {session.filename().string().substr(0, kSecond), error ? fs::file_time_type::min() : written};
+  const std::string name = session.filename().string();
+  SessionAge age{.second = name.substr(0, kSecond)};
+  const char* const end = name.data() + name.size();
+  const char* rest = name.data() + age.second.size();
+  for (std::uint64_t* number : {&age.pid, &age.attempt}) {
+    if (rest == end || *rest != '-') break;
+    rest = std::from_chars(rest + 1, end, *number).ptr;
+  }
+  return age;
 }
 
 std::vector<fs::path> sessions_in(const std::vector<Root>& roots) {
-  // The time of a session that is being written may change during the sort, so ages are read only once.
-  std::vector<std::pair<std::pair<std::string, fs::file_time_type>, fs::path>> aged;
+  std::vector<std::pair<SessionAge, fs::path>> aged;
   std::error_code error;
   for (const Root& root : roots) {
     for (fs::directory_iterator it(root.folder, error), end; !error && it != end; it.increment(error)) {

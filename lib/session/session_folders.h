@@ -1,11 +1,11 @@
 // Session folders and their names.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "session/session.h"
@@ -54,9 +54,15 @@ bool is_session(const std::filesystem::path& folder);
 // that has not failed yet.
 bool is_blank(const std::filesystem::path& folder);
 
-// Compares as greater for a newer session. Names distinguish sessions of different seconds, and folder times
-// distinguish sessions of the same second.
-std::pair<std::string, std::filesystem::file_time_type> age_of(const std::filesystem::path& session);
+// The parts of a session's name. Compares as greater for a newer session. The order must not depend on the folder's
+// time, because `cudadiag keep` and reruns change it.
+struct SessionAge {
+  std::string second;  // "20261121-101500"
+  std::uint64_t pid = 0;
+  std::uint64_t attempt = 0;  // 2 or more if the second and the pid were already in use
+  auto operator<=>(const SessionAge&) const = default;
+};
+SessionAge age_of(const std::filesystem::path& session);
 
 // The sessions in one root, or in all of them, newest first.
 std::vector<std::filesystem::path> sessions_in(const std::filesystem::path& root);

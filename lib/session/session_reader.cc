@@ -112,7 +112,7 @@ std::optional<fs::path> newest_begun(const fs::path& root) {
     if (!begun && !fs::exists(session / kManifest, error)) continue;
     // Names differ only by the second. Among sessions of one second, the link points to the one that finished last.
     const fs::path latest = fs::canonical(root / kLatest, error);
-    return !error && age_of(latest).first == age_of(session).first && is_session(latest) ? latest : session;
+    return !error && age_of(latest).second == age_of(session).second && is_session(latest) ? latest : session;
   }
   return std::nullopt;
 }

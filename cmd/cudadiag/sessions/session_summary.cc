@@ -45,13 +45,9 @@ void keep_in(const fs::path& session, const std::string& edition, const SessionS
                      {"code", summary.code},         {"file", summary.file},  {"line", summary.line},
                      {"function", summary.function}, {"grade", summary.grade}};
   std::error_code ignored;
-  // The folder's modification time orders sessions of the same second, so reading a session must not change it.
-  const auto written = fs::last_write_time(session, ignored);
-  const bool known = !ignored;
   const fs::path draft = session / (std::string(session::kSummary) + ".new");
   std::ofstream(draft) << json.dump(-1, ' ', true, Json::error_handler_t::replace) << '\n';
   fs::rename(draft, session / session::kSummary, ignored);
-  if (known) fs::last_write_time(session, written, ignored);
 }
 
 SessionSummary summary_of(const diagnose::Finding& finding) {

@@ -124,13 +124,30 @@ def list_says_what_failed_where_and_keeps_what_it_has_read(machine):
     # Only the manifest shows whether the finding must be computed again.
     folder = machine.state / "cudadiag" / other["name"]
     shutil.rmtree(folder / "record")
-    # If two sessions began in the same second, the one whose folder changed last is the newer one.
     def row():
         (found,) = [each for each in machine.cudadiag("list").stdout.splitlines() if "programs/ten_launches.py" in each]
         return found
     expect_in(f"  ten_launches.py:{line}  ", row(), "what was stored earlier")
     os.utime(folder / "manifest.json")
     expect_in("  exit 3 ", row(), "after the manifest was written again")
+
+
+def numbers_of_sessions_of_one_second_stay_the_same(machine):
+    machine.run(faulty(machine))
+    root = machine.state / "cudadiag"
+    (first,) = machine.sessions()
+    newest_first = [f"20200101-000000-{pid}" for pid in (20, 10, 9, 8)]
+    for name in newest_first:
+        shutil.copytree(root / first, root / name)
+    shutil.rmtree(root / first)
+
+    def listed():
+        return [(each["number"], each["name"]) for each in json.loads(machine.cudadiag("list", "--json").stdout)["sessions"]]
+    wanted = list(enumerate(newest_first, 1))
+    expect(listed(), wanted, "sessions")
+    for number, name in wanted:
+        expect_success(machine.cudadiag("keep", number))
+        expect((listed(), (root / name / "kept").exists()), (wanted, True), f"sessions after keep {number}, and whether it is kept")
 
 
 def sessions_are_kept_and_removed_by_name(machine):

@@ -1,6 +1,9 @@
 """What a person at a terminal sees. Each function's name is its claim."""
 
 import os
+import pty
+import select
+import signal
 import sys
 
 from harness import expect, expect_in, expect_success, program
@@ -50,6 +53,33 @@ def _run(machine, *words, prefix=(), **options):
 
 def _rerun(machine, *words, **options):
     return _run(machine, "--rerun=always", *words, **options)[0]
+
+
+# ---- the end of the terminal
+
+
+def hang_up_reaches_the_program_if_cudadiag_leads_the_session(machine):
+    """The kernel sends HUP only to the leader of the session."""
+    script = ("import os, signal, sys\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGHUP])\n"
+              "print('ready', flush=True); signal.sigwait([signal.SIGHUP])\n"
+              "os.write(int(sys.argv[1]), b'hung up'); os._exit(4)")
+    told, telling = os.pipe()
+    os.set_inheritable(telling, True)
+    command = machine.command("run", "--rerun=never", "--", sys.executable, "-c", script, telling)
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(machine.folder)
+        os.execvpe(command[0], command, machine.environment)
+    os.close(telling)
+    shown = b""
+    while b"ready" not in shown:
+        shown += os.read(terminal, 4096)
+    os.close(terminal)
+    if not select.select([told], [], [], 60)[0]:
+        os.killpg(pid, signal.SIGKILL)
+    expect(os.read(told, 100), b"hung up", "what the program says")
+    expect(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 4, "status")
+    os.close(told)
 
 
 # ---- progress

@@ -14,6 +14,7 @@
 #include "session/manifest.h"
 #include "session/plain_file.h"
 #include "session/process_life.h"
+#include "session/retention.h"
 #include "session/session_reader.h"
 #include "session/session_writer.h"
 #include "unit/scratch_folder.h"
@@ -116,18 +117,26 @@ TEST_CASE("only a folder that cudadiag env prepared is unused") {
   CHECK_FALSE(session::is_unused(name.string() + ".incomplete"));
 }
 
-TEST_CASE("sessions of one second are in the order in which they were written, whatever their pids") {
+TEST_CASE("sessions of one second are in the order of their pids, whenever their folders were changed") {
   const ScratchFolder scratch;
   const auto now = fs::file_time_type::clock::now();
-  const std::vector<std::string> newest_first = {"19700102-000000-12", "19700102-000000-9998", "19700102-000000-107"};
+  const std::vector<std::string> newest_first = {"19700102-000000-9998", "19700102-000000-107-10.incomplete",
+                                                 "19700102-000000-107-9", "19700102-000000-107", "19700102-000000-12"};
   for (std::size_t i = 0; i < newest_first.size(); ++i) {
     fs::create_directories(scratch.path() / newest_first[i]);
     std::ofstream(scratch.path() / newest_first[i] / "manifest.json") << session::write_manifest({});
-    fs::last_write_time(scratch.path() / newest_first[i], now - std::chrono::seconds(i));
+    fs::last_write_time(scratch.path() / newest_first[i], now + std::chrono::seconds(i));
   }
-  std::vector<std::string> found;
-  for (const fs::path& each : session::sessions_in(scratch.path())) found.push_back(each.filename().string());
-  CHECK(found == newest_first);
+  const auto names = [&] {
+    std::vector<std::string> found;
+    for (const fs::path& each : session::sessions_in(scratch.path())) found.push_back(each.filename().string());
+    return found;
+  };
+  CHECK(names() == newest_first);
+  for (const std::string& name : newest_first) {
+    REQUIRE(session::keep(scratch.path() / name));
+    CHECK(names() == newest_first);
+  }
 }
 
 TEST_CASE("the latest session is the newest one in all roots that belongs to this user") {
