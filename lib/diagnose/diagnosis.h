@@ -436,6 +436,7 @@ struct PassLine {
   bool isolated = false;  // ran isolated, where it could not change anything
   std::vector<session::KeptFrom> kept_from{};
   bool ended_at_that = false;                       // it did not fail, perhaps because a change was prevented
+  bool leaves_proof_open = false;                   // a plain cudadiag bisect can prove what this rerun could not
   std::optional<session::CutShort> cut_short{};     // nullopt if it was not ended early
   std::optional<analyse::Rerun::Outcome> judged{};  // for a rerun that was not ended early
   DumpState dump = DumpState::none;

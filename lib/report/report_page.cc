@@ -98,6 +98,15 @@ bool was_rerun(const diagnose::Diagnosis& report) {
   });
 }
 
+// Whether reruns were made, but the last one could not prove the first answer, and a plain cudadiag bisect can.
+bool plain_rerun_may_prove(const diagnose::Diagnosis& report) {
+  const auto last = std::find_if(report.passes.rbegin(), report.passes.rend(), [](const diagnose::PassLine& pass) {
+    return pass.kind == session::PassKind::confirm && pass.cut_short != session::CutShort::interrupted;
+  });
+  return last != report.passes.rend() && last->leaves_proof_open &&
+         report.findings.front().grade != analyse::Grade::proven;
+}
+
 // The reason why source lines are missing.
 Section withheld(const diagnose::Diagnosis& report) {
   Section section{"Source", {}, 1, 0, Ink::plain, Wide::wraps};
@@ -116,7 +125,8 @@ Section next_commands(const diagnose::Diagnosis& report, bool suggest_rerun) {
     return diagnose::bisect_command(report.session, report.input_read, options);
   };
   // A first rerun can show more. The text after # is a comment for the shell, so the whole line can be pasted.
-  if (first_rerun && analyse::is_asynchronous(report.findings.front().kind) && report.findings.front().code != 0) {
+  const bool plain_rerun = first_rerun || (suggest_rerun && plain_rerun_may_prove(report));
+  if (plain_rerun && analyse::is_asynchronous(report.findings.front().kind) && report.findings.front().code != 0) {
     section.lines.push_back(
         base::printable(fmt::format("{}  # {} a rerun{}", bisect(), roughly(report.passes.front().seconds), kWrites)));
   }

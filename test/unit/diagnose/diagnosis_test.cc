@@ -87,8 +87,10 @@ analyse::Failure failure_of(const session::Process& process, std::size_t candida
   return failure;
 }
 
-Diagnosis report_of(const session::Session& session, std::vector<analyse::Failure> failures) {
+Diagnosis report_of(const session::Session& session, std::vector<analyse::Failure> failures,
+                    std::vector<analyse::Rerun> reruns = {}) {
   analyse::Analysis analysis;
+  analysis.reruns = std::move(reruns);
   analysis.verdict = analyse::Verdict::cuda_failure;
   analysis.failures = std::move(failures);
   if (!analysis.failures.empty()) analysis.first_grade = analysis.failures.front().grade;
@@ -175,6 +177,34 @@ TEST_CASE("one candidate: its line leads, and the reporting call is named") {
   CHECK(finding.reported_at->source == "return x.item()");
   CHECK(finding.reported_api == "cudaMemcpy");
   CHECK(finding.host == "node7");
+}
+
+TEST_CASE("a rerun leaves a proof open if it was isolated or did not wait for every operation") {
+  using Outcome = analyse::Rerun::Outcome;
+  struct Case {
+    Outcome outcome;
+    bool isolated, waited_for_all, open;
+  };
+  for (const Case& each :
+       {Case{Outcome::kept_from, true, true, true}, Case{Outcome::failed, true, true, true},
+        Case{Outcome::failed, false, false, true}, Case{Outcome::failed, false, true, false},
+        Case{Outcome::proven, true, false, false}, Case{Outcome::did_not_fail, true, false, false}}) {
+    session::Session session = session_of({process()});
+    session::Pass pass;
+    pass.kind = session::PassKind::confirm;
+    pass.isolated = each.isolated;
+    pass.waits = each.waited_for_all ? "every operation" : "launch 7";
+    if (each.outcome == Outcome::kept_from) pass.kept_from = {{session::Deed::write, "/home/u/mine.log"}};
+    session.manifest.passes.push_back(pass);
+    session.reruns.resize(1);
+    analyse::Rerun rerun;
+    rerun.outcome = each.outcome;
+    const Diagnosis report = report_of(session, {failure_of(session.processes[0], 1)}, {rerun});
+    CAPTURE(static_cast<int>(each.outcome));
+    CHECK(report.passes.at(1).leaves_proof_open == each.open);
+    const std::string text = report::write_text(report, {});
+    CHECK((text.find("cudadiag bisect /tmp/session  # about") != std::string::npos) == each.open);
+  }
 }
 
 TEST_CASE("candidates on one line are merged, and the reason says that the line is known") {
