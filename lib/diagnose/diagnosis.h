@@ -156,6 +156,7 @@ struct Inputs {
 struct SavedLaunch {
   std::string folder;
   session::ReplayTally tally;
+  bool failed_alone = false;  // a rerun proved that it failed with nothing else on the GPU
 };
 
 struct MemoryHolder {

@@ -9,6 +9,7 @@
 #include "analyse/first_failure.h"
 #include "analyse/hangs/hang.h"
 #include "analyse/operation_arguments.h"
+#include "analyse/reruns/reruns.h"
 #include "diagnose/causes/explain.h"
 #include "diagnose/causes/rule.h"
 #include "diagnose/dialect.h"
@@ -115,7 +116,8 @@ class Gathering {
     const auto fork = std::find_if(finding.related.begin(), finding.related.end(),
                                    [](const Related& line) { return line.role == Role::fork; });
     if (fork != finding.related.end()) symptoms.forked_at = place(fork->location, report_.working_directory);
-    symptoms.vanished_when_serialised = symptoms.asynchronous && &first == &finding && races_;
+    symptoms.vanished_when_serialised =
+        symptoms.asynchronous && &first == &finding && races_ && !analyse::failed_alone(failure);
     symptoms.may_be_another_client = analyse::under_mps(failure.process->record) && !finding.device;
     symptoms.foreign_exception = finding.foreign_exception;
     symptoms.access = access_of(finding);

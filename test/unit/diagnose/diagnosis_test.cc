@@ -207,6 +207,24 @@ TEST_CASE("a rerun leaves a proof open if it was isolated or did not wait for ev
   }
 }
 
+TEST_CASE("a failure that a rerun proved alone is not called a missing wait") {
+  const session::Session session = session_of({process()});
+  for (const bool alone : {true, false}) {
+    session::Operation again = session.processes[0].record.operations[0];
+    if (alone) again.flags |= wire::operation::kAlone;
+    analyse::Failure failure = failure_of(session.processes[0], 1);
+    failure.grade = analyse::Grade::proven;
+    failure.again = &again;
+    analyse::Analysis analysis;
+    analysis.verdict = analyse::Verdict::cuda_failure;
+    analysis.vanished = analyse::Vanished::race;
+    analysis.failures = {failure};
+    const Diagnosis report = diagnose::SessionState(session, analysis).diagnosis();
+    const auto& cause = report.findings.at(0).cause;
+    CHECK((cause && cause->id == "missing-wait") == !alone);
+  }
+}
+
 TEST_CASE("candidates on one line are merged, and the reason says that the line is known") {
   const session::Session session = session_of({process()});
   const Diagnosis report = report_of(session, {failure_of(session.processes[0], 3)});
