@@ -458,6 +458,7 @@ struct Diagnosis {
   std::string session;               // folder of the session, for the commands that a report suggests
   bool input_read = false;           // the target read its standard input: a rerun needs the same input again
   bool may_come_back = false;        // reruns did not fail, and none shows that waiting prevented the failure
+  bool was_repeated = false;         // as many reruns as kRepeat makes did not fail
   std::string started;               // ISO 8601, UTC
   std::string foreign{};             // why the session is not the reader's own (session/ownership.h); empty if it is
   std::string working_directory;     // of the target; paths inside it are shown relative to it

@@ -253,7 +253,9 @@ void add_causes(Diagnosis& report, const session::Session& session, const analys
     if (noticed != nullptr && noticed->of_call != 0) finding.fix.push_back(kClearTheError);
     if (i == 0 && report.may_come_back && analyse::is_asynchronous(finding.kind)) {
       finding.fix.insert(finding.fix.begin(),
-                         fmt::format("rerun the program until it fails again: cudadiag bisect {}", kRepeat));
+                         report.was_repeated
+                             ? "get a GPU core dump in the run that fails: cudadiag run --once -- COMMAND"
+                             : fmt::format("rerun the program until it fails again: cudadiag bisect {}", kRepeat));
     }
     if (!cause) continue;
     // An access that is inferred from the kernel's code and the recording was not observed.

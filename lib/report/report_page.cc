@@ -114,6 +114,12 @@ Section withheld(const diagnose::Diagnosis& report) {
   return section;
 }
 
+std::string command_line(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + diagnose::shell_word(word);
+  return line;
+}
+
 // Commands that can find more facts.
 Section next_commands(const diagnose::Diagnosis& report, bool suggest_rerun) {
   Section section{"Next", {}, 2, 0, Ink::plain, Wide::stays};
@@ -130,7 +136,11 @@ Section next_commands(const diagnose::Diagnosis& report, bool suggest_rerun) {
     section.lines.push_back(
         base::printable(fmt::format("{}  # {} a rerun{}", bisect(), roughly(report.passes.front().seconds), kWrites)));
   }
-  if (suggest_rerun && report.may_come_back) {
+  if (suggest_rerun && report.may_come_back && report.was_repeated) {
+    section.lines.push_back(
+        base::printable(fmt::format("cudadiag run --once -- {}{}  # a GPU core dump, if it fails",
+                                    command_line(report.command), report.input_read ? " <INPUT" : "")));
+  } else if (suggest_rerun && report.may_come_back) {
     section.lines.push_back(base::printable(
         fmt::format("{}  # {} a rerun{}", bisect(diagnose::kRepeat), roughly(report.passes.front().seconds), kWrites)));
   }
@@ -167,12 +177,6 @@ Section next_commands(const diagnose::Diagnosis& report, bool suggest_rerun) {
     section.lines.push_back(base::printable(bisect("--sanitize") + "  # needs compute-sanitizer"));
   }
   return section;
-}
-
-std::string command_line(const std::vector<std::string>& words) {
-  std::string line;
-  for (const std::string& word : words) line += (line.empty() ? "" : " ") + diagnose::shell_word(word);
-  return line;
 }
 
 // "python train.py  in /home/u, 2026-11-21T10:15:00Z, session /home/u/.local/state/cudadiag/20261121-101500-4711"

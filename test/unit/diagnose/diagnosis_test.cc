@@ -225,6 +225,30 @@ TEST_CASE("a failure that a rerun proved alone is not called a missing wait") {
   }
 }
 
+TEST_CASE("a failure that 20 reruns did not reproduce needs a core dump of the run that fails") {
+  session::Session session = session_of({process()});
+  session.manifest.command = {"python", "program.py"};
+  for (const std::size_t count : {19, 20}) {
+    analyse::Analysis analysis;
+    analysis.verdict = analyse::Verdict::cuda_failure;
+    analysis.vanished = analyse::Vanished::open;
+    analysis.failures = {failure_of(session.processes[0], 1)};
+    analyse::Rerun rerun;
+    rerun.outcome = analyse::Rerun::Outcome::did_not_fail;
+    analysis.reruns.assign(count, rerun);
+    session.reruns.resize(count);
+    session.manifest.passes.resize(1 + count);
+    const Diagnosis report = diagnose::SessionState(session, analysis).diagnosis();
+    const std::string fix = report.findings.at(0).fix.at(0);
+    const std::string text = report::write_text(report, {});
+    CAPTURE(text);
+    const bool once = count == 20;
+    CHECK((fix == "get a GPU core dump in the run that fails: cudadiag run --once -- COMMAND") == once);
+    CHECK((text.find("cudadiag run --once -- python program.py  # a GPU core dump, if it fails") != text.npos) == once);
+    CHECK((text.find("--repeat 20") != text.npos) == !once);
+  }
+}
+
 TEST_CASE("candidates on one line are merged, and the reason says that the line is known") {
   const session::Session session = session_of({process()});
   const Diagnosis report = report_of(session, {failure_of(session.processes[0], 3)});
