@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "analyse/cuda_errors.h"
 #include "base/printable.h"
 #include "diagnose/ranks/groups.h"
 #include "diagnose/ranks/rank_names.h"
@@ -135,6 +136,13 @@ Section next_commands(const diagnose::Diagnosis& report, bool suggest_rerun) {
   if (plain_rerun && analyse::is_asynchronous(report.findings.front().kind) && report.findings.front().code != 0) {
     section.lines.push_back(
         base::printable(fmt::format("{}  # {} a rerun{}", bisect(), roughly(report.passes.front().seconds), kWrites)));
+  }
+  // Only a rerun that waits for every operation shows whether the call or earlier GPU work failed.
+  const diagnose::Finding& answer = report.findings.front();
+  const bool refused = answer.kind == analyse::Kind::sync_error || answer.kind == analyse::Kind::unchecked_error;
+  if (first_rerun && refused && answer.grade == analyse::Grade::suspected && analyse::is_undocumented(answer.code)) {
+    section.lines.push_back(
+        base::printable(bisect("--window all") + "  # shows whether earlier GPU work failed" + kWrites));
   }
   if (suggest_rerun && report.may_come_back && report.was_repeated) {
     section.lines.push_back(

@@ -303,6 +303,25 @@ TEST_CASE("a plain rerun is named first if the last rerun could not prove the an
   CHECK(next(report) == sanitize);
 }
 
+TEST_CASE("a code that does not say what failed leads to a rerun that waits for every operation") {
+  Diagnosis report = python_report();
+  report.session = "/s";
+  report.findings[0].kind = cudadiag::analyse::Kind::sync_error;
+  report.findings[0].grade = cudadiag::analyse::Grade::suspected;
+  const auto named = [&] {
+    return write_text(report, kVerbose)
+               .find("\nNext    cudadiag bisect /s --window all  # shows whether earlier GPU work failed;") !=
+           std::string::npos;
+  };
+  for (const auto& [code, expected] : {std::pair(999u, true), std::pair(123456u, true), std::pair(1u, false)}) {
+    report.findings[0].code = code;
+    CHECK(named() == expected);
+  }
+  report.findings[0].code = 999;
+  report.passes.push_back({cudadiag::session::PassKind::confirm, "did not fail", 3, 0, 0});
+  CHECK_FALSE(named());
+}
+
 TEST_CASE("a narrow terminal loses no part of a sentence") {
   Diagnosis report = python_report();
   report.findings[0].fix = {
