@@ -250,6 +250,12 @@ CudaError cuda_error(std::uint32_t code) {
           "cudadiag knows the error codes up to CUDA 13.0: this one is newer, or is not a CUDA error at all."};
 }
 
+bool is_undocumented(std::uint32_t code) {
+  constexpr std::uint32_t kUnknown = 999;  // CUDA_ERROR_UNKNOWN
+  const CudaError known = cuda_error(code);
+  return code == kUnknown || (known.driver_name.empty() && known.runtime_name.empty());
+}
+
 bool memcheck_may_help(std::uint32_t code) { return code == 700 || (code >= 714 && code <= 719); }
 
 }  // namespace cudadiag::analyse

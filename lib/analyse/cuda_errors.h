@@ -21,6 +21,10 @@ struct CudaError {
 // Returns an entry with "unknown" texts for a code that is not in the table.
 CudaError cuda_error(std::uint32_t code);
 
+// Whether CUDA does not document the code's cause. Such a code does not say whether the call that returned it or earlier
+// GPU work failed.
+bool is_undocumented(std::uint32_t code);
+
 // Kernel errors that compute-sanitizer's memcheck detects.
 bool memcheck_may_help(std::uint32_t code);
 

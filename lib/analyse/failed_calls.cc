@@ -148,13 +148,6 @@ std::string story_of(const FailedCall& call, const FailedCall& noticed) {
                      visible_call(noticed), noticed.code);
 }
 
-// A code whose cause CUDA does not document.
-bool says_nothing(std::uint32_t code) {
-  constexpr std::uint32_t kUnknown = 999;  // CUDA_ERROR_UNKNOWN
-  const CudaError known = cuda_error(code);
-  return code == kUnknown || (known.driver_name.empty() && known.runtime_name.empty());
-}
-
 // `noticed`: the later call, if `error` broke a capture or its thread asked for the error late; otherwise `error`.
 Failure fatal(const session::Process& process, const FailedCall& error, const FailedCall& noticed, const Ending& end) {
   Failure failure = failure_at(process, error, Kind::sync_error);
@@ -174,7 +167,7 @@ Failure fatal(const session::Process& process, const FailedCall& error, const Fa
   const wire::error::Pool* pool = wire::error::pool_of(error.call);
   if (pool != nullptr && pool->may_raise_later) failure.grade = std::max(failure.grade, Grade::inferred);
   if (error.code == kCaptureInvalidated) failure.grade = std::max(failure.grade, Grade::inferred);
-  if (says_nothing(error.code)) {
+  if (is_undocumented(error.code)) {
     failure.grade = Grade::suspected;
     failure.because = fmt::format(
         "{} returned it, and {} ended with {} afterwards; this code does not say whether the call or earlier GPU "

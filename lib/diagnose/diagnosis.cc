@@ -25,6 +25,7 @@
 #include "diagnose/values/non_finite.h"
 #include "diagnose/values/origin.h"
 #include "diagnose/values/parameter_names.h"
+#include "diagnose/words.h"
 
 namespace cudadiag::diagnose {
 namespace {
@@ -49,6 +50,10 @@ void describe_session(Diagnosis& report, const Known& known) {
   report.verdict = known.analysis.verdict;
   report.may_come_back = known.analysis.vanished == analyse::Vanished::comes_and_goes ||
                          known.analysis.vanished == analyse::Vanished::open;
+  const auto& reruns = known.analysis.reruns;
+  report.was_repeated = std::count_if(reruns.begin(), reruns.end(), [](const analyse::Rerun& rerun) {
+                          return rerun.outcome == analyse::Rerun::Outcome::did_not_fail;
+                        }) >= kRepeats;
   report.session = known.session.folder.string();
   report.command = manifest.command;
   report.started = manifest.started;

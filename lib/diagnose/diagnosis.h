@@ -156,6 +156,7 @@ struct Inputs {
 struct SavedLaunch {
   std::string folder;
   session::ReplayTally tally;
+  bool failed_alone = false;  // a rerun proved that it failed with nothing else on the GPU
 };
 
 struct MemoryHolder {
@@ -436,6 +437,7 @@ struct PassLine {
   bool isolated = false;  // ran isolated, where it could not change anything
   std::vector<session::KeptFrom> kept_from{};
   bool ended_at_that = false;                       // it did not fail, perhaps because a change was prevented
+  bool leaves_proof_open = false;                   // a plain cudadiag bisect can prove what this rerun could not
   std::optional<session::CutShort> cut_short{};     // nullopt if it was not ended early
   std::optional<analyse::Rerun::Outcome> judged{};  // for a rerun that was not ended early
   DumpState dump = DumpState::none;
@@ -456,6 +458,7 @@ struct Diagnosis {
   std::string session;               // folder of the session, for the commands that a report suggests
   bool input_read = false;           // the target read its standard input: a rerun needs the same input again
   bool may_come_back = false;        // reruns did not fail, and none shows that waiting prevented the failure
+  bool was_repeated = false;         // as many reruns as kRepeat makes did not fail
   std::string started;               // ISO 8601, UTC
   std::string foreign{};             // why the session is not the reader's own (session/ownership.h); empty if it is
   std::string working_directory;     // of the target; paths inside it are shown relative to it

@@ -9,6 +9,7 @@
 #include "analyse/first_failure.h"
 #include "analyse/hangs/hang.h"
 #include "analyse/operation_arguments.h"
+#include "analyse/reruns/reruns.h"
 #include "diagnose/causes/explain.h"
 #include "diagnose/causes/rule.h"
 #include "diagnose/dialect.h"
@@ -115,7 +116,8 @@ class Gathering {
     const auto fork = std::find_if(finding.related.begin(), finding.related.end(),
                                    [](const Related& line) { return line.role == Role::fork; });
     if (fork != finding.related.end()) symptoms.forked_at = place(fork->location, report_.working_directory);
-    symptoms.vanished_when_serialised = symptoms.asynchronous && &first == &finding && races_;
+    symptoms.vanished_when_serialised =
+        symptoms.asynchronous && &first == &finding && races_ && !analyse::failed_alone(failure);
     symptoms.may_be_another_client = analyse::under_mps(failure.process->record) && !finding.device;
     symptoms.foreign_exception = finding.foreign_exception;
     symptoms.access = access_of(finding);
@@ -251,7 +253,9 @@ void add_causes(Diagnosis& report, const session::Session& session, const analys
     if (noticed != nullptr && noticed->of_call != 0) finding.fix.push_back(kClearTheError);
     if (i == 0 && report.may_come_back && analyse::is_asynchronous(finding.kind)) {
       finding.fix.insert(finding.fix.begin(),
-                         fmt::format("rerun the program until it fails again: cudadiag bisect {}", kRepeat));
+                         report.was_repeated
+                             ? "get a GPU core dump in the run that fails: cudadiag run --once -- COMMAND"
+                             : fmt::format("rerun the program until it fails again: cudadiag bisect {}", kRepeat));
     }
     if (!cause) continue;
     // An access that is inferred from the kernel's code and the recording was not observed.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "analyse/reruns/rerun_window.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/reruns/external_findings.h"
 #include "diagnose/reruns/kept_from.h"
@@ -207,6 +208,9 @@ class PassLines {
     if (!pass.cut_short) line.judged = outcome;
     line.outcome = pass.cut_short ? word(*pass.cut_short) : word(outcome);
     line.ended_at_that = outcome == Outcome::kept_from;
+    const bool waited_for_all = pass.waits == analyse::kEveryOperation;
+    line.leaves_proof_open =
+        line.ended_at_that || (outcome == Outcome::failed && !pass.cut_short && (pass.isolated || !waited_for_all));
     if (line.ended_at_that) {
       line.outcome = "was kept from " + kept_from_text(pass.kept_from, session_.manifest.working_directory);
     }

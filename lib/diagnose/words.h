@@ -44,6 +44,7 @@ inline constexpr const char* kNotIsolated = "  # not isolated: it can write file
 
 // Option of `cudadiag bisect` for a failure that comes and goes.
 inline constexpr const char* kRepeat = "--repeat 20";
+inline constexpr int kRepeats = 20;
 
 // "a, b and c" if `last` is " and ".
 std::string joined(const std::vector<std::string>& words, const char* last);

@@ -373,7 +373,7 @@ class FindingText {
   void saved_launch() {
     if (!finding_.saved_launch) return;
     const diagnose::SavedLaunch& saved = *finding_.saved_launch;
-    std::vector<std::string> lines = {base::printable(session::sentence(saved.tally)),
+    std::vector<std::string> lines = {base::printable(session::sentence(saved.tally, saved.failed_alone)),
                                       "cudadiag replay " + diagnose::shell_word(saved.folder)};
     add("Alone", std::move(lines), 0, 3);
   }

@@ -156,7 +156,7 @@ Json of(const diagnose::Watched& watched) {
 Json of(const diagnose::SavedLaunch& saved) {
   const session::ReplayTally& tally = saved.tally;
   return {{"folder", saved.folder},
-          {"text", session::sentence(tally)},
+          {"text", session::sentence(tally, saved.failed_alone)},
           {"runs", tally.made()},
           {"as_it_did", tally.as_it_did},
           {"otherwise", tally.otherwise + tally.hung + tally.crashed},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "analyse/cuda_errors.h"
 #include "base/printable.h"
 #include "diagnose/ranks/groups.h"
 #include "diagnose/ranks/rank_names.h"
@@ -98,11 +99,26 @@ bool was_rerun(const diagnose::Diagnosis& report) {
   });
 }
 
+// Whether reruns were made, but the last one could not prove the first answer, and a plain cudadiag bisect can.
+bool plain_rerun_may_prove(const diagnose::Diagnosis& report) {
+  const auto last = std::find_if(report.passes.rbegin(), report.passes.rend(), [](const diagnose::PassLine& pass) {
+    return pass.kind == session::PassKind::confirm && pass.cut_short != session::CutShort::interrupted;
+  });
+  return last != report.passes.rend() && last->leaves_proof_open &&
+         report.findings.front().grade != analyse::Grade::proven;
+}
+
 // The reason why source lines are missing.
 Section withheld(const diagnose::Diagnosis& report) {
   Section section{"Source", {}, 1, 0, Ink::plain, Wide::wraps};
   if (!report.foreign.empty()) section.lines.push_back(base::printable(diagnose::withheld_text(report)));
   return section;
+}
+
+std::string command_line(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + diagnose::shell_word(word);
+  return line;
 }
 
 // Commands that can find more facts.
@@ -116,11 +132,23 @@ Section next_commands(const diagnose::Diagnosis& report, bool suggest_rerun) {
     return diagnose::bisect_command(report.session, report.input_read, options);
   };
   // A first rerun can show more. The text after # is a comment for the shell, so the whole line can be pasted.
-  if (first_rerun && analyse::is_asynchronous(report.findings.front().kind) && report.findings.front().code != 0) {
+  const bool plain_rerun = first_rerun || (suggest_rerun && plain_rerun_may_prove(report));
+  if (plain_rerun && analyse::is_asynchronous(report.findings.front().kind) && report.findings.front().code != 0) {
     section.lines.push_back(
         base::printable(fmt::format("{}  # {} a rerun{}", bisect(), roughly(report.passes.front().seconds), kWrites)));
   }
-  if (suggest_rerun && report.may_come_back) {
+  // Only a rerun that waits for every operation shows whether the call or earlier GPU work failed.
+  const diagnose::Finding& answer = report.findings.front();
+  const bool refused = answer.kind == analyse::Kind::sync_error || answer.kind == analyse::Kind::unchecked_error;
+  if (first_rerun && refused && answer.grade == analyse::Grade::suspected && analyse::is_undocumented(answer.code)) {
+    section.lines.push_back(
+        base::printable(bisect("--window all") + "  # shows whether earlier GPU work failed" + kWrites));
+  }
+  if (suggest_rerun && report.may_come_back && report.was_repeated) {
+    section.lines.push_back(
+        base::printable(fmt::format("cudadiag run --once -- {}{}  # a GPU core dump, if it fails",
+                                    command_line(report.command), report.input_read ? " <INPUT" : "")));
+  } else if (suggest_rerun && report.may_come_back) {
     section.lines.push_back(base::printable(
         fmt::format("{}  # {} a rerun{}", bisect(diagnose::kRepeat), roughly(report.passes.front().seconds), kWrites)));
   }
@@ -157,12 +185,6 @@ Section next_commands(const diagnose::Diagnosis& report, bool suggest_rerun) {
     section.lines.push_back(base::printable(bisect("--sanitize") + "  # needs compute-sanitizer"));
   }
   return section;
-}
-
-std::string command_line(const std::vector<std::string>& words) {
-  std::string line;
-  for (const std::string& word : words) line += (line.empty() ? "" : " ") + diagnose::shell_word(word);
-  return line;
 }
 
 // "python train.py  in /home/u, 2026-11-21T10:15:00Z, session /home/u/.local/state/cudadiag/20261121-101500-4711"

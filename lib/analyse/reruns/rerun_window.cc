@@ -129,7 +129,7 @@ std::string near_text(const Analysis& analysis) {
 }  // namespace
 
 RerunWindow rerun_window(const Analysis& analysis, Reach reach) {
-  if (reach == Reach::everything) return {"all", "every operation"};
+  if (reach == Reach::everything) return {"all", kEveryOperation};
   Keys keys;
   std::size_t candidates = 0;
   for (const Failure& failure : analysis.failures) {

@@ -16,6 +16,9 @@ enum class Reach {
   everything,  // every operation
 };
 
+// The words of a window that covers every operation; manifests keep them (session::Pass::waits).
+inline constexpr const char* kEveryOperation = "every operation";
+
 struct RerunWindow {
   std::string text;   // wire/rerun/window.h; empty if there is nothing to wait for
   std::string words;  // for people: "call 3 of train.py's…"

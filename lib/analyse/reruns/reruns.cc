@@ -433,6 +433,13 @@ void say_not_reproduced(const std::vector<Rerun>& reruns, Vanished vanished, Fai
 
 }  // namespace
 
+bool failed_alone(const Failure& failure) {
+  const session::Operation* operation = failure.again;
+  if (operation == nullptr && failure.candidates.size() == 1) operation = failure.candidates.front().operation;
+  return failure.grade == Grade::proven && operation != nullptr && operation->kind != wire::operation::Kind::graph &&
+         (operation->flags & wire::operation::kAlone) != 0;
+}
+
 void join_reruns(const session::Session& session, Analysis& analysis) {
   const std::size_t own = analysis.failures.size();
   const std::vector<Failure> as_first_run = analysis.failures;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "analyse/reruns/reruns.h"
 #include "session/notes/saved_call.h"
 #include "session/processes.h"
 
@@ -162,7 +163,7 @@ void add_saved_launch(Finding& finding, const analyse::Failure& failure, const s
       if (i + 1 >= passes.size() || passes[i + 1].folder.empty()) continue;
       const auto folder = session::saved_launch_folder(session.folder / passes[i + 1].folder, process.pid);
       if (const auto tally = session::read_replay_tally(folder))
-        finding.saved_launch = SavedLaunch{folder.string(), *tally};
+        finding.saved_launch = SavedLaunch{folder.string(), *tally, analyse::failed_alone(failure)};
     }
   }
 }

@@ -21,7 +21,7 @@ std::string gap(const ReplayTally& tally) {
 
 }  // namespace
 
-std::string sentence(const ReplayTally& tally) {
+std::string sentence(const ReplayTally& tally, bool failed_alone) {
   const std::string reason = tally.why.empty() ? "" : ": " + tally.why;
   const std::string lacking = gap(tally);
   const auto of = [&](unsigned count) { return std::to_string(count) + " of " + std::to_string(tally.made()); };
@@ -36,7 +36,11 @@ std::string sentence(const ReplayTally& tally) {
     return "fails alone, but differently: " + of(tally.failed()) + (lacking.empty() ? "" : "; " + lacking);
   }
   if (!lacking.empty()) return "does not fail alone, but " + lacking;
-  return "does not fail alone: it depends on what runs at the same time (likely a race)";
+  if (failed_alone) {
+    return "the saved launch does not reproduce the failure, although it ran alone in the rerun that failed: something "
+           "that was not saved matters (memory that was not reached, or state of the GPU)";
+  }
+  return "does not fail alone: it depends on what runs at the same time, or on something that was not saved";
 }
 
 std::filesystem::path saved_launch_folder(const std::filesystem::path& pass_folder, std::uint32_t pid) {

@@ -23,8 +23,9 @@ struct ReplayTally {
   unsigned failed() const { return as_it_did + otherwise + hung + crashed; }
 };
 
-// "reproduces alone: 20 of 20"; "does not fail alone: it depends on what runs at the same time (likely a race)"
-std::string sentence(const ReplayTally& tally);
+// "reproduces alone: 20 of 20". `failed_alone` says that a rerun proved that the launch failed with nothing else on the
+// GPU, so other work is not the reason if its replays do not fail.
+std::string sentence(const ReplayTally& tally, bool failed_alone = false);
 
 // The folder of the launch that process `pid` saved.
 std::filesystem::path saved_launch_folder(const std::filesystem::path& pass_folder, std::uint32_t pid);

@@ -42,12 +42,13 @@ def pointers_in_memory_are_followed_one_level(machine):
     expect(contents_of(folder, data)[:4], b"\7\7\7\7", "contents of the block to which the table points")
 
 
-def launch_that_fails_by_what_runs_beside_it_does_not_fail_alone(machine):
+def launch_that_failed_alone_but_not_in_its_replays_is_no_race(machine):
     # The failure is planned for the third launch of a process, but a replay has only one.
     machine.plan("fault kernel=sim_store_through nth=3")
     finding, _, _ = save_launch(machine, "good")
-    expect(finding["alone"]["text"], "does not fail alone: it depends on what runs at the same time (likely a race)",
-           "alone")
+    expect_in("ran alone on the GPU and failed", finding["evidence"]["because"], "because")
+    expect_in("the saved launch does not reproduce the failure, although it ran alone", finding["alone"]["text"],
+              "alone")
     expect((finding["alone"]["runs"], finding["alone"]["did_not_fail"]), (20, 20), "counts")
 
 

@@ -125,6 +125,22 @@ TEST_CASE("one of several candidates is proven") {
   CHECK(analysis.reruns[0].outcome == Outcome::proven);
 }
 
+TEST_CASE("an operation failed alone only if a rerun proved it, and never a graph") {
+  Runs runs(run_of_two("good", "bad"));
+  CHECK_FALSE(analyse::failed_alone(runs.look().failures.at(0)));
+  runs.add(waited_for(run_of_bad(0, 1), 0));
+  const Analysis analysis = runs.look();
+  Failure failure = analysis.failures.at(0);
+  CHECK(analyse::failed_alone(failure));
+  failure.grade = Grade::inferred;  // under MPS, another process may have caused it
+  CHECK_FALSE(analyse::failed_alone(failure));
+  failure.grade = Grade::proven;
+  session::Operation graph = *failure.again;
+  graph.kind = op::Kind::graph;
+  failure.again = &graph;
+  CHECK_FALSE(analyse::failed_alone(failure));
+}
+
 TEST_CASE("of several calls of one line, the one that also failed in the rerun is taken") {
   Runs runs(run_of_bad(2, 6));
   runs.add(waited_for(run_of_bad(4, 5), 4));

@@ -87,8 +87,10 @@ analyse::Failure failure_of(const session::Process& process, std::size_t candida
   return failure;
 }
 
-Diagnosis report_of(const session::Session& session, std::vector<analyse::Failure> failures) {
+Diagnosis report_of(const session::Session& session, std::vector<analyse::Failure> failures,
+                    std::vector<analyse::Rerun> reruns = {}) {
   analyse::Analysis analysis;
+  analysis.reruns = std::move(reruns);
   analysis.verdict = analyse::Verdict::cuda_failure;
   analysis.failures = std::move(failures);
   if (!analysis.failures.empty()) analysis.first_grade = analysis.failures.front().grade;
@@ -175,6 +177,76 @@ TEST_CASE("one candidate: its line leads, and the reporting call is named") {
   CHECK(finding.reported_at->source == "return x.item()");
   CHECK(finding.reported_api == "cudaMemcpy");
   CHECK(finding.host == "node7");
+}
+
+TEST_CASE("a rerun leaves a proof open if it was isolated or did not wait for every operation") {
+  using Outcome = analyse::Rerun::Outcome;
+  struct Case {
+    Outcome outcome;
+    bool isolated, waited_for_all, open;
+  };
+  for (const Case& each :
+       {Case{Outcome::kept_from, true, true, true}, Case{Outcome::failed, true, true, true},
+        Case{Outcome::failed, false, false, true}, Case{Outcome::failed, false, true, false},
+        Case{Outcome::proven, true, false, false}, Case{Outcome::did_not_fail, true, false, false}}) {
+    session::Session session = session_of({process()});
+    session::Pass pass;
+    pass.kind = session::PassKind::confirm;
+    pass.isolated = each.isolated;
+    pass.waits = each.waited_for_all ? "every operation" : "launch 7";
+    if (each.outcome == Outcome::kept_from) pass.kept_from = {{session::Deed::write, "/home/u/mine.log"}};
+    session.manifest.passes.push_back(pass);
+    session.reruns.resize(1);
+    analyse::Rerun rerun;
+    rerun.outcome = each.outcome;
+    const Diagnosis report = report_of(session, {failure_of(session.processes[0], 1)}, {rerun});
+    CAPTURE(static_cast<int>(each.outcome));
+    CHECK(report.passes.at(1).leaves_proof_open == each.open);
+    const std::string text = report::write_text(report, {});
+    CHECK((text.find("cudadiag bisect /tmp/session  # about") != std::string::npos) == each.open);
+  }
+}
+
+TEST_CASE("a failure that a rerun proved alone is not called a missing wait") {
+  const session::Session session = session_of({process()});
+  for (const bool alone : {true, false}) {
+    session::Operation again = session.processes[0].record.operations[0];
+    if (alone) again.flags |= wire::operation::kAlone;
+    analyse::Failure failure = failure_of(session.processes[0], 1);
+    failure.grade = analyse::Grade::proven;
+    failure.again = &again;
+    analyse::Analysis analysis;
+    analysis.verdict = analyse::Verdict::cuda_failure;
+    analysis.vanished = analyse::Vanished::race;
+    analysis.failures = {failure};
+    const Diagnosis report = diagnose::SessionState(session, analysis).diagnosis();
+    const auto& cause = report.findings.at(0).cause;
+    CHECK((cause && cause->id == "missing-wait") == !alone);
+  }
+}
+
+TEST_CASE("a failure that 20 reruns did not reproduce needs a core dump of the run that fails") {
+  session::Session session = session_of({process()});
+  session.manifest.command = {"python", "program.py"};
+  for (const std::size_t count : {19, 20}) {
+    analyse::Analysis analysis;
+    analysis.verdict = analyse::Verdict::cuda_failure;
+    analysis.vanished = analyse::Vanished::open;
+    analysis.failures = {failure_of(session.processes[0], 1)};
+    analyse::Rerun rerun;
+    rerun.outcome = analyse::Rerun::Outcome::did_not_fail;
+    analysis.reruns.assign(count, rerun);
+    session.reruns.resize(count);
+    session.manifest.passes.resize(1 + count);
+    const Diagnosis report = diagnose::SessionState(session, analysis).diagnosis();
+    const std::string fix = report.findings.at(0).fix.at(0);
+    const std::string text = report::write_text(report, {});
+    CAPTURE(text);
+    const bool once = count == 20;
+    CHECK((fix == "get a GPU core dump in the run that fails: cudadiag run --once -- COMMAND") == once);
+    CHECK((text.find("cudadiag run --once -- python program.py  # a GPU core dump, if it fails") != text.npos) == once);
+    CHECK((text.find("--repeat 20") != text.npos) == !once);
+  }
 }
 
 TEST_CASE("candidates on one line are merged, and the reason says that the line is known") {

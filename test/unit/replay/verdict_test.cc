@@ -76,7 +76,12 @@ TEST_CASE("replays are counted and summarised") {
   CHECK(session::sentence(tally(20, 0, 0)) == "reproduces alone: 20 of 20");
   CHECK(session::sentence(tally(0, 2, 1)) == "fails alone, but differently: 2 of 3");
   CHECK(session::sentence(tally(0, 0, 5)) ==
-        "does not fail alone: it depends on what runs at the same time (likely a race)");
+        "does not fail alone: it depends on what runs at the same time, or on something that was not saved");
+  const std::string alone = session::sentence(tally(0, 0, 5), true);
+  CHECK(alone ==
+        "the saved launch does not reproduce the failure, although it ran alone in the rerun that failed: something "
+        "that was not saved matters (memory that was not reached, or state of the GPU)");
+  CHECK(session::sentence(tally(20, 0, 0), true) == "reproduces alone: 20 of 20");
   CHECK(session::sentence({}) == "not repeated alone yet");
 }
 

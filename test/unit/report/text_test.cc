@@ -277,6 +277,51 @@ TEST_CASE("the verbose report also names the commands that can find more, a plai
   CHECK(next().empty());
 }
 
+TEST_CASE("a plain rerun is named first if the last rerun could not prove the answer") {
+  const auto next = [](const Diagnosis& report) {
+    const std::string text = write_text(report, kVerbose);
+    const std::size_t at = text.find("\nNext    ");
+    return at == text.npos ? "" : text.substr(at + 9, text.find("\nRun", at) - at - 9);
+  };
+  const std::string sanitize = "cudadiag bisect /s --sanitize  # needs compute-sanitizer";
+  const std::string plain = "cudadiag bisect /s  # about 62 s a rerun; it can write files";
+  Diagnosis report = python_report();
+  report.session = "/s";
+  report.passes.push_back({cudadiag::session::PassKind::confirm, "was kept from writing mine.log", 3, 0, 0});
+  CHECK(next(report) == sanitize);
+  report.passes.back().leaves_proof_open = true;
+  CHECK(next(report) == plain + "\n        " + sanitize);
+
+  Diagnosis proven = report;
+  proven.findings[0].grade = cudadiag::analyse::Grade::proven;
+  CHECK(next(proven) == sanitize);
+  Diagnosis foreign = report;
+  foreign.foreign = "it belongs to another user";
+  CHECK(next(foreign).find("bisect") == std::string::npos);
+  // A later rerun that waited for every operation has tried what a plain one would do.
+  report.passes.push_back({cudadiag::session::PassKind::confirm, "failed", 3, 0, 0});
+  CHECK(next(report) == sanitize);
+}
+
+TEST_CASE("a code that does not say what failed leads to a rerun that waits for every operation") {
+  Diagnosis report = python_report();
+  report.session = "/s";
+  report.findings[0].kind = cudadiag::analyse::Kind::sync_error;
+  report.findings[0].grade = cudadiag::analyse::Grade::suspected;
+  const auto named = [&] {
+    return write_text(report, kVerbose)
+               .find("\nNext    cudadiag bisect /s --window all  # shows whether earlier GPU work failed;") !=
+           std::string::npos;
+  };
+  for (const auto& [code, expected] : {std::pair(999u, true), std::pair(123456u, true), std::pair(1u, false)}) {
+    report.findings[0].code = code;
+    CHECK(named() == expected);
+  }
+  report.findings[0].code = 999;
+  report.passes.push_back({cudadiag::session::PassKind::confirm, "did not fail", 3, 0, 0});
+  CHECK_FALSE(named());
+}
+
 TEST_CASE("a narrow terminal loses no part of a sentence") {
   Diagnosis report = python_report();
   report.findings[0].fix = {
