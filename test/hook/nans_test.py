@@ -31,7 +31,7 @@ def verdict(function):
     """The finding's message, as session/notes/deliveries.cc reads it."""
     messages.clear()
     hook.notes.clear()
-    watch, mode, error = package.uses.watch, None, None
+    watch, mode, error = package.bad_results.watch, None, None
     watch.__init__()
     try:
         mode = package.stream.push(package.nans.listener)
@@ -41,7 +41,7 @@ def verdict(function):
     finally:
         package.stream.pop(mode)
     package.non_finite.settle_all()
-    package.uses.finish(error)
+    package.bad_results.finish(error)
     if hook.notes:
         raise AssertionError(hook.notes)
     found = [each for each in messages if each["kind"] == "non_finite"]
@@ -426,7 +426,7 @@ class Later(unittest.TestCase):
                         weight.div_(weight)  # NAN
         message = verdict(long)
         self.assertEqual((line_of(message), message["used"]), (marked_line(long), "parameter"))
-        self.assertLess(package.uses.watch.ordinal, 2 * package.finite_checks.PAGE)
+        self.assertLess(package.bad_results.watch.ordinal, 2 * package.finite_checks.PAGE)
 
     def test_nothing_is_kept_of_results_without_bad_elements(self):
         kept = []
@@ -435,7 +435,7 @@ class Later(unittest.TestCase):
             for step in range(2 * package.finite_checks.PAGE):
                 kept.append(torch.ones(2) + step)
         verdict(adds)
-        self.assertEqual(package.uses.watch.writers.storages, {})
+        self.assertEqual(package.bad_results.watch.writers.storages, {})
 
     def test_pages_use_the_memory_of_earlier_pages(self):
         slots = package.finite_checks.slots
@@ -500,7 +500,7 @@ class Later(unittest.TestCase):
                         weight.div_(weight)  # NAN
         message = verdict(mixed)
         self.assertEqual((line_of(message), message["used"]), (marked_line(mixed), "parameter"))
-        self.assertLess(package.uses.watch.ordinal, 2 * package.finite_checks.PAGE)
+        self.assertLess(package.bad_results.watch.ordinal, 2 * package.finite_checks.PAGE)
 
 
 if __name__ == "__main__":
