@@ -82,10 +82,11 @@ const std::vector<Rule>& device_rules() {
        .sure = Sure::often,
        .codes = {101},
        .when = refused,
-       .texts = {"{call} could not use the device: most often, this process has no device with the given number "
-                 "(CUDA_VISIBLE_DEVICES={visible}, numbered from 0), or the device lacks a feature",
-                 "{call} could not use the device: most often, this process has no device with the given number, or "
-                 "the device lacks a feature"},
+       .texts =
+           {"{call} could not use the device, most often because this process has no device with the given number "
+            "(CUDA_VISIBLE_DEVICES={visible}, numbered from 0), or because the device lacks a feature",
+            "{call} could not use the device, most often because this process has no device with the given number, or "
+            "because the device lacks a feature"},
        .fix =
            {"count devices from 0 in the order of CUDA_VISIBLE_DEVICES, and start no more ranks than GPUs",
             "check first with {cuda:cudaDeviceGetAttribute|cuDeviceGetAttribute} whether the device has the feature"},
