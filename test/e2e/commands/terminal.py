@@ -6,7 +6,7 @@ import select
 import signal
 import sys
 
-from harness import expect, expect_in, expect_success, program
+from harness import FAULT, expect, expect_in, expect_success, program
 from passes import AGAIN, outcomes
 
 WIPE = "\r\x1b[K"
@@ -204,6 +204,6 @@ def report_begins_on_a_row_of_its_own_and_wipes_nothing(machine):
 def rerun_of_a_proven_failure_is_announced_as_finding_out_more(machine):
     machine.plan(FAULT)
     machine.run(*program("ten_launches.py"), options=["--rerun=never"])
-    said = machine.run(*program("ten_launches.py"), options=["--arm", "1"]).stderr
+    said = machine.run(*program("ten_launches.py"), options=["--rerun=auto", "--arm", "1"]).stderr
     expect_in("[proven]", said.partition("running the command again")[0], "the first answer")
     expect_in("cudadiag: running the command again to find out more: usually 1 run, under a second", said, "announcement")
