@@ -50,7 +50,7 @@ def what_is_no_longer_looked_for_in_what_goes_on_is_said(machine):
     for watch, sought in ((("run", "--hang-after", "60"), "hangs"), (("races",), "races"),
                           (("run", "--races", "--hang-after", "60"), "hangs and races")):
         _, said, _ = _left_behind(machine, program("ten_launches.py", "wait"), watch=watch)
-        expect_in(f"; to watch it to its end, make the command wait for it; cudadiag no longer looks for {sought}\n", said, sought)
+        expect_in(f"; to watch it until it exits, make the command wait for it; cudadiag no longer looks for {sought}\n", said, sought)
 
 
 def daemons_that_give_the_gpu_nothing_to_do_leave_a_run_clean(machine):
