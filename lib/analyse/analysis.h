@@ -140,7 +140,7 @@ struct Rerun {
 // A failure that did not recur in a rerun that waited for it. Waiting is the reason only if the failure recurs without
 // waiting.
 enum class Vanished {
-  no,              // it recurred, or there is no rerun that waited and did not fail
+  no,              // it recurred, or every rerun that waited failed
   race,            // every rerun without waiting failed again
   comes_and_goes,  // a rerun without waiting did not fail either
   open,            // no rerun without waiting is known to have succeeded

@@ -95,7 +95,7 @@ constexpr const char* kNotAllRecorded = "not every operation could be recorded";
 
 bool has_unrecorded(const ProcessRecord& record) { return record.dropped_operations > 0 || record.dropped_streams > 0; }
 
-// Returns why the only candidate may not be the only possible one; empty if there is no doubt.
+// Returns why an operation other than the only candidate may have failed; empty if only the candidate may have failed.
 std::string doubt(const ProcessRecord& record, const Search& found) {
   const std::uint32_t context = found.suspects.empty() ? kNoContext : found.suspects.front().history->stream->context;
   if (found.other_context) return "nothing was running in the context that reported the error";

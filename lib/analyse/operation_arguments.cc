@@ -81,7 +81,7 @@ class Reader {
     found_.push_back(std::move(plain));
   }
 
-  // Once host memory is no longer pinned, anything may be at its address.
+  // After the program unpins host memory, anything may be at its address.
   void add_address(const char* name, std::uint64_t address, std::uint64_t bytes) {
     Whereabouts where = map_.find(address);
     if (where.state == State::freed && where.allocation->kind >= wire::allocation::Kind::pinned) where = {};

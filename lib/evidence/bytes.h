@@ -34,7 +34,7 @@ class Bytes {
 
   std::string_view all() const { return {data_, size_}; }
 
-  // Returns the NUL-terminated text at `offset`; empty if there is no NUL within kLongestText bytes.
+  // Returns the NUL-terminated text at `offset`; empty if its first kLongestText bytes contain no NUL.
   std::string_view text(std::uint64_t offset) const {
     const Bytes rest = slice(offset, kLongestText);
     const void* zero = rest.empty() ? nullptr : std::memchr(rest.data_, 0, rest.size_);

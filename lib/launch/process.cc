@@ -142,7 +142,7 @@ StartFailure start(const std::string& path, const std::vector<std::string>& argu
 // Processes that the first run left running, and children of a shell that replaced itself with this process (exec).
 std::vector<pid_t> descendants_until_now() {
   siginfo_t child{};
-  // Usually there are no children, so there is no need to search /proc.
+  // Most processes have no children, and then the search of /proc is not needed.
   if (::waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD) return {};
   return descendants_of(::getpid());
 }

@@ -47,7 +47,7 @@ struct Options {
 
 class Recorder {
  public:
-  // Returns false if there is no area to record to. Any other failure leaves a note and a disabled area.
+  // Returns false if it has no area to record to. Any other failure leaves a note and a disabled area.
   bool start(CUpti_CallbackFunc callback, const Options& options);
 
   // Code that few launches need is marked as cold and is not inlined, here and in the parts.

@@ -11,7 +11,7 @@
 
 namespace cudadiag::report {
 
-// The first finding, and what to do next, in at most `options.lines` rows. Empty if there is no finding, unless
+// The first finding, and what to do next, in at most `options.lines` rows. Empty for a report without findings, unless
 // `options.say_clean` is set.
 Page short_page(const diagnose::Diagnosis& report, const TextOptions& options);
 

@@ -68,7 +68,7 @@ class Recording {
   const session::Session& session() const { return session_; }
   // The diagnosis of the session as it was last read, including the reruns that were added since.
   diagnose::SessionState& state();
-  // Null if there is no session folder.
+  // Null without a session folder.
   session::SessionWriter* writer() { return writer_ ? &*writer_ : nullptr; }
   const session::SessionWriter* writer() const { return writer_ ? &*writer_ : nullptr; }
   // nullopt if the run did not look for races.
@@ -83,8 +83,8 @@ class Recording {
   // A sentence about processes that could not be recorded; empty if there are none. Valid after note_end().
   const std::string& unrecorded() const { return unrecorded_; }
 
-  // Sets the log to keep with the areas, from the target's run until close(). If there is no room for both, the log is
-  // removed.
+  // Sets the log to keep with the areas, from the target's run until close(). If the disk has no room for both, the
+  // log is removed.
   void use_full_log(FullLog* log) { full_log_ = log; }
 
   // Reads what has been recorded so far into the session.

@@ -39,7 +39,7 @@ bool records_by_itself(const std::vector<std::string>& command) {
   return command[1] == "run" || command[1] == "races" || command[1] == "bisect";
 }
 
-// If there are no findings, nothing else mentions the failed calls.
+// In a report without findings, nothing else mentions the failed calls.
 std::string handled_calls(const std::vector<analyse::Note>& notes) {
   std::string text;
   for (const analyse::Note& note : notes) {

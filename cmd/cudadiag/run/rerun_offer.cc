@@ -141,7 +141,7 @@ class Offer {
     return true;
   }
 
-  // Prints why there is no rerun, and the command that reruns the program. Returns false.
+  // Prints why cudadiag reruns nothing, and the command that reruns the program. Returns false.
   bool decline(const std::string& why) const {
     if (!report_.findings() || is_quiet()) return false;
     const std::string command =

@@ -27,7 +27,7 @@ struct GroupAnswer {
   struct Rank {
     std::size_t state = 0;            // index into the compared states
     std::int32_t rank = 0;            // in the group
-    std::optional<std::size_t> call;  // index in RankState::calls; nullopt if there is no call, or its record is lost
+    std::optional<std::size_t> call;  // index in RankState::calls; nullopt if it made no call, or the record is lost
     bool has_come = false;
     std::optional<std::size_t> waits_in;  // for a rank that has not reached the call: the one in which it waits
   };

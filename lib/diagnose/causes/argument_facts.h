@@ -29,13 +29,13 @@ std::optional<std::uint64_t> extent(const Argument& argument);
 std::uint64_t item_size(std::string_view dtype);  // 0 if unknown
 
 // Adds facts about the argument that has indices out of bounds: argument, at, value, bound, last, outside. Prefers the
-// user's own variable to the operator's parameter. Returns false if there is no such argument.
+// user's own variable to the operator's parameter. Returns false if the call lacks this argument.
 bool add_bad_index(const Symptoms& symptoms, Facts& facts);
 // Does the same for labels, and adds from_one: "labels from 1 to 10". The call's ignore_index does not count as out of
 // bounds.
 bool add_bad_label(const Symptoms& symptoms, Facts& facts);
 // Adds facts about the first floating-point argument that has NaN, infinity or a value outside low..high: argument and
-// values ("12 NaN", "min -0.5, max 3.25"). Returns false if there is no such argument.
+// values ("12 NaN", "min -0.5, max 3.25"). Returns false if the call lacks this argument.
 bool add_bad_value(const Symptoms& symptoms, Facts& facts, double low, double high);
 
 // The function of torch/nn/functional.py that the true line called, such as "embedding"; empty if unknown.

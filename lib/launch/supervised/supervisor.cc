@@ -102,7 +102,7 @@ class CallDesk {
     };
     if (::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_RECV, &room) != 0) return errno == EINTR || errno == ENOENT;
     CallJudge::Verdict verdict = judge_.judge(call.data, static_cast<pid_t>(call.pid));
-    // If the process no longer waits, the memory that was read may belong to a different process.
+    // If the process has stopped waiting, the memory that was read may belong to a different process.
     if (::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_ID_VALID, &call.id) != 0) return true;
     seccomp_notif_resp response{};
     response.id = call.id;

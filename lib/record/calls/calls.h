@@ -18,7 +18,7 @@ enum class Role : std::uint8_t {
   stream_wait,      // success proves that the stream has finished
   context_wait,     // success proves that all streams of the context have finished
   event_wait,       // success proves that the event has completed
-  event_forgotten,  // after this call, the recorder no longer knows where the event was recorded
+  event_forgotten,  // after this call, the recorder does not know where the event was recorded
   event_shared,     // shares the event with other processes, which may record it too
   capture_begin,
   capture_end,

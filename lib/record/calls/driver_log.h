@@ -9,7 +9,7 @@
 
 namespace cudadiag::record::driver_log {
 
-// If the driver does not have this function, there are no explanations. The program's own callbacks and settings stay
+// A driver without this function gives no explanations. The program's own callbacks and settings stay
 // unchanged.
 void start(const DriverApi& driver);
 

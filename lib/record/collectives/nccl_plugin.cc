@@ -172,7 +172,7 @@ struct Plugin {
     return result;
   }
 
-  // Returns null if there is no memory, so that the communicator is not recorded.
+  // Returns null if memory is exhausted. The communicator is then not recorded.
   static Context* make_context(void** to, int* mask) {
     void* memory = malloc(sizeof(Context));
     *to = memory;

@@ -5,7 +5,7 @@
 // stored in the intern heap. Launches refer to them by id. If a node of the executable graph got new parameters, the
 // next launch records which call set them.
 //
-// All tables are bounded. A graph for which there is no room is counted, and its launches belong to an unknown graph.
+// All tables are bounded. A graph that does not fit is counted, and its launches belong to an unknown graph.
 #pragma once
 
 #include <array>

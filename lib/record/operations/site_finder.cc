@@ -146,7 +146,7 @@ SiteCall SiteFinder::count(const SiteCache::Entry& entry) {
 }
 
 std::uint32_t SiteFinder::count_at(std::uint32_t at) {
-  // A site belongs to one thread at a time, so there is no other writer.
+  // A site belongs to one thread at a time, so only that thread writes it.
   std::byte* count = counts_ + area::site_place(at, area::kSites) * area::kSiteSize;
   const std::uint64_t operations = wire::load(count, wire::Field<std::uint64_t, 0>{}) + 1;
   wire::store(count, wire::Field<std::uint64_t, 0>{}, operations);

@@ -488,7 +488,7 @@ void Streams::hold(const std::byte* record, std::uint32_t at) {
     wire::store_release(place, wire::operation::kSerial, wire::load(record, wire::operation::kSerial));
     return;
   }
-  // There is no room. The oldest records stay, since only the first unfinished operation of a stream can have failed.
+  // The ring is full. The oldest records stay, since only the first unfinished operation of a stream can have failed.
   area_->count(area::kDroppedHeld);
 }
 

@@ -147,7 +147,7 @@ class alignas(64) Streams {
   struct Page {
     std::uint32_t context;  // 1 + index; 0 if free
     std::uint32_t used;     // entries taken
-    CUdeviceptr device;     // the page's address in its context; 0 if there are no markers
+    CUdeviceptr device;     // the page's address in its context; 0 without markers
   };
 
   // Every operation reads these members, so they come first.

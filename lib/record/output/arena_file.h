@@ -3,7 +3,7 @@
 
 namespace cudadiag::record {
 
-// `access` is O_RDONLY or O_RDWR. Returns -1 if there is no arena, or if it cannot be opened.
+// `access` is O_RDONLY or O_RDWR. Returns -1 if the arena is missing or cannot be opened.
 int open_arena(int access);
 
 }  // namespace cudadiag::record

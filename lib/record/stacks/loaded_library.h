@@ -20,7 +20,7 @@ class LoadedLibrary {
   bool find(std::string_view file_name, LoadedModule* where = nullptr);
   // Reads the given module, whose code is running.
   bool read(const LoadedModule& module);
-  // The code of a function that the library defines; empty if there is no function with this name.
+  // The code of a function that the library defines; empty if the library defines none with this name.
   std::span<const std::byte> code(std::string_view name) const;
   void* function(std::string_view name) const { return const_cast<std::byte*>(code(name).data()); }
   // The entry of a function in the library's symbol table; null if the library does not define it.

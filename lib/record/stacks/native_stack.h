@@ -38,7 +38,7 @@ class NativeStacks {
   [[gnu::hot]] bool still_matches(const SiteCache::Entry& entry, ThreadState& thread, std::uintptr_t stack_pointer);
 
  private:
-  // Whether this library is no longer at its address. If so, counts that as an unloading of code.
+  // Whether this library was unloaded from its address. If so, counts that as an unloading of code.
   [[gnu::noinline]] bool has_gone(std::uint8_t opened);
   std::uint32_t unloads() const { return static_cast<std::uint32_t>(unloads_->load(std::memory_order_relaxed)); }
   std::uint32_t unwind(std::uintptr_t stack_pointer, StackShape& learn, std::uint64_t key, bool python,

@@ -33,7 +33,7 @@ struct KnownStacks {
 
 // Finds the mapped stack that contains this address, and makes it the thread's newest. Returns false if there is none.
 bool change_stack(ThreadState& thread, std::uintptr_t stack_pointer);
-// Called if the stack no longer exists.
+// Called after the stack is gone.
 void forget_stack(ThreadState& thread, std::uintptr_t stack_pointer);
 
 }  // namespace cudadiag::record

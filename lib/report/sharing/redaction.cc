@@ -73,7 +73,7 @@ std::size_t second_argument(std::string_view text, std::size_t begin, std::size_
   return at != text.npos && is_quote(text[at]) ? at : end;
 }
 
-// The position of a secret's value; the secret's name is in [name, at). Empty if there is no value.
+// The position of a secret's value; the secret's name is in [name, at). Empty if the secret has no value.
 struct Value {
   std::size_t begin = 0, end = 0;
   bool quoted = false;

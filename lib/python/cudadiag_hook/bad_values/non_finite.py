@@ -328,7 +328,7 @@ def is_bad_now(call, each, tensor):
 
 def root_of(call, tensor):
     role, source = "made", None
-    if call.place is not None:  # the operator ran on a GPU, and its arguments are no longer kept
+    if call.place is not None:  # the operator ran on a GPU, and the hook has dropped its arguments
         if call.scalars:
             role = "passed"
         return Root(call.ordinal, role, about_root(call, None, call.place))

@@ -141,7 +141,7 @@ def is_index_like(value):
 
 
 def leave(frame):
-    """Called when the frame is no longer at a suspect line."""
+    """Called when the frame has left the suspect line."""
     here.places = visits.places = [place for place in visits.places if place.frame is not frame]
     if not visits.places:
         pop_mode()

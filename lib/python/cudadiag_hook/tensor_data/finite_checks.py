@@ -26,7 +26,7 @@ def grade_of(greatest, least):
 
 
 def as_floats(tensor):
-    """The tensor, or a complex tensor viewed as real numbers; None if there are no elements to check."""
+    """The tensor, or a complex tensor viewed as real numbers; None if it has no elements to check."""
     dtype = tensor.dtype
     is_float = known_floats.get(dtype)
     if is_float is None and not dtype.is_complex:
