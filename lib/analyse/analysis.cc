@@ -112,7 +112,7 @@ std::string failed_all_the_same(const Session& session, bool handled) {
 
 // Some calls are not watched: pure queries, and those of a fork's child.
 std::optional<Note> unrelated_end(const Session& session, bool handled) {
-  std::string who = "the target";
+  std::string who = "the command";
   Ending end;
   if (!session.manifest.passes.empty()) {
     if (session.manifest.passes.front().cut_short) return std::nullopt;
@@ -124,7 +124,7 @@ std::optional<Note> unrelated_end(const Session& session, bool handled) {
     end = own_ending(process);
   }
   if (!end.bad) return std::nullopt;
-  return Note{NoteCode::unrelated_end, fmt::format("{} ended with {} and no watched CUDA call had failed{}", who,
+  return Note{NoteCode::unrelated_end, fmt::format("{} ended with {}, but no watched CUDA call had failed{}", who,
                                                    end.text, failed_all_the_same(session, handled))};
 }
 
@@ -148,13 +148,13 @@ std::optional<Note> outlived(const std::set<std::uint32_t>& by) {
     if (named++ < kNamed) names += (names.empty() ? "" : ", ") + std::to_string(pid);
   }
   if (named > kNamed) names += fmt::format(" and {} more", named - kNamed);
-  return Note{NoteCode::outlived,
-              named == 1 ? "process " + names +
-                               " was still running when the command exited, and is no longer watched; to watch "
-                               "it until it exits, make the command wait for it"
-                         : "processes " + names +
-                               " were still running when the command exited, and are no longer watched; to watch "
-                               "them until they exit, make the command wait for them"};
+  return Note{NoteCode::outlived, named == 1
+                                      ? "process " + names +
+                                            " was still running when the command exited, so cudadiag stopped watching "
+                                            "it; to watch it until it exits, make the command wait for it"
+                                      : "processes " + names +
+                                            " were still running when the command exited, so cudadiag stopped watching "
+                                            "them; to watch them until they exit, make the command wait for them"};
 }
 
 // A process without work for the GPU does not count, for example a daemon that only asked for a device.

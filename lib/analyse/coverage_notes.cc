@@ -36,13 +36,13 @@ void add_counts(const ProcessRecord& record, std::vector<Note>& notes) {
     notes.push_back(
         {NoteCode::log_cut, "the full log ends early: the operations between its end and the latest ones are unknown"});
   }
-  add(record.failed_markers, NoteCode::markers_failed, "completion marker was refused by the driver",
-      "completion markers were refused by the driver");
-  add(record.damaged, NoteCode::area_damaged, "damaged part of the record was ignored",
-      "damaged parts of the record were ignored");
+  add(record.failed_markers, NoteCode::markers_failed, "completion marker was rejected by the driver",
+      "completion markers were rejected by the driver");
+  add(record.damaged, NoteCode::area_damaged, "damaged part of the recording was ignored",
+      "damaged parts of the recording were ignored");
   const std::uint64_t kept = record.errors.size();
-  add(record.error_count > kept ? record.error_count - kept : 0, NoteCode::errors_dropped, "failed call was not kept",
-      "failed calls were not kept");
+  add(record.error_count > kept ? record.error_count - kept : 0, NoteCode::errors_dropped,
+      "failed call did not fit into the recording", "failed calls did not fit into the recording");
 }
 
 void add_states(const ProcessRecord& record, std::vector<Note>& notes) {
@@ -61,7 +61,7 @@ void add_states(const ProcessRecord& record, std::vector<Note>& notes) {
 // This note comes first, because nothing else is known about an unrecorded process.
 void add_why_unrecorded(const session::Process& process, std::vector<Note>& notes) {
   if (!is_unrecorded(process)) return;
-  std::string text = "the recorder stepped aside";
+  std::string text = "the recorder turned itself off";
   for (const session::Note& note : process.record.notes) {
     const char* remedy = remedy_for(note_code(note.code));
     if (remedy != nullptr) text += ": " + note.text + "; " + remedy;
@@ -82,7 +82,7 @@ const char* remedy_for(NoteCode code) {
     case NoteCode::cupti_refused:
       return "set CUDADIAG_CUPTI to a libcupti.so that is not newer than the driver";
     case NoteCode::driver_not_found:
-      return "make sure that libcuda.so.1 can be found by name";
+      return "make sure that the dynamic linker can find libcuda.so.1 by name";
     default:
       return nullptr;
   }

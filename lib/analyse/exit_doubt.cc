@@ -77,7 +77,7 @@ ExitDoubt doubt_of_what_followed(const FailedCall& error, const ProcessRecord& r
 }  // namespace
 
 ExitDoubt exit_doubt(const FailedCall& error, const ProcessRecord& record, const Ending& end) {
-  if (!end.of_process) return {Grade::suspected, 0, "; it is not known how this process ended"};
+  if (!end.of_process) return {Grade::suspected, 0, "; it is unknown how this process ended"};
   ExitDoubt doubt = doubt_of_what_followed(error, record, end);
   doubt.lived_on = lived_on(record, error);
   if (doubt.lived_on > 0) doubt.at_best = std::max(doubt.at_best, Grade::inferred);

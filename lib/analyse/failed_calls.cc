@@ -136,7 +136,7 @@ std::string story_of(const FailedCall& call, const FailedCall& noticed) {
                        visible_call(noticed));
   }
   if (call.code == kCaptureInvalidated) {
-    return "an unknown call had broken the capture before this one: it was not watched, or returned no error";
+    return "an earlier, unknown call broke the capture: that call was not watched, or returned no error";
   }
   if (const wire::error::Pool* pool = wire::error::pool_of(call.call)) {
     return fmt::format("{}'s memory pool refused the request{}", pool->owner,
@@ -205,8 +205,8 @@ class HandledCalls {
     std::vector<Note> notes;
     for (const auto& [code, entry] : by_code_) {
       const std::string name = entry.calls.size() == 1 ? " of " + *entry.calls.begin() : "";
-      const char* then = entry.all_worked || end.of_process ? " and the program continued"
-                                                            : "; it is not known how this process ended";
+      const char* then =
+          entry.all_worked || end.of_process ? " and the program continued" : "; it is unknown how this process ended";
       const std::string calls = times(entry.count, complete, "call", "calls") + name;
       notes.push_back({NoteCode::error_handled,
                        fmt::format("{} returned {} ({}){}{}", calls, cuda_error(code).title, code, then,
@@ -251,8 +251,8 @@ class UncheckedCalls {
       } else {
         failure.because = is_runtimes(*place.first)
                               ? "the call failed, and its thread continued without asking for the last error; it is "
-                                "not known whether the program checked what the call returned"
-                              : "the call failed; it is not known whether the program checked what it returned";
+                                "unknown whether the program checked what the call returned"
+                              : "the call failed; it is unknown whether the program checked what it returned";
       }
       if (place.count > 1) failure.because.add("it failed " + times(place.count, complete, "time", "times"));
       failures.push_back(std::move(failure));
@@ -382,7 +382,7 @@ void leave_open_which(Failure& fatal, Failures& missed, const SameCall& same) {
   if (fatal.grade != Grade::proven || std::none_of(missed.begin(), missed.end(), is_before)) return;
   fatal.grade = Grade::inferred;
   fatal.because.add(
-      "an earlier call of its thread had also failed, and it is not known which of them ended the program");
+      "an earlier call of its thread had also failed, and it is unknown which of the two ended the program");
   for (Failure& other : missed) {
     if (!is_before(other)) continue;
     other.grade = Grade::inferred;

@@ -131,7 +131,7 @@ std::string because_several(const Search& found, const std::string& doubt) {
   if (found.streams > 1) text += fmt::format(" on {} streams", found.streams);
   text += " may have been running, the likeliest first";
   if (found.suspects.size() > kMaxCandidates) {
-    text += fmt::format("; {} more are not listed", found.suspects.size() - kMaxCandidates);
+    text += fmt::format("; {} of them are not listed", found.suspects.size() - kMaxCandidates);
   }
   return doubt.empty() ? text : text + "; " + doubt;
 }
@@ -191,7 +191,7 @@ void grade(Failure& failure, const ProcessRecord& record, Search& found) {
   }
   if (failure.reported != nullptr && failure.reported->flags & wire::error::kAtExit) {
     failure.because.add(
-        "no watched call returned the error; it was found just before the process or its context ended");
+        "no watched call returned the error; cudadiag found it just before the process or its context ended");
   }
 }
 

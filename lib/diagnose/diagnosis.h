@@ -301,7 +301,8 @@ struct Finding {
   std::vector<symbolize::SourceLine> excerpt;  // the nearest line and its neighbours; empty if the file cannot be read
   std::string why_no_line;                     // why the location has no line
   bool lacks_line_information = false;         // it has no line because its module was built without line information
-  std::string module_unknown;  // why the module of a location without a line is unknown: "is no longer there"
+  std::string
+      module_unknown;  // why the module of a location without a line is unknown: "has been removed since the run"
   // The event after which the file was written: "the program had started" (but before the failure), or "libstep.so had
   // been built". Empty if the file is not newer than the code that ran.
   std::string source_newer_than;

@@ -271,7 +271,7 @@ void mark_foreign(Diagnosis& report, const std::string& why) {
 }
 
 std::string withheld_text(const Diagnosis& report) {
-  return "not shown, because the session may be another user's: " + report.foreign +
+  return "not shown, because the session may belong to another user: " + report.foreign +
          ". If you trust the session, add --foreign";
 }
 

@@ -93,7 +93,7 @@ bool is_host_core(const Bytes& bytes) {
 
 std::variant<Testimony, Unreadable> read_mapped(const OpenFile& file, std::uint64_t size, const std::string& name) {
   const Unreadable foreign{name + " is not a GPU core dump",
-                           "the driver writes GPU core dumps with CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1"};
+                           "to make the driver write one, set CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1"};
   if (size == 0) return Unreadable{name + " is empty", foreign.hint};
   const Mapping mapping(file, size);
   if (!mapping.valid()) return Unreadable{name + " cannot be mapped: " + why(), ""};
@@ -104,7 +104,7 @@ std::variant<Testimony, Unreadable> read_mapped(const OpenFile& file, std::uint6
   if (!testimony) return foreign;
   if (testimony->damaged > 0 && testimony->devices.empty() && !testimony->failure) {
     return Unreadable{name + " is truncated or damaged: none of its tables can be read",
-                      "the driver needs time and disk space to finish a dump"};
+                      "give the driver more time or disk space to finish the dump"};
   }
   return std::move(*testimony);
 }

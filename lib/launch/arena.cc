@@ -73,7 +73,7 @@ base::Result<Arena> Arena::attach(const session::LivePlace& place) {
     return base::Error{"the recording of process " + std::to_string(place.pid) + " belongs to another user",
                        "run this command as that user"};
   }
-  const base::Error gone{"its launcher, process " + std::to_string(place.pid) + ", no longer exists", ""};
+  const base::Error gone{"its cudadiag run, process " + std::to_string(place.pid) + ", has ended", ""};
   if (length < 0 || !std::string(name).starts_with(wire::arena::kLink)) return gone;
   base::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   struct stat status {};

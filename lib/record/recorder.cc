@@ -23,7 +23,7 @@ bool Recorder::start(CUpti_CallbackFunc callback, const Options& options) {
   if (!options.window.empty()) interner_.keep_keys();
   describe_process(interner_);
   if (!driver_.load()) {
-    interner_.note("driver-not-found", "the CUDA driver that loaded the recorder could not be found by name");
+    interner_.note("driver-not-found", "the recorder could not find the CUDA driver by name");
     area_.set_state(area::State::disabled);
     return true;
   }
@@ -95,7 +95,7 @@ void Recorder::start_rerun() {
 void Recorder::start_saving() {
   if (options_.record.save_limit == 0) return;
   if (!calls_.watch().by_hooks()) {
-    return interner_.note("launch-not-saved", "launches were not saved: this requires hooks, but CUPTI was used");
+    return interner_.note("launch-not-saved", "launches were not saved: saving requires hooks, but CUPTI was used");
   }
   const LaunchSaver::Rooms rooms = {area_, interner_, driver_, memory_.allocations(), layouts_};
   LaunchSaver* saver = LaunchSaver::make(rooms, options_.folder, std::uint64_t{options_.record.save_limit} << 20);

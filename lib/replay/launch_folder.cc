@@ -127,7 +127,7 @@ UnparsedLaunch::UnparsedLaunch(fs::path path, base::FileDescriptor folder, std::
 
 base::Result<UnparsedLaunch> UnparsedLaunch::open(const fs::path& path) {
   const base::Error none = {path.string() + " is not the folder of a saved launch",
-                            "save one: cudadiag run --save-launch -- COMMAND"};
+                            "to save one: cudadiag run --save-launch -- COMMAND"};
   base::FileDescriptor folder = open_folder(path);
   if (!folder.valid()) return none;
   auto text = session::read_plain_file(path / kLaunchFile, kMostDescription);

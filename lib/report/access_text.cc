@@ -14,8 +14,8 @@ std::string threads_of(const diagnose::Access& access) {
   if (access.threads == 0) return "";
   std::string text = fmt::format("; {} thread{}", diagnose::thousands(access.threads), access.threads == 1 ? "" : "s");
   if (access.threads > 1) {
-    if (access.relation == Relation::past_end) text += ", all past the same end";
-    if (access.relation == Relation::before) text += ", all before the same beginning";
+    if (access.relation == Relation::past_end) text += ", all past the end of the same memory";
+    if (access.relation == Relation::before) text += ", all before the beginning of the same memory";
     if (access.farthest && access.distance && *access.farthest > *access.distance) {
       text += fmt::format(", the farthest by {}", size_text(*access.farthest));
     }

@@ -90,7 +90,7 @@ std::vector<std::string> memory_lines(const diagnose::MemoryUse& memory, const s
   if (memory.total) {
     text += fmt::format("{} of {} free; ", size_text(memory.free.value_or(0)), size_text(*memory.total));
   }
-  text += fmt::format("this process {}held {}", memory.whole ? "" : "is known to have ", size_text(memory.held));
+  text += fmt::format("this process held {}{}", memory.whole ? "" : "at least ", size_text(memory.held));
   if (memory.peak > memory.held) text += fmt::format(", at its peak {}", size_text(memory.peak));
   add_line(lines, text);
   for (std::size_t i = 0; i < memory.holders.size(); ++i) {

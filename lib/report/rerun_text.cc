@@ -176,7 +176,7 @@ void RerunText::print_races(const Diagnosis& after) {
       return note.code == analyse::NoteCode::races_unjudged;
     });
     return say(rerun + (open == after.notes.end()
-                            ? " found no race: according to the operators' schemas, all of them only read"
+                            ? " found no race: according to the schemas of PyTorch's operators, all of them only read"
                             : " cannot tell: " + open->text));
   }
   if (told == 0) say(rerun + " could not name the tensors that race");

@@ -6,7 +6,7 @@
 namespace cudadiag::session {
 
 std::string exposure_of(int root, const std::filesystem::path& folder) {
-  constexpr const char* kAnother = "use -o FOLDER or CUDADIAG_DIR to name a folder that only you can write to";
+  constexpr const char* kAnother = "choose a folder that only you can write to with -o FOLDER or CUDADIAG_DIR";
   struct stat status {};
   if (::fstat(root, &status) != 0) return "";
   const bool foreign = status.st_uid != 0 && status.st_uid != ::geteuid();
@@ -16,7 +16,7 @@ std::string exposure_of(int root, const std::filesystem::path& folder) {
            "), who can replace a session while it is being written; " + kAnother;
   }
   if (!open) return "";
-  const std::string remedy = status.st_uid == ::geteuid() ? "chmod o-w prevents that, or " : "";
+  const std::string remedy = status.st_uid == ::geteuid() ? "run chmod o-w " + folder.string() + ", or " : "";
   return "all users can write to " + folder.string() + " and replace a session while it is being written; " + remedy +
          kAnother;
 }

@@ -141,7 +141,7 @@ std::optional<base::Result<fs::path>> by_prefix(const std::vector<Root>& roots, 
   }
   if (meant.empty()) return std::nullopt;
   if (meant.size() == 1) return meant.front();
-  return base::Error{std::to_string(meant.size()) + " sessions begin with " + wanted + "; the newest is " +
+  return base::Error{std::to_string(meant.size()) + " session names begin with " + wanted + "; the newest is " +
                          meant.front().filename().string(),
                      "choose one by its number in cudadiag list"};
 }
@@ -164,7 +164,7 @@ std::optional<base::Error> unreadable(const fs::path& path) {
   if (!closed && !hidden) return std::nullopt;
   if (closed && status.st_uid == ::geteuid()) {
     return base::Error{path.string() + " cannot be read: its owner has no read permission",
-                       is_folder ? "chmod u+rx gives it" : "chmod u+r gives it"};
+                       (is_folder ? "run: chmod u+rx " : "run: chmod u+r ") + path.string()};
   }
   return base::Error{path.string() + " cannot be read: it belongs to another user",
                      "read it as the user who ran the program"};
@@ -297,7 +297,7 @@ void describe_without_manifest(Session& session, bool has_areas) {
     notes.push_back(failure.what + "; " + failure.hint);
   }
   if (was_lost(folder) && !has_areas) {
-    notes.emplace_back("its cudadiag run was killed, and what it had recorded is lost");
+    notes.emplace_back("its cudadiag run was killed, and its recording is lost");
   } else if (is_unused(folder)) {
     notes.push_back(why_unused(folder));
   } else if (!run_goes_on(folder)) {
@@ -335,9 +335,9 @@ base::Result<Session> open_session(const fs::path& folder, std::optional<wire::C
     describe_without_manifest(session, !files.empty());
   }
   if (folder.filename().string().ends_with(kIncomplete) && !lost && !unused) {
-    session.manifest.notes.push_back(goes_on
-                                         ? "its run has not ended: cudadiag status " + finished_name(folder).string()
-                                         : "the session is incomplete: its run has not ended, or was killed");
+    session.manifest.notes.push_back(goes_on ? "its run has not ended; to see its state: cudadiag status " +
+                                                   finished_name(folder).string()
+                                             : "the session is incomplete: its run has not ended, or was killed");
     session.whole = false;
   }
   leave_links_out(session);

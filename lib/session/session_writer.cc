@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 base::Error failed(const std::string& doing, const fs::path& what, int error) {
   return {"cannot " + doing + " " + what.string() + ": " + std::strerror(error),
           is_for_lack_of_room(error) ? "free some space, or choose a different folder with -o FOLDER"
-                                     : "use -o FOLDER to name a folder that you can write to"};
+                                     : "choose a writable folder with -o FOLDER"};
 }
 
 std::string session_name(std::uint32_t pid, std::int64_t unix_seconds) {
@@ -59,8 +59,7 @@ base::Result<base::FileDescriptor> open_root(const Root& root) {
   struct stat status {};
   if (!folder.valid() && shared && errno != EACCES && fs::is_symlink(root.folder, error)) return foreign;
   if (!folder.valid() && errno == ENOTDIR) {
-    return base::Error{root.folder.string() + " is not a folder",
-                       "use -o FOLDER to name a folder that you can write to"};
+    return base::Error{root.folder.string() + " is not a folder", "choose a writable folder with -o FOLDER"};
   }
   if (!folder.valid() || ::fstat(folder.get(), &status) != 0) {
     return failed("use the session folder", root.folder, errno);
@@ -188,7 +187,8 @@ base::Result<SessionWriter> SessionWriter::create_in_root(const Root& root, base
     ::flock(lock.get(), LOCK_EX | LOCK_NB);
     return SessionWriter(root, folder, std::move(root_fd), std::move(lock), std::move(pass));
   }
-  return base::Error{"cannot create a session in " + root.folder.string() + ": its names are taken", "run it again"};
+  return base::Error{"cannot create a session in " + root.folder.string() + ": its names are taken",
+                     "run the command again"};
 }
 
 base::Result<SessionWriter> SessionWriter::reopen(const fs::path& folder) {
@@ -301,7 +301,7 @@ std::optional<base::Error> SessionWriter::finish(const Retention& retention) {
   if (!is_same(lock_, root_fd_, from)) {
     return base::Error{"another program has moved the session's folder " + folder_.string() +
                            " away; the session is in the moved folder",
-                       "use -o FOLDER to name a folder that only you can write to"};
+                       "choose a folder that only you can write to with -o FOLDER"};
   }
   if (::renameat(root_fd_.get(), from.c_str(), root_fd_.get(), to.c_str()) != 0) {
     return failed("rename the session", folder_, errno);

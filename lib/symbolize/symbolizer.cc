@@ -160,7 +160,7 @@ std::string Symbolizer::State::why_unknown(const std::string& module) {
     if (key.first != module || elf.condition() == ElfModule::Condition::readable) continue;
     if (elf.condition() == ElfModule::Condition::changed) return "has been rebuilt since the run";
     std::error_code error;
-    return std::filesystem::exists(module, error) ? "cannot be read" : "is no longer there";
+    return std::filesystem::exists(module, error) ? "cannot be read" : "has been removed since the run";
   }
   return "";
 }
@@ -205,7 +205,7 @@ void Symbolizer::State::note_foreign_thread(const session::ProcessRecord& record
     return frame.module.find("/jaxlib/") != std::string::npos ||
            frame.module.find("/jax_plugins/") != std::string::npos;
   });
-  if (by_jax) note("one of JAX's own threads launched it: the Python line that dispatched it is unknown");
+  if (by_jax) note("one of JAX's own threads launched the operation: the Python line that dispatched it is unknown");
 }
 
 Symbolizer::Symbolizer(const session::Session& session) : state_(std::make_unique<State>(session)) {}
@@ -253,7 +253,7 @@ std::string Symbolizer::why_no_line(const Location& location) const {
     return std::filesystem::path(missing).filename().string() +
            ", which describes the functions inlined there, was not found";
   }
-  return "the linker folded functions of identical code into one";
+  return "the linker folded functions with identical code into one";
 }
 
 const std::vector<std::string>& Symbolizer::notes() const { return state_->notes; }

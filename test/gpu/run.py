@@ -198,7 +198,7 @@ class Suite:
         if report["findings"] and report["findings"][0]["kind"] in ASYNCHRONOUS:
             result.first_answer = first_answer(watched.err) or ()
         if why:
-            unasked = [line for line in watched.err.splitlines(keepends=True) if "not run again" in line]
+            unasked = [line for line in watched.err.splitlines(keepends=True) if "was not rerun" in line]
             result.report = "".join(unasked) + execute([self.cudadiag, "report", session], env).out
         return result
 

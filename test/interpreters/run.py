@@ -90,7 +90,7 @@ def check_second_interpreter(machine, interpreter, minor):
         expect(stack[0], (file, 6, "inner"), "innermost frame of a second interpreter")
     else:
         expect(stack, [], "stack of a second interpreter")
-        expect_in("those of several interpreters", str(report["notes"]), "notes")
+        expect_in("the stacks of several interpreters", str(report["notes"]), "notes")
 
 
 def check_refused_memory(machine, interpreter):

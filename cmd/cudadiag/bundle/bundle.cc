@@ -43,7 +43,7 @@ std::optional<Script> script_at(const std::filesystem::path& file) {
   if (file.extension() != ".py" && !content->starts_with("#!")) return std::nullopt;
   const std::filesystem::path inside = script.file.lexically_relative(folder);
   if (inside.empty() || *inside.begin() == "..") {
-    say(file.string() + " is not packed: it is a link to a file outside its folder, " + script.file.string());
+    say(file.string() + " was not packed: it is a link to a file outside its folder, " + script.file.string());
     return std::nullopt;
   }
   script.content = std::move(*content);
@@ -142,7 +142,7 @@ int write_bundle(const session::Session& session, const diagnose::Diagnosis& rep
     say("cannot write " + file + "; free some space");
     return kOwnFailure;
   }
-  say("review it before you share it: only recognisable secrets were removed");
+  say("review the bundle before you share it: only recognisable secrets were removed");
   return 0;
 }
 

@@ -69,9 +69,9 @@ std::string first_of(const std::vector<std::string>& names) {
 }
 
 Error not_recorded(const char* what, const std::vector<std::string>& recorded) {
-  return {"no recorded operation was issued there",
-          recorded.empty() ? "for other ways to choose what to wait for: cudadiag bisect --help"
-                           : fmt::format("{}: {}", what, first_of(recorded))};
+  return {"no recorded operation matches", recorded.empty()
+                                               ? "to see other ways to choose an operation: cudadiag bisect --help"
+                                               : fmt::format("{}: {}", what, first_of(recorded))};
 }
 
 Result<RerunWindow> window_of_kernel(const session::Session& session, const std::string& pattern) {
@@ -169,10 +169,10 @@ Result<RerunWindow> window_of_launch(const session::Session& session, std::uint6
   if (const auto most = most_issued(session); most && wanted > *most) {
     const char* who = session.processes.size() > 1 ? "no process of the run issued more than" : "the run issued only";
     return Error{fmt::format("operation {} does not exist: {} {}", wanted, who, diagnose::thousands(*most)),
-                 "cudadiag dump lists them"};
+                 "cudadiag dump lists the recorded operations"};
   }
-  return Error{fmt::format("operation {} is no longer in the record, which keeps only the latest ones", wanted),
-               "give its line with --site, or its kernel with --kernel"};
+  return Error{fmt::format("operation {} was overwritten: the recording keeps only the latest operations", wanted),
+               "choose it by its line (--site) or by its kernel (--kernel)"};
 }
 
 // Returns nullopt if the analysis decides what to wait for.
@@ -192,7 +192,7 @@ Result<std::optional<RerunWindow>> window_by_hand(const session::Session& sessio
 }
 
 std::string run_again(const std::vector<std::string>& words, const std::string& directory) {
-  std::string command = "record it again, with reruns: ";
+  std::string command = "to record it again, with reruns: ";
   if (!directory.empty()) command += "cd " + diagnose::shell_word(directory) + " && ";
   command += "cudadiag run --";
   for (const std::string& word : words) command += ' ' + diagnose::shell_word(word);
@@ -208,8 +208,8 @@ std::string command_line(const session::Manifest& manifest) {
 
 // The command would run with the user's rights, but another user may have written it.
 Error refusal(const session::Session& session, const std::string& why) {
-  return {"not run, because the session may belong to another user: " + why +
-              ". It would run: " + command_line(session.manifest),
+  return {"not rerun, because the session may belong to another user: " + why +
+              ". A rerun would execute: " + command_line(session.manifest),
           "if you trust the session, run: cudadiag bisect --foreign " + diagnose::shell_word(session.folder.string())};
 }
 
@@ -217,15 +217,16 @@ Error refusal(const session::Session& session, const std::string& why) {
 std::string no_reruns_of(const session::Session& session) {
   const session::Manifest begun = session::open_running_manifest(session.folder);
   if (!begun.command.empty()) {
-    const std::string loss = session.processes.empty() ? ", and what it had recorded is lost" : "";
-    return "its cudadiag run was killed" + loss + ": " + run_again(begun.command, begun.working_directory);
+    const std::string loss = session.processes.empty() ? ", and its recording is lost" : "";
+    return "the cudadiag run of this session was killed" + loss + "; " +
+           run_again(begun.command, begun.working_directory);
   }
-  const std::string why = "cudadiag run did not complete this session, so the command of its program is unknown: ";
+  const std::string why = "cudadiag run did not complete this session, so the full command is unknown; ";
   for (const session::Process& process : session.processes) {
     if (process.argv.empty()) continue;
     return why + run_again(process.argv, session::value_of(process.record, session::Property::cwd));
   }
-  return why + "record it again with cudadiag run";
+  return why + "record the program again with cudadiag run";
 }
 
 // The options with which a rerun could still add evidence.
@@ -273,8 +274,8 @@ int carry_out(const BisectOptions& options) {
   if (const auto* failure = std::get_if<Error>(&folder)) return say(*failure), kOwnFailure;
   if (const auto& found = std::get<std::filesystem::path>(folder); session::run_goes_on(found)) {
     const std::string name = diagnose::shell_word(session::finished_name(found).string());
-    return say("the run of this session has not ended: cudadiag status " + name +
-               "; once it has ended: cudadiag bisect " + name),
+    return say("the run of this session has not ended; to see its state: cudadiag status " + name +
+               "; after it has ended: cudadiag bisect " + name),
            kOwnFailure;
   }
   auto opened = session::open_session(std::get<std::filesystem::path>(folder));

@@ -127,7 +127,7 @@ void check_cupti(Checklist& checks, const std::string& lacking) {
   for (const std::string& missing : launch::missing_cupti()) checks.bad("CUPTI", missing, launch::kCorrectCupti);
   if (!lacking.empty()) {
     if (found.empty()) return checks.bad("CUPTI", "no libcupti found", install);
-    for (const auto& path : found) checks.known("CUPTI", path.string() + " (not tried: there is no " + lacking + ")");
+    for (const auto& path : found) checks.known("CUPTI", path.string() + " (not tested: no " + lacking + ")");
     return;
   }
   const CuptiReport taken = ask_recorder();
@@ -139,7 +139,7 @@ void check_cupti(Checklist& checks, const std::string& lacking) {
                                                                                        : remedy);
   } else {
     checks.good("CUPTI", taken.path + " (version " + taken.version + ") is used: " + why_taken(taken.path, python) +
-                             "; a program that has loaded another copy keeps that one");
+                             "; a program that has already loaded a different copy uses that one");
   }
   for (const auto& path : found) {
     if (path != taken.path) checks.known("", path.string() + " is not used");
@@ -154,8 +154,8 @@ void check_tools(Checklist& checks) {
     checks.known(name, std::string("not found: ") + lacking);
   };
   check("nvdisasm", supervise::find_disassembler({python3.path}),
-        "cudadiag races cannot tell what kernels read and write, and cudadiag core shows no instruction; "
-        "pip install nvidia-cuda-nvdisasm, or install the CUDA Toolkit or Triton");
+        "cudadiag races cannot tell what kernels read and write, and cudadiag core shows no instruction; run pip "
+        "install nvidia-cuda-nvdisasm, or install the CUDA Toolkit or Triton");
   check("cuda-gdb", supervise::find_toolkit_program("cuda-gdb"), "--cross-check needs it; install the CUDA Toolkit");
   check("compute-sanitizer", supervise::find_toolkit_program("compute-sanitizer"),
         "--sanitize needs it; install the CUDA Toolkit");
@@ -176,10 +176,12 @@ void check_memory(Checklist& checks) {
 
 void check_reruns(Checklist& checks) {
   if (const auto missing = launch::missing_isolation()) {
-    checks.known("reruns", "not isolated (" + *missing + "), so cudadiag reruns only on request; use cudadiag bisect");
+    checks.known("reruns",
+                 "not isolated (" + *missing + "), so cudadiag reruns a command only on request; use cudadiag bisect");
   } else if (!launch::can_have_private_network()) {
     checks.known("reruns",
-                 "isolated, without a network: the kernel or a container refuses namespaces; use cudadiag "
+                 "isolated, but without a network, because the kernel or container does not allow network namespaces; "
+                 "use cudadiag "
                  "bisect for torchrun, NCCL and MPI");
   } else {
     checks.good("reruns", "isolated, with a private network");
@@ -217,9 +219,9 @@ void check_environment(Checklist& checks) {
   }
   const auto python = launch::find_command("python3");
   checks.known("python3", python.path.empty() ? "not found" : python.path);
-  checks.known("out of reach",
-               "programs that clear their environment, or run as another user or in another container: "
-               "start cudadiag there");
+  checks.known(
+      "out of reach",
+      "programs that clear their environment, run as another user, or run in another container: start cudadiag there");
 }
 
 int carry_out(bool gpu) {
@@ -233,7 +235,7 @@ int carry_out(bool gpu) {
   check_reruns(checks);
   check_sessions(checks);
   check_environment(checks);
-  if (gpu && !lacking.empty()) checks.known("planted fault", "not tried: there is no " + lacking);
+  if (gpu && !lacking.empty()) checks.known("planted fault", "not tested: no " + lacking);
   if (gpu && lacking.empty()) {
     for (const Proof& proof : prove_with_planted_fault()) {
       if (proof.outcome == Proof::Outcome::works) checks.good(proof.what.c_str(), proof.found);

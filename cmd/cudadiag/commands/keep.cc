@@ -38,7 +38,7 @@ std::optional<Error> keep_one(const fs::path& folder) {
 
 std::optional<Error> remove_one(const fs::path& folder) {
   if (session::is_being_written(folder)) {
-    return Error{folder.string() + " is not removed: its run is in progress", "remove it once the run has ended"};
+    return Error{folder.string() + " was not removed: its run is in progress", "remove it once the run has ended"};
   }
   const bool whole = session::remove_session(folder);
   session::mend_latest(folder.parent_path());
@@ -68,7 +68,7 @@ int carry_out(const Selection& selection, const std::function<std::optional<Erro
              kOwnFailure;
     }
     if (is_folder_of(wanted, folder)) {
-      return say(Error{wanted + " is a folder of sessions, and not a session",
+      return say(Error{wanted + " is a folder of sessions, not a session",
                        "to list its sessions: cudadiag list -o " + diagnose::shell_word(wanted)}),
              kOwnFailure;
     }

@@ -73,7 +73,7 @@ Result<fs::path> folder_of_session(const fs::path& session) {
     }
   }
   return Error{"no launch was saved in " + session.string(),
-               "cudadiag bisect --save-launch " + diagnose::shell_word(session.string())};
+               "to save one: cudadiag bisect --save-launch " + diagnose::shell_word(session.string())};
 }
 
 Result<replay::UnparsedLaunch> find_launch(const ReplayOptions& options) {
@@ -184,7 +184,7 @@ class Replaying {
 
   std::optional<Error> minimise() {
     if (result_.tally.as_it_did == 0)
-      return Error{"cannot minimise the launch: it does not fail as it did when it was saved", ""};
+      return Error{"cannot minimise the launch: the replay does not fail as the saved launch did", ""};
     std::vector<std::uint32_t> blocks;
     for (std::size_t i = 0; i < folder_.launch().blocks.size(); ++i) {
       if (folder_.launch().blocks[i].contents) blocks.push_back(static_cast<std::uint32_t>(i));
@@ -227,7 +227,7 @@ class Replaying {
       compared.obstacle = obstacle_to_comparing(done, here, there);
       if (compared.obstacle.empty()) {
         compared.comparison = replay::compare_outputs(folder_.launch(), scratch / "0", scratch / std::to_string(i));
-        if (!compared.comparison) compared.obstacle = "its memory could not be read";
+        if (!compared.comparison) compared.obstacle = "the memory that it left could not be read";
       }
       fs::remove_all(scratch / std::to_string(i), error);
       result_.compared.push_back(std::move(compared));
@@ -248,7 +248,7 @@ class Replaying {
     for (const replay::Run* run : {&first, &done}) {
       if (run->answer.outputs) continue;
       if (run->outcome != Outcome::did_not_fail) return "a launch that fails leaves no memory to compare";
-      return "its memory could not be stored: " + run->answer.cannot;
+      return "the memory that it left could not be stored: " + run->answer.cannot;
     }
     return "";
   }

@@ -51,13 +51,13 @@ bool is_tarball(const std::string& file) { return file.ends_with(".tar.gz") || f
 std::optional<base::Error> wrong_bundle(const ReportOptions& options) {
   if (!options.bundle || options.bundle->empty()) return std::nullopt;
   const std::string& file = *options.bundle;
-  if (file == "-") return base::Error{"--bundle=-: a bundle must go to a file: use --bundle=FILE.tar.gz", ""};
+  if (file == "-") return base::Error{"--bundle=-: a bundle must go to a file; use --bundle=FILE.tar.gz", ""};
   const std::string session = "cudadiag report " + diagnose::shell_word(file) + " --bundle";
   if (names_session(file)) {
     return base::Error{"--bundle " + file + ": this names a session, not an output file", "to pack it: " + session};
   }
   if (is_tarball(file)) return std::nullopt;
-  return base::Error{"--bundle " + file + ": the file name must end in .tar.gz. A session goes before the option: " +
+  return base::Error{"--bundle " + file + ": the file name must end in .tar.gz. Put a session before the option: " +
                          session + " FILE.tar.gz",
                      ""};
 }

@@ -156,7 +156,7 @@ const char* explain_fault_exit(int status) {
     case 2:
       return "no context could be created on GPU 0";
     case 3:
-      return "the driver refused the test kernel";
+      return "the driver rejected the test kernel";
     case 4:
       return "a graph capture failed while the recorder was active";
     case 5:
@@ -171,7 +171,8 @@ const char* remedy_of_fault_exit(int status) {
     case 2:
       return "check with nvidia-smi that GPU 0 exists, has free memory, and allows more than one process";
     case 3:
-      return "the kernel needs compute capability 5.0: update the driver, or check that nvidia-smi shows such a GPU";
+      return "the test kernel needs compute capability 5.0 or later: update the driver, or check that nvidia-smi shows "
+             "such a GPU";
     case 4:
       return "file a bug report with the output of cudadiag doctor";
     case 5:
@@ -199,7 +200,7 @@ void judge_recording(const session::Session& session, std::vector<Proof>& proofs
     proofs.push_back({"first failure", "cudadiag found the failing launch", ""});
   } else {
     proofs.push_back({"first failure", "cudadiag did not find the failing launch",
-                      "record a failing run, and see cudadiag report -v"});
+                      "record a failing program, then run: cudadiag report -v"});
   }
 }
 
@@ -237,9 +238,10 @@ void prove_core_dump(const fs::path& scratch, std::vector<Proof>& proofs) {
     proofs.push_back({"core dumps", "not tested: " + why, named ? "" : remedy_of_fault_exit(child.status),
                       named ? Proof::Outcome::not_known : Proof::Outcome::problem});
   } else {
-    proofs.push_back({"core dumps", "no GPU core dump was written",
-                      "reports will lack the failing line in a kernel; check that the temporary folder is writable and "
-                      "no debugger is attached"});
+    proofs.push_back(
+        {"core dumps", "no GPU core dump was written",
+         "reports will not show the failing line in a kernel; check that the temporary folder is writable and "
+         "no debugger is attached"});
   }
 }
 

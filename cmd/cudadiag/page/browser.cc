@@ -37,7 +37,7 @@ std::optional<base::Error> open_in_browser(const std::string& file) {
       return std::nullopt;
     }
   }
-  return base::Error{"no program that opens web pages was found", "open it yourself: " + path};
+  return base::Error{"no program that opens web pages was found", "open the page yourself: " + path};
 }
 
 }  // namespace cudadiag::command

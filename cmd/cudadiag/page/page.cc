@@ -40,10 +40,10 @@ bool write_file(const std::string& file, const std::string& page) {
 int write_page(const session::Session& session, const PageRequest& request) {
   std::string file = request.file;
   if (file == "-" && request.open)
-    return say("--html - --open: a browser needs a file: use --html FILE.html"), kOwnFailure;
+    return say("--html - --open: a browser needs a file; use --html FILE.html"), kOwnFailure;
   const std::string extension = std::filesystem::path(file).extension().string();
   if (!file.empty() && file != "-" && extension != ".html" && extension != ".htm") {
-    say("--html " + file + ": the file name must end in .html. A session goes before the option: cudadiag report " +
+    say("--html " + file + ": the file name must end in .html. Put a session before the option: cudadiag report " +
         diagnose::shell_word(file) + " --html FILE.html");
     return kOwnFailure;
   }
@@ -54,7 +54,8 @@ int write_page(const session::Session& session, const PageRequest& request) {
   if (file.empty() || file == "-") return print(page), 0;
   if (!write_file(file, page)) return kOwnFailure;
   say("wrote the page to " + file +
-      (request.keep_names ? "" : "; home folders, user and host names are removed; review it before you share it"));
+      (request.keep_names ? ""
+                          : ", without home folders, user names and host names; review the page before you share it"));
   if (!request.open) return 0;
   if (const auto failure = open_in_browser(file)) return say(*failure), kOwnFailure;
   return 0;

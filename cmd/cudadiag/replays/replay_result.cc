@@ -84,11 +84,10 @@ class Text {
       return block.unsaved != replay::Unsaved::no && block.reach != replay::Reach::nothing;
     });
     if (missing > 0) {
-      add("", fmt::format("{} block{} saved only in part or not at all; the rest is filled with zeros", missing,
-                          missing == 1 ? " was" : "s were"));
+      add("", fmt::format("{} block{} saved only in part or not at all; the missing parts are filled with zeros",
+                          missing, missing == 1 ? " was" : "s were"));
     }
-    if (answer.only_reached)
-      add("", "the GPU has no room for the memory that nothing points to, so the replay does without it");
+    if (answer.only_reached) add("", "the GPU has no room for memory that nothing points to, so the replay omits it");
   }
 
   void outcome() {
@@ -131,9 +130,9 @@ class Text {
   void smallest(const replay::Smallest& found) {
     const auto all = std::count_if(launch_.blocks.begin(), launch_.blocks.end(),
                                    [](const Block& block) { return block.contents.has_value(); });
-    add("Minimal", fmt::format("it still fails with the contents of only {} of {} memory blocks; {} replays{}",
-                               found.needed.size(), all, found.replays,
-                               found.whole ? "" : ", after which the search was cut off"));
+    add("Minimal",
+        fmt::format("it still fails with the contents of only {} of {} memory blocks; {} {} replays",
+                    found.needed.size(), all, found.whole ? "found after" : "the search stopped after", found.replays));
     constexpr std::size_t kMost = 16;
     for (std::size_t i = 0; i < std::min(found.needed.size(), kMost); ++i)
       add("", block_words(launch_, found.needed[i]));

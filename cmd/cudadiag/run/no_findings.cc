@@ -97,7 +97,7 @@ bool explain_no_recording(const supervise::Recording& recording, const RunOption
   if (end.interrupted && !options.print_no_race) return false;
   if (end.interrupted) return say("the program did not use CUDA before it was interrupted"), true;
   if (records_by_itself(options.recording.command)) {
-    return say("nothing was recorded here: the command is another cudadiag, which creates its own session"), true;
+    return say("nothing was recorded here: the command is another cudadiag, and creates a session of its own"), true;
   }
   return print_why_no_process(), true;
 }

@@ -94,7 +94,7 @@ class Offer {
     if (plan_.isolated) {
       outlook.limits = "it cannot write files";
     } else if (const auto missing = launch::missing_isolation(); missing && options_.rerun_mode == RerunMode::ask) {
-      outlook.limits = "it can repeat everything that the program does (" + *missing + " to isolate it)";
+      outlook.limits = "it can repeat everything that the program does (not isolated: " + *missing + ")";
     }
     outlook.purpose = purpose();
     return outlook;
@@ -120,12 +120,14 @@ class Offer {
     if (!obstacle) return announce();
     const bool is_input = obstacle->kind == supervise::RerunObstacle::Kind::input;
     if (options_.rerun_mode == RerunMode::ask && terminal.input_is_terminal && is_input) {
-      return decline("cudadiag cannot ask: its error output is not a terminal" + way_without_asking());
+      return decline("cudadiag cannot ask: its standard error is not a terminal" + way_without_asking());
     }
     return decline(sentence(*obstacle));
   }
 
-  std::string way_without_asking() const { return plan_.isolated ? " (with </dev/null, it does not ask)" : ""; }
+  std::string way_without_asking() const {
+    return plan_.isolated ? " (with </dev/null, it reruns without asking)" : "";
+  }
 
   bool is_agreed_at(const TerminalState& terminal) {
     if (const auto obstacle = supervise::obstacle_in_run(session_)) return decline(sentence(*obstacle));
@@ -148,7 +150,7 @@ class Offer {
         "prove this and find the cause: " +
         diagnose::bisect_command(session_to_name(session_, options_), session_.manifest.input_read) +
         diagnose::kNotIsolated;
-    say(why.empty() ? "to " + command : "not run again, because " + why + ". To " + command);
+    say(why.empty() ? "to " + command : "the command was not rerun, because " + why + ". To " + command);
     return false;
   }
 

@@ -52,7 +52,7 @@ std::string purpose(const RerunSpec& spec) {
     case PassKind::memory:
       return "asks PyTorch's allocator what holds the memory";
     case PassKind::races:
-      return "looks for what uses the racing memory";
+      return "looks for the tensors in the racing memory";
     case PassKind::origin:
       return "traces where the bad value came from";
     default:
@@ -82,7 +82,7 @@ void print_confirmed(const RerunEnded& rerun) {
   if (!came_to_nothing(rerun)) return;
   const auto printed = rerun.session.folder / pass.folder / session::kOutputFile;
   say("the rerun exited before it used CUDA; its output is in " + diagnose::shell_word(printed.string()) +
-      ". It may need the first run's input or environment variables");
+      ". The command may need the first run's input or environment variables");
 }
 
 std::string why_no_hang_dump(const RerunEnded& rerun) {
@@ -90,7 +90,7 @@ std::string why_no_hang_dump(const RerunEnded& rerun) {
   if (rerun.dump_asked) return "the driver was asked for one, but wrote none";
   return !rerun.pass().cut_short
              ? "the program ended before one could be requested"
-             : "no process could be asked for one: only NVIDIA's driver accepts such requests, for work on a GPU";
+             : "no process accepted a request for one: only NVIDIA's driver does, and only for work on a GPU";
 }
 
 void print_device(const RerunEnded& rerun) {
@@ -159,7 +159,7 @@ void RerunSpeech::ended(const RerunEnded& rerun) {
     case PassKind::device:
       return print_device(rerun);
     default:
-      return print_end(rerun, "it ended");
+      return print_end(rerun, "ended");
   }
 }
 

@@ -182,15 +182,15 @@ void RunReport::print_removed() const {
   const std::string which =
       removed.size() == 1 ? fmt::format("1 old session ({})", removed.front())
                           : fmt::format("{} old sessions ({} to {})", removed.size(), removed.back(), removed.front());
-  say(fmt::format("removed {}: {} keeps the newest {}, {} GB at most; to protect one: cudadiag keep SESSION", which,
-                  diagnose::shell_word(recording_.writer()->root().folder.string()), keep.sessions,
+  say(fmt::format("removed {}: cudadiag keeps the newest {} in {}, up to {} GB; to protect one: cudadiag keep SESSION",
+                  which, keep.sessions, diagnose::shell_word(recording_.writer()->root().folder.string()),
                   keep.bytes / 1'000'000'000));
 }
 
 std::string RunReport::no_longer_sought() const {
   const bool hangs = options_.hang_after || options_.hang_report, races = recording_.races().has_value();
   if (!hangs && !races) return "";
-  return fmt::format("; cudadiag no longer looks for {}{}{}", hangs ? "hangs" : "", hangs && races ? " and " : "",
+  return fmt::format("; cudadiag has stopped looking for {}{}{}", hangs ? "hangs" : "", hangs && races ? " and " : "",
                      races ? "races" : "");
 }
 

@@ -42,8 +42,8 @@ void advise_on_remote_commands(const std::string& program) {
   const std::string name = std::filesystem::path(program).filename().string();
   for (const char* remote : {"docker", "podman", "kubectl", "ssh", "srun", "apptainer", "singularity"}) {
     if (name != remote) continue;
-    say(name + " starts the program elsewhere, where it may not be recorded; start cudadiag there instead: " + name +
-        " … cudadiag run -- COMMAND, or set the variables from cudadiag env there");
+    say(name + " starts the program where cudadiag may not be able to record it; start cudadiag there instead: " +
+        name + " … cudadiag run -- COMMAND, or set the variables that cudadiag env prints there");
   }
 }
 

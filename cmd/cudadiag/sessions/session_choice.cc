@@ -20,15 +20,15 @@ using supervise::LiveRun;
 std::string still_there(const session::LivePlace& place) {
   std::string pids;
   for (const std::uint32_t pid : session::holders_of(place)) pids += (pids.empty() ? "" : ", ") + std::to_string(pid);
-  return pids.empty() ? "" : "; its program is still running, but no longer recorded: pid " + pids;
+  return pids.empty() ? "" : "; the program is still running, but cudadiag has stopped recording it: pid " + pids;
 }
 
 base::Error failure_of(const supervise::KilledRun& run) {
   const bool lost = session::was_lost(run.folder);
   return {"the run recorded in " + run.folder.string() + " is incomplete: its cudadiag run was killed" +
-              (lost ? ", and what it had recorded is lost" : "") + still_there(run.place),
+              (lost ? ", and its recording is lost" : "") + still_there(run.place),
           lost ? "cudadiag list shows the other sessions"
-               : "to see what it had written by then: cudadiag report " + diagnose::shell_word(run.folder.string())};
+               : "to see what was recorded before that: cudadiag report " + diagnose::shell_word(run.folder.string())};
 }
 
 void print_newer_run(const std::vector<session::Root>& roots, const base::Result<fs::path>& shown) {
@@ -38,12 +38,11 @@ void print_newer_run(const std::vector<session::Root>& roots, const base::Result
   const auto& newer = was_lost ? lost : live;
   if (!newer || (folder != nullptr && folder->filename() >= newer->filename())) return;
   const auto place = was_lost ? session::live_place(*newer) : std::nullopt;
-  const std::string text =
-      was_lost ? "a newer run is incomplete: its cudadiag run was killed, and what it had recorded is lost "
-                 "(cudadiag list shows it: " +
-                     newer->string() + ")" + (place ? still_there(*place) : "")
-               : "a newer run has not ended and has no report yet (cudadiag status " +
-                     diagnose::shell_word(newer->string()) + ")";
+  const std::string text = was_lost ? "a newer run is incomplete: its cudadiag run was killed, and its recording is "
+                                      "lost (cudadiag list shows it: " +
+                                          newer->string() + ")" + (place ? still_there(*place) : "")
+                                    : "a newer run has not ended and has no report yet (cudadiag status " +
+                                          diagnose::shell_word(newer->string()) + ")";
   say(folder == nullptr ? text : text + "; using " + folder->string() + " instead");
 }
 

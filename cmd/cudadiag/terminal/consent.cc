@@ -139,7 +139,7 @@ TerminalState terminal_state() {
 
 std::optional<std::string> obstacle_to_asking(const TerminalState& state, bool quiet) {
   if (!state.input_is_terminal || !state.errors_are_terminal)
-    return "without a terminal, no one can answer the question";
+    return "no one can answer the question without a terminal";
   if (state.in_ci) return "this is a CI job, where no one can answer the question";
   if (quiet) return "-q suppresses the question";
   if (!state.in_foreground) return "this job is in the background, where no one can answer the question";

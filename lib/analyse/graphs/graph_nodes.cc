@@ -230,7 +230,8 @@ void name_in_one(Failure& failure, const Nodes& nodes) {
   }
   if (launch.operation->graph_flags & wire::operation::kGraphAltered) {
     failure.because.add(
-        "the parameters of some nodes have changed since the capture, so the report names the kernels of the capture");
+        "the parameters of some nodes have changed since the capture, but the report shows the kernels that were "
+        "captured");
   }
   if (launch.operation->graph_flags & wire::operation::kGraphUntold) {
     failure.grade = std::max(failure.grade, Grade::inferred);

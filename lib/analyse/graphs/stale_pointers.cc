@@ -57,9 +57,10 @@ bool is_covered(const ProcessRecord& record, const StalePointer& stale, const Al
 std::string sentence(const ProcessRecord& record, const StalePointer& stale, const Operation& launch,
                      const Allocation& freed) {
   const double milliseconds = (record.seconds(launch.ticks) - record.seconds(freed.freed)) * 1e3;
-  return fmt::format("node {} of its graph points to memory that was freed {:.1f} ms before this launch{}",
-                     stale.node + 1, milliseconds,
-                     alive_at(record, stale.address, launch.ticks) != nullptr ? ", and allocated again since" : "");
+  return fmt::format(
+      "node {} of its graph points to memory that was freed {:.1f} ms before this launch{}", stale.node + 1,
+      milliseconds,
+      alive_at(record, stale.address, launch.ticks) != nullptr ? ", and has been allocated again since" : "");
 }
 
 // The node's launch is the first candidate. The launch's other nodes remain only if all candidates are of this launch.
@@ -116,7 +117,7 @@ void blame_earlier_pointer(Failure& failure) {
     if (first->stream != launch.stream) return blame(failure, stale);
     const bool other = failure.kind == Kind::graph_node && failure.candidates.front().node_index != stale.node + 1;
     if (other) continue;
-    failure.because.add(sentence(record, stale, launch, *freed) + ", as it did at an earlier launch that finished");
+    failure.because.add(sentence(record, stale, launch, *freed) + "; an earlier launch with the same pointer finished");
     return;
   }
 }
@@ -139,7 +140,7 @@ std::optional<Failure> stale_replay(const session::Process& process) {
     failure.candidates = {candidate_of(record, *launch, stale)};
     failure.stale = &stale;
     failure.because = sentence(record, stale, *launch, *freed);
-    failure.because.add("no call has failed, and it is not known whether the node uses that memory");
+    failure.because.add("no call has failed, and it is unknown whether the node uses that memory");
     return failure;
   }
   return std::nullopt;

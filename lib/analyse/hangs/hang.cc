@@ -68,7 +68,7 @@ std::string because_several(std::size_t operations, const std::vector<const Unfi
 }
 
 std::string because(const StreamWait* wait) {
-  if (wait == nullptr) return "after the last operation of its stream that is known to have finished";
+  if (wait == nullptr) return "follows the last finished operation of its stream";
   switch (wait->what) {
     case StreamWait::For::stream:
       return "it waits for another stream";

@@ -245,8 +245,8 @@ session::Stall StallRule::found(const session::Process& process, const Graph& gr
   failure.because.add(
       operation.site_ordinal == 1 ? "it is the first call of its line"
       : longest == longest_.end()
-          ? fmt::format("no earlier call of its line was seen to take {:.1f} s", limit_ / kFarLonger)
-          : fmt::format("the earlier calls of its line were seen to take {:.1f} s at most", longest->second));
+          ? fmt::format("cudadiag saw no earlier call of its line take {:.1f} s", limit_ / kFarLonger)
+          : fmt::format("cudadiag saw no earlier call of its line take more than {:.1f} s", longest->second));
   return stall_of(failure);
 }
 

@@ -140,7 +140,7 @@ RerunWindow rerun_window(const Analysis& analysis, Reach reach) {
   if (reach == Reach::calls) {
     const std::string text = keys.text();
     return {text.empty() ? text : text + near_text(analysis),
-            candidates == 1 ? "the one candidate" : fmt::format("{} candidates", candidates)};
+            candidates == 1 ? "the only candidate" : fmt::format("{} candidates", candidates)};
   }
   for (const Rerun& rerun : analysis.reruns) {
     if (rerun.failure) add(keys, *rerun.failure, reach);

@@ -98,10 +98,9 @@ void add_notes(const std::vector<Process>& processes, const session::Pass& pass,
                std::vector<Note>& notes) {
   const auto is_frozen = [](const Process& process) { return process.record.state == wire::area::State::frozen; };
   if (pass.failed_after && std::none_of(processes.begin(), processes.end(), is_frozen)) {
-    notes.push_back(
-        {NoteCode::rerun_lost, fmt::format("rerun {} failed, but its recording is lost or was never stored: what it "
-                                           "proved at the time is not shown here",
-                                           number)});
+    notes.push_back({NoteCode::rerun_lost, fmt::format("rerun {} failed, but its recording is lost or was never "
+                                                       "stored, so this report does not show what it proved",
+                                                       number)});
   }
   for (const Process& process : processes) {
     for (const Note& note : coverage_notes(process, processes.size() > 1)) {
@@ -126,7 +125,7 @@ std::uint32_t number_of(const Candidate& candidate) {
 
 constexpr const char* kSomeCall = "this line's operation";
 
-// Returns "call 20 of this line (in the first run call 50)". `first`: calls of one line, which are all possible ones if
+// Returns "call 20 of this line (call 50 in the first run)". `first`: calls of one line, which are all possible ones if
 // `complete`. `failure` is from a rerun.
 std::string which_call(const std::vector<Candidate>& first, bool complete, Key site, const Failure& failure) {
   const Candidate& again = failure.candidates.front();
@@ -140,8 +139,8 @@ std::string which_call(const std::vector<Candidate>& first, bool complete, Key s
       first.begin(), first.end(), [](const auto& a, const auto& b) { return number_of(a) < number_of(b); });
   const std::uint32_t from = number_of(*least), to = number_of(*most);
   if (from == number && to == number) return call;
-  return from == to ? fmt::format("{} (in the first run {} {})", call, word, from)
-                    : fmt::format("{} (in the first run one of {}s {} to {})", call, word, from, to);
+  return from == to ? fmt::format("{} ({} {} in the first run)", call, word, from)
+                    : fmt::format("{} (one of {}s {} to {} in the first run)", call, word, from, to);
 }
 
 // Returns a file of the code that issued a candidate, if it was edited before the rerun; otherwise "".
@@ -184,9 +183,9 @@ bool confirm(Failure& failure, const Failure& again, const session::Pass& pass) 
     const Key site = SiteKeys(failure.process->record).of_site(kept.front().operation->site);
     const std::string which = other_way ? kSomeCall : which_call(kept, failure.unlisted == 0, site, again);
     failure.because = fmt::format("{}in a rerun, {} ran alone on the GPU and failed{}", those, which, error);
-    if (other_way) failure.because.add("libraries reached it by a different path there");
+    if (other_way) failure.because.add("in the rerun, libraries reached it by a different path");
   } else if (!again.unproven.empty()) {
-    failure.because = fmt::format("{}in a rerun the same operation failed while cudadiag waited for it, but {}", those,
+    failure.because = fmt::format("{}in a rerun, the same operation failed while cudadiag waited for it, but {}", those,
                                   again.unproven);
   } else {
     failure.because = fmt::format("{}in a rerun, only this operation could have been running", those);
@@ -460,7 +459,7 @@ void join_reruns(const session::Session& session, Analysis& analysis) {
         const bool suspected = std::any_of(as_first_run.begin(), as_first_run.end(),
                                            [&](const Failure& failure) { return shares_code(failure, other); });
         other.because.prepend("in a rerun ");
-        other.because.add(rerun.other_text            ? "it ran a different version of the source"
+        other.because.add(rerun.other_text            ? "the rerun ran a different version of the source"
                           : suspected                 ? "the first run suspected it too"
                           : session.processes.empty() ? "the first run's recording is gone"
                           : unread                    ? "the first run's record of it is damaged"

@@ -86,9 +86,9 @@ const std::vector<Rule>& access_rules() {
        .codes = {700, 717},
        .when = past_end_by_overflow,
        .texts = {"{kernel} {verb} {distance} past the end of {parameter}: {bytes} allocated at {allocated}; an "
-                 "overflowed 32-bit index would give this distance, with elements of {element}",
+                 "overflowed 32-bit index into elements of {element} would give this distance",
                  "{kernel} {verb} {distance} past the end of {parameter}, which is {bytes} long; an overflowed 32-bit "
-                 "index would give this distance, with elements of {element}"},
+                 "index into elements of {element} would give this distance"},
        .fix = {kWiden, "check that no index is negative before converting it to an unsigned type"},
        .link = kSanitizerLink},
       {.id = "address-past-end",
@@ -103,9 +103,9 @@ const std::vector<Rule>& access_rules() {
        .codes = {700, 717},
        .when = before_by_overflow,
        .texts = {"{kernel} {verb} {distance} before the beginning of {parameter}: {bytes} allocated at {allocated}; an "
-                 "overflowed 32-bit index would give this distance, with elements of {element}",
+                 "overflowed 32-bit index into elements of {element} would give this distance",
                  "{kernel} {verb} {distance} before the beginning of {parameter}, which is {bytes} long; an overflowed "
-                 "32-bit index would give this distance, with elements of {element}"},
+                 "32-bit index into elements of {element} would give this distance"},
        .fix = {kWiden},
        .link = kSanitizerLink},
       {.id = "address-before-allocation",

@@ -75,7 +75,7 @@ const std::vector<Rule>& allocation_rules() {
        .when = sized,
        .texts = {"{call} requested {size} of managed memory and failed: often that is more than device and host memory "
                  "together, or more than the memory of a device that cannot page"},
-       .fix = {"allocate less at once, free what is no longer used, and check the container's memory limit"},
+       .fix = {"allocate less at once, free what you no longer use, and check the container's memory limit"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#unified-memory-programming"},
       {.id = "allocator-limit",
        .sure = Sure::often,
@@ -149,7 +149,7 @@ const std::vector<Rule>& allocation_rules() {
        .calls = kAllocating,
        .when = sized,
        .texts = {"{call} requested {size}, but the device had less free memory"},
-       .fix = {"allocate less at once, free what is no longer used, and check with nvidia-smi which other processes "
+       .fix = {"allocate less at once, free what you no longer use, and check with nvidia-smi which other processes "
                "hold memory"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
       {.id = "no-memory-for-the-context",
@@ -170,7 +170,7 @@ const std::vector<Rule>& allocation_rules() {
        .texts = {"{call} rejected the pointer: often it is not the start of a live allocation, or, during a graph "
                  "capture, it was not allocated in a graph"},
        .fix = {"free each allocation once, with the pointer that the allocation returned",
-               "free memory that was allocated outside the graph before the capture begins or after it ends"},
+               "free memory from outside the graph only before the capture begins or after it ends"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-ordered-memory-allocator"},
       {.id = "invalid-free",
        .codes = {1, 17},

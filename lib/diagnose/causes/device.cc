@@ -108,10 +108,10 @@ const std::vector<Rule>& device_rules() {
       {.id = "cuda-after-fork",
        .codes = {3},
        .when = forked,
-       .texts = {"process {parent}, which had already used CUDA, forked this process at {fork}; a process forked after "
-                 "its parent has used CUDA cannot use it",
-                 "process {parent}, which had already used CUDA, forked this process; a process forked after its "
-                 "parent has used CUDA cannot use it"},
+       .texts = {"process {parent}, which had already used CUDA, forked this process at {fork}; CUDA does not work in "
+                 "a process that was forked after its parent used CUDA",
+                 "process {parent}, which had already used CUDA, forked this process; CUDA does not work in a process "
+                 "that was forked after its parent used CUDA"},
        .fix = {"start new worker processes instead of forking them{python:, with "
                "multiprocessing.set_start_method(\"spawn\")}{torch: or DataLoader(multiprocessing_context=\"spawn\")}",
                "or use CUDA in the parent only after all forks{torch:, and keep tensors on the CPU in DataLoader "

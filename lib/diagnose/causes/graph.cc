@@ -63,13 +63,13 @@ const std::vector<Rule>& graph_rules() {
                  "in every thread"},
        .fix = {"capture in thread-local mode{torch: (PyTorch: capture_error_mode=\"thread_local\")}, or delay this "
                "call until the other thread's capture has ended",
-               "{torch:a DataLoader with pin_memory=True pins memory in a separate thread}"},
+               "{torch:look for a DataLoader with pin_memory=True: it pins memory in a separate thread}"},
        .link = kPyTorch},
       {.id = "capture-reads-result",
        .codes = {900},
        .calls = {"Synchronize", "Memcpy", "Query"},
        .when = reads_a_result,
-       .texts = {"{read} {asks} the GPU ({call}), but captured work runs only once the graph is launched"},
+       .texts = {"{read} {asks} the GPU ({call}), but captured work runs only when the graph is launched"},
        .fix = {"read results after the replay: keep this line out of the capture, and make decisions on the "
                "device{torch: (torch.where)} instead of in Python"},
        .link = kPyTorch},
@@ -77,7 +77,7 @@ const std::vector<Rule>& graph_rules() {
        .codes = {900},
        .calls = {"Synchronize", "Query"},
        .when = refused_at_once,
-       .texts = {"{call} {asks} the GPU, but captured work runs only once the graph is launched"},
+       .texts = {"{call} {asks} the GPU, but captured work runs only when the graph is launched"},
        .fix = {"{ask} before the capture begins or after the graph is launched; inside the capture, order work with "
                "events"},
        .link = kCapture},

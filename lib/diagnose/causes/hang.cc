@@ -147,16 +147,16 @@ const std::vector<Rule>& hang_rules() {
       {.id = "all-ranks-in-collective",
        .sure = Sure::often,
        .when = ranks_alike,
-       .texts = {"all {number} ranks of this run have called the collective in the same way: often caused by the link "
-                 "or network between their GPUs, or by a rank outside this run"},
+       .texts = {"all {number} ranks of this run have called the collective in the same way, but it does not end: "
+                 "often the link or network between their GPUs is at fault, or a rank outside this run"},
        .fix = {"NCCL_DEBUG=INFO shows which links NCCL uses; NCCL_P2P_DISABLE=1 and NCCL_IB_DISABLE=1 show whether one "
                "of them is at fault"},
        .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"},
       {.id = "collective-waits-for-rank",
        .sure = Sure::often,
        .when = collective,
-       .texts = {"an NCCL collective does not end: often a rank has not reached it, called another collective, or "
-                 "called the same one with different sizes"},
+       .texts = {"an NCCL collective does not end: often a rank has not reached it, has called a different collective, "
+                 "or has called the same one with different sizes"},
        .fix = {"run the program again with --nccl and --hang-after SECONDS: the report then names the rank, the call "
                "and the group",
                "or find the rank that has not launched this kernel: cudadiag ranks compares the sessions of all ranks",

@@ -93,8 +93,8 @@ const std::vector<Rule>& stream_rules() {
        .codes = {705},
        .calls = {"DisablePeerAccess"},
        .when = names_refusing_call,
-       .texts = {"{call} disables access to another device's memory, but this device never had that access or no "
-                 "longer has it: nothing is left to do"},
+       .texts = {"{call} disables access to another device's memory, but this device does not have that access: "
+                 "nothing is left to do"},
        .fix = {"call it once for each {cuda:cudaDeviceEnablePeerAccess|cuCtxEnablePeerAccess} that succeeded, with the "
                "same {cuda:device|context} current",
                "at the program's end, ignore this error: it does no harm{cuda:, and cudaGetLastError clears it}"},
@@ -103,8 +103,8 @@ const std::vector<Rule>& stream_rules() {
        .sure = Sure::often,
        .codes = {201},
        .when = names_refusing_call,
-       .texts = {"{call} found no valid context: often no context is current on the thread, or the current context, or "
-                 "one passed to the call, was destroyed"},
+       .texts = {"{call} found no valid context: often no context is current on the thread, or the context that is "
+                 "current or was passed to the call has been destroyed"},
        .fix = {"make a context current on this thread first: {cuda:cudaSetDevice|cuCtxSetCurrent}{torch:, or any "
                "tensor on the device}",
                "make sure that no context is used after it is destroyed or its device is reset"},

@@ -88,11 +88,11 @@ class HostWriteBuilder {
                            calls);
     finding_.fix.push_back("or fill a different buffer in the meantime");
     finding_.grade = from_.second.exact ? analyse::Grade::proven : analyse::Grade::inferred;
-    finding_.because = from_.second.exact
-                           ? "the bytes changed while cudadiag kept the copy from beginning, and all work ordered "
-                             "before the copy had finished"
-                           : "the bytes changed after the copy was issued and before it began, and no recorded "
-                             "operation is known to have written them";
+    finding_.because =
+        from_.second.exact
+            ? "the bytes changed while cudadiag delayed the copy, after all work ordered before the copy had finished"
+            : "the bytes changed after the copy was issued and before it began, and cudadiag recorded no operation "
+              "that wrote them";
   }
 
   const session::Race& from_;

@@ -82,7 +82,7 @@ void describe(Finding& finding, const DeliveredRace& from) {
                                              ": stream.wait_stream(other), or an event");
   finding.grade = analyse::Grade::inferred;
   finding.because =
-      "no PyTorch event or wait orders the two, and their tensors share these bytes; cudadiag did not see waits by "
+      "no PyTorch event or wait orders the two, and their tensors share these bytes; cudadiag does not see waits by "
       "other libraries";
 }
 

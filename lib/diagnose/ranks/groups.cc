@@ -139,7 +139,8 @@ class Resolution {
     } else if (const RecordedRank recorded = recorded_(from.state); recorded.is_own) {
       describe_absent(recorded, rank);
     } else {
-      rank.does = state.calls.empty() ? "has called nothing" : "last called " + described(state.calls.back());
+      rank.does =
+          state.calls.empty() ? "has not called any collective" : "last called " + described(state.calls.back());
       if (!state.calls.empty()) rank.location = location_of(from.state, state.calls.back());
     }
     return rank;
@@ -227,7 +228,7 @@ std::string unseen_ranks(const GroupsPart& part) {
 }
 
 std::string call_text(const GroupRank& rank, const std::string& directory) {
-  return (rank.call.empty() ? "reached it; the record is lost" : rank.call) + at(rank.location, directory);
+  return (rank.call.empty() ? "reached it, but the record is lost" : rank.call) + at(rank.location, directory);
 }
 
 std::string absent_text(const GroupRank& rank, const std::string& directory) {
@@ -276,7 +277,7 @@ std::string origin(const GroupsPart& part) {
 }
 
 std::string circle_sentence(const GroupsPart& part) {
-  std::string text = "ranks wait for each other in a circle";
+  std::string text = "ranks wait for each other in a cycle";
   for (std::size_t i = 0; i < part.circle.size(); ++i) {
     const GroupWait& wait = part.circle[i];
     text += fmt::format("{} {} waits for {} in {}", i == 0 ? ":" : ";", names_of({{wait.rank, wait.pid}}),

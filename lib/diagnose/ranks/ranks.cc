@@ -150,9 +150,10 @@ std::vector<const RankLine*> absent(const RanksPart& part) {
 std::vector<std::string> rank_lines(const RanksPart& part, const std::string& directory) {
   std::string where = part.number == 1 ? "at the first collective" : "at collective " + thousands(part.number);
   if (part.number > part.first) {
-    where += part.first == 1 ? fmt::format(", after {} that all ranks called alike", thousands(part.number - 1))
-                             : fmt::format(", after the {} earlier ones still recorded, which all ranks called alike",
-                                           thousands(part.number - part.first));
+    where += part.first == 1
+                 ? fmt::format(", after {} that all ranks called in the same way", thousands(part.number - 1))
+                 : fmt::format(", after the {} earlier ones still recorded, which all ranks called in the same way",
+                               thousands(part.number - part.first));
   }
   std::vector<std::string> lines = {std::move(where)};
   for (const auto& [ranks, text] : present(part, directory)) {
@@ -166,7 +167,7 @@ std::vector<std::string> rank_lines(const RanksPart& part, const std::string& di
     const std::string who =
         part.uneven->rank ? fmt::format("rank {}", *part.uneven->rank) : fmt::format("process {}", part.uneven->pid);
     lines.push_back(fmt::format(
-        "{} may have skipped one: before collective {} it launched {} kernels, the other ranks {}", who,
+        "{} may have skipped one: before collective {} it launched {} kernels, while the other ranks launched {}", who,
         thousands(part.uneven->number), thousands(part.uneven->kernels), thousands(part.uneven->of_others)));
   }
   return lines;

@@ -61,11 +61,11 @@ Fit fit(const DeviceFailure& failure, const Finding& finding, const Launch& laun
   compare("block", failure.block_dim, launch.block);
   fit.words = "same " + joined(same, " and ");
   if (!other.empty()) fit.words += ", different " + joined(other, " and ");
-  if (!failure.grid) fit.words += "; its grid was not recorded";
+  if (!failure.grid) fit.words += "; the grid was not recorded";
   // Grid numbers are not documented to count launches, so they can only support a match, never refute it.
   if (failure.grid_id && launch.kernel_ordinal == failure.grid_id) {
     ++fit.points;
-    fit.words += fmt::format("; kernel {} of its process in both", *failure.grid_id);
+    fit.words += fmt::format("; kernel {} of its process in both runs", *failure.grid_id);
   }
   if (!finding.standstill && failure.assertion != (finding.code == kDeviceAssert)) {
     fit.words += fmt::format("; the first run's error was {}", finding.code);
@@ -197,7 +197,7 @@ class Matching {
     const auto own = testimony_.of_first_run.find(finding.pid);
     if (own == testimony_.of_first_run.end() || !async(finding)) return;
     const auto found = fit_of(own->second, finding);
-    finding.device_unknown = fmt::format("in its core dump, {} came from {}, {}", own->second.exception,
+    finding.device_unknown = fmt::format("in the process's core dump, {} came from {}, {}", own->second.exception,
                                          own->second.mangled.empty() ? "a kernel of unknown name" : own->second.kernel,
                                          place_of(own->second));
     if (!found) return;

@@ -68,7 +68,7 @@ class Joining {
       const InvalidAccess& other = testimony_.log.accesses.front();
       report_.notes.push_back(
           {analyse::NoteCode::sanitizer_elsewhere,
-           fmt::format("compute-sanitizer found no invalid access in the finding's kernel, but one in {}: {}",
+           fmt::format("compute-sanitizer found no invalid access in this kernel, but one in {}: {}",
                        short_kernel_name(base::demangle(other.kernel), 16u << 10), evidence::sentence(other))});
     }
   }

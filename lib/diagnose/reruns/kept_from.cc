@@ -17,7 +17,7 @@ const char* doing(Deed deed) {
     case Deed::write:
       return "writing";
     case Deed::make:
-      return "making";
+      return "creating";
     case Deed::remove:
       return "removing";
     case Deed::rename:

@@ -56,8 +56,8 @@ std::string computation(const std::string& name, const DeliveredNonFinite& value
 std::string result_text(const DeliveredNonFinite& value) {
   if (!value.bad) return "";
   std::string text = value.index.empty() ? "" : fmt::format("element {} of ", causes::subscript(value.index));
-  text += fmt::format("a result {}{}", value.dtype, value.shape.empty() ? "" : causes::subscript(value.shape));
-  if (*value.bad > 1) text += fmt::format(", {} elements in all", thousands(*value.bad));
+  text += fmt::format("a {}{} result", value.dtype, value.shape.empty() ? "" : causes::subscript(value.shape));
+  if (*value.bad > 1) text += fmt::format(", {} bad elements in all", thousands(*value.bad));
   return text;
 }
 

@@ -80,7 +80,7 @@ class Machine {
   void push_text() {
     const auto size = number<std::uint32_t>();
     if (!refused_.empty()) return;
-    if (size > bytes_.size() - at_) return refuse("it ends within a text");
+    if (size > bytes_.size() - at_) return refuse("it ends within a string");
     push(document_.add_text(std::string_view(bytes_).substr(at_, size)));
     at_ += size;
   }

@@ -30,7 +30,7 @@ def pytest_configure(config):
     if not is_worker:
         if context.is_initialized():
             raise pytest.UsageError("--cudadiag: a plugin or conftest.py has already initialised CUDA; the recorder "
-                                    "must be loaded before that")
+                                    "must be loaded before CUDA is initialised")
         try:
             variables, session = command.prepare()
         except command.NoCommand as error:
@@ -95,7 +95,7 @@ class Plugin:
         if finding["cause"]:
             lines.append("Why  " + finding["cause"]["text"])
         lines += ["Fix  " + fix for fix in finding["fix"]]
-        lines.append(f"Everything: cudadiag report -v {self.session}")
+        lines.append(f"Full report: cudadiag report -v {self.session}")
         return headline, "\n".join(lines)
 
     # Tests in a fresh process

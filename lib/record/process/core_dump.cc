@@ -16,7 +16,7 @@ void arm_core_dump(const DriverApi& driver, Interner& interner, const char* fold
   const int written =
       snprintf(file, sizeof file, "%s/%d%s", folder == nullptr ? "" : folder, getpid(), wire::core_dump::kSuffix);
   if (folder == nullptr || written < 0 || static_cast<std::size_t>(written) >= sizeof file) {
-    interner.note("core-dump-off", "there is no folder for GPU core dumps");
+    interner.note("core-dump-off", "no folder for GPU core dumps was set");
     return;
   }
   if (driver.coredump_set_attribute_global == nullptr) {

@@ -22,7 +22,8 @@ using namespace wire::python;
 
 namespace {
 
-constexpr char kOtherLayout[] = "Python stacks are off: this interpreter's frame layout is not that of its release";
+constexpr char kOtherLayout[] =
+    "Python stacks are off: this interpreter's frame layout differs from that of its CPython release";
 
 const std::byte* pointer(const std::byte* object, std::size_t offset) {
   return read_field<const std::byte*>(object, static_cast<std::ptrdiff_t>(offset));
@@ -196,7 +197,8 @@ std::uint32_t PythonStacks::current() {
     }
   }
   if (are_several()) {
-    give_up("Python stacks are off: before CPython 3.12, those of several interpreters cannot be distinguished");
+    give_up(
+        "Python stacks are off: before CPython 3.12, cudadiag cannot tell the stacks of several interpreters apart");
     return 0;
   }
   const std::byte* frame = innermost(thread);

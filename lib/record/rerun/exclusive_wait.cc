@@ -58,7 +58,7 @@ bool ExclusiveWait::expired(std::uint64_t deadline) const {
 void ExclusiveWait::give_up(const char* what) {
   if (failures_->frozen() || !on_.exchange(false)) return;
   char text[256];
-  snprintf(text, sizeof text, "%s within %.1f s: from then on, the rerun waited for no operations", what,
+  snprintf(text, sizeof text, "%s within %.1f s, so the rerun waited for no further operations", what,
            static_cast<double>(patience_) * 1e-9);
   interner_->note("wait-given-up", text);
 }

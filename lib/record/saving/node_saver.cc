@@ -33,25 +33,25 @@ const char* obstacle(const FollowedGraph& graph) {
     if (can_be_switched(type) || type == CU_GRAPH_NODE_TYPE_EMPTY || type == CU_GRAPH_NODE_TYPE_GRAPH) continue;
     switch (type) {
       case CU_GRAPH_NODE_TYPE_HOST:
-        return "the failing node of a graph depends on other nodes, which cannot run separately from the graph's host "
+        return "the failing node of a graph depends on nodes that cannot run separately from the graph's host "
                "functions";
       case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
       case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
-        return "the failing node of a graph depends on other nodes, which cannot run separately from the graph's "
+        return "the failing node of a graph depends on nodes that cannot run separately from the graph's "
                "events";
       case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
       case CU_GRAPH_NODE_TYPE_MEM_FREE:
-        return "the failing node of a graph depends on other nodes, which cannot run separately from the graph's "
+        return "the failing node of a graph depends on nodes that cannot run separately from the graph's "
                "allocations";
       case CU_GRAPH_NODE_TYPE_CONDITIONAL:
-        return "the failing node of a graph depends on other nodes, which cannot run separately from the graph's "
+        return "the failing node of a graph depends on nodes that cannot run separately from the graph's "
                "conditional nodes";
       default:
-        return "the failing node of a graph depends on other nodes, which cannot run separately from other work in the "
+        return "the failing node of a graph depends on nodes that cannot run separately from other work in the "
                "graph";
     }
   }
-  return graph.named ? nullptr : "the failing node of an updated graph can no longer be identified";
+  return graph.named ? nullptr : "the failing node of an updated graph could not be identified";
 }
 
 }  // namespace

@@ -72,9 +72,9 @@ class StatusText {
     line(0, text);
     if (process.state == wire::area::State::frozen)
       line(2, "the process has a sticky error, and nothing after it is recorded: see cudadiag report");
-    if (process.outlived) line(2, "it continued after the command had ended, and was no longer watched");
+    if (process.outlived) line(2, "it continued after the command had ended, but cudadiag had stopped watching it");
     const bool unrecorded = process.state == wire::area::State::disabled;
-    if (unrecorded) line(2, "no record of its work: the recorder stepped aside, see cudadiag report");
+    if (unrecorded) line(2, "its work was not recorded, because the recorder turned itself off: see cudadiag report");
     if (process.streams.empty() && !unrecorded) line(2, "no work is unfinished");
     for (const diagnose::OpenStream& stream : process.streams) add(stream);
     for (const diagnose::OpenCall& call : process.calls) add(call);
@@ -86,7 +86,7 @@ class StatusText {
     if (stream.device.value_or(0) != 0) text += fmt::format(" on device {}", *stream.device);
     const bool can_stand = stream.candidates + stream.missing > 0;
     if (!stream.proven) {
-      text += fmt::format(": {} operation{} may be unfinished, no marker follows {}", open, open == 1 ? "" : "s",
+      text += fmt::format(": {} operation{} may be unfinished (no marker follows {})", open, open == 1 ? "" : "s",
                           open == 1 ? "it" : "them");
     } else if (stream.candidates == 1 && stream.missing == 0) {
       text += fmt::format(": at operation {} of {} issued", stream.operations.front().ordinal, stream.issued);

@@ -44,7 +44,7 @@ base::Result<LogWriter> LogWriter::create(const std::filesystem::path& folder, s
     if (errno != EEXIST) break;
   }
   return base::Error{"cannot create a full log in " + folder.string() + ": " + std::strerror(errno),
-                     "use -o FOLDER to name a folder that you can write to"};
+                     "choose a writable folder with -o FOLDER"};
 }
 
 void LogWriter::record(const std::byte* record) {

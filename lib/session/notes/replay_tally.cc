@@ -16,7 +16,7 @@ std::string quantity(std::uint64_t bytes) {
 // Says how much memory was not saved; empty if all of it was.
 std::string gap(const ReplayTally& tally) {
   if (tally.unsaved > 0) return quantity(tally.unsaved) + " of the memory that it could reach was not saved";
-  return tally.lacks_more ? "part of what it could reach was not saved" : "";
+  return tally.lacks_more ? "part of the memory that it could reach was not saved" : "";
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ base::Error nothing_recorded_of(const Unrecorded& unrecorded) {
               "raise the limit (ulimit -d)"};
     case What::memory:
       return {what + "memory for the recording could not be mapped (" + reason + ")",
-              "raise the limits on its memory (ulimit -v)"};
+              "raise its memory limits (ulimit -v)"};
     case What::file:
       if (unrecorded.error == EFBIG) {
         return {what + "its file size limit leaves no room for the 64 MB recording", "raise the limit (ulimit -f)"};
@@ -62,19 +62,19 @@ base::Error nothing_recorded_of(const Unrecorded& unrecorded) {
       }
       return {what + "no file could be created for the recording (" + reason + ")", kAnotherFolder};
     default:
-      return {what + "the recorder could not start in it (" + reason + ")", "run it again"};
+      return {what + "the recorder could not start in it (" + reason + ")", "run the program again"};
   }
 }
 
 std::optional<std::string> obstacle_to_recording(const std::filesystem::path& session) {
   const std::filesystem::path folder = session / kRecordFolder;
   if (::access(folder.c_str(), W_OK | X_OK) != 0) {
-    return folder.string() + " cannot be written: " + std::strerror(errno);
+    return folder.string() + " is not writable: " + std::strerror(errno);
   }
   struct statvfs disk {};
   if (::statvfs(folder.c_str(), &disk) != 0 || disk.f_bavail * disk.f_frsize >= wire::area::kAreaSize)
     return std::nullopt;
-  return folder.string() + " has no room on its disk for the 64 MB of a recording";
+  return folder.string() + " is on a disk without room for the 64 MB recording";
 }
 
 std::string why_unused(const std::filesystem::path& session) {

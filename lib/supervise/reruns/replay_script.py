@@ -82,4 +82,4 @@ try:
 except Exception as error:
     text = str(error).partition("\n")[0]
     stop(10 if "CUDA" in text else 2, f"{call['operator']} failed: {type(error).__name__}: {text}")
-stop(0, f"{call['operator']} worked: its failure needs more than this call")
+stop(0, f"{call['operator']} worked: the failure needs more than this call")

@@ -253,7 +253,7 @@ base::Result<RerunResult> rerun(const RerunSpec& spec, session::Session& session
   std::error_code error;
   const std::filesystem::path directory = session.manifest.working_directory;
   if (!directory.empty() && !std::filesystem::is_directory(directory, error)) {
-    return base::Error{"the folder that it ran in no longer exists: " + directory.string(), ""};
+    return base::Error{"the working folder of the program has been removed: " + directory.string(), ""};
   }
   const auto name = writer.begin_pass(name_of(spec));
   if (const auto* failure = std::get_if<base::Error>(&name)) return *failure;

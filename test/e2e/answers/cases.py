@@ -88,7 +88,7 @@ def executable_that_is_gone_is_no_library(machine):
     machine.run(gone)
     gone.unlink()
     shown = expect_success(machine.cudadiag("report", "-v")).stdout
-    expect_in(f"{gone} is no longer there: its functions and lines are unknown", " ".join(shown.split()), "note")
+    expect_in(f"{gone} has been removed since the run: its functions and lines are unknown", " ".join(shown.split()), "note")
     assert "library code" not in shown, shown
     assert re.search(r"Blamed  gone\+0x[0-9a-f]+ \(line unknown\) \(cuMemcpyDtoH", shown), shown
 
@@ -410,7 +410,7 @@ def list_shows_what_was_recorded_without_the_launcher(machine):
               "was killed, so it is unknown how its programs ended\n", machine.cudadiag("report").stdout, "report")
     refused = machine.cudadiag("bisect")
     expect((refused.stdout, refused.returncode), ("", 125), "bisect")
-    expect_in("so the command of its program is unknown", refused.stderr, "the reason")
+    expect_in("so the full command is unknown", refused.stderr, "the reason")
     expect_in(f"cd {machine.folder} && cudadiag run -- {sys.executable} ", refused.stderr, "the command")
 
 

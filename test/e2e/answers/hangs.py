@@ -128,7 +128,7 @@ def hang_in_a_collective_names_where_the_ranks_part(machine):
                 for rank in ranks["ranks"]],
                [(0, 3, True, lines[0]), (1, 2 if how == "missing" else 3, how != "missing", lines[1])], how)
         told = " ".join(result.stderr.split()).replace(str(pathlib.Path(command[1]).parent) + "/", "")
-        expect_in("Ranks at collective 3, after 2 that all ranks called alike ", told, how)
+        expect_in("Ranks at collective 3, after 2 that all ranks called in the same way ", told, how)
         expect_in({"missing": f"rank 1: called 2 of them; it is on the host at collectives.py:{lines[1]}, <module> Fix",
                    "other": f"rank 1: collectives.py:{lines[1]}, <module> Fix",
                    "alike": f"ranks 0 and 1: collectives.py:{lines[0]}, average Fix"}[how], told, how)
@@ -365,13 +365,12 @@ def status_of_a_killed_launcher_is_refused(machine):
                 (session / "arena").write_text(place)
             result = machine.cudadiag("status", session)
             expect((result.stdout, result.returncode), ("", 125), f"result for {place!r}")
-            expect_in("its cudadiag run was killed, and what it had recorded is lost", result.stderr, "what is wrong")
-            left = f"; its program is still running, but no longer recorded: pid {pid};"
+            expect_in("its cudadiag run was killed, and its recording is lost", result.stderr, "what is wrong")
+            left = f"; the program is still running, but cudadiag has stopped recording it: pid {pid};"
             expect(left in result.stderr, place is None, "what remains of the session")
             if place is None:
                 expect(machine.cudadiag("status").stderr.splitlines()[0],
-                       "cudadiag: a newer run is incomplete: its cudadiag run was killed, and what it had recorded is "
-                       f"lost (cudadiag list shows it: {session}); its program is still running, but no longer recorded: pid {pid}",
+                       "cudadiag: a newer run is incomplete: its cudadiag run was killed, and its recording is lost (cudadiag list shows it: {session}); the program is still running, but cudadiag has stopped recording it: pid {pid}",
                        "status without a session")
     finally:
         os.kill(pid, signal.SIGKILL)
@@ -395,10 +394,9 @@ def status_of_a_launcher_that_was_killed_after_a_failure_leads_to_what_it_wrote(
     expect_in("a sticky error, and nothing after it is recorded", shown, "why")
     run.kill()
     run.wait()
-    for left in (f"; its program is still running, but no longer recorded: pid {pid}", ""):
+    for left in (f"; the program is still running, but cudadiag has stopped recording it: pid {pid}", ""):
         expect(machine.cudadiag("status", session).stderr,
-               f"cudadiag: the run recorded in {session} is incomplete: its cudadiag run was killed{left}; to see what it had written "
-               f"by then: cudadiag report {session}\n", "status")
+               f"cudadiag: the run recorded in {session} is incomplete: its cudadiag run was killed{left}; to see what was recorded before that: cudadiag report {session}\n", "status")
         run.communicate()  # its input ends, so it ends too
     expect_in("illegal memory access (700)", expect_success(machine.cudadiag("report", session)).stdout, "report")
 
@@ -438,7 +436,7 @@ def dump_that_does_not_come_is_announced_and_explained(machine):
     _, told, after = result.stderr.partition(announced)
     expect(bool(told), True, "announced in " + result.stderr)
     expect_in("cudadiag: no GPU core dump was written after ", after, "after it")
-    expect_in("no process could be asked for one: only NVIDIA's driver accepts such requests", after, "why")
+    expect_in("no process accepted a request for one: only NVIDIA's driver does", after, "why")
     assert "--hang-dump" not in machine.cudadiag("report").stdout, "it is recommended although it was tried"
     command = ["sh", "-c", 'test "$CUDADIAG_PASS" = record && exec "$@"', "sh", *stuck(machine, "kernel")]
     result = machine.run(*command, options=["--hang-after", "0.3", "--hang-dump"])

@@ -25,7 +25,7 @@ def executable_that_changed_since_is_said_to_have(machine):
     machine.plan(targets.plan("third_of_ten"))
     machine.run(copy)
     for change, why in ((lambda: shutil.copy("/bin/true", copy), "has been rebuilt since the run"),
-                        (copy.unlink, "is no longer there")):
+                        (copy.unlink, "has been removed since the run")):
         change()
         shown = " ".join(expect_success(machine.cudadiag("report")).stdout.split())
         expect_in(f"(third {why}: its functions and lines are unknown)", shown, "report")
@@ -74,7 +74,7 @@ def line_around_a_plugin_without_lines_is_not_taken_for_its_own(machine):
     gone = ": its functions and lines are unknown"
     expect_told(None, r"libplugin.so\+0x[0-9a-f]+", "libplugin.so has been rebuilt since the run" + gone)
     plugin.unlink()
-    expect_told(None, r"libplugin.so\+0x[0-9a-f]+", "libplugin.so is no longer there" + gone)
+    expect_told(None, r"libplugin.so\+0x[0-9a-f]+", "libplugin.so has been removed since the run" + gone)
 
 
 def source_that_was_written_after_its_library_was_built_is_said_to_have_been(machine):

@@ -37,7 +37,7 @@ def nan_in_a_parameter_leads_to_the_line_that_made_it(machine):
     expect({name: facts.get(name) for name in ("operator", "pass", "index", "input self", "input other", "step", "used")},
            {"operator": "aten::div.Tensor", "pass": "forward", "index": "[2]", "input self": "0.0", "input other": "0.0",
             "step": "2", "used": "parameter"}, "facts")
-    expect_in("0 / 0 is NaN: element [2] of a result float32[4]", result.stderr, "why")
+    expect_in("0 / 0 is NaN: element [2] of a float32[4] result", result.stderr, "why")
     expect(machine.report()["findings"], report["findings"], "what the session says later")
 
 

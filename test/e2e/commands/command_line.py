@@ -88,7 +88,7 @@ def sessions_of_the_second_folder_are_read_with_the_others(machine):
 
 def unwritable_folder_that_was_named_is_refused_before_anything_runs(machine):
     (machine.folder / "file").touch()
-    remedy = "; use -o FOLDER to name a folder that you can write to"
+    remedy = "; choose a writable folder with -o FOLDER"
     for folder, message in (
             ("/proc/none", "cannot create the session folder /proc/none: No such file or directory"),
             ("file", f"{machine.folder}/file is not a folder"),
@@ -199,8 +199,8 @@ def wrong_values_are_refused_before_anything_runs(machine):
            "--output can be given only once; see cudadiag run --help", "a second folder")
     (machine.folder / "empty").touch()
     expect(_refused(machine, "core", "empty"),
-           "empty is empty; the driver writes GPU core dumps with CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1", "an empty dump")
-    expect(_refused(machine, "report", "--bundle=-"), "--bundle=-: a bundle must go to a file: use --bundle=FILE.tar.gz", "no file")
+           "empty is empty; to make the driver write one, set CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1", "an empty dump")
+    expect(_refused(machine, "report", "--bundle=-"), "--bundle=-: a bundle must go to a file; use --bundle=FILE.tar.gz", "no file")
     for option, value, message in (
             ("--window", "1", "expected one of calls, sites, all, got 1"), ("--kernel", "", '"" is not a REGEX'),
             ("--site", ":5", ":5 is not FILE:LINE, for example train.py:41"),
@@ -281,10 +281,9 @@ def session_of_a_run_that_goes_on_is_said_to_be_one(machine):
     (name,) = machine.sessions()
     session = machine.state / "cudadiag" / name.removesuffix(".incomplete")
     shown = expect_success(machine.cudadiag("report", session.name)).stdout
-    expect(shown, "cudadiag: cannot tell whether CUDA failed in this session: its run has not ended: cudadiag status "
+    expect(shown, "cudadiag: cannot tell whether CUDA failed in this session: its run has not ended; to see its state: cudadiag status "
            f"{session}\n", "report")
-    expect(_refused(machine, "bisect", session.name), f"the run of this session has not ended: cudadiag status {session}; once it has ended: "
-           f"cudadiag bisect {session}", "bisect")
+    expect(_refused(machine, "bisect", session.name), f"the run of this session has not ended; to see its state: cudadiag status {session}; after it has ended: cudadiag bisect {session}", "bisect")
     run.communicate("\n")
 
 
@@ -360,7 +359,7 @@ def bundle_goes_to_a_file_whose_name_ends_like_that_of_a_bundle(machine):
     machine.run(*program("ten_launches.py"))
     for file in ("2", "out", "out.zip"):
         expect(_refused(machine, "report", "--bundle", file), f"--bundle {file}: the file name must end in "
-               f".tar.gz. A session goes before the option: cudadiag report {file} --bundle FILE.tar.gz", file)
+               f".tar.gz. Put a session before the option: cudadiag report {file} --bundle FILE.tar.gz", file)
         expect((machine.folder / file).exists(), False, f"whether {file} was written")
     for file in ("out.tar.gz", "out.tgz"):
         expect_success(machine.cudadiag("report", "--bundle", file))
@@ -386,10 +385,10 @@ def what_a_killed_launcher_recorded_is_said_to_be_lost(machine):
     newest = machine.state / "cudadiag" / machine.sessions()[-1]
     expect_in("its cudadiag run was killed", machine.cudadiag("report", "latest").stderr, newest)
     expect(machine.cudadiag("report", older).stderr, "", "stderr with a given session")
-    lost = "its cudadiag run was killed, and what it had recorded is lost"
+    lost = "its cudadiag run was killed, and its recording is lost"
     expect(expect_success(machine.cudadiag("report", newest)).stdout,
            f"cudadiag: cannot tell whether CUDA failed in this session: {lost}\n", "report of the lost session")
-    expect(_refused(machine, "bisect", newest), f"{lost}: record it again, with reruns: cd {machine.folder} && "
+    expect(_refused(machine, "bisect", newest), f"{lost}: to record it again, with reruns: cd {machine.folder} && "
            "cudadiag run -- sh -c 'echo ready; read line'", "bisect of the lost session")
     for command in ("status", "top"):
         expect(_refused(machine, command, newest), f"the run recorded in {newest} is incomplete: {lost}; cudadiag list shows "
@@ -461,7 +460,7 @@ def folders_of_somebody_else_are_said_to_be_so(machine):
     for command in ("list", "report", "status"):
         refused = machine.cudadiag(command, "-o", sessions, **somebody)
         expect((refused.returncode, refused.stderr), (125, f"cudadiag: {sessions} cannot be read: its owner has no "
-               "read permission; chmod u+rx gives it\n"), command)
+               f"read permission; run: chmod u+rx {sessions}\n"), command)
     machine.environment["CUDADIAG_DIR"] = "/etc/some/where"
     shown = machine.cudadiag("doctor", **somebody).stdout
     expect_in(" /etc/some/where cannot be created: /etc is not writable, so ", shown, "doctor")
@@ -485,8 +484,8 @@ def doctor_names_no_problem_that_follows_from_another(machine):
         machine.environment.update(variables)
         shown = machine.cudadiag("doctor", "--gpu")
         expect((shown.returncode, shown.stdout.count("PROBLEM ")), (1, 1), f"status and problems in {shown.stdout}")
-        expect_in(f"        planted fault     not tried: there is no {lacking}\n", shown.stdout, "the planted fault")
-        expect_in(f"/libcupti.so.13 (not tried: there is no {lacking})\n", shown.stdout, "CUPTI")
+        expect_in(f"        planted fault     not tested: no {lacking}\n", shown.stdout, "the planted fault")
+        expect_in(f"/libcupti.so.13 (not tested: no {lacking})\n", shown.stdout, "CUPTI")
         machine.environment = before
 
 
@@ -554,8 +553,8 @@ def doctor_says_which_cupti_is_taken_and_what_tools_there_are(machine):
 
 
 def doctor_says_how_reruns_are_kept_apart(machine):
-    for wrapper, found in (("without_landlock.py", "not isolated (no Landlock), so cudadiag reruns only on request; use cudadiag bisect\n"),
-                           ("without_namespaces.py", "isolated, without a network: ")):
+    for wrapper, found in (("without_landlock.py", "not isolated (no Landlock), so cudadiag reruns a command only on request; use cudadiag bisect\n"),
+                           ("without_namespaces.py", "isolated, but without a network, because ")):
         machine.wrapper = program(wrapper)
         expect_in("        reruns            " + found, machine.cudadiag("doctor").stdout, "doctor")
 

@@ -26,7 +26,7 @@ def an_old_session_that_goes_is_announced_and_nothing_of_the_users_goes_with_it(
     model.mkdir()
     (model / "manifest.json").write_text('{"model": "mine"}')
     said = machine.run(program).stderr
-    expect_in(f"removed 1 old session ({oldest.name}): {root} keeps the newest 20, 2 GB at most; to protect one: "
+    expect_in(f"removed 1 old session ({oldest.name}): cudadiag keeps the newest 20 in {root}, up to 2 GB; to protect one: "
               "cudadiag keep SESSION\n", said, "announcement")
     expect(sorted(p.name for p in oldest.iterdir()), ["weights.bin"], "what remains of the oldest")
     expect(sorted(p.name for p in model.iterdir()), ["manifest.json"], "a folder of the user's")
@@ -49,7 +49,7 @@ def sessions_are_named_by_number_beginning_and_name(machine):
                                ("2077", "session 2077 does not exist; to list all sessions: cudadiag list")):
             expect(machine.cudadiag(command, named).stderr, f"cudadiag: {message}\n", f"{command} {named}")
     shutil.copytree(root / first, root / "20190101-000000-78")
-    expect(machine.cudadiag("report", "2019").stderr, "cudadiag: 2 sessions begin with 2019; the newest is "
+    expect(machine.cudadiag("report", "2019").stderr, "cudadiag: 2 session names begin with 2019; the newest is "
            "20190101-000000-78; choose one by its number in cudadiag list\n", "an ambiguous beginning")
 
 
@@ -60,7 +60,7 @@ def folder_of_sessions_is_neither_kept_nor_removed(machine):
     for command in ("keep", "rm"):
         refused = machine.cudadiag(command, root)
         expect((refused.returncode, refused.stderr),
-               (125, f"cudadiag: {root} is a folder of sessions, and not a session; to list its sessions: "
+               (125, f"cudadiag: {root} is a folder of sessions, not a session; to list its sessions: "
                 f"cudadiag list -o {root}\n"), command)
     expect((machine.sessions(), (root / recorded[0] / "kept").exists()), (recorded, False), "sessions, and a mark")
 
@@ -316,7 +316,7 @@ def bisect_runs_the_command_of_somebody_else_only_if_asked_and_says_what_it_runs
                       working_directory=str(machine.folder))
     refused = machine.cudadiag("bisect", folder)
     expect((refused.returncode, trace.exists()), (125, False), "status, and whether the program ran")
-    expect_in(f"It would run: sh -c 'echo >>{trace}; exit 3'  (in {machine.folder})", refused.stderr, "command")
+    expect_in(f"A rerun would execute: sh -c 'echo >>{trace}; exit 3'  (in {machine.folder})", refused.stderr, "command")
     expect_in(f"cudadiag bisect --foreign {folder}", refused.stderr, "the command to run it")
     said = machine.cudadiag("bisect", folder, "--foreign").stderr
     expect(trace.exists(), True, "whether the program ran")

@@ -148,7 +148,7 @@ def nobody_is_asked_where_nobody_can_agree(machine):
     for options, environment, prefix, why in cases:
         machine.environment = {**plain, **environment}
         shown, _ = _run(machine, *options, "--", *program("probe.py"), prefix=prefix)
-        expect_in("not run again, because " + why, shown, "the reason")
+        expect_in("the command was not rerun, because " + why, shown, "the reason")
         expect_in("To " + PROVE, shown, "hint")
         expect("[y/N]" in shown, False, f"whether the user is asked with {options}, {environment}, {prefix}")
     machine.environment = plain

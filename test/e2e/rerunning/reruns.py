@@ -132,7 +132,7 @@ def rerun_of_an_edited_source_neither_proves_nor_refutes(machine):
         script.write_text(text + script.read_text())
         bisect(machine)
         expect(evidence(machine.report()), ("bracketed", before[1] + ANOTHER_TEXT), "evidence")
-        expect_in("; it ran a different version of the source", evidence(machine.report(), 1)[1], "the rerun's line")
+        expect_in("; the rerun ran a different version of the source", evidence(machine.report(), 1)[1], "the rerun's line")
         script.unlink()
         expect(evidence(machine.report()), ("bracketed", before[1] + ANOTHER_TEXT), "evidence without the file")
 
@@ -195,7 +195,7 @@ def call_that_failed_in_the_rerun_alone_is_not_shown_as_that_of_the_first_run(ma
     excerpt, _, rest = expect_success(bisect(machine)).stdout.partition("\nWhy ")
     expect_in("[proven]", excerpt, "grade")
     expect("of this line" in excerpt, False, "a call beside the line in " + excerpt)
-    expect_in("in a rerun, call 7 of this line (in the first run call 3) ran alone", " ".join(rest.split()), "Known")
+    expect_in("in a rerun, call 7 of this line (call 3 in the first run) ran alone", " ".join(rest.split()), "Known")
     launch = machine.report()["findings"][0]["launch"]
     expect((launch["site_ordinal"], launch["stream_ordinal"]), (None, None), "the call's numbers")
 
@@ -229,7 +229,7 @@ def call_that_comes_earlier_in_the_rerun_is_caught_by_waiting_at_all_calls(machi
            "reruns")
     grade, because = evidence(report)
     expect(grade, "proven", "grade")
-    expect_in("in a rerun, call 20 of this line (in the first run one of calls 41 to 56) ran alone", because, "because")
+    expect_in("in a rerun, call 20 of this line (one of calls 41 to 56 in the first run) ran alone", because, "because")
 
 
 def failure_elsewhere_is_put_beside_the_first(machine):
@@ -321,7 +321,7 @@ def interrupted_run_is_not_repeated(machine):
     target.send_signal(signal.SIGTERM)
     rest = target.communicate(timeout=60)[1]
     expect(target.returncode, -signal.SIGTERM, "status")
-    expect_in("not run again, because it was interrupted", rest, "message")
+    expect_in("the command was not rerun, because it was interrupted", rest, "message")
     expect(len(machine.report()["passes"]), 1, "passes")
 
 
@@ -368,7 +368,7 @@ def bisect_proves_what_was_recorded(machine):
     result = machine.run(*program("probe.py"))
     folder = session_of(machine).resolve()
     done = expect_success(bisect(machine, cwd="/"))
-    expect_in("rerun 1: waits for the one candidate", done.stderr, "stderr")
+    expect_in("rerun 1: waits for the only candidate", done.stderr, "stderr")
     expect_in("[proven]", done.stdout, "report")
     expect(result.returncode, 3, "status of the run")
     expect_proven(machine.report())
@@ -427,10 +427,10 @@ def bisect_says_what_it_cannot_do(machine):
                        (["--launch", "11"], "operation 11 does not exist: the run issued only 10"),
                        (["--kernel", "("], "is not a regular expression"),
                        (["--kernel", "nothing"],
-                        "no recorded operation was issued there; the recorded kernels are: smooth\n"),
+                        "no recorded operation matches; the recorded kernels are: smooth\n"),
                        (["--site", "ten_launches.py"], "is not FILE:LINE"),
                        (["--site", "ten_launches.py:1"],
-                        "no recorded operation was issued there; the recorded lines are: "),
+                        "no recorded operation matches; the recorded lines are: "),
                        (["--window", "all", "--launch", "3"], "")):
         result = machine.cudadiag("bisect", *words)
         expect(result.returncode, 125, "status of " + str(words))
@@ -495,7 +495,7 @@ def shell_that_records_by_env_is_no_other_launcher(machine):
     passes = [each["name"] for each in machine.report("-o", "kept")["passes"]]
     expect(passes, ["record", "confirm", "device"], "passes, with " + result.stderr)
     said = machine.run(*machine.command("run", "-o", "nested", "--", *program("ten_launches.py"))).stderr
-    expect_in("not run again, because it ran under another cudadiag", said, "what a nested launcher says")
+    expect_in("the command was not rerun, because it ran under another cudadiag", said, "what a nested launcher says")
 
 
 def which_of_the_kernels_of_a_line_it_is_a_rerun_says(machine):
@@ -552,7 +552,7 @@ def bisect_runs_words_that_are_no_text(machine):
     expect_success(machine.cudadiag("status", "--json", "-o", "kept"))
     os.rmdir(folder)
     gone = machine.cudadiag("bisect", "-o", "kept", "--kernel", "smooth").stderr
-    expect_in("the folder that it ran in no longer exists: ", gone, "what is said without isolation")
+    expect_in("the working folder of the program has been removed: ", gone, "what is said without isolation")
 
 
 def bisect_that_cannot_be_done_is_not_advised_again(machine):
@@ -563,7 +563,7 @@ def bisect_that_cannot_be_done_is_not_advised_again(machine):
     expect_in("\nNext    cudadiag bisect ", machine.cudadiag("report", "-o", "kept").stdout, "report's suggestion")
     os.rmdir(machine.folder / "gone")
     result = machine.cudadiag("bisect", "-o", "kept")
-    expect_in("the folder that it ran in no longer exists: ", result.stderr, "what is said without isolation")
+    expect_in("the working folder of the program has been removed: ", result.stderr, "what is said without isolation")
     expect_in("\nNext    cudadiag report ", result.stdout, "the suggestion then")
 
 

@@ -11,7 +11,7 @@ from passes import AGAIN, expect_proven, outcomes, rerun, session_of
 
 def _expect_refused(machine, result, why):
     """Expects no rerun, the reason, and the command that requests one."""
-    (line,) = [line for line in result.stderr.splitlines() if "not run again, because " in line]
+    (line,) = [line for line in result.stderr.splitlines() if "the command was not rerun, because " in line]
     expect_in(why, line.partition(", because ")[2], "message")
     expect_in(". To prove this and find the cause: cudadiag bisect", line, "message")
     expect(line.endswith("  # not isolated: it can write files"), True, f"whether the line warns: {line}")
@@ -73,7 +73,7 @@ def program_at_a_terminal_is_not_repeated(machine):
     machine.plan(AGAIN)
     machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
     shown, _ = machine.on_terminal(*machine.command("run", "--rerun=auto", "--", *program("probe.py")))
-    expect_in("not run again, because its input is a terminal. To prove this and find the cause: cudadiag bisect"
+    expect_in("the command was not rerun, because its input is a terminal. To prove this and find the cause: cudadiag bisect"
               "  # not isolated: it can write files\r\n", shown, "terminal")
     assert "<INPUT" not in shown, shown
 
@@ -83,9 +83,9 @@ def terminal_that_shows_no_question_is_not_taken_for_the_obstacle(machine):
     machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
     command = machine.command("run", "--no-device-pass", "--", *program("probe.py"))
     shown, _ = machine.on_terminal("sh", "-c", '"$@" 2>&1 | cat', "sh", *command)
-    expect_in("not run again, because cudadiag cannot ask: its error output is not a terminal", shown, "reason")
+    expect_in("the command was not rerun, because cudadiag cannot ask: its standard error is not a terminal", shown, "reason")
     expect(outcomes(machine.report()), [("record", "bracketed")], "passes")
-    if " (with </dev/null, it does not ask)" not in shown:  # reruns cannot be isolated here
+    if " (with </dev/null, it reruns without asking)" not in shown:  # reruns cannot be isolated here
         return
     machine.runs.unlink()
     shown, _ = machine.on_terminal("sh", "-c", '"$@" 2>&1 </dev/null | cat', "sh", *command)
@@ -116,7 +116,7 @@ def pipe_that_somebody_may_have_written_to_is_an_obstacle(machine):
     os.close(writer)
     os.close(source)
     expect(said[0], "words\n", "its input")
-    expect_in("not run again, because its input is a pipe that another process could write to", said[1], "message")
+    expect_in("the command was not rerun, because its input is a pipe that another process could write to", said[1], "message")
 
 
 def pipe_that_was_closed_is_read_again(machine):
@@ -205,7 +205,7 @@ def question_says_that_a_rerun_is_not_isolated(machine):
     machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
     shown, _ = machine.on_terminal(*machine.command("run", "--rerun=ask", "--no-device-pass", "--", *program("probe.py")),
                                    typed=b"n\n", after=b"[y/N]", until=b"cudadiag: to prove")
-    expect_in("it can repeat everything that the program does (no Landlock to isolate it). [y/N]", shown, "terminal")
+    expect_in("it can repeat everything that the program does (not isolated: no Landlock). [y/N]", shown, "terminal")
 
 
 def rerun_that_was_asked_for_has_no_descriptor_of_the_first_run(machine):

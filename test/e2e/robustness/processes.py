@@ -31,7 +31,7 @@ def _left_behind(machine, command, first="true", watch=("run",)):
 
 def process_that_outlives_the_command_is_told_of(machine):
     pid, said, _ = _left_behind(machine, program("ten_launches.py", "wait"))
-    sentence = (f"process {pid} was still running when the command exited, and is no longer watched; to watch it until "
+    sentence = (f"process {pid} was still running when the command exited, so cudadiag stopped watching it; to watch it until "
                 "it exits, make the command wait for it")
     expect(said, f"cudadiag: {sentence}\n", "what is said")
     report = machine.report()
@@ -42,7 +42,7 @@ def process_that_outlives_the_command_is_told_of(machine):
     expect(json.loads(machine.cudadiag("status", "--json").stdout)["notes"], [sentence], "notes of its status")
     _, heading, what, *_ = machine.cudadiag("status").stdout.splitlines()
     expect(heading.startswith(f"pid {pid}: ") and heading.endswith(" before the command ended"), True, heading)
-    expect(what, "  it continued after the command had ended, and was no longer watched", "text of its status")
+    expect(what, "  it continued after the command had ended, but cudadiag had stopped watching it", "text of its status")
     expect_in(f"\nnote outlived: {pid}\n", machine.cudadiag("dump").stdout, "dump")
 
 
@@ -50,7 +50,7 @@ def what_is_no_longer_looked_for_in_what_goes_on_is_said(machine):
     for watch, sought in ((("run", "--hang-after", "60"), "hangs"), (("races",), "races"),
                           (("run", "--races", "--hang-after", "60"), "hangs and races")):
         _, said, _ = _left_behind(machine, program("ten_launches.py", "wait"), watch=watch)
-        expect_in(f"; to watch it until it exits, make the command wait for it; cudadiag no longer looks for {sought}\n", said, sought)
+        expect_in(f"; to watch it until it exits, make the command wait for it; cudadiag has stopped looking for {sought}\n", said, sought)
 
 
 def daemons_that_give_the_gpu_nothing_to_do_leave_a_run_clean(machine):
@@ -96,8 +96,7 @@ def launcher_of_a_launcher_says_who_records(machine):
     inner = machine.command("run", "--rerun=never", "-o", "inner", "--", *program("ten_launches.py"))
     result = machine.run(*inner)
     expect(result.returncode, 3, "status")
-    expect(result.stderr.splitlines()[-1], "cudadiag: nothing was recorded here: the command is another cudadiag, "
-           "which creates its own session", "what the outer one says")
+    expect(result.stderr.splitlines()[-1], "cudadiag: nothing was recorded here: the command is another cudadiag, and creates a session of its own", "what the outer one says")
     expect_true_line(machine.report("-o", "inner"), "ten_launches.py")
 
 
@@ -222,7 +221,7 @@ def function_that_is_not_there_is_told_where_nothing_came_after(machine):
     report = machine.report(*kept)
     expect(report["verdict"], "no_cuda_failure", "verdict if the program continued")
     expect([note["text"] for note in report["notes"]],
-           ["the target ended with status 4 and no watched CUDA call had failed, except those whose error is expected"],
+           ["the command ended with status 4, but no watched CUDA call had failed, except those whose error is expected"],
            "notes")
 
 

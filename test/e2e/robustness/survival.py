@@ -445,9 +445,9 @@ def run_that_was_not_watched_is_inconclusive(machine):
     expect((report["verdict"], report["findings"]), ("inconclusive", []), "verdict")
     expect([note["code"] for note in report["notes"]], ["recorder-disabled", "cupti-held"], "notes")
     expect(machine.cudadiag("report", "-o", "here").stdout, "cudadiag: cannot tell whether CUDA failed in this session: "
-           "the recorder stepped aside: Simulated rival profiler; another profiler uses CUPTI: turn it off for this "
+           "the recorder turned itself off: Simulated rival profiler; another profiler uses CUPTI: turn it off for this "
            "run\n", "what the session contains")
-    expect_in("no record of its work: the recorder stepped aside", machine.cudadiag("status", "-o", "here").stdout,
+    expect_in("its work was not recorded, because the recorder turned itself off", machine.cudadiag("status", "-o", "here").stdout,
               "status")
     machine.plan("cupti=held")
     expect(machine.run(*program("ten_launches.py"), options=["--json", "out.json", by_cupti]).returncode, 0, "status")

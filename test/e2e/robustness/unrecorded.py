@@ -94,7 +94,7 @@ def nothing_is_claimed_of_a_session_that_cannot_be_written(machine):
     exports = expect_success(machine.cudadiag("env")).stdout
     name = exports.split()[-1].strip("'")
     why = (f"nothing was recorded with the environment that cudadiag env printed, and nothing can be recorded: "
-           f"{name}/record cannot be written: Read-only file system")
+           f"{name}/record is not writable: Read-only file system")
     fixed = f"mount --bind {machine.state} {machine.state} && mount -o remount,bind,ro {machine.state} || exit 77"
     shown = in_namespace(machine, ["--mount"], fixed, "sh", "-c", exports + '"$1" >&2; "$0" list; "$0" report 2>&1',
                          *machine.command(), program)

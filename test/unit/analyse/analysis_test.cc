@@ -76,7 +76,7 @@ TEST_CASE("a recorder that stepped aside leaves the verdict open, however well t
   const Analysis analysis = cudadiag::analyse::analyse(session);
   CHECK(analysis.verdict == Verdict::inconclusive);
   CHECK(analysis.notes.front().text ==
-        "process 0: the recorder stepped aside: another tool holds CUPTI; another profiler uses CUPTI: turn it off "
+        "process 0: the recorder turned itself off: another tool holds CUPTI; another profiler uses CUPTI: turn it off "
         "for this run");
 }
 
@@ -95,7 +95,8 @@ TEST_CASE("a process that outlived its command leaves the verdict open if it had
   const Analysis working = cudadiag::analyse::analyse(session);
   CHECK(working.verdict == Verdict::inconclusive);
   CHECK(working.notes.front().text ==
-        "process 4711 was still running when the command exited, and is no longer watched; to watch it until it exits, "
+        "process 4711 was still running when the command exited, so cudadiag stopped watching it; to watch it until it "
+        "exits, "
         "make "
         "the command wait for it");
   process.record.state = wire::area::State::finished;  // between two polls
@@ -156,13 +157,14 @@ TEST_CASE("an unrelated crash is named as such") {
   const Analysis analysis = cudadiag::analyse::analyse(session);
   CHECK(analysis.verdict == Verdict::no_cuda_failure);
   REQUIRE(note(analysis, "unrelated-end"));
-  CHECK(note(analysis, "unrelated-end")->text == "the target ended with status 3 and no watched CUDA call had failed");
+  CHECK(note(analysis, "unrelated-end")->text ==
+        "the command ended with status 3, but no watched CUDA call had failed");
   session::FailedCall asked;
   asked.code = 500;
   asked.call = "cuModuleGetFunction";
   session.processes[0].record.errors.push_back(asked);
   CHECK(note(cudadiag::analyse::analyse(session), "unrelated-end")->text ==
-        "the target ended with status 3 and no watched CUDA call had failed, except those whose error is expected");
+        "the command ended with status 3, but no watched CUDA call had failed, except those whose error is expected");
   session.manifest.passes.front().cut_short = session::CutShort::first_race;
   CHECK(!note(cudadiag::analyse::analyse(session), "unrelated-end"));
 }

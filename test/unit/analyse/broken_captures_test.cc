@@ -184,8 +184,8 @@ TEST_CASE("if the cause is unknown, the first call that found the capture broken
   const Failure failure = calls.only(1, 2, 4);
   CHECK(failure.grade == Grade::inferred);
   CHECK(failure.because ==
-        "an unknown call had broken the capture before this one: it was not watched, or "
-        "returned no error, and the program ended with status 1 afterwards");
+        "an earlier, unknown call broke the capture: that call was not watched, or returned no error, and the program "
+        "ended with status 1 afterwards");
 }
 
 TEST_CASE("the breaking call may return after the call that found the capture broken") {

@@ -93,7 +93,7 @@ TEST_CASE("a failed launch that nobody checked is suspected, once per place") {
   CHECK(findings.failures[0].kind == Kind::unchecked_error);
   CHECK(findings.failures[0].grade == Grade::suspected);
   CHECK(findings.failures[0].because ==
-        "the call failed, and its thread continued without asking for the last error; it is not known whether the "
+        "the call failed, and its thread continued without asking for the last error; it is unknown whether the "
         "program checked what the call returned; it failed 4 times");
   CHECK(findings.failures[0].reported == &calls.process.record.errors[0]);
 }
@@ -112,8 +112,7 @@ TEST_CASE("a direct driver call returns its error to the caller, so only launche
   calls.fail("cuLaunchKernel", 1, wire::error::kLaunch);
   const auto findings = calls.after(0);
   REQUIRE(findings.failures.size() == 1);
-  CHECK(findings.failures[0].because ==
-        "the call failed; it is not known whether the program checked what it returned");
+  CHECK(findings.failures[0].because == "the call failed; it is unknown whether the program checked what it returned");
 }
 
 TEST_CASE("of several failed calls before the program failed, the first leads, and none is proven") {
@@ -125,7 +124,7 @@ TEST_CASE("of several failed calls before the program failed, the first leads, a
   CHECK(findings.failures[0].code == 1);
   for (const Failure& failure : findings.failures) CHECK(failure.grade == Grade::inferred);
   CHECK(findings.failures[1].because.text().ends_with(
-      "; an earlier call of its thread had also failed, and it is not known which of them ended the program"));
+      "; an earlier call of its thread had also failed, and it is unknown which of the two ended the program"));
 }
 
 TEST_CASE("a call that failed several times before the program failed is one finding") {
@@ -329,7 +328,7 @@ TEST_CASE("if a process's end was not seen, its handled calls do not prove that 
   Ending end = ending({0, std::nullopt});
   end.of_process = false;
   CHECK(failed_calls(calls.process, end).notes.at(0).text ==
-        "1 call of cudaMalloc returned out of memory (2); it is not known how this process ended");
+        "1 call of cudaMalloc returned out of memory (2); it is unknown how this process ended");
   calls.process.record.errors[0].flags |= wire::error::kThenWorked;
   CHECK(failed_calls(calls.process, end).notes.at(0).text.ends_with("and the program continued"));
 }
@@ -361,7 +360,7 @@ TEST_CASE("if only the command's end is known, nothing ties it to the call") {
   const Failure failure = failed_calls(calls.process, end).failures.at(0);
   CHECK(failure.grade == Grade::suspected);
   CHECK(failure.because ==
-        "the call itself returned it, and the command ended with status 1 afterwards; it is not known how this process "
+        "the call itself returned it, and the command ended with status 1 afterwards; it is unknown how this process "
         "ended");
   CHECK(failed_calls(calls.process, Ending{}).failures.empty());
 }

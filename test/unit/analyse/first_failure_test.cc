@@ -276,10 +276,11 @@ TEST_CASE("an error that only the exit probe found is marked as such") {
   PictureBuilder picture;
   picture.issue(picture.stream(0), op::Kind::kernel, op::kMarked);
   picture.process.record.errors[0].flags |= wire::error::kAtExit;
-  CHECK(first_failure(picture.process)
-            ->because.text()
-            .ends_with(
-                "; no watched call returned the error; it was found just before the process or its context ended"));
+  CHECK(
+      first_failure(picture.process)
+          ->because.text()
+          .ends_with(
+              "; no watched call returned the error; cudadiag found it just before the process or its context ended"));
 }
 
 TEST_CASE("a lost reporting call leaves all contexts in question") {
@@ -300,7 +301,7 @@ TEST_CASE("with many streams the list is cut and says so") {
   const auto failure = first_failure(picture.process);
   CHECK(failure->candidates.size() == kMaxCandidates);
   CHECK(failure->because ==
-        "16000 operations on 1000 streams may have been running, the likeliest first; 15936 more are not listed");
+        "16000 operations on 1000 streams may have been running, the likeliest first; 15936 of them are not listed");
   CHECK(failure->candidates[63].operation->stream == 63);
 }
 

@@ -167,13 +167,13 @@ TEST_CASE("a different call than in the first run proves the line, not the call"
   Failure failure = runs.look().failures.at(0);
   CHECK(failure.grade == Grade::proven);
   CHECK(failure.candidates.size() == 4);
-  CHECK(says(failure, "in a rerun, call 1 of this line (in the first run one of calls 3 to 6) ran alone"));
+  CHECK(says(failure, "in a rerun, call 1 of this line (one of calls 3 to 6 in the first run) ran alone"));
   Runs bracketed(run_of_bad(2, 3));
   bracketed.add(waited_for(run_of_bad(0, 1), 0));
   failure = bracketed.look().failures.at(0);
   CHECK(failure.candidates.size() == 1);
   CHECK(failure.call_not_known);
-  CHECK(says(failure, "in a rerun, call 1 of this line (in the first run call 3) ran alone"));
+  CHECK(says(failure, "in a rerun, call 1 of this line (call 3 in the first run) ran alone"));
   Runs same(run_of_bad(2, 3));
   same.add(waited_for(run_of_bad(2, 3), 2));
   CHECK(!same.look().failures.at(0).call_not_known);
@@ -395,7 +395,7 @@ TEST_CASE("each of several processes has its own failure confirmed") {
     runs.session.reruns[0].push_back(waited_for(run_of_bad(6, 7), 6));
     const Analysis analysis = runs.look();
     CHECK(says(analysis.failures[0], "call 3 of this line ran alone on the GPU and failed"));
-    CHECK(says(analysis.failures[1], "call 7 of this line (in the first run call 6) ran alone on the GPU and failed"));
+    CHECK(says(analysis.failures[1], "call 7 of this line (call 6 in the first run) ran alone on the GPU and failed"));
   }
   SUBCASE("another worker took the work of the first one") {
     for (auto* processes : {&runs.session.processes, &runs.session.reruns[0]}) {
@@ -447,7 +447,7 @@ TEST_CASE("a rerun of a different source text neither proves nor refutes what th
     CHECK(analysis.vanished == Vanished::no);
     const bool failed = analysis.reruns[0].failure.has_value();
     REQUIRE(analysis.failures.size() == (failed ? 2 : 1));
-    if (failed) CHECK(says(analysis.failures[1], "; it ran a different version of the source"));
+    if (failed) CHECK(says(analysis.failures[1], "; the rerun ran a different version of the source"));
   }
 }
 

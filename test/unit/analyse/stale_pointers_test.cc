@@ -65,7 +65,7 @@ TEST_CASE("a graph that points to memory freed before its launch is suspected if
   CHECK(failure->candidates[0].node_index == 2);
   CHECK(failure->because ==
         "node 2 of its graph points to memory that was freed 5.0 ms before this launch; no call has failed, and it is "
-        "not known whether the node uses that memory");
+        "unknown whether the node uses that memory");
 }
 
 TEST_CASE("memory that has been allocated again is reported as such") {
@@ -73,7 +73,7 @@ TEST_CASE("memory that has been allocated again is reported as such") {
   auto again = replays.picture.process.record.allocations[0];
   again.serial = 8, again.made = 18, again.freed = 0;
   replays.picture.process.record.allocations.push_back(again);
-  CHECK(replays.found()->because.text().find("this launch, and allocated again since;") != std::string::npos);
+  CHECK(replays.found()->because.text().find("this launch, and has been allocated again since;") != std::string::npos);
 }
 
 TEST_CASE("inconsistent records are not a finding") {
@@ -136,8 +136,8 @@ TEST_CASE("a pointer with which an earlier launch finished is reported, but not 
   const Failure failure = replays.failed(2);
   CHECK(failure.kind == Kind::async_error);
   CHECK(failure.because ==
-        "markers; node 2 of its graph points to memory that was freed 15.0 ms before this launch, as it did at an "
-        "earlier launch that finished");
+        "markers; node 2 of its graph points to memory that was freed 15.0 ms before this launch; an earlier launch "
+        "with the same pointer finished");
 }
 
 TEST_CASE("a node's pointers are unknown once it has received different parameters") {

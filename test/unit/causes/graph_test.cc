@@ -22,7 +22,7 @@ TEST_CASE("each capture error has its own cause") {
 
 TEST_CASE("calls that are forbidden in a capture") {
   CHECK(text_of(refused_call(900, "cudaStreamSynchronize")) ==
-        "cudaStreamSynchronize waits for the GPU, but captured work runs only once the graph is launched");
+        "cudaStreamSynchronize waits for the GPU, but captured work runs only when the graph is launched");
   CHECK(explain(refused_call(900, "cudaMalloc"))->fix[0].find("cudaMallocAsync") != std::string::npos);
   Symptoms symptoms = refused_call(900, "cudaStreamSynchronize");
   symptoms.source = "if loss.item() > best:";

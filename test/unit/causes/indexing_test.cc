@@ -32,7 +32,7 @@ TEST_CASE("an embedding with values: the text has the index, its value and the v
   REQUIRE(cause);
   CHECK(cause->id == "index-out-of-range");
   CHECK(cause->certain);
-  CHECK(cause->text == "idx[0,77] = 30050, table has 30000 rows (valid 0..29999)");
+  CHECK(cause->text == "idx[0,77] = 30050, but the table has 30000 rows (valid 0..29999)");
   REQUIRE(cause->fix.size() == 2);
   CHECK(cause->fix[1] == "or find the bad ids: assert idx.min() >= 0 and idx.max() < 30000");
   CHECK(cause->proof == std::vector<std::size_t>{1});

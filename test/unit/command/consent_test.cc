@@ -68,8 +68,8 @@ TEST_CASE("cudadiag asks only where the user can see the question and answer it"
     state.*member = value;
     return obstacle_to_asking(state, false).value_or("");
   };
-  CHECK(without(&TerminalState::input_is_terminal, false) == "without a terminal, no one can answer the question");
-  CHECK(without(&TerminalState::errors_are_terminal, false) == "without a terminal, no one can answer the question");
+  CHECK(without(&TerminalState::input_is_terminal, false) == "no one can answer the question without a terminal");
+  CHECK(without(&TerminalState::errors_are_terminal, false) == "no one can answer the question without a terminal");
   CHECK(without(&TerminalState::in_foreground, false) ==
         "this job is in the background, where no one can answer the question");
   CHECK(without(&TerminalState::lines_are_read, false) == "the program left the terminal in raw mode");

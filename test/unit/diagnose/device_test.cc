@@ -152,7 +152,7 @@ TEST_CASE("a failed assertion: line, block and thread from the dump, the conditi
   CHECK(section(report, "Device") ==
         Lines{"cases.cu:17  block 0,0,0 thread 0,0,0; 64 threads, one of 2 assertions",
               "assertion `p[threadIdx.x] > 0` failed",
-              "Warp Assert in a rerun; same kernel, grid and block; kernel 3 of its process in both"});
+              "Warp Assert in a rerun; same kernel, grid and block; kernel 3 of its process in both runs"});
   CHECK(section(report, "Passes") == Lines{"record 64 s bracketed; device 64 s core dump read"});
   REQUIRE(notes(report, "assertion-printed").size() == 1);
   CHECK(notes(report, "assertion-printed")[0].find("`n < 3` in other, /tmp/cases/other.cu:9, by 1 thread") !=
@@ -171,7 +171,7 @@ TEST_CASE("the report says so if the same kernel had different dimensions and a 
   recorded.add_device("assert.nvcudmp");
   recorded.failing().grid = {7, 1, 1};
   CHECK(device_of(recorded.report()).join ==
-        "same kernel and block, different grid (2,1,1); kernel 3 of its process in both");
+        "same kernel and block, different grid (2,1,1); kernel 3 of its process in both runs");
   recorded.failing().block = {64, 1, 1};
   recorded.session.processes[0].record.threads[0].tid = 4712;
   recorded.session.processes[0].record.operations_issued = 4;
@@ -185,7 +185,7 @@ TEST_CASE("a warp that has exited: the line, without block and thread") {
   recorded.add_device("far.nvcudmp.gz");
   CHECK(section(recorded.report(700), "Device") ==
         Lines{"cases.cu:15  block, thread: unknown (the warp had exited)",
-              "Warp Illegal Address in a rerun; same kernel; its grid was not recorded"});
+              "Warp Illegal Address in a rerun; same kernel; the grid was not recorded"});
 }
 
 TEST_CASE("under MPS, the code that failed shows which process failed") {
@@ -281,7 +281,7 @@ TEST_CASE("the candidate with the dump's kernel leads, and is proven if no other
         std::string("it is one of these; ") + kFill + "this line, and no other line launches that kernel");
   REQUIRE(finding.device);
   CHECK(finding.device->line == 8);
-  CHECK(finding.device->join == "same kernel; its grid was not recorded");
+  CHECK(finding.device->join == "same kernel; the grid was not recorded");
 }
 
 TEST_CASE("the failed call of a line is unknown if a call with a different grid may have failed") {
@@ -425,7 +425,7 @@ TEST_CASE("a dump may name any node of a graph, including one of several kernels
   const Diagnosis report = diagnose::SessionState(recorded.session, analysis).diagnosis();
   CHECK(lines_of(report.findings.at(0)) == std::vector<int>{10, 20, 10});
   CHECK(device_of(report).line == 8);
-  CHECK(device_of(report).join == "same kernel; its grid was not recorded; that is candidate 1");
+  CHECK(device_of(report).join == "same kernel; the grid was not recorded; that is candidate 1");
   CHECK(report.findings.at(0).because.text().find("a node of the line listed first may run") != std::string::npos);
 }
 

@@ -21,11 +21,11 @@ DeliveredNonFinite element_of(std::vector<std::pair<std::string, std::string>> e
 
 TEST_CASE("the text shows the numbers from which a NaN was computed") {
   CHECK(made_of("aten::div", element_of({{"self", "0.0"}, {"other", "0.0"}}), {}) ==
-        "0 / 0 is NaN: element [3,0] of a result float32[8,1]");
+        "0 / 0 is NaN: element [3,0] of a float32[8,1] result");
   CHECK(made_of("aten::log_", element_of({{"self", "-1.5"}}), {}) ==
-        "log of -1.5 is NaN: element [3,0] of a result float32[8,1]");
+        "log of -1.5 is NaN: element [3,0] of a float32[8,1] result");
   CHECK(made_of("aten::pow", element_of({{"self", "-8.0"}, {"exponent", "0.5"}}), {}) ==
-        "-8 to the power of 0.5 is NaN: element [3,0] of a result float32[8,1]");
+        "-8 to the power of 0.5 is NaN: element [3,0] of a float32[8,1] result");
 }
 
 TEST_CASE("without numbers the text names the infinite inputs") {
@@ -34,9 +34,10 @@ TEST_CASE("without numbers the text names the infinite inputs") {
   Argument self;
   self.name = "self";
   self.inf = 3;
-  CHECK(made_of("aten::_softmax", value, {self}) ==
-        "aten::_softmax produced NaN: element [3,0] of a result float32[8,1], 6 elements in all; self has 3 infinite "
-        "elements");
+  CHECK(
+      made_of("aten::_softmax", value, {self}) ==
+      "aten::_softmax produced NaN: element [3,0] of a float32[8,1] result, 6 bad elements in all; self has 3 infinite "
+      "elements");
 }
 
 TEST_CASE("a NaN that came in is not reported as computed") {

@@ -42,7 +42,8 @@ TEST_CASE("ranks with the same text share a line") {
   const RanksPart part{
       1'205, RanksDifference::absence, {at(0, 9), at(1, 9), at(2, 9), missing(3), at(5, 9), at(6, 9), missing(7)}};
   CHECK(rank_lines(part, kHome) ==
-        Lines{"at collective 1,205, after 1,204 that all ranks called alike", "ranks 0-2, 5 and 6: train.py:9, step",
+        Lines{"at collective 1,205, after 1,204 that all ranks called in the same way",
+              "ranks 0-2, 5 and 6: train.py:9, step",
               "ranks 3 and 7: called 4 of them; its last work was at train.py:31, step, 12 s before the end"});
 }
 
@@ -50,7 +51,7 @@ TEST_CASE("the text says how many collectives all ranks called alike") {
   RanksPart part{1'205, RanksDifference::none, {at(0, 9), at(1, 9)}};
   part.first = 1'200;
   CHECK(rank_lines(part, kHome).front() ==
-        "at collective 1,205, after the 5 earlier ones still recorded, which all ranks called alike");
+        "at collective 1,205, after the 5 earlier ones still recorded, which all ranks called in the same way");
   part.first = 1'205;
   CHECK(rank_lines(part, kHome).front() == "at collective 1,205");
 }
@@ -63,7 +64,7 @@ TEST_CASE("the text shows how the ranks differ") {
   part = {2, RanksDifference::blocks, {at(0, 9), at(1, 9)}};
   part.ranks[1].grid[0] = 24;
   CHECK(rank_lines(part, kHome) ==
-        Lines{"at collective 2, after 1 that all ranks called alike",
+        Lines{"at collective 2, after 1 that all ranks called in the same way",
               "rank 0: train.py:9, step  ncclDevKernel_AllReduce_Sum_f32_RING_LL  1 block",
               "rank 1: train.py:9, step  ncclDevKernel_AllReduce_Sum_f32_RING_LL  24 blocks"});
 }
@@ -79,8 +80,9 @@ TEST_CASE("a rank that may have skipped a collective is shown with its number of
   RanksPart part{9, RanksDifference::absence, {at(0, 9), missing(1)}};
   part.uneven = {5, 4712, 1, 8, 4};
   CHECK(rank_lines(part, kHome).back() ==
-        "rank 1 may have skipped one: before collective 5 it launched 8 kernels, the other ranks 4");
-  CHECK(ranks_text(part, kHome).starts_with("at collective 9, after 8 that all ranks called alike: rank 0: "));
+        "rank 1 may have skipped one: before collective 5 it launched 8 kernels, while the other ranks launched 4");
+  CHECK(
+      ranks_text(part, kHome).starts_with("at collective 9, after 8 that all ranks called in the same way: rank 0: "));
 }
 
 TEST_CASE("processes without a rank are named by their pids") {
@@ -103,7 +105,7 @@ TEST_CASE("a report without a failure shows all lines about the ranks") {
   TextOptions options;
   options.verbosity = Verbosity::verbose;
   CHECK(write_text(report, options)
-            .find("Ranks   at collective 5, after 4 that all ranks called alike\n        rank 0: ") !=
+            .find("Ranks   at collective 5, after 4 that all ranks called in the same way\n        rank 0: ") !=
         std::string::npos);
 }
 
@@ -118,6 +120,7 @@ TEST_CASE("a crowded page shortens other sentences before it drops a rank") {
   report.ranks = {5, RanksDifference::line, {at(0, 9), at(1, 12)}};
   const std::string text = write_text(report, {Verbosity::normal, false, 100, false});
   CHECK(std::count(text.begin(), text.end(), '\n') <= 22);
-  CHECK(text.find("Ranks   at collective 5, after 4 that all ranks called alike\n        rank 0: /home/ada/train.py:9, "
+  CHECK(text.find("Ranks   at collective 5, after 4 that all ranks called in the same way\n        rank 0: "
+                  "/home/ada/train.py:9, "
                   "step\n        rank 1: /home/ada/train.py:12, step\n") != std::string::npos);
 }

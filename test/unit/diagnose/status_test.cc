@@ -111,7 +111,7 @@ TEST_CASE("calls of one line are merged, and unproven work is marked as suspecte
   stream.more = 3;
   status.processes[0].calls.clear();
   const std::string text = write_status_text(status, {});
-  CHECK(text.find("stream 0x55d0c8: 6 operations may be unfinished, no marker follows them  [suspected]\n"
+  CHECK(text.find("stream 0x55d0c8: 6 operations may be unfinished (no marker follows them)  [suspected]\n"
                   "      35 s  a  train.py:41, forward (2 operations)\n"
                   "      35 s  b  train.py:42, forward\n"
                   "    and 3 more after it\n") != std::string::npos);

@@ -78,7 +78,7 @@ TEST_CASE("a pickle that ends early is rejected, wherever it ends") {
   const std::string whole = builder.close_dictionary().bytes();
   REQUIRE_FALSE(refused(whole));
   for (std::size_t size = 0; size < whole.size(); ++size) CHECK(refused(whole.substr(0, size)));
-  CHECK(refused_with("X\xff\xff\xff\x7f") == "it ends within a text");
+  CHECK(refused_with("X\xff\xff\xff\x7f") == "it ends within a string");
 }
 
 TEST_CASE("a stack that does not fit its operations is rejected") {

@@ -94,7 +94,7 @@ TEST_CASE("a launch that does not fail alone proves no race if part of its memor
   CHECK(session::sentence(counted) ==
         "does not fail alone, but 1047552 bytes of the memory that it could reach was not saved");
   counted.unsaved = 0;
-  CHECK(session::sentence(counted) == "does not fail alone, but part of what it could reach was not saved");
+  CHECK(session::sentence(counted) == "does not fail alone, but part of the memory that it could reach was not saved");
   counted.unsaved = std::uint64_t{3} << 20;
   add(counted, Run{Outcome::otherwise});
   CHECK(session::sentence(counted) ==

@@ -22,7 +22,7 @@ std::size_t occurrences(const std::string& text, const std::string& of) {
 
 TEST_CASE("a page begins with the verdict, its line, its grade and the cause") {
   Diagnosis report = python_report();
-  report.findings[0].cause = Cause{"id", "idx[0,77] = 30050, table has 30000 rows", {}, "", true, {}};
+  report.findings[0].cause = Cause{"id", "idx[0,77] = 30050, but the table has 30000 rows", {}, "", true, {}};
   const std::string page = write_html(report);
   CHECK(page.find("<title>cudadiag: illegal memory access (700) in train.py:41, forward [bracketed]</title>") !=
         page.npos);
@@ -30,7 +30,7 @@ TEST_CASE("a page begins with the verdict, its line, its grade and the cause") {
   CHECK(page.find("<span class=\"badge bracketed\" title=\"completion markers rule out all operations except one\">") !=
         page.npos);
   CHECK(page.find("<span class=\"badge\">CUDA_ERROR_ILLEGAL_ADDRESS (700)</span>") != page.npos);
-  CHECK(page.find("<p class=\"lead\">idx[0,77] = 30050, table has 30000 rows</p>") != page.npos);
+  CHECK(page.find("<p class=\"lead\">idx[0,77] = 30050, but the table has 30000 rows</p>") != page.npos);
   CHECK(page.find("<span class=\"at\"><i>41</i>  y = self.emb(idx)</span>") != page.npos);
   CHECK(page.find("<li>check the pointers</li>") != page.npos);
   CHECK(page.find("void gather&lt;16, long&gt;(long*, int)  grid 4096,1,1") != page.npos);

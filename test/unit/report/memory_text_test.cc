@@ -89,7 +89,7 @@ TEST_CASE("the holders of the memory") {
   memory.others.clear();
   const Lines more = memory_lines(memory, "/home/u", false);
   REQUIRE(more.size() == 5);
-  CHECK(more[0] == "6.0 MiB requested, this process is known to have held 900.0 MiB, at its peak 950.0 MiB");
+  CHECK(more[0] == "6.0 MiB requested, this process held at least 900.0 MiB, at its peak 950.0 MiB");
   CHECK(more[4] == "2 more: see -v");
 }
 

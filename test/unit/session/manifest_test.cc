@@ -16,7 +16,7 @@ TEST_CASE("the manifest is read back unchanged, including bytes that are not tex
   manifest.passes = {{session::PassKind::record, "record", "", 1.5, {std::nullopt, 11}, 0.25, "", {}},
                      {session::PassKind::confirm,
                       "confirm",
-                      "the one candidate",
+                      "the only candidate",
                       2.5,
                       {},
                       std::nullopt,
@@ -50,7 +50,7 @@ TEST_CASE("the manifest is read back unchanged, including bytes that are not tex
   CHECK(!back.passes[0].cut_short);
   CHECK(back.passes[1].kind == session::PassKind::confirm);
   CHECK(back.passes[1].folder == "confirm");
-  CHECK(back.passes[1].waits == "the one candidate");
+  CHECK(back.passes[1].waits == "the only candidate");
   CHECK(back.passes[1].cut_short == session::CutShort::time_limit);
   CHECK(back.passes[1].dump == "a.gpucore");
   CHECK(!back.passes[0].debugger);

@@ -193,7 +193,7 @@ TEST_CASE("a folder of bare areas and an incomplete session are read with a note
   const auto written = session::open_session(folder);
   REQUIRE(std::holds_alternative<session::Session>(written));
   CHECK(std::get<session::Session>(written).manifest.notes.front() ==
-        "its run has not ended: cudadiag status " + writer->final_folder().string());
+        "its run has not ended; to see its state: cudadiag status " + writer->final_folder().string());
   writer.reset();
   CHECK_FALSE(session::run_goes_on(folder));
   const auto opened = session::open_session(folder);
@@ -522,7 +522,7 @@ TEST_CASE("if a folder cannot be created, there is a hint, or the next root is u
   const session::Root impossible{scratch.path() / "file/root", false, ""};
   const auto failed = session::SessionWriter::create({impossible}, 1, 0);
   REQUIRE(std::holds_alternative<base::Error>(failed));
-  CHECK(std::get<base::Error>(failed).hint == "use -o FOLDER to name a folder that you can write to");
+  CHECK(std::get<base::Error>(failed).hint == "choose a writable folder with -o FOLDER");
   const auto second = session::SessionWriter::create({impossible, {scratch.path() / "b", false, ""}}, 1, 0);
   REQUIRE(std::holds_alternative<session::SessionWriter>(second));
   CHECK(std::get<session::SessionWriter>(second).root().warning.find("cannot create") == 0);
