@@ -163,7 +163,7 @@ std::string because_none(const ProcessRecord& record, const Search& found) {
   if (std::any_of(record.operations.begin(), record.operations.end(), is_of_unknown_stream)) {
     return "the streams of operations that may have been running were not recorded";
   }
-  return "every recorded operation had finished before the error was seen";
+  return "every recorded operation had finished before the error appeared";
 }
 
 void grade(Failure& failure, const ProcessRecord& record, Search& found) {

@@ -153,7 +153,7 @@ constexpr base::Words<symbolize::Language, 3> kLanguages = {{
 using Outcome = analyse::Rerun::Outcome;
 constexpr base::Words<Outcome, 11> kOutcomes = {{
     {Outcome::proven, "proven"},
-    {Outcome::unproven, "failed again, but proves nothing about this answer"},
+    {Outcome::unproven, "failed again, but did not prove this answer"},
     {Outcome::failed, "failed, but not at an operation that it waited for"},
     {Outcome::given_up, "failed, but waiting for an operation took longer than --wait-limit"},
     {Outcome::other, "a different failure"},

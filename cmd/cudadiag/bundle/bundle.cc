@@ -128,7 +128,7 @@ int write_bundle(const session::Session& session, const diagnose::Diagnosis& rep
     return kOwnFailure;
   }
   std::vector<TarEntry> entries = contents(session, report, with_inputs);
-  say("packing into " + file + ", without home folders, user and host names, or anything that looks like a secret:");
+  say("packing into " + file + ", without home folders, user names, host names, or anything that looks like a secret:");
   for (TarEntry& entry : entries) {
     say(fmt::format("  {} ({}{})", entry.name, report::size_text(entry.content.size()),
                     entry.source.empty() ? "" : ", from " + entry.source));

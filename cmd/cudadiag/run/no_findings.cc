@@ -145,12 +145,12 @@ void print_no_race(const session::Races& races, report::Verbosity verbosity) {
   std::string text = "no race was found between " + diagnose::thousands(all.operations) + " operations on streams";
   if (all.lost > 0) {
     text += "; " + diagnose::thousands(all.lost) + (all.lost == 1 ? " record was" : " records were") +
-            " lost, and races across the " + diagnose::thousands(all.gaps) + (all.gaps == 1 ? " gap" : " gaps") +
-            " could not be seen";
+            " lost, so cudadiag could not see races across the " + diagnose::thousands(all.gaps) +
+            (all.gaps == 1 ? " gap" : " gaps");
   }
   if (all.forgotten > 0) {
     text += "; " + diagnose::thousands(all.forgotten) + (all.forgotten == 1 ? " access was" : " accesses were") +
-            " dropped for lack of room, and races with " + (all.forgotten == 1 ? "it" : "them") + " could not be seen";
+            " dropped for lack of room, so cudadiag could not see races with " + (all.forgotten == 1 ? "it" : "them");
   }
   if (const std::string unjudged = diagnose::unjudged_text(races); !unjudged.empty()) text += "; " + unjudged;
   say(text);

@@ -181,7 +181,7 @@ class WatchedRun {
     RunSpeech speech(recording_, *report_, options_);
     if ((options_.hang_after || options_.hang_report) && recording_.arena() == nullptr) {
       say(std::string(options_.hang_after ? "--hang-after" : "--hang-report") +
-          " has no effect here: the recording has no shared memory");
+          " has no effect: cudadiag could not put the recording into shared memory");
     } else if (options_.hang_report) {
       stalls_.emplace(*recording_.arena(), *options_.hang_report);
     }
@@ -194,7 +194,7 @@ class WatchedRun {
   std::unique_ptr<supervise::RaceWatch> watch_races() {
     if (!options_.recording.record.races) return nullptr;
     if (recording_.arena() == nullptr) {
-      say("cannot look for races: the recording has no shared memory");
+      say("cannot look for races: cudadiag could not put the recording into shared memory");
       return nullptr;
     }
     const std::filesystem::path folder = recording_.writer() == nullptr ? "" : recording_.writer()->pass_folder();
@@ -206,7 +206,7 @@ class WatchedRun {
   std::unique_ptr<supervise::FullLog> keep_full_log() {
     if (!options_.recording.full_log) return nullptr;
     if (recording_.arena() == nullptr || recording_.writer() == nullptr) {
-      say("--full-log has no effect here: the recording has no shared memory, or no folder");
+      say("--full-log has no effect: cudadiag has no shared memory or no folder for the recording");
       return nullptr;
     }
     return std::make_unique<supervise::FullLog>(*recording_.arena(), recording_.writer()->pass_folder());

@@ -222,7 +222,7 @@ void name_in_one(Failure& failure, const Nodes& nodes) {
   } else if (checking == 1) {
     failure.kind = Kind::graph_node;
     failure.grade = std::max(failure.grade, Grade::inferred);
-    failure.because.add("of that graph's nodes, the one whose kernel checks the program's data is the likeliest");
+    failure.because.add("the likeliest node of that graph is the one whose kernel checks the program's data");
   } else if (nodes.watched) {
     failure.because.add(fmt::format("{} nodes of its graph may have been running", nodes.able.size()));
   } else {

@@ -461,7 +461,7 @@ void join_reruns(const session::Session& session, Analysis& analysis) {
         other.because.prepend("in a rerun ");
         other.because.add(rerun.other_text            ? "the rerun ran a different version of the source"
                           : suspected                 ? "the first run suspected it too"
-                          : session.processes.empty() ? "the first run's recording is gone"
+                          : session.processes.empty() ? "the first run's recording is lost"
                           : unread                    ? "the first run's record of it is damaged"
                                                       : "the first run did not suspect it");
         analysis.failures.push_back(std::move(other));

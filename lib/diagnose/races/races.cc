@@ -213,7 +213,7 @@ class RaceBuilder {
                                        dialect));
     } else {
       fix.push_back(causes::in_dialect(
-          "{cuda:cudaEventRecord|cuEventRecord}(event, first) after the first operation and "
+          "call {cuda:cudaEventRecord|cuEventRecord}(event, first) after the first operation and "
           "{cuda:cudaStreamWaitEvent(second, event)|cuStreamWaitEvent(second, event, 0)} before the second; first is " +
               a + ", second is " + b,
           dialect));
@@ -327,8 +327,7 @@ std::string unjudged_text(const session::Races& races, std::uint64_t settled) {
   if (!races.kernels.disassembler) {
     return text +
            ", because nvdisasm, which reads kernel code, was not found; run pip install nvidia-cuda-nvdisasm, or add "
-           "the "
-           "CUDA Toolkit's bin folder to PATH";
+           "the CUDA Toolkit's bin folder to PATH";
   }
   return text + fmt::format(": the code of only {} of {} kernels could be read", thousands(races.kernels.understood),
                             thousands(races.kernels.wanted));

@@ -37,7 +37,7 @@ constexpr std::size_t kMostMessages = 1024;  // the kernel's limit
 
 const Verdict kLetThrough;
 // Appended to an address that the rerun could use if it had a private network.
-constexpr const char* kNoNetwork = " (a private network is refused here)";
+constexpr const char* kNoNetwork = " (a private network is not allowed here)";
 
 // Whether the kernel would refuse to write to this file anyway, because of the user's rights or a read-only file
 // system.

@@ -215,7 +215,7 @@ constexpr CallRule kRules[] = {
     // These calls would bypass the filter. Programs can do without them.
     refused(SYS_io_uring_setup, Deed::share, "io_uring", ENOSYS),
     refused(SYS_setns, Deed::share, "other namespaces"),
-    refused(SYS_chroot, Deed::share, "another root folder"),
+    refused(SYS_chroot, Deed::share, "a different root folder"),
     // Typing into the user's terminal, and calls that only root may use.
     refused_if(SYS_ioctl, Deed::administer, "the terminal", 1, TIOCSTI),
     refused_if(SYS_ioctl, Deed::administer, "the terminal", 1, TIOCLINUX),

@@ -14,7 +14,7 @@ class NoCommand(Exception):
 
 
 def find_command():
-    """The command of this installation, else the one on PATH."""
+    """Returns the command of this installation or, without one, the command on PATH."""
     schemes = (None, f"{os.name}_user")
     for scheme in schemes:
         folder = sysconfig.get_path("scripts", scheme) if scheme else sysconfig.get_path("scripts")

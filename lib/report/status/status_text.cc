@@ -51,7 +51,7 @@ class StatusText {
     if (!status_.unrecorded.empty())
       return line(0, "the program was not recorded: " + base::printable(status_.unrecorded));
     line(0, status_.goes_on.value_or(false) ? "no process has initialised CUDA yet"
-            : status_.whole                 ? "no process initialised CUDA, or its recording is gone"
+            : status_.whole                 ? "no process initialised CUDA, or its recording is lost"
                                             : "no recording of a process could be read");
   }
 
@@ -93,7 +93,7 @@ class StatusText {
     } else if (!can_stand) {
       text += fmt::format(": after operation {} of {} issued", stream.completed, stream.issued);
     } else {
-      text += fmt::format(": after operation {} of {} issued, at one of {}", stream.completed, stream.issued,
+      text += fmt::format(": after operation {} of {} issued, at one of {} operations", stream.completed, stream.issued,
                           stream.candidates > 0 ? stream.candidates : stream.missing);
       if (stream.missing > 0) {
         text += stream.candidates > 0 ? fmt::format(" or one of {} more whose records are lost", stream.missing)

@@ -330,7 +330,7 @@ def status_of_a_recording_that_is_damaged_says_so(machine):
     kept = ["-o", machine.folder / "kept"]
     machine.run("true", options=kept)
     expect(expect_success(machine.cudadiag("status", *kept)).stdout.splitlines()[1],
-           "no process initialised CUDA, or its recording is gone", "status of what uses no GPU")
+           "no process initialised CUDA, or its recording is lost", "status of what uses no GPU")
 
 
 def status_of_a_program_without_the_launcher(machine):

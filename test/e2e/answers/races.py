@@ -106,7 +106,7 @@ def a_race_is_told_with_both_lines_and_the_missing_edge(machine):
     text = " ".join(result.stderr.split())
     expect_in("race between two streams: ", text, "headline")
     expect_in("never waited for stream 0x", text, "missing edge")
-    expect_in("cuEventRecord(event, first) after the first operation and cuStreamWaitEvent(second, event, 0) before the second",
+    expect_in("call cuEventRecord(event, first) after the first operation and cuStreamWaitEvent(second, event, 0) before the second",
               finding["fix"][0], "fix, in the words of the API that the program uses")
     if len(result.stderr.splitlines()) > 22:
         raise AssertionError(f"more than 22 lines:\n{result.stderr}")

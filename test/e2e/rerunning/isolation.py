@@ -233,7 +233,7 @@ def rerun_that_can_have_no_network_says_so(machine):
     machine.wrapper = program("without_namespaces.py")
     machine.plan(AGAIN)
     result = rerun(machine, *program("harmless.py", "talks_over_tcp"))
-    expect_in(" (a private network is refused here); to allow it: cudadiag bisect\n", result.stderr, "message")
+    expect_in(" (a private network is not allowed here); to allow it: cudadiag bisect\n", result.stderr, "message")
     expect([each["name"] for each in machine.report()["passes"]], ["record", "confirm"], "passes")
 
 

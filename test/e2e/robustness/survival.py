@@ -471,4 +471,4 @@ def what_a_rerun_found_is_not_new_where_the_first_recording_is_gone(machine):
     machine.plan(AGAIN)
     rerun(machine, *program("probe.py"))
     shutil.rmtree(session_of(machine) / "record")
-    expect_in("; the first run's recording is gone", evidence(machine.report())[1], "evidence")
+    expect_in("; the first run's recording is lost", evidence(machine.report())[1], "evidence")

@@ -183,7 +183,7 @@ TEST_CASE("a result without unfinished work says so") {
   const auto failure = first_failure(picture.process);
   CHECK(failure->candidates.empty());
   CHECK(failure->grade == Grade::suspected);
-  CHECK(failure->because == "every recorded operation had finished before the error was seen");
+  CHECK(failure->because == "every recorded operation had finished before the error appeared");
 }
 
 TEST_CASE("operations of unknown streams are not reported as finished") {
@@ -193,7 +193,7 @@ TEST_CASE("operations of unknown streams are not reported as finished") {
   const auto because = [&] { return first_failure(picture.process)->because; };
   CHECK(because() == "the streams of operations that may have been running were not recorded");
   picture.process.record.operations.back().flags |= op::kCaptured;
-  CHECK(because() == "every recorded operation had finished before the error was seen");
+  CHECK(because() == "every recorded operation had finished before the error appeared");
 }
 
 TEST_CASE("lost records are reported, and leave the rest inferred") {

@@ -128,7 +128,7 @@ TEST_CASE("a narrow terminal wraps lines and cuts none") {
     train.py
 pid 4711: 12,345 operations issued, the newest 35 s ago
   stream 0x55d0c8: after operation 125 of 131 issued, at one
-      of 8 whose records are lost  [bracketed]
+      of 8 operations whose records are lost  [bracketed]
       35 s  spin<float>  train.py:41, forward
     and 5 more after it
   thread 4711 python: for 34 s in cudaStreamSynchronize,
@@ -137,7 +137,7 @@ pid 4711: 12,345 operations issued, the newest 35 s ago
 )");
   stream.candidates = 2;
   options.columns = 200;
-  CHECK(write_status_text(status, options).find(", at one of 2 or one of 8 more whose records are lost  [") !=
+  CHECK(write_status_text(status, options).find(", at one of 2 operations or one of 8 more whose records are lost  [") !=
         std::string::npos);
 }
 

@@ -51,7 +51,7 @@ def first_bad(tensor):
 
 
 def element_at(value, shape, index):
-    """The element of an argument at an index of the result, to whose shape it is broadcast; None if it cannot be."""
+    """The argument's element at `index`, after broadcasting to `shape`; None if it cannot be broadcast."""
     if not is_tensor(value):
         return value if type(value) in (int, float, bool) else None
     try:

@@ -69,7 +69,7 @@ class Origins(Listener):
         return facts, args, kwargs, guarded(self.inputs_of, facts, args, kwargs) or None
 
     def inputs_of(self, facts, args, kwargs):
-        """([(results in it, least, greatest), ...],), for each tensor whose elements may be part of the result."""
+        """([...],): (earlier results in it, least, greatest) of each tensor whose elements may be in the result."""
         kinds, found = tensor_kinds(), []
         for name, value in (*zip(facts.parameters, args), *kwargs.items()):
             if facts.structural and name in CHOOSERS or (name == "self" and facts.own and facts.name in OVERWRITTEN):

@@ -1,5 +1,5 @@
 """Operators that use the same bytes on different streams, with no order between them. The order is known from the
-events and waits that PyTorch reports. The work of other libraries is not seen."""
+events and waits that PyTorch reports. cudadiag does not see the work of other libraries."""
 import sys
 
 from .. import recorder

@@ -44,7 +44,7 @@ def tell_access(message):
 
 
 def stop_telling():
-    """Says in the session that reports end here: later accesses may use the same memory as the reported ones."""
+    """Notes in the session that reports end here: later accesses may use the same memory as the reported ones."""
     if not accesses.stopped:
         accesses.stopped = True
         recorder.deliver('{"kind":"untold","arguments":[]}')

@@ -100,7 +100,7 @@ def keep_call(function, args, kwargs):
 
 
 def write_if_failed():
-    """Runs after the call. If the call has failed, the hook must no longer touch the device."""
+    """Runs after the call. If the call has failed, the hook must not touch the device again."""
     call, visits.call = getattr(visits, "call", None), None
     if call is None or inputs.written or not recorder.failed():
         return

@@ -21,7 +21,7 @@ class StorageReference:
 
 
 def bytes_of(tensor):
-    """(begin, end, whether there are gaps) in its storage, from its first element to the end of its last."""
+    """The tensor's range in its storage: (begin, end, whether there are gaps between its elements)."""
     size = tensor.element_size()
     begin = tensor.storage_offset() * size
     if tensor.is_contiguous():
