@@ -222,7 +222,7 @@ constexpr CudaError kErrors[] = {
      "capture ended by another thread", "The capture must be ended by the thread that began it."},
     {909, "CUDA_ERROR_TIMEOUT", "cudaErrorTimeout", "timeout", "A wait took longer than was allowed."},
     {910, "CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE", "cudaErrorGraphExecUpdateFailure", "graph update failed",
-     "The changed graph does not fit the instantiated one, so it must be instantiated again."},
+     "The changed graph does not fit the instantiated one, so the changed graph must be instantiated."},
     {911, "CUDA_ERROR_EXTERNAL_DEVICE", "cudaErrorExternalDevice", "external device error",
      "A device outside of CUDA that the work depends on has failed."},
     {912, "CUDA_ERROR_INVALID_CLUSTER_SIZE", "cudaErrorInvalidClusterSize", "invalid cluster size",

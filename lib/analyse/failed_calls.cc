@@ -132,7 +132,7 @@ Failure failure_at(const session::Process& process, const FailedCall& error, Kin
 // its thread asked late or `call` broke a capture.
 std::string story_of(const FailedCall& call, const FailedCall& noticed) {
   if (noticed.of_call != 0) {
-    return fmt::format("the call itself returned it, and so did {} after its thread had continued",
+    return fmt::format("the call itself returned the error, and so did {} after its thread had continued",
                        visible_call(noticed));
   }
   if (call.code == kCaptureInvalidated) {
@@ -142,9 +142,9 @@ std::string story_of(const FailedCall& call, const FailedCall& noticed) {
     return fmt::format("{}'s memory pool refused the request{}", pool->owner,
                        pool->may_raise_later ? ", perhaps for an earlier line" : "");
   }
-  if (&call == &noticed) return "the call itself returned it";
+  if (&call == &noticed) return "the call itself returned the error";
   const std::string whose = call.tid == noticed.capture.tid ? "the" : "another thread's";
-  return fmt::format("{} itself returned it and broke {} capture, so {} returned {}", visible_call(call), whose,
+  return fmt::format("{} itself returned the error and broke {} capture, so {} returned {}", visible_call(call), whose,
                      visible_call(noticed), noticed.code);
 }
 
@@ -170,7 +170,8 @@ Failure fatal(const session::Process& process, const FailedCall& error, const Fa
   if (is_undocumented(error.code)) {
     failure.grade = Grade::suspected;
     failure.because = fmt::format(
-        "{} returned it, and {} ended with {} afterwards; this code does not say whether the call or earlier GPU "
+        "{} returned the error, and {} ended with {} afterwards; this code does not say whether the call or earlier "
+        "GPU "
         "work failed",
         visible_call(error), who, end.text);
     return failure;
@@ -178,7 +179,7 @@ Failure fatal(const session::Process& process, const FailedCall& error, const Fa
   if (found_no_function(error)) {
     failure.grade = Grade::suspected;
     failure.because = fmt::format(
-        "the call itself returned it, no later call of the program is known, and {} ended with {} afterwards{}; "
+        "the call itself returned the error, no later call of the program is known, and {} ended with {} afterwards{}; "
         "programs also look up functions that may be missing",
         who, end.text, doubt.why);
     return failure;

@@ -54,7 +54,7 @@ std::vector<std::string> access_lines(const diagnose::Finding& finding, bool ver
   std::vector<std::string> lines = {text + threads_of(access)};
   if (!verbose) return lines;
   if (access.others != 0) {
-    lines.push_back(fmt::format("{} other thread{} of the same warps: address inside the memory, or unknown",
+    lines.push_back(fmt::format("{} other thread{} of the same warps: the address is inside the memory, or unknown",
                                 diagnose::thousands(access.others), access.others == 1 ? "" : "s"));
   }
   if (access.allocation) {

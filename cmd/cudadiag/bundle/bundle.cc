@@ -123,7 +123,7 @@ int write_bundle(const session::Session& session, const diagnose::Diagnosis& rep
   const base::FileDescriptor out(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!out.valid()) {
     say("cannot create " + file + ": " +
-        (errno == EEXIST ? "it already exists; give another name with --bundle=FILE"
+        (errno == EEXIST ? "it already exists; choose a different name with --bundle=FILE"
                          : "check the folder and its permissions"));
     return kOwnFailure;
   }

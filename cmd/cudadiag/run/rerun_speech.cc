@@ -106,7 +106,7 @@ std::string sentence(const supervise::RerunObstacle& obstacle) {
     case Kind::under_another_launcher:
       return "it ran under another cudadiag";
     case Kind::ended_early:
-      return "it was ended at its " + obstacle.detail;
+      return "cudadiag ended it at its " + obstacle.detail;
     case Kind::hung:
       return "it hung";
     case Kind::ended_from_outside:

@@ -458,7 +458,7 @@ void join_reruns(const session::Session& session, Analysis& analysis) {
                                         [](const Failure& failure) { return failure.damaged; });
         const bool suspected = std::any_of(as_first_run.begin(), as_first_run.end(),
                                            [&](const Failure& failure) { return shares_code(failure, other); });
-        other.because.prepend("in a rerun ");
+        other.because.prepend("in a rerun, ");
         other.because.add(rerun.other_text            ? "the rerun ran a different version of the source"
                           : suspected                 ? "the first run suspected it too"
                           : session.processes.empty() ? "the first run's recording is lost"

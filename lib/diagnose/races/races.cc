@@ -189,7 +189,7 @@ class RaceBuilder {
       missing = "the two nodes are on branches of one graph, and neither depends on the other";
     } else {
       missing =
-          fmt::format("{} {} {}", b, from_.waited_before ? "waited for an earlier point of" : "never waited for", a);
+          fmt::format("{} {} {}", b, from_.waited_before ? "waited only for earlier work on" : "never waited for", a);
     }
     if (from_.uncertain)
       missing +=

@@ -76,7 +76,7 @@ void describe(Finding& finding, const DeliveredRace& from) {
   finding.text = fmt::format("{} {} on {} and {} on {}, and nothing orders the two", memory_of(race), use_verb(first),
                              a, use_verb(second), b);
   race.missing =
-      fmt::format("{} {} {}", b, from.waited_before ? "waited for an earlier point of" : "never waited for", a);
+      fmt::format("{} {} {}", b, from.waited_before ? "waited only for earlier work on" : "never waited for", a);
   finding.fix.push_back(second.on_host ? "before this line, wait for " + a + ": stream.synchronize(), or an event"
                                        : "before this line, let " + b + " wait for " + a +
                                              ": stream.wait_stream(other), or an event");

@@ -114,7 +114,7 @@ def a_race_is_told_with_both_lines_and_the_missing_edge(machine):
 
 def a_late_wait_is_told_as_one(machine):
     result, _ = _expect_race(machine, "race_streams", "event_too_early")
-    expect_in("waited for an earlier point of stream 0x", " ".join(result.stderr.split()), "missing edge")
+    expect_in("waited only for earlier work on stream 0x", " ".join(result.stderr.split()), "missing edge")
 
 
 def a_session_keeps_its_races(machine):

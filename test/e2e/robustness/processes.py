@@ -190,7 +190,7 @@ def error_that_is_asked_for_late_is_the_failed_calls(machine):
     expect((blamed["api"], blamed["file"], blamed["line"]),
            ("cudaGetLastError", *targets.marked_line("asked_late", "ASKED LINE")), "who is blamed")
     expect(finding["evidence"]["because"],
-           "the call itself returned it, and so did cudaGetLastError after its thread had continued, and the program "
+           "the call itself returned the error, and so did cudaGetLastError after its thread had continued, and the program "
            "ended with status 1 afterwards", "evidence")
     result = machine.run(target, "went_on")
     line = targets.marked_line("asked_late", "TRUE LINE copy")

@@ -71,7 +71,7 @@ TEST_CASE("the call that broke the capture leads, and the one that ended the cap
   CHECK(failure.code == 900);
   CHECK(failure.grade == Grade::proven);
   CHECK(failure.because ==
-        "cudaMalloc itself returned it and broke the capture, so cudaStreamEndCapture returned "
+        "cudaMalloc itself returned the error and broke the capture, so cudaStreamEndCapture returned "
         "901, and the program ended with status 1 afterwards");
 }
 
@@ -88,7 +88,8 @@ TEST_CASE("each code from 900 to 908 can be the cause") {
 TEST_CASE("a program that dies of the breaking call noticed it there") {
   CapturedCalls calls;
   calls.allocate(1, CapturedCalls::capture(5, 1, kGlobal));
-  CHECK(calls.only(1, 0, 0).because == "the call itself returned it, and the program ended with status 1 afterwards");
+  CHECK(calls.only(1, 0, 0).because ==
+        "the call itself returned the error, and the program ended with status 1 afterwards");
 }
 
 TEST_CASE("a call that fails in an already broken capture is not its cause") {
@@ -215,7 +216,7 @@ TEST_CASE("a broken capture whose error was never read is one finding, at the ca
   const Failure failure = calls.only(0, 0, 1);
   CHECK(failure.grade == Grade::suspected);
   CHECK(failure.because ==
-        "cudaMalloc itself returned it and broke the capture, so cudaStreamEndCapture returned "
+        "cudaMalloc itself returned the error and broke the capture, so cudaStreamEndCapture returned "
         "901, and nothing checked for the error");
 }
 

@@ -52,7 +52,8 @@ TEST_CASE("a program that fails after its last failing call died of that call") 
   CHECK(findings.failures[0].kind == Kind::sync_error);
   CHECK(findings.failures[0].grade == Grade::proven);
   CHECK(findings.failures[0].runtime_code);
-  CHECK(findings.failures[0].because == "the call itself returned it, and the program ended with status 3 afterwards");
+  CHECK(findings.failures[0].because ==
+        "the call itself returned the error, and the program ended with status 3 afterwards");
   CHECK(findings.notes.empty());
 }
 
@@ -177,7 +178,8 @@ TEST_CASE("a code without a documented cause proves nothing") {
     REQUIRE(findings.failures.size() == 1);
     CHECK(findings.failures[0].grade == Grade::suspected);
     CHECK(findings.failures[0].because ==
-          "cuMemcpyDtoH_v2 returned it, and the program ended with status 1 afterwards; this code does not say whether "
+          "cuMemcpyDtoH_v2 returned the error, and the program ended with status 1 afterwards; this code does not say "
+          "whether "
           "the call or earlier GPU work failed");
   }
 }
@@ -281,9 +283,10 @@ TEST_CASE("a Python program that ends with its own status may have handled the e
   CHECK(failed_calls(calls.process, ending({std::nullopt, 6})).failures.at(0).grade == Grade::proven);
   const Failure failure = calls.after(2).failures.at(0);
   CHECK(failure.grade == Grade::suspected);
-  CHECK(failure.because ==
-        "the call itself returned it, and the program ended with status 2 afterwards; Python exits with status 1 "
-        "after an uncaught exception");
+  CHECK(
+      failure.because ==
+      "the call itself returned the error, and the program ended with status 2 afterwards; Python exits with status 1 "
+      "after an uncaught exception");
 }
 
 TEST_CASE("a thread that got memory afterwards may have handled an earlier failed allocation") {
@@ -360,7 +363,8 @@ TEST_CASE("if only the command's end is known, nothing ties it to the call") {
   const Failure failure = failed_calls(calls.process, end).failures.at(0);
   CHECK(failure.grade == Grade::suspected);
   CHECK(failure.because ==
-        "the call itself returned it, and the command ended with status 1 afterwards; it is unknown how this process "
+        "the call itself returned the error, and the command ended with status 1 afterwards; it is unknown how this "
+        "process "
         "ended");
   CHECK(failed_calls(calls.process, Ending{}).failures.empty());
 }
@@ -518,9 +522,10 @@ TEST_CASE("a missing function is a finding if no later call is known") {
   REQUIRE(findings.failures.size() == 1);
   CHECK(findings.failures[0].kind == Kind::sync_error);
   CHECK(findings.failures[0].grade == Grade::suspected);
-  CHECK(findings.failures[0].because ==
-        "the call itself returned it, no later call of the program is known, and the program ended with status 4 "
-        "afterwards; programs also look up functions that may be missing");
+  CHECK(
+      findings.failures[0].because ==
+      "the call itself returned the error, no later call of the program is known, and the program ended with status 4 "
+      "afterwards; programs also look up functions that may be missing");
   CHECK(calls.after(0).failures.empty());
   CHECK(failed_calls(calls.process, ending({std::nullopt, SIGKILL})).failures.empty());
 

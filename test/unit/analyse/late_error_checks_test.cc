@@ -59,10 +59,10 @@ TEST_CASE("a program dies of a call whose error was read late, and the call that
   CHECK(findings.failures[0].grade == Grade::proven);
   CHECK(findings.failures[0].reported == calls.error(1));
   CHECK(findings.failures[0].noticed == calls.error(2));
-  CHECK(
-      findings.failures[0].because ==
-      "the call itself returned it, and so did cudaGetLastError after its thread had continued, and the program ended "
-      "with status 1 afterwards");
+  CHECK(findings.failures[0].because ==
+        "the call itself returned the error, and so did cudaGetLastError after its thread had continued, and the "
+        "program ended "
+        "with status 1 afterwards");
   CHECK(findings.notes.empty());
 }
 
@@ -106,7 +106,8 @@ TEST_CASE("an error that was read late is suspected if nothing followed and the 
   CHECK(findings.failures[0].reported == calls.error(1));
   CHECK(findings.failures[0].noticed == calls.error(3));
   CHECK(findings.failures[0].because ==
-        "the call itself returned it, and so did cudaGetLastError after its thread had continued, and its thread then "
+        "the call itself returned the error, and so did cudaGetLastError after its thread had continued, and its "
+        "thread then "
         "did "
         "nothing more; it failed 2 times");
 }
