@@ -370,7 +370,9 @@ def status_of_a_killed_launcher_is_refused(machine):
             expect(left in result.stderr, place is None, "what remains of the session")
             if place is None:
                 expect(machine.cudadiag("status").stderr.splitlines()[0],
-                       "cudadiag: a newer run is incomplete: its cudadiag run was killed, and its recording is lost (cudadiag list shows it: {session}); the program is still running, but cudadiag has stopped recording it: pid {pid}",
+                       "cudadiag: a newer run is incomplete: its cudadiag run was killed, and its recording is lost "
+                       f"(cudadiag list shows it: {session}); the program is still running, but cudadiag has stopped "
+                       f"recording it: pid {pid}",
                        "status without a session")
     finally:
         os.kill(pid, signal.SIGKILL)
@@ -396,7 +398,8 @@ def status_of_a_launcher_that_was_killed_after_a_failure_leads_to_what_it_wrote(
     run.wait()
     for left in (f"; the program is still running, but cudadiag has stopped recording it: pid {pid}", ""):
         expect(machine.cudadiag("status", session).stderr,
-               f"cudadiag: the run recorded in {session} is incomplete: its cudadiag run was killed{left}; to see what was recorded before that: cudadiag report {session}\n", "status")
+               f"cudadiag: the run recorded in {session} is incomplete: its cudadiag run was killed{left}; to see what was "
+               f"recorded before that: cudadiag report {session}\n", "status")
         run.communicate()  # its input ends, so it ends too
     expect_in("illegal memory access (700)", expect_success(machine.cudadiag("report", session)).stdout, "report")
 

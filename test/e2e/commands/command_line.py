@@ -283,7 +283,8 @@ def session_of_a_run_that_goes_on_is_said_to_be_one(machine):
     shown = expect_success(machine.cudadiag("report", session.name)).stdout
     expect(shown, "cudadiag: cannot tell whether CUDA failed in this session: its run has not ended; to see its state: cudadiag status "
            f"{session}\n", "report")
-    expect(_refused(machine, "bisect", session.name), f"the run of this session has not ended; to see its state: cudadiag status {session}; after it has ended: cudadiag bisect {session}", "bisect")
+    expect(_refused(machine, "bisect", session.name), "the run of this session has not ended; to see its state: "
+           f"cudadiag status {session}; after it has ended: cudadiag bisect {session}", "bisect")
     run.communicate("\n")
 
 
@@ -388,7 +389,8 @@ def what_a_killed_launcher_recorded_is_said_to_be_lost(machine):
     lost = "its cudadiag run was killed, and its recording is lost"
     expect(expect_success(machine.cudadiag("report", newest)).stdout,
            f"cudadiag: cannot tell whether CUDA failed in this session: {lost}\n", "report of the lost session")
-    expect(_refused(machine, "bisect", newest), f"{lost}: to record it again, with reruns: cd {machine.folder} && "
+    expect(_refused(machine, "bisect", newest), "the cudadiag run of this session was killed, and its "
+           f"recording is lost; to record it again, with reruns: cd {machine.folder} && "
            "cudadiag run -- sh -c 'echo ready; read line'", "bisect of the lost session")
     for command in ("status", "top"):
         expect(_refused(machine, command, newest), f"the run recorded in {newest} is incomplete: {lost}; cudadiag list shows "

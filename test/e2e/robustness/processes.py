@@ -96,7 +96,8 @@ def launcher_of_a_launcher_says_who_records(machine):
     inner = machine.command("run", "--rerun=never", "-o", "inner", "--", *program("ten_launches.py"))
     result = machine.run(*inner)
     expect(result.returncode, 3, "status")
-    expect(result.stderr.splitlines()[-1], "cudadiag: nothing was recorded here: the command is another cudadiag, and creates a session of its own", "what the outer one says")
+    expect(result.stderr.splitlines()[-1], "cudadiag: nothing was recorded here: the command is another cudadiag, "
+           "and creates a session of its own", "what the outer one says")
     expect_true_line(machine.report("-o", "inner"), "ten_launches.py")
 
 

@@ -137,8 +137,9 @@ pid 4711: 12,345 operations issued, the newest 35 s ago
 )");
   stream.candidates = 2;
   options.columns = 200;
-  CHECK(write_status_text(status, options).find(", at one of 2 operations or one of 8 more whose records are lost  [") !=
-        std::string::npos);
+  CHECK(
+      write_status_text(status, options).find(", at one of 2 operations or one of 8 more whose records are lost  [") !=
+      std::string::npos);
 }
 
 TEST_CASE("the activity of a run, on a narrow terminal") {
