@@ -171,8 +171,7 @@ Failure fatal(const session::Process& process, const FailedCall& error, const Fa
     failure.grade = Grade::suspected;
     failure.because = fmt::format(
         "{} returned the error, and {} ended with {} afterwards; this code does not say whether the call or earlier "
-        "GPU "
-        "work failed",
+        "GPU work failed",
         visible_call(error), who, end.text);
     return failure;
   }

@@ -181,8 +181,7 @@ void check_reruns(Checklist& checks) {
   } else if (!launch::can_have_private_network()) {
     checks.known("reruns",
                  "isolated, but without a network, because the kernel or container does not allow network namespaces; "
-                 "use cudadiag "
-                 "bisect for torchrun, NCCL and MPI");
+                 "use cudadiag bisect for torchrun, NCCL and MPI");
   } else {
     checks.good("reruns", "isolated, with a private network");
   }

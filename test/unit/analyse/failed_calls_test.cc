@@ -179,8 +179,7 @@ TEST_CASE("a code without a documented cause proves nothing") {
     CHECK(findings.failures[0].grade == Grade::suspected);
     CHECK(findings.failures[0].because ==
           "cuMemcpyDtoH_v2 returned the error, and the program ended with status 1 afterwards; this code does not say "
-          "whether "
-          "the call or earlier GPU work failed");
+          "whether the call or earlier GPU work failed");
   }
 }
 
@@ -364,8 +363,7 @@ TEST_CASE("if only the command's end is known, nothing ties it to the call") {
   CHECK(failure.grade == Grade::suspected);
   CHECK(failure.because ==
         "the call itself returned the error, and the command ended with status 1 afterwards; it is unknown how this "
-        "process "
-        "ended");
+        "process ended");
   CHECK(failed_calls(calls.process, Ending{}).failures.empty());
 }
 

@@ -61,8 +61,7 @@ TEST_CASE("a program dies of a call whose error was read late, and the call that
   CHECK(findings.failures[0].noticed == calls.error(2));
   CHECK(findings.failures[0].because ==
         "the call itself returned the error, and so did cudaGetLastError after its thread had continued, and the "
-        "program ended "
-        "with status 1 afterwards");
+        "program ended with status 1 afterwards");
   CHECK(findings.notes.empty());
 }
 
@@ -107,9 +106,7 @@ TEST_CASE("an error that was read late is suspected if nothing followed and the 
   CHECK(findings.failures[0].noticed == calls.error(3));
   CHECK(findings.failures[0].because ==
         "the call itself returned the error, and so did cudaGetLastError after its thread had continued, and its "
-        "thread then "
-        "did "
-        "nothing more; it failed 2 times");
+        "thread then did nothing more; it failed 2 times");
 }
 
 TEST_CASE("calls of one line are one, even if the runtime sees two call sites and remembers only some") {
