@@ -41,7 +41,7 @@ constexpr bool is_asynchronous(Kind kind) {
 
 struct Candidate {
   const session::Operation* operation = nullptr;
-  std::string because;  // the reason for its place in the list: "next after the last finished operation of its stream"
+  std::string because;  // the reason for its place in the list: "follows the last finished operation of its stream"
   // The number of stream operations that the process had issued, including this one; nullopt if the rings lost too
   // much.
   std::optional<std::uint64_t> process_ordinal;

@@ -25,7 +25,8 @@ Run judge(const SavedLaunch& launch, const Answer& answer, bool cut_short, std::
           answer};
   const SavedFailure saved = launch.failure.value_or(SavedFailure{});
   if (!answer.launching) {
-    if (run.why.empty()) run.why = cut_short ? "it was not ready in time" : "its process ended before the launch";
+    if (run.why.empty())
+      run.why = cut_short ? "the replay was not ready in time" : "the replay's process ended before the launch";
     return run;
   }
   const bool ended = answer.result || answer.refused;

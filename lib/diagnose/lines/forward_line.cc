@@ -84,12 +84,12 @@ class Search {
     const std::string node = analyse::node_name(process_.record, operation);
     const analyse::ForwardLaunches found = analyse::forward_launches(process_.record, operation);
     if (found.claims.empty()) {
-      because = found.whole ? "nothing was launched when its autograd node was created"
-                            : "the records from when its autograd node was created are lost";
+      because = found.whole ? "nothing was launched when this node was created"
+                            : "the records from when this node was created are lost";
       return std::nullopt;
     }
     if (!found.whole) {
-      because = "the records from when its autograd node was created are lost";
+      because = "the records from when this node was created are lost";
       return std::nullopt;
     }
     bool operators_known = false;
@@ -117,14 +117,14 @@ class Search {
       }
     }
     if (node == "PyNode" || operators_known || launches_nothing(node)) {
-      because = "the launches with its autograd node's number belong to other operators";
+      because = "the launches with this node's sequence number belong to other operators";
       return std::nullopt;
     }
     if (several) {
-      because = "the launches with its autograd node's number come from several lines";
+      because = "the launches with this node's sequence number come from several lines";
       return std::nullopt;
     }
-    if (!first && because.empty()) because = "none of your lines launched anything when its autograd node was created";
+    if (!first && because.empty()) because = "none of your lines launched anything when this node was created";
     return first;
   }
 

@@ -253,7 +253,7 @@ class RaceBuilder {
       finding_.grade = Grade::inferred;
       because =
           "no stream, event or host wait orders the two; the address that a kernel uses is known, but not how many "
-          "bytes from there it accesses";
+          "bytes it accesses there";
     }
     if (first.judged_by_schema || second.judged_by_schema) {
       because.add("the operator's schema, not the kernel's code, shows whether the kernel writes");

@@ -85,8 +85,7 @@ def view_has_no_line_of_another_operator(machine):
     finding = failing(machine, "view")
     expect("forward" in related(finding), False, "a forward line")
     expect((finding["location"]["file"] or "").endswith(SOURCE), False, "a line of the program")
-    expect_in("Forward unknown for SliceBackward0: the launches with its autograd node's number belong to other "
-              "operators", " ".join(machine.cudadiag("report").stdout.split()), "text")
+    expect_in("Forward unknown for SliceBackward0: the launches with this node's sequence number belong to other operators", " ".join(machine.cudadiag("report").stdout.split()), "text")
 
 
 def second_backward_call_is_not_taken_for_the_first(machine):

@@ -60,8 +60,8 @@ TEST_CASE("for a launch that could not be issued, the reason is given") {
   const Run run = judge(test::sample_launch(), read_answer("cannot cuInit returned 100\n"), false);
   CHECK(run.outcome == Outcome::impossible);
   CHECK(run.why == "cuInit returned 100");
-  CHECK(judge(test::sample_launch(), {}, false).why == "its process ended before the launch");
-  CHECK(judge(test::sample_launch(), {}, true).why == "it was not ready in time");
+  CHECK(judge(test::sample_launch(), {}, false).why == "the replay's process ended before the launch");
+  CHECK(judge(test::sample_launch(), {}, true).why == "the replay was not ready in time");
 }
 
 TEST_CASE("replays are counted and summarised") {
