@@ -335,9 +335,11 @@ void add_windows(CLI::App* command, BisectOptions& bisect) {
                "wait for the suspects' calls, all calls of their lines, or every operation"),
       add_number(command, "--launch", bisect.launch,
                  NumberRange<std::uint64_t>{std::uint64_t{1}, UINT64_MAX, "number of at least 1"}, "N",
-                 "the operation with this number in the first run"),
-      add_text(command, "--kernel", bisect.kernel, "REGEX", "kernels whose name this regular expression matches"),
-      add_text(command, "--site", bisect.site, "FILE:LINE", "operations issued from this line")->check(a_line())};
+                 "wait for the operation with this number in the first run"),
+      add_text(command, "--kernel", bisect.kernel, "REGEX",
+               "wait for kernels whose name this regular expression matches"),
+      add_text(command, "--site", bisect.site, "FILE:LINE", "wait for operations issued from this line")
+          ->check(a_line())};
   for (std::size_t i = 0; i < windows.size(); ++i) {
     windows[i]->group("What to wait for (at most one)");
     for (std::size_t other = 0; other < i; ++other) windows[i]->excludes(windows[other]);

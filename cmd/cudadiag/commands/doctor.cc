@@ -251,7 +251,7 @@ int carry_out(bool gpu) {
 void add_doctor(CLI::App& app, int& status) {
   auto gpu = std::make_shared<bool>(false);
   auto* command = app.add_subcommand("doctor", "check what works on this machine");
-  command->add_flag("--gpu", *gpu, "also test the GPU with a planted fault");
+  command->add_flag("--gpu", *gpu, "also plant a fault: run a small kernel that fails on purpose");
   command->callback([gpu, &status] { status = carry_out(*gpu); });
   auto mode = std::make_shared<std::string>();
   auto* child = app.add_subcommand("doctor-child")->group("");

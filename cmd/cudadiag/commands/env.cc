@@ -63,7 +63,7 @@ void add_env(CLI::App& app, int& status) {
   add_recording(command, options->record);
   command
       ->add_flag("--once", options->record.once,
-                 "take a GPU core dump of the process; ends the process at a GPU exception")
+                 "get a GPU core dump of the process, and end it at its first GPU exception")
       ->excludes(command->get_option("--watch-by"));
   command->callback([options, &status] { status = carry_out(*options); });
 }

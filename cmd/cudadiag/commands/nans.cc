@@ -18,10 +18,10 @@ void add_nans(CLI::App& app, int& status) {
   add_verbosity(command, nans->verbosity);
   command->add_flag("--also-inf", checks.also_infinite, "also report infinite elements, even masks of -inf");
   command->add_flag("--blocking", checks.blocking,
-                    "wait for each check on a GPU, to report the bad element and its inputs");
+                    "wait for each check on a GPU, to report the NaN element and its inputs");
   add_number(command, "--history", checks.history,
              NumberRange<unsigned>{4096u, 1u << 24, "number from 4096 to 16777216"}, "N",
-             "how many checks may be pending on a GPU; default: 65536");
+             "how many checks may be unfinished on a GPU; default: 65536");
   add_error_exit_status(command, nans->error_exit_status);
   add_json_file(command, nans->json);
   add_code_rules(command);

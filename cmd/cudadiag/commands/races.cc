@@ -19,12 +19,12 @@ void add_races(CLI::App& app, int& status) {
   auto* stop = add_stop_on_race(command, races->stop_on_race);
   command
       ->add_flag("--tensors", races->recording.tensor_races,
-                 "compare the bytes that PyTorch's operators use, instead of those of CUDA calls")
+                 "compare the bytes that PyTorch's operators use, instead of watching CUDA calls")
       ->excludes(stop);
   command->add_flag_callback(
       "--no-host-writes", [races] { races->recording.record.host_writes = false; },
-      "do not check host memory that copies read");
-  add_rerun_mode(command, races->rerun_mode, "rerun to name the tensors that race and to confirm a failure");
+      "do not check whether the host changes the source of a copy too early");
+  add_rerun_mode(command, races->rerun_mode, "whether to rerun the command to name the racing tensors");
   add_error_exit_status(command, races->error_exit_status);
   add_json_file(command, races->json);
   add_code_rules(command);

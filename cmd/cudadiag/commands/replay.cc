@@ -363,17 +363,19 @@ void add_replay(CLI::App& app, int& status) {
              "how many times to repeat the launch")
       ->default_str("1");
   add_number(command, "--device", replay->device, NumberRange<unsigned>{0u, 1023u, "number from 0 to 1023"}, "N",
-             "the GPU to use; default: the GPU of the launch");
+             "the GPU to use; default: the one on which the launch was saved");
   add_number(command, "--time-limit", replay->time_limit, NumberRange<double>{0.1, 1e7, "number from 0.1 to 10000000"},
              "SECONDS", "how long one replay may take")
       ->default_str("60");
   add_sanitize(command, *replay);
-  command->add_flag("--minimise", replay->minimise, "find the smallest set of memory blocks that makes it fail");
-  add_text(command, "--write", replay->minimal, "FOLDER", "write the launch with only that memory")
+  command->add_flag("--minimise", replay->minimise,
+                    "find the smallest set of memory blocks with which the launch fails");
+  add_text(command, "--write", replay->minimal, "FOLDER", "write the launch with only these blocks to a new folder")
       ->needs("--minimise");
   auto* compare = command->add_flag("--compare", replay->compare, "compare the memory after each replay, byte by byte");
   add_number(command, "--with-device", replay->compared_device,
-             NumberRange<unsigned>{0u, 1023u, "number from 0 to 1023"}, "N", "compare with replays on this GPU")
+             NumberRange<unsigned>{0u, 1023u, "number from 0 to 1023"}, "N",
+             "run all replays except the first on this GPU")
       ->needs(compare);
   command->add_flag("--json", replay->json, "print JSON");
   add_foreign(command, replay->foreign, "also run a launch that another user or host saved");

@@ -113,8 +113,9 @@ CLI::Option* add_page(CLI::App* command, ReportOptions& report) {
   auto* html = command->add_option("--html", report.page.file, "write the full report as an HTML page")
                    ->expected(0, 1)
                    ->type_name("FILE");
-  command->add_flag("--open", report.page.open, "show that page in a browser");
-  command->add_flag("--keep-names", report.page.keep_names, "leave home folders, user and host names in the page");
+  command->add_flag("--open", report.page.open, "write the HTML page to a file, and open it in a browser");
+  command->add_flag("--keep-names", report.page.keep_names,
+                    "keep home folders, user names and host names in the HTML page");
   return html;
 }
 
@@ -122,7 +123,7 @@ CLI::Option* add_page(CLI::App* command, ReportOptions& report) {
 
 void add_report(CLI::App& app, int& status) {
   auto report = std::make_shared<ReportOptions>();
-  auto* command = app.add_subcommand("report", "report on a session");
+  auto* command = app.add_subcommand("report", "print the report of a session");
   add_input(command, report->session, report->output);
   auto* quiet = add_verbosity(command, report->verbosity);
   const struct {
@@ -151,7 +152,7 @@ void add_report(CLI::App& app, int& status) {
                      ->expected(0, 1)
                      ->type_name("FILE");
   for (CLI::Option* other : others) bundle->excludes(other);
-  command->add_flag("--bundle-inputs", report->bundle_inputs, "add the failing call's tensors")->needs(bundle);
+  command->add_flag("--bundle-inputs", report->bundle_inputs, "add the failing call with its tensors")->needs(bundle);
   add_foreign(command, report->foreign, "also show source lines for a session of another user or host");
   add_code_rules(command);
   name_page(command);

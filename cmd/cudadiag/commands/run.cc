@@ -38,13 +38,13 @@ std::string contradiction(const CLI::App& run, const RunOptions& options) {
 
 // Adds the options for events to watch for in a program, and for the reaction to each.
 void add_watches(CLI::App* command, const std::shared_ptr<RunOptions>& run) {
-  add_texts(command, "--watch", "FILE:LINE", "keep the latest indices and small numbers that this Python line uses")
+  add_texts(command, "--watch", "FILE:LINE", "record the values of variables at this Python line")
       ->check(a_line())
       ->each([run](const std::string& line) { run->recording.watch.push_back(line); });
-  add_text(command, "--arm", run->arm, "SESSION", "wait for the operations that are suspects in this session");
+  add_text(command, "--arm", run->arm, "SESSION", "wait for the operations that may have failed in this session");
   add_error_exit_status(command, run->error_exit_status);
   add_text(command, "--on-failure", run->sinks.command, "COMMAND", "run this shell command when a failure is found");
-  add_text(command, "--termination-log", run->sinks.termination_log, "FILE", "write the report to this file too");
+  add_text(command, "--termination-log", run->sinks.termination_log, "FILE", "also append the report to this file");
   command->add_flag("--end-on-failure", run->end_on_failure, "end the program after reporting its failure");
   group(command, "In CI and in production",
         {"--error-exitcode", "--on-failure", "--termination-log", "--end-on-failure"});
@@ -52,7 +52,7 @@ void add_watches(CLI::App* command, const std::shared_ptr<RunOptions>& run) {
   add_number(command, "--hang-after", run->hang_after, seconds, "SECONDS",
              "end a run that makes no progress for this long, and report what it waits for");
   add_number(command, "--hang-report", run->hang_report, seconds, "SECONDS",
-             "report an operation that does not end within this time, and continue");
+             "report each operation that does not end within this time, and let the program continue");
   command
       ->add_flag("--hang-dump", run->rerun.hang_dump,
                  "rerun a hung command to get a GPU core dump of its running kernels")
@@ -87,16 +87,15 @@ void add_run(CLI::App& app, int& status) {
   add_verbosity(command, run->verbosity);
   add_recording(command, run->recording.record);
   auto* once = command->add_flag("--once", run->recording.record.once,
-                                 "take a GPU core dump in this run; ends the program at a GPU exception");
+                                 "get a GPU core dump from this run, and end the program at its first GPU exception");
   once->excludes(command->get_option("--watch-by"));
-  command->add_flag("--nccl", run->recording.record.nccl,
-                    "have NCCL report each call to cudadiag, and analyse hangs of a job by group");
+  command->add_flag("--nccl", run->recording.record.nccl, "observe the calls of NCCL, to explain hangs of a job");
   group(command, "Recording", {"--once", "--nccl"});
   add_full_log(command, run->recording.full_log);
   auto* races = command->add_flag("--races", run->recording.record.races, "look for races between streams");
   races->excludes(once);
   add_stop_on_race(command, run->stop_on_race)->needs(races);
-  add_rerun_mode(command, run->rerun_mode, "rerun the command to confirm a failure");
+  add_rerun_mode(command, run->rerun_mode, "whether to rerun the command to prove a failure");
   add_reruns(command, run->rerun);
   add_watches(command, run);
   add_json_file(command, run->json);

@@ -52,7 +52,7 @@ void add_recording(CLI::App* command, wire::RecordOptions& record) {
 
 void add_reruns(CLI::App* command, supervise::RerunOptions& rerun) {
   add_number(command, "--repeat", rerun.repeat, NumberRange<unsigned>{1u, 1000u, "number from 1 to 1000"}, "N",
-             "give up after N reruns without a failure")
+             "stop after N reruns without a failure")
       ->default_str(std::to_string(rerun.repeat));
   command->add_flag("--show-rerun", rerun.show, "show the output of reruns on standard error");
   command->add_flag_callback(
@@ -76,8 +76,8 @@ void add_reruns(CLI::App* command, supervise::RerunOptions& rerun) {
   });
   command->add_flag("--keep-core", rerun.keep_core, "keep the GPU core dump even if it is large");
   command->add_flag("--cross-check", rerun.cross_check,
-                    "compare the answer from the GPU core dump with that of cuda-gdb");
-  command->add_flag("--sanitize", rerun.sanitize, "rerun the failing kernel under compute-sanitizer");
+                    "also read the GPU core dump with cuda-gdb, and compare the answers");
+  command->add_flag("--sanitize", rerun.sanitize, "rerun the command under compute-sanitizer");
   add_number(command, "--wait-limit", rerun.patience, NumberRange<double>{0.01, 86400.0, "number from 0.01 to 86400"},
              "SECONDS", "how long a rerun waits for one operation")
       ->default_str(fmt::format("{}", rerun.patience));
@@ -111,7 +111,7 @@ void add_error_exit_status(CLI::App* command, std::optional<int>& status) {
 }
 
 void add_json_file(CLI::App* command, std::string& file) {
-  add_text(command, "--json", file, "FILE", "file to write the report to as JSON")->check(a_writable_file());
+  add_text(command, "--json", file, "FILE", "also write the report to this file, as JSON")->check(a_writable_file());
 }
 
 void add_command(CLI::App* command, std::vector<std::string>& words) {
