@@ -58,6 +58,8 @@ std::string duration(double seconds);
 // Returns `word` quoted as one word for a shell and printable: characters that base::printable() would change are
 // written as escapes.
 std::string shell_word(std::string_view word);
+// Returns the words of a command as one line for a shell, each quoted by shell_word().
+std::string shell_line(const std::vector<std::string>& words);
 
 // Explains a grade to readers who meet the word for the first time.
 std::string_view meaning(analyse::Grade grade);

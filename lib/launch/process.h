@@ -23,9 +23,10 @@ struct ReceivedSignal {
   pid_t sender;  // 0 if unknown
 };
 
-// Whether INT, QUIT, TERM or HUP has asked this program or its process group to end, from any sender, since the latest
-// SignalRelay was created.
-bool asked_to_end();
+// Returns the latest of INT, QUIT, TERM and HUP that asked this program or its process group to end, from any sender,
+// since the latest SignalRelay was created; 0 if none did.
+int ending_signal();
+inline bool asked_to_end() { return ending_signal() != 0; }
 
 // Takes over the signals that a launcher relays, during the lifetime of this object. Only one may exist at a time. A
 // signal that was ignored when this process started stays ignored, here and in the target. A signal that was blocked

@@ -19,7 +19,7 @@ constexpr std::array kRelayed = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGU
 
 bool took_over = false;
 bool leads_session = false;
-volatile sig_atomic_t was_interrupted = 0;
+volatile sig_atomic_t interrupted_by = 0;  // a signal number
 std::array<int, 2> wake_pipe = {-1, -1};
 std::array<struct sigaction, kRelayed.size() + 1> former;
 sigset_t former_blocked;
@@ -33,7 +33,7 @@ void hand_over(const ReceivedSignal& signal) {
 }
 
 extern "C" void on_signal(int signal, siginfo_t* info, void*) {
-  if (signal == SIGINT || signal == SIGQUIT || signal == SIGTERM || signal == SIGHUP) was_interrupted = 1;
+  if (signal == SIGINT || signal == SIGQUIT || signal == SIGTERM || signal == SIGHUP) interrupted_by = signal;
   const bool group_has_it = info->si_code == SI_KERNEL && !(signal == SIGHUP && leads_session);
   const int number = signal != SIGCHLD && !group_has_it ? signal : 0;
   hand_over({number, info->si_code <= 0 ? info->si_pid : 0});
@@ -53,7 +53,7 @@ void take_over(int signal, struct sigaction& before) {
 }  // namespace
 
 SignalRelay::SignalRelay() {
-  was_interrupted = 0;
+  interrupted_by = 0;
   if (::pipe2(wake_pipe.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
     // Without a pipe, this process could not notice signals, so they keep their actions.
     wake_pipe = {-1, -1};
@@ -90,7 +90,7 @@ void SignalRelay::wait(int milliseconds) {
 
 void SignalRelay::wake() { hand_over({}); }
 
-bool asked_to_end() { return was_interrupted != 0; }
+int ending_signal() { return interrupted_by; }
 
 std::vector<ReceivedSignal> SignalRelay::take_signals() {
   std::vector<ReceivedSignal> signals;

@@ -115,12 +115,6 @@ Section withheld(const diagnose::Diagnosis& report) {
   return section;
 }
 
-std::string command_line(const std::vector<std::string>& words) {
-  std::string line;
-  for (const std::string& word : words) line += (line.empty() ? "" : " ") + diagnose::shell_word(word);
-  return line;
-}
-
 // Commands that can find more facts.
 Section next_commands(const diagnose::Diagnosis& report, bool suggest_rerun) {
   Section section{"Next", {}, 2, 0, Ink::plain, Wide::stays};
@@ -147,7 +141,7 @@ Section next_commands(const diagnose::Diagnosis& report, bool suggest_rerun) {
   if (suggest_rerun && report.may_come_back && report.was_repeated) {
     section.lines.push_back(
         base::printable(fmt::format("cudadiag run --once -- {}{}  # a GPU core dump, if it fails",
-                                    command_line(report.command), report.input_read ? " <INPUT" : "")));
+                                    diagnose::shell_line(report.command), report.input_read ? " <INPUT" : "")));
   } else if (suggest_rerun && report.may_come_back) {
     section.lines.push_back(base::printable(
         fmt::format("{}  # {} a rerun{}", bisect(diagnose::kRepeat), roughly(report.passes.front().seconds), kWrites)));
@@ -190,7 +184,7 @@ Section next_commands(const diagnose::Diagnosis& report, bool suggest_rerun) {
 // "python train.py  in /home/u, 2026-11-21T10:15:00Z, session /home/u/.local/state/cudadiag/20261121-101500-4711"
 Section run_section(const diagnose::Diagnosis& report) {
   Section section{"Run", {}, 0, 0, Ink::plain, Wide::stays};
-  std::string command = command_line(report.command), rest;
+  std::string command = diagnose::shell_line(report.command), rest;
   const std::pair<const char*, const std::string*> parts[] = {
       {"in ", &report.working_directory}, {"", &report.started}, {"session ", &report.session}};
   for (const auto& [word, value] : parts) {
@@ -204,7 +198,7 @@ Section run_section(const diagnose::Diagnosis& report) {
 Section short_run(const diagnose::Diagnosis& report) {
   Section section{"Run", {}, 1, 0, Ink::plain, Wide::is_cut};
   if (!report.started.empty()) {
-    section.lines.push_back(base::printable(report.started + "  " + command_line(report.command)));
+    section.lines.push_back(base::printable(report.started + "  " + diagnose::shell_line(report.command)));
   }
   return section;
 }
@@ -216,7 +210,7 @@ void add_run(Page& page, const diagnose::Diagnosis& report, bool suggest_rerun) 
     if (!was_rerun(report)) break;
     for (const diagnose::WitnessCommand& command : finding.witness_wanted) {
       next.lines.push_back(
-          base::printable(command.text + (command.runs_target ? " " + command_line(report.command) : "")));
+          base::printable(command.text + (command.runs_target ? " " + diagnose::shell_line(report.command) : "")));
     }
   }
   page.sections.push_back(next);
@@ -232,9 +226,7 @@ void add_run(Page& page, const diagnose::Diagnosis& report, bool suggest_rerun) 
     if (process.rank) line += fmt::format(", rank {}", *process.rank);
     if (process.code) line += fmt::format(", exit {}", *process.code);
     if (process.signal) line += fmt::format(", signal {}", *process.signal);
-    std::string command;
-    for (const std::string& word : process.argv) command += ' ' + diagnose::shell_word(word);
-    processes.lines.push_back(line + ':' + base::printable(command));
+    processes.lines.push_back(line + ": " + base::printable(diagnose::shell_line(process.argv)));
   }
   Section environment{"With", {}, 0, 0, Ink::plain, Wide::stays};
   const std::pair<const char*, const std::string*> parts[] = {

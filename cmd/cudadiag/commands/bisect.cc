@@ -194,14 +194,11 @@ Result<std::optional<RerunWindow>> window_by_hand(const session::Session& sessio
 std::string run_again(const std::vector<std::string>& words, const std::string& directory) {
   std::string command = "to record it again, with reruns: ";
   if (!directory.empty()) command += "cd " + diagnose::shell_word(directory) + " && ";
-  command += "cudadiag run --";
-  for (const std::string& word : words) command += ' ' + diagnose::shell_word(word);
-  return command;
+  return command + "cudadiag run -- " + diagnose::shell_line(words);
 }
 
 std::string command_line(const session::Manifest& manifest) {
-  std::string line;
-  for (const std::string& word : manifest.command) line += (line.empty() ? "" : " ") + diagnose::shell_word(word);
+  const std::string line = diagnose::shell_line(manifest.command);
   const std::string& directory = manifest.working_directory;
   return directory.empty() ? line : line + "  (in " + diagnose::shell_word(directory) + ")";
 }
@@ -321,6 +318,7 @@ int carry_out(const BisectOptions& options) {
         supervise::run_reruns(session, state, std::get<session::SessionWriter>(writer), relay, plan, speech);
     print_report(state, options.verbosity, possible);
     if (!options.rerun.keep_core) supervise::drop_large_dumps(session, std::get<session::SessionWriter>(writer));
+    if (const int signal = launch::ending_signal(); signal != 0) return kSignalled + signal;
     return possible ? 0 : kOwnFailure;
   }
   print_report(state, options.verbosity);

@@ -82,9 +82,7 @@ std::string line_text(const SessionSummary& found) {
 
 std::string command_text(const ListedSession& session) {
   if (session.command.empty()) return "(" + base::printable(session.why_no_command) + ")";
-  std::string line;
-  for (const std::string& word : session.command) line += (line.empty() ? "" : " ") + diagnose::shell_word(word);
-  return line;
+  return diagnose::shell_line(session.command);
 }
 
 // Never cuts inside a multi-byte character.

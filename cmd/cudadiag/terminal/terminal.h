@@ -12,6 +12,7 @@ namespace cudadiag::command {
 
 // The exit status if cudadiag itself fails, as in env(1) and nohup(1).
 inline constexpr int kOwnFailure = 125;
+inline constexpr int kSignalled = 128;  // plus the number of the signal that ended the command, as in shells
 
 void say(const std::string& text);
 void say(const base::Error& failure);

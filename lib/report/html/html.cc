@@ -19,16 +19,11 @@
 namespace cudadiag::report {
 namespace {
 
-std::string command_of(const diagnose::Diagnosis& report) {
-  std::string line;
-  for (const std::string& word : report.command) line += (line.empty() ? "" : " ") + diagnose::shell_word(word);
-  return line;
-}
-
 // The command, the time of the run, and the GPUs.
 std::string context_line(const diagnose::Diagnosis& report, const Markup& markup) {
   std::vector<std::string> parts;
-  if (!report.command.empty()) parts.push_back(fmt::format("<code>{}</code>", markup.text(command_of(report))));
+  if (!report.command.empty())
+    parts.push_back(fmt::format("<code>{}</code>", markup.text(diagnose::shell_line(report.command))));
   // "2026-11-21T10:15:00Z"
   std::string started = report.started;
   if (const std::size_t at = started.find('T'); at != started.npos) started[at] = ' ';

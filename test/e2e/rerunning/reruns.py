@@ -312,6 +312,21 @@ def interrupt_ends_the_rerun_and_keeps_the_answer(machine):
     expect(outcomes(machine.report()), [("record", "bracketed"), ("confirm", "interrupted")], "passes")
 
 
+def interrupted_search_exits_as_an_interrupted_command_does(machine):
+    machine.plan(AGAIN)
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    machine.run(*program("probe.py", "rerun-hangs"), options=["--rerun=never"])
+    search = machine.start(*machine.command("bisect", "--show-rerun"))
+    for line in search.stderr:
+        if line == "hanging\n":
+            break
+    search.send_signal(signal.SIGINT)
+    shown, _ = search.communicate(timeout=60)
+    expect(search.returncode, 128 + signal.SIGINT, "status")
+    expect_in("[bracketed]", shown, "report")
+    expect(outcomes(machine.report()), [("record", "bracketed"), ("confirm", "interrupted")], "passes")
+
+
 def interrupted_run_is_not_repeated(machine):
     machine.plan(FAULT)
     target = machine.start(*machine.command("run", "--", *program("ten_launches.py", "wait")))
