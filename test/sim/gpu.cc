@@ -306,10 +306,13 @@ bool Gpu::has_met(Op& op) {
 bool Gpu::step(CUstream_st& stream, Op& op) {
   if (!op.meetings.empty() && !has_met(op)) return false;
   CUresult code = CUDA_ERROR_ILLEGAL_ADDRESS;
+  bool lost = false;
   switch (judge(stream, op, code)) {
     case Verdict::stay:
       return false;
     case Verdict::fault:
+      lost = core_dump.enabled && plan.dump() == Plan::kLost;
+      if (lost) break;
       tell_of_fault(stream, op);
       if (core_dump.enabled && !plan.dump().empty()) {
         // After this, no waiting call returns.
@@ -322,7 +325,7 @@ bool Gpu::step(CUstream_st& stream, Op& op) {
     case Verdict::go:
       break;
   }
-  execute(op);
+  if (!lost) execute(op);
   if (op.work() != Work::none) stream.operations->fetch_add(1, std::memory_order_release);
   ++stream.next;
   stream.finished.fetch_add(1, std::memory_order_release);

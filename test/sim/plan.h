@@ -73,6 +73,8 @@ class Plan {
   std::uint64_t memory() const { return memory_; }
   CuptiPolicy cupti() const { return cupti_; }
   const std::string& dump() const { return dump_; }  // file to copy as a core dump; empty if none is written
+  // Instead of a file: operations do not fault while a core dump is requested.
+  static constexpr std::string_view kLost = "lost";
 
  private:
   std::string parse_rule(const std::vector<std::string>& words, std::uint64_t run);

@@ -332,6 +332,17 @@ def smallest_set_keeps_blocks_without_which_another_instruction_fails(machine):
     expect((found["minimal"]["needed"], found["minimal"]["whole"]), (contents, True), "blocks")
 
 
+def launch_that_fails_only_without_a_dump_fails_as_it_did(machine):
+    runs = replay_launch(machine, "--times", "3", _at_instruction_of_dump(machine, "dump=lost"))["runs"]
+    expect((runs["as_it_did"], runs["did_not_fail"]), (3, 0), "runs")
+
+
+def launch_that_once_left_a_dump_and_then_none_fails_as_it_did(machine):
+    folder = _at_instruction_of_dump(machine, f"dump={ILLEGAL}; dump=lost run=3-")
+    runs = replay_launch(machine, "--times", "3", folder)["runs"]
+    expect((runs["as_it_did"], runs["did_not_fail"]), (3, 0), "runs")
+
+
 def driver_without_core_dumps_leaves_the_error_to_compare(machine):
     folder = _at_instruction_of_dump(machine, "")
     found = replay_launch(machine, "--times", "3", folder)
