@@ -33,6 +33,7 @@
 #include "supervise/reruns/device_pass.h"
 #include "supervise/reruns/rerun_needs.h"
 #include "supervise/reruns/rerun_sequence.h"
+#include "supervise/tools/external_tools.h"
 #include "symbolize/symbolizer.h"
 #include "terminal/terminal.h"
 
@@ -287,6 +288,11 @@ int carry_out(const BisectOptions& options) {
   }
   if (const std::string why = options.foreign ? "" : session::why_foreign(session); !why.empty()) {
     return say(refusal(session, why)), kOwnFailure;
+  }
+  if (options.rerun.sanitize && supervise::find_sanitizer().empty()) {
+    return say(Error{"compute-sanitizer is not installed here, so nothing was rerun",
+                     "install the CUDA Toolkit, or see its command for another machine: cudadiag report -v"}),
+           kOwnFailure;
   }
   auto window = window_by_hand(session, options);
   if (const auto* failure = std::get_if<Error>(&window)) return say(*failure), kOwnFailure;

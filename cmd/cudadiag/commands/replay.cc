@@ -173,7 +173,7 @@ class Replaying {
  private:
   std::optional<Error> sanitize(SanitizerTool tool) {
     const std::string sanitizer = supervise::find_sanitizer();
-    if (sanitizer.empty()) return Error{"compute-sanitizer is not installed here", "install NVIDIA's CUDA toolkit"};
+    if (sanitizer.empty()) return Error{"compute-sanitizer is not installed here", "install the CUDA Toolkit"};
     std::string log;
     result_.first = player_.play_sanitized(tool, sanitizer, log);
     Sanitized found{tool, evidence::sanitizer_log(log), {}};

@@ -12,7 +12,11 @@ std::string wrong_first_word(const CLI::App& app, const std::vector<std::string>
   const std::string& word = words.front();
   if (!app.get_subcommands([&](const CLI::App* command) { return command->get_name() == word; }).empty()) return "";
   if (word == "-h" || word == "--help" || word == "-V" || word == "--version") return "";
-  if (word.starts_with('-')) return "no such option before a command: " + word + "; see cudadiag --help";
+  if (word == "--") return "no command was given before --; to run a program: cudadiag run -- PROGRAM";
+  if (word.starts_with('-')) {
+    return "no such option before a command: " + word + "; options follow the command: cudadiag COMMAND " + word;
+  }
+  if (word == "attach") return "cudadiag cannot attach to a running process; for what it can do: man cudadiag";
   std::vector<std::string> commands;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App* each) { return !each->get_group().empty(); })) {
     commands.push_back(command->get_name());

@@ -1,9 +1,12 @@
 #include "page/browser.h"
 
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <thread>
 #include <vector>
 
 #include "launch/process.h"
@@ -13,6 +16,19 @@ namespace {
 
 // Programs that open files on a desktop, in WSL and on Debian.
 constexpr const char* kOpeners[] = {"xdg-open", "wslview", "sensible-browser"};
+
+// A program that opens files hands the file to a browser, or fails, within this time. A browser itself keeps running.
+constexpr std::chrono::milliseconds kPatience{2000}, kLook{20};
+
+// Returns whether the process still runs after a moment, or has ended without an error.
+bool has_opened(pid_t pid) {
+  int status = 0;
+  for (auto waited = std::chrono::milliseconds(0); waited < kPatience; waited += kLook) {
+    if (::waitpid(pid, &status, WNOHANG) == pid) return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    std::this_thread::sleep_for(kLook);
+  }
+  return true;
+}
 
 std::vector<std::string> own_environment() {
   std::vector<std::string> variables;
@@ -32,12 +48,16 @@ std::optional<base::Error> open_in_browser(const std::string& file) {
   launch::SpawnOptions options;
   options.apart = true;
   options.outlives = true;
+  std::string failed;
   for (const std::string& program : programs) {
-    if (std::holds_alternative<pid_t>(launch::start_process({program, path}, own_environment(), options))) {
-      return std::nullopt;
-    }
+    const auto started = launch::start_process({program, path}, own_environment(), options);
+    const pid_t* pid = std::get_if<pid_t>(&started);
+    if (pid == nullptr) continue;
+    if (has_opened(*pid)) return std::nullopt;
+    failed += (failed.empty() ? "" : " and ") + program;
   }
-  return base::Error{"no program that opens web pages was found", "open the page yourself: " + path};
+  return base::Error{failed.empty() ? "no program that opens web pages was found" : failed + " could not open the page",
+                     "open the page yourself: " + path};
 }
 
 }  // namespace cudadiag::command

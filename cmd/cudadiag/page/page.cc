@@ -29,9 +29,12 @@ std::string page_of(const session::Session& session, const PageRequest& request)
 }
 
 bool write_file(const std::string& file, const std::string& page) {
+  std::error_code ignored;
+  const bool is_new = !std::filesystem::exists(file, ignored);
   const base::FileDescriptor out(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode));
   if (out.valid() && base::write_all(out.get(), page)) return true;
   say("cannot write " + file + ": " + std::strerror(errno) + "; choose another file: --html FILE.html");
+  if (out.valid() && is_new) std::filesystem::remove(file, ignored);
   return false;
 }
 

@@ -80,6 +80,7 @@ class Asking {
     ::tcflush(input_, TCIFLUSH);
     heeded_ = times_.deaf.count() == 0;
     write_error_text(text_);
+    bool timed_out = false;
     while (true) {
       const Clock::time_point before = Clock::now();
       pollfd terminal{input_, static_cast<short>(heeded_ ? POLLIN : 0), 0};
@@ -89,7 +90,10 @@ class Asking {
       if (relay_.interrupted() || lost_foreground(input_)) break;
       const double seconds = time_.tick(Clock::now());
       if (!heeded_ && seconds * 1000 >= static_cast<double>(times_.deaf.count())) start_listening();
-      if (seconds * 1000 >= static_cast<double>(times_.patience.count())) break;
+      if (seconds * 1000 >= static_cast<double>(times_.patience.count())) {
+        timed_out = true;
+        break;
+      }
       // After Ctrl-Z and fg, the question may have scrolled away, so print it again.
       if (Clock::now() - before > std::chrono::seconds(1)) write_error_text(text_);
       if (!heeded_ || ready <= 0) continue;
@@ -97,7 +101,7 @@ class Asking {
     }
     // The shell must not receive a line that the user has begun to type.
     if (!lost_foreground(input_)) ::tcflush(input_, TCIFLUSH);
-    write_error_text("\n");
+    write_error_text(timed_out ? "no answer\n" : "\n");
     return false;
   }
 

@@ -52,10 +52,12 @@ std::string kept_from_text(const std::vector<KeptFrom>& kept, const std::string&
   if (kept.empty()) return "";
   auto last = std::find_if_not(kept.rbegin(), kept.rend(), is_of_process);
   if (last == kept.rend()) last = kept.rbegin();
-  std::string text = fmt::format("{} {}", doing(last->deed), relative_path(last->object, directory));
-  const std::size_t others = kept.size() - 1;
-  if (others > 0) text += fmt::format(" and {} other thing{}", others, others == 1 ? "" : "s");
-  return text;
+  const auto said = [&](const KeptFrom& each) {
+    return fmt::format("{} {}", doing(each.deed), relative_path(each.object, directory));
+  };
+  if (kept.size() == 1) return said(*last);
+  if (kept.size() == 2) return said(*last) + " and " + said(&*last == &kept.front() ? kept.back() : kept.front());
+  return fmt::format("{} and {} other things", said(*last), kept.size() - 1);
 }
 
 }  // namespace cudadiag::diagnose

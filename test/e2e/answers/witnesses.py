@@ -287,6 +287,9 @@ def sanitizer_that_crashes_hangs_or_is_missing_costs_no_report(machine):
     report, result = _run(machine, "--sanitize")
     expect(_outcome(report, "sanitize"), [], "pass")
     expect_in("compute-sanitizer is not installed here; cudadiag report -v shows the command", result.stderr, "stderr")
+    refused = machine.cudadiag("bisect", "--sanitize")
+    expect((refused.returncode, refused.stderr.partition(", so")[0]),
+           (125, "cudadiag: compute-sanitizer is not installed here"), "bisect without it")
     _install_sanitizer(machine, _log(LOAD))
     expect_success(machine.cudadiag("bisect", "--sanitize", timeout=60))
     expect(_outcome(machine.report(), "sanitize"), ["1 invalid access"], "pass after bisect")

@@ -129,7 +129,7 @@ def wrong_command_lines_are_explained(machine):
             (["sh", "-c", "true"], "no such command sh; to run a program: cudadiag run -- sh …"),
             (["./file"], "no such command ./file; see cudadiag --help"),
             (["report", "file"], "file is not a folder, so it is not a session; to list all sessions: cudadiag list"),
-            (["--quiet"], "no such option before a command: --quiet; see cudadiag --help"),
+            (["--quiet"], "no such option before a command: --quiet; options follow the command: cudadiag COMMAND --quiet"),
             ([], "no command was given; see cudadiag --help"),
             (["help", "foo"], "no such command foo; see cudadiag --help"),
             (["run", "--bogus", "--", "true"], "no such option: --bogus; see cudadiag run --help"),

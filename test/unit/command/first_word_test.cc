@@ -34,8 +34,14 @@ TEST_CASE("for a program in place of a subcommand, the message gives the command
   CHECK(refusal({"ls", "-l"}) == "no such command ls; to run a program: cudadiag run -- ls …");
 }
 
+TEST_CASE("a user who wants to attach to a process is told that this is not possible") {
+  CHECK(refusal({"attach", "123"}) == "cudadiag cannot attach to a running process; for what it can do: man cudadiag");
+}
+
 TEST_CASE("an option before the subcommand, and an empty command line, are rejected with a hint") {
-  CHECK(refusal({"--json"}) == "no such option before a command: --json; see cudadiag --help");
+  CHECK(refusal({"--json"}) ==
+        "no such option before a command: --json; options follow the command: cudadiag COMMAND --json");
+  CHECK(refusal({"--", "ls"}) == "no command was given before --; to run a program: cudadiag run -- PROGRAM");
   CHECK(refusal({}).find("cudadiag --help") != std::string::npos);
 }
 
