@@ -4,9 +4,9 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <span>
-#include <stdexcept>
 #include <utility>
 
+#include "base/json_limits.h"
 #include "base/words.h"
 #include "replay/description.h"
 
@@ -304,20 +304,8 @@ std::string write_launch(const SavedLaunch& launch) {
 }
 
 base::Result<SavedLaunch> parse_launch(std::string_view given) {
-  // A parsed value takes far more memory than its text, so the parser gives up early on a hostile file.
-  constexpr int kMostDepth = 16;
-  constexpr std::size_t kMostValues = 32 * kMostBlocks;
-  std::size_t values = 0;
-  const auto within_limits = [&](int depth, Json::parse_event_t, Json&) {
-    if (depth > kMostDepth || ++values > kMostValues) throw std::length_error("launch.json");
-    return true;
-  };
-  Json json;
-  try {
-    json = Json::parse(given, within_limits, false);
-  } catch (const std::length_error&) {
-    json = nullptr;
-  }
+  constexpr base::JsonLimits kLimits{.depth = 16, .parts = 32 * kMostBlocks};
+  const Json json = base::is_json_within(given, kLimits) ? Json::parse(given, nullptr, false) : Json();
   const base::Error damaged = {"launch.json does not describe a launch",
                                "get the folder again, or save the launch again"};
   if (!json.is_object()) return damaged;

@@ -20,6 +20,13 @@ namespace {
 
 constexpr std::size_t kPiece = std::size_t{8} << 20;
 
+// Returns whether the block is in one of the ranges, which are sorted and do not overlap.
+bool is_in(const std::vector<Range>& ranges, const Block& block) {
+  const auto next = std::upper_bound(ranges.begin(), ranges.end(), block.address,
+                                     [](std::uint64_t address, const Range& range) { return address < range.begin; });
+  return next != ranges.begin() && block.end() <= std::prev(next)->end;
+}
+
 class Player {
  public:
   Player(const LaunchFolder& folder, const PlayOrder& order, base::FileDescriptor answer)
@@ -147,14 +154,11 @@ bool Player::place() {
   std::vector<bool> mapped(present_.size());
   // Must happen before anything else is allocated in this process.
   if (maps) {
-    for (const Range& range : granules(launch_.blocks, present_, granule)) {
-      if (!map(range)) continue;
-      for (std::size_t i = 0; i < mapped.size(); ++i) {
-        const Block& block = launch_.blocks[i];
-        const bool lies_there =
-            present_[i] && is_of_device(block) && block.address >= range.begin && block.end() <= range.end;
-        if (lies_there) mapped[i] = true, ++placed_;
-      }
+    std::vector<Range> ranges = granules(launch_.blocks, present_, granule);
+    std::erase_if(ranges, [this](const Range& range) { return !map(range); });
+    for (std::size_t i = 0; i < mapped.size(); ++i) {
+      const Block& block = launch_.blocks[i];
+      if (present_[i] && is_of_device(block) && is_in(ranges, block)) mapped[i] = true, ++placed_;
     }
   }
   for (std::size_t i = 0; i < mapped.size(); ++i) {

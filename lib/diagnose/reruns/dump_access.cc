@@ -16,6 +16,7 @@ using sass::Space;
 
 constexpr std::uint64_t kFar = 1u << 20;      // an address farther than this from the first one gets its own line
 constexpr std::uint64_t kWindow = 16u << 20;  // size of the generic windows of shared and of local memory
+constexpr std::uint64_t kLongestIndex = std::uint64_t{1} << 40;  // no sensible index leads this many bytes from null
 
 bool is_of_address(std::uint32_t exception) {
   constexpr std::uint32_t kAddresses[] = {1, 5, 6, 7, 10, 11, 14, 30};
@@ -132,8 +133,10 @@ std::optional<DumpAccess> dump_access(const evidence::DumpedFailure& failure, co
   resolve_space(access, state);
   if (access.space == Space::shared || access.space == Space::local) return access;
   for (const std::uint32_t word : base.words) access.parameters.push_back(parameter_at(state, word));
-  // If a value from memory is added too, a small number is an offset, and the pointer came from memory.
-  if (base.others) {
+  // A small number is an offset if another value is added too, or if the address is far from it: the pointer then came
+  // from memory or from the code.
+  const bool is_far = !access.lanes.empty() && access.lanes.front().address >= kLongestIndex;
+  if (base.others || is_far) {
     std::erase_if(access.parameters,
                   [](const BaseParameter& each) { return each.value && *each.value < kLowestAddress; });
   }

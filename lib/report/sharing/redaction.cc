@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstdint>
 
+#include "base/json_limits.h"
 #include "report/json_values.h"
 #include "report/sharing/secret_patterns.h"
 
@@ -387,11 +389,9 @@ void redact(Json& node, const Redaction& redaction) {
 }  // namespace
 
 std::string Redaction::json(std::string_view document) const {
-  constexpr int kDeepest = 200;  // redact() recurses once for each level
-  bool too_deep = false;
-  const auto level = [&](int depth, Json::parse_event_t, Json&) { return !(too_deep = too_deep || depth > kDeepest); };
-  Json parsed = Json::parse(document, level, false);
-  if (parsed.is_discarded() || too_deep) return "";
+  constexpr base::JsonLimits kLimits{.depth = 200, .parts = SIZE_MAX};  // redact() recurses once for each level
+  if (!base::is_json_within(document, kLimits)) return "";
+  Json parsed = Json::parse(document);
   redact(parsed, *this);
   return parsed.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }

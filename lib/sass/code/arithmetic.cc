@@ -273,7 +273,8 @@ class Calculation {
 
   // "HFMA2 R5, -RZ, RZ, 1.875, 0": the two halves of a constant, the upper one first.
   Result halves() const {
-    if (count() != 4 || parts_.values[0] != "-RZ" || parts_.values[1] != "RZ") return word({});
+    const bool is_fp16 = !i_.has("BF16") && !i_.has("BF16_V2");
+    if (!is_fp16 || count() != 4 || parts_.values[0] != "-RZ" || parts_.values[1] != "RZ") return word({});
     const Word upper = half_bits(parts_.values[2]), lower = half_bits(parts_.values[3]);
     // Adding zero to a negative zero gives a positive one.
     if (!upper || !lower || *upper == 0x8000 || *lower == 0x8000) return word({});

@@ -270,8 +270,12 @@ Evaluator::Sum Evaluator::sum_made_by(Moment moment, std::uint32_t half) {
   const Instruction& i = program_[moment.at];
   const std::string_view base = without_u(i.base());
   const Parts parts = parts_of(i);
-  const auto of = [&](std::size_t value, std::uint32_t its) {
-    return value < parts.values.size() ? sum_of_operand(parts.values[value], its, moment) : Sum{.mixed = true};
+  const auto of = [&](std::size_t value, std::uint32_t its) -> Sum {
+    if (value >= parts.values.size()) return {.mixed = true};
+    // The upper half of a pointer that is a constant of the code; that of a small offset is 0 or -1.
+    const auto number = i.has("X") ? immediate(parts.values[value], 0) : std::nullopt;
+    if (number && *number + 1 > 1) return {.others = true};
+    return sum_of_operand(parts.values[value], its, moment);
   };
   const bool pair = i.has("64");
   if (is_any(i.base(), {"S2R", "S2UR", "CS2R"})) return {};

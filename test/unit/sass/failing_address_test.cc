@@ -384,6 +384,12 @@ TEST_CASE("the parameter from which an address is computed") {
                 "IADD3.X R3, R3, c[0x0][0x224], RZ, P0, !PT"})
               .words == Words{8, 16});
   }
+  SUBCASE("a pointer that is a constant of the code is another value of the sum") {
+    const std::string low = "IADD3 R2, P0, R2, 0x1fe00000, RZ";
+    CHECK(base({"LDC.64 R2, c[0x0][0x218]", low, "IADD3.X R3, R3, 0x8021, RZ, P0, !PT"}).others);
+    CHECK_FALSE(base({"LDC.64 R2, c[0x0][0x218]", low, "IADD3.X R3, R3, -0x1, RZ, P0, !PT"}).others);
+    CHECK_FALSE(base({"LDC.64 R2, c[0x0][0x218]", low, "IADD3.X R3, R3, 0xffffffff, RZ, P0, !PT"}).others);
+  }
   SUBCASE("the halves of two pointers are not a parameter") {
     const Base halves = base({"MOV R2, c[0x0][0x218]", "MOV R3, c[0x0][0x224]"});
     CHECK(halves.words.empty());

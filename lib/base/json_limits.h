@@ -1,0 +1,18 @@
+// Checks JSON text from outside before it is parsed: a parsed value takes far more memory than its text, and code that
+// visits it may recurse once for each level.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace cudadiag::base {
+
+struct JsonLimits {
+  int depth;          // of nested objects and arrays
+  std::size_t parts;  // keys, values, and the two ends of each object and array
+};
+
+// Returns whether the text is one JSON value within the limits. Takes linear time and constant memory for each level.
+bool is_json_within(std::string_view text, const JsonLimits& limits);
+
+}  // namespace cudadiag::base
