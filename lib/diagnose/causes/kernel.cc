@@ -43,8 +43,8 @@ const std::vector<Rule>& kernel_rules() {
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#assertion"},
       {.id = "stack-overflow",
        .when = overflowed_stack,
-       .texts = {"a GPU thread ran out of stack ({exception}): often caused by recursion that is too deep or does not "
-                 "end, or by a large array in local memory"},
+       .texts = {"a GPU thread ran out of stack ({exception}): its recursion is too deep or does not end, or it has a "
+                 "large array in local memory"},
        .fix = {"replace the recursion with a loop, or raise the stack limit before the first launch: "
                "{cuda:cudaDeviceSetLimit(cudaLimitStackSize, …)|cuCtxSetLimit(CU_LIMIT_STACK_SIZE, …)}"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__DEVICE.html"},

@@ -79,7 +79,7 @@ def page_goes_to_a_file_and_a_session_is_not_taken_for_one(machine):
     (session,) = machine.sessions()
     written = expect_success(machine.cudadiag("report", session, "--html", "failure.html"))
     expect(written.stdout, "", "standard output")
-    expect_in("cudadiag: wrote the page to failure.html; ", written.stderr, "message")
+    expect_in("cudadiag: wrote the page to failure.html, without home folders", written.stderr, "message")
     expect_in("<!DOCTYPE html>", (machine.folder / "failure.html").read_text(encoding="utf-8"), "file")
     expect((machine.folder / "failure.html").stat().st_mode & 0o077, 0, "rights of others")
     refused = machine.cudadiag("report", "--html", session)
