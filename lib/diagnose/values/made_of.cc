@@ -105,6 +105,8 @@ std::string use_text(std::string_view used) {
       {"array", "the program converted it to an array"},
       {"gradient", "it is in a gradient at the end of the program"},
       {"exception", "the program ended because of it"},
+      {"compared", "the program failed soon after a condition that depends on it"},
+      {"refused", "an operator that got it raised the exception that ended the program"},
   };
   for (const auto& [word, text] : kUses) {
     if (word == used) return std::string(text);

@@ -3,8 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -32,24 +34,34 @@ bool ended_badly(const session::Session& session, std::uint32_t pid) {
   return own->second.signal.has_value() || own->second.code.value_or(0) != 0;
 }
 
+// Whether cudadiag cannot see that the program keeps the NaN, or that it ended because of it.
+bool is_weak(const DeliveredNonFinite& value) {
+  constexpr std::string_view kWeak[] = {"number", "array", "compared", "refused"};
+  return std::find(std::begin(kWeak), std::end(kWeak), value.used) != std::end(kWeak);
+}
+
 // Returns the use whose root came first, among lasting uses and losses that the program did not check. Without these,
-// returns the first other use, or else the value that the program checked before it failed. Null if there is none.
+// returns the first other use, or the value that the program checked before it failed, or else the first weak use. Null
+// if there is none.
 const Delivery* first_used(const session::Session& session, const session::Process& process) {
   std::set<std::uint64_t> asked;
   for (const Delivery& delivery : process.deliveries) {
     if (delivery.non_finite && delivery.non_finite->state == State::asked) asked.insert(delivery.non_finite->root);
   }
-  const Delivery *lasting = nullptr, *other = nullptr, *last = nullptr;
+  const Delivery *lasting = nullptr, *other = nullptr, *last = nullptr, *weak = nullptr;
   bool any_found = false;
   for (const Delivery& delivery : process.deliveries) {
     if (!delivery.non_finite || delivery.non_finite->state == State::asked) continue;
     const DeliveredNonFinite& value = *delivery.non_finite;
+    const bool is_found = value.state == State::found;
     if (value.state == State::asked_last) {
-      last = &delivery;
+      if (!ended_badly(session, process.pid)) continue;
+      if (!is_weak(value)) last = &delivery;
+    } else if (!is_found && asked.contains(value.root)) {
       continue;
     }
-    const bool is_found = value.state == State::found;
-    if (!is_found && asked.contains(value.root)) continue;
+    if (is_weak(value) && weak == nullptr) weak = &delivery;
+    if (is_weak(value) || value.state == State::asked_last) continue;
     any_found = any_found || is_found;
     const bool leads = is_found || value.used == "loss";
     const std::uint64_t first = lasting == nullptr ? UINT64_MAX : lasting->non_finite->root;
@@ -58,7 +70,7 @@ const Delivery* first_used(const session::Session& session, const session::Proce
   }
   if (any_found) return lasting;
   if (other != nullptr) return other;
-  return last != nullptr && ended_badly(session, process.pid) ? last : nullptr;
+  return last != nullptr ? last : weak;
 }
 
 Location with_source(Location location) {
@@ -81,7 +93,8 @@ class NonFiniteBuilder {
   Finding build() {
     finding_.kind = analyse::Kind::non_finite;
     finding_.title = value_.role == ValueRole::made ? "first NaN" : "NaN";
-    finding_.text = "The first NaN on the way to a result that the program uses.";
+    finding_.text = is_weak(value_) ? "A NaN that the program may use."
+                                    : "The first NaN on the way to a result that the program uses.";
     finding_.pid = process_.pid;
     finding_.rank = process_.rank;
     finding_.host = session_.manifest.host;
@@ -170,6 +183,7 @@ class NonFiniteBuilder {
     const bool certain = value_.role == ValueRole::made || value_.role == ValueRole::passed;
     const bool line_certain = value_.node.empty() || !finding_.backward->leads || value_.forward_certain;
     finding_.grade = certain && line_certain ? analyse::Grade::proven : analyse::Grade::inferred;
+    if (is_weak(value_)) finding_.grade = analyse::Grade::suspected;
     finding_.because = certain ? "the result of each operator was checked, and no input of this operator contained NaN"
                                : "no checked operator produced this NaN; it is the first NaN that was read";
     if (value_.role == ValueRole::passed) finding_.because = "the number passed to this operator is NaN";
@@ -179,6 +193,7 @@ class NonFiniteBuilder {
         finding_.because.append(" at " + place(related.location, session_.manifest.working_directory));
     }
     if (value_.step > 0) finding_.because.append(fmt::format(", in step {}", thousands(value_.step)));
+    if (is_weak(value_)) finding_.because.add("cudadiag cannot tell whether the program handles this NaN");
   }
 
   const session::Session& session_;

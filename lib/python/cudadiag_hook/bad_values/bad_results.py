@@ -1,16 +1,23 @@
 """The program's uses of bad values. A use with a lasting effect is reported as found. Any other use is a candidate,
-unless the program later checks whether the value is finite."""
+unless the program later checks whether the value is finite. A number or an array is a weak use, since what the program
+does with it cannot be seen: it is only suspected, and not reported at all if the program's source checks for NaN."""
 import itertools
+import re
 
 from .. import recorder
 from ..json_text import to_json
-from ..stacks import frames_of_places
-from ..tensor_data.finite_checks import CLEAN, reach, slots
+from ..stacks import OWN_FILE, frames_of_places, line_at
+from ..tensor_data.finite_checks import CLEAN, grade_now, reach, slots
 from ..tensor_data.lineage import Writers
-from ..tensor_data.tensors import is_tensor
+from ..tensor_data.tensors import Guard, is_on_device, is_tensor
 from ..whole_run.forward_places import places_here
+from .source_text import checks_somewhere, dependence, prints_number
 
-MOST_CANDIDATES = 16
+MOST_CANDIDATES = 16  # of each strength
+WEAK, STRONG = 1, 2
+WEAK_USES = ("number", "array")
+BLAMES = re.compile(r"(?<![\w./])nans?(?![\w./])|finite\b|\binf\b", re.IGNORECASE)  # in an exception's text
+REFUSES = re.compile(r"between|positive|singular|converge|probabilit|>=", re.IGNORECASE)  # the values, not the shapes
 RECENT = 64  # operators; an exception that comes later has a different reason
 
 
@@ -20,7 +27,7 @@ class Root:
     def __init__(self, ordinal, role, about):
         self.ordinal, self.role, self.about = ordinal, role, about
         self.asked = False  # whether the program checked that its values are finite
-        self.told = False
+        self.told = 0  # WEAK or STRONG
 
     def is_meant(self):
         return self.role in ("passed", "loaded")
@@ -60,11 +67,14 @@ class Watch:
         self.on = True
         self.pending = []  # values on a GPU whose grade is unknown, in the order of issue
         self.history = 1 << 16  # limit of `pending`
-        self.candidates = []  # (root, message)
+        self.candidates = {WEAK: [], STRONG: []}  # roots
+        self.arrays = []  # (weak reference to a bad tensor that shares its memory with an array, root)
         self.parameters = {}  # storages of leaf tensors, by address
         self.leaves = {}  # weak references to leaf tensors, by id()
         self.latest_item = None  # the value from which the program read its latest number
-        self.last_asked = self.last_compared = None  # (root, ordinal of the operator, stack)
+        # The latest ones of each kind: (root, ordinal of the operator, stack).
+        self.last_asked = self.last_compared = self.last_read = self.last_refused = None
+        self.last_exit = None  # (ordinal of the operator, stack) of the latest sys.exit() with a failure
         self.waits = False  # whether to wait for the GPU and check its results immediately
 
 
@@ -87,8 +97,8 @@ def use(name, value, places, ordinal):
     if not watch.on or not value.roots:
         return
     root = value.roots[0]
-    if name == "asked":
-        return asked(value, places, ordinal)
+    if name in ("asked", "refused"):
+        return asked(value, places, ordinal, name)
     if name == "compared":
         watch.last_compared = (root, ordinal, places)
         return
@@ -96,20 +106,38 @@ def use(name, value, places, ordinal):
         deliver(root, "found", name, places)
         watch.on = False
         return
-    if root.asked or root.told or (root.is_meant() and not value.computed) or len(watch.candidates) >= MOST_CANDIDATES:
+    if name in WEAK_USES:
+        watch.last_read = (root, ordinal, places)
+    if root.asked or root.told == STRONG or (root.is_meant() and not value.computed):
         return
-    root.told = True
-    watch.candidates.append(root)
+    if name in WEAK_USES and prints_number(places):
+        name = "printed"
+    strength = WEAK if name in WEAK_USES else STRONG
+    candidates = watch.candidates[strength]
+    if root.told >= strength or len(candidates) >= MOST_CANDIDATES or \
+            (strength == WEAK and checks_somewhere(places)):
+        return
+    root.told = strength
+    candidates.append(root)
     deliver(root, "candidate", name, places)
 
 
-def asked(value, places, ordinal):
+def asked(value, places, ordinal, name):
+    """"refused": an operator raised an exception, perhaps because of the value."""
     for root in value.roots:
         root.asked = True
-        if root.told:
-            root.told = False
-            recorder.deliver(to_json({"kind": "non_finite", "state": "asked", "root": root.ordinal}))
-    watch.last_asked = (value.roots[0], ordinal, places)
+        withdraw(root)
+    last = (value.roots[0], ordinal, places)
+    if name == "refused":
+        watch.last_refused = last
+    else:
+        watch.last_asked = last
+
+
+def withdraw(root):
+    if root.told:
+        root.told = 0
+        recorder.deliver(to_json({"kind": "non_finite", "state": "asked", "root": root.ordinal}))
 
 
 def deliver(root, state, used, places):
@@ -129,21 +157,66 @@ def finish(error):
         gradient = getattr(reference(), "grad", None)
         if is_tensor(gradient):
             use_all("gradient", watch.writers.values_in(gradient), ())
+    withdraw_rewritten()
     finish_failed(error)
 
 
+def withdraw_rewritten():
+    """The program may have replaced bad elements through the array, which no operator shows."""
+    with Guard():
+        for reference, root in watch.arrays:
+            tensor = reference()
+            if root.told == WEAK and tensor is not None and not is_on_device(tensor) and grade_now(tensor) < reach.worst:
+                withdraw(root)
+
+
+def ends_of(error):
+    """[(code, line)] of the frames that the exception left, innermost first."""
+    ends, step = [], getattr(error, "__traceback__", None)
+    while step is not None:
+        if step.tb_frame.f_code.co_filename != OWN_FILE:
+            ends.insert(0, (step.tb_frame.f_code, step.tb_lineno))
+        step = step.tb_next
+    return ends
+
+
+def text_of_error(error):
+    return "" if isinstance(error, OSError) else "%s %s" % (error, getattr(error, "__cause__", None) or "")
+
+
 def finish_failed(error):
-    """The program may have ended because of its last check or comparison of a value."""
-    for last in (watch.last_asked, watch.last_compared):
+    """The program may have ended because of the last values that it checked, compared or read, or with which an operator
+    failed. Others cannot be told from unrelated ends."""
+    ends = ends_of(error)
+    for last in (watch.last_refused, watch.last_asked, watch.last_compared, watch.last_read):
         if last is None or watch.ordinal - last[1] > RECENT:
             continue
-        root, _, places = last
-        codes, step = set(), getattr(error, "__traceback__", None)
-        while step is not None:
-            codes.add(step.tb_frame.f_code)
-            step = step.tb_next
-        if any(code in codes for code, _ in places):
-            return deliver(root, "found", "exception", places)
-        if last is watch.last_asked:
+        used = reason(last, error, ends) if ends else ""
+        if used:
+            return deliver(last[0], "found", used, last[2])
+        exit_ordinal, exit_places = watch.last_exit or (None, ())
+        if ends or exit_ordinal is None or watch.ordinal - exit_ordinal > RECENT:
+            continue
+        used = used_by(last, [(code, line_at(code, at)) for code, at in exit_places], True)
+        if used:
             # Whether the program failed is known only to the launcher, which gets the exit status.
-            deliver(root, "asked last", "exception", places)
+            return deliver(last[0], "asked last", used, last[2])
+
+
+def reason(last, error, ends):
+    """"exception" if the program ended because of the value; "compared" or "refused" if that is likely; or ""."""
+    places, text = last[2], text_of_error(error)
+    codes = {code for code, _ in places}
+    if BLAMES.search(text) and any(code in codes for code, _ in ends):
+        return "exception"
+    if last is watch.last_refused:
+        same = places and ends[0] == (places[0][0], line_at(*places[0]))
+        return "refused" if same and REFUSES.search(text) else ""
+    return used_by(last, ends, False)
+
+
+def used_by(last, ends, exits):
+    depends = dependence(last[2], ends, exits)
+    if depends and last is watch.last_asked:
+        return "exception"
+    return {"asked": "exception", "compared": "compared"}.get(depends, "")

@@ -8,7 +8,7 @@ from ..whole_run.modules_run import follow_modules, follow_optimisers
 from ..whole_run.whole_program import listen, replace, when_torch_is_there
 from .bad_results import finish, watch
 from .non_finite import NonFinite, settle_all, turn
-from .uses import follow_uses, guarded, use_each
+from .uses import follow_exit, follow_uses, guarded, use_each
 
 listener = NonFinite()
 
@@ -35,7 +35,9 @@ def at_exit():
 
 def after_fork():
     """Runs in the child, which must not continue the parent's messages or touch the parent's data on a GPU."""
-    watch.candidates.clear()
+    for candidates in watch.candidates.values():
+        candidates.clear()
+    watch.arrays.clear()
     watch.pending.clear()
     slots.__init__()
     turn.__init__()
@@ -49,6 +51,7 @@ def begin():
     follow_modules()
     follow_optimisers(replace)
     follow_uses(torch)
+    follow_exit()
     follow_backward()
     atexit.register(at_exit)
     os.register_at_fork(after_in_child=after_fork)

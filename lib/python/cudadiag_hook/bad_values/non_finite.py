@@ -130,13 +130,16 @@ def keep_leaf(tensor):
 def after_call(call, result, returned):
     facts = call.facts
     if not returned:
-        return use_all("asked", values_of(call), places_from(sys._getframe(3)))
+        return use_all("refused", values_of(call), places_from(sys._getframe(3)))
     if facts.reads_scalar:
         return item(call, result)
     if facts.looks or facts.compares:
         compare(call)
     if facts.uninitialised:
-        return forget(call, result)
+        if not facts.adopts:
+            return forget(call, result)
+        if watch.writers.knows(call.args[0]):
+            return
     guard = Guard() if a_mode_is_on() else None
     if guard is not None:
         guard.__enter__()
@@ -193,7 +196,7 @@ def forget(call, result):
     place = places_here.place(call.stack)
     for tensor in tensors_in(result, tensor_kinds()):
         watch.writers.write(tensor, None)
-        if tensor.is_floating_point():
+        if tensor.is_floating_point() and tensor.numel():
             value = Value(call, reach.worst)
             call.args, call.kwargs, call.inputs, call.place = (), {}, [], place
             watch.uninitialised.write(tensor, value)
@@ -331,8 +334,10 @@ def root_of(call, tensor):
     if call.place is not None:  # the operator ran on a GPU, and the hook has dropped its arguments
         if call.scalars:
             role = "passed"
+        elif call.facts.structural:
+            role = "loaded"  # a copy makes no bad elements
         return Root(call.ordinal, role, about_root(call, None, call.place))
-    if call.facts.lifts:
+    if call.facts.lifts or call.facts.adopts:
         role = "loaded"
     elif scalars_are_bad(call):
         role = "passed"

@@ -7,6 +7,8 @@ from ..whole_run.whole_program import replace
 from .bad_results import use_all, watch
 from .non_finite import fail, turn
 
+MOST_ARRAYS = 64
+
 
 def guarded(function, *arguments):
     """Runs a function of the hook. Its exceptions do not reach the target."""
@@ -20,7 +22,25 @@ def guarded(function, *arguments):
 
 def use_tensor(name, tensor):
     if is_tensor(tensor):
-        use_all(name, watch.writers.values_in(unwrapped(tensor)), places_from(sys._getframe(1)))
+        values = watch.writers.values_in(unwrapped(tensor))
+        use_all(name, values, places_from(sys._getframe(1)))
+        if name == "array":
+            hand_over(tensor, [value for value in values if value.is_bad()])
+
+
+def hand_over(tensor, bad):
+    """From here on, code that is no operator may write the tensor's memory."""
+    escapes(tensor)
+    if bad:
+        watch.latest_item = bad[-1]
+        if len(watch.arrays) < MOST_ARRAYS:
+            reference = sys.modules["_weakref"].ref(tensor)
+            watch.arrays += [(reference, root) for root in bad[-1].roots]
+
+
+def escapes(tensor):
+    if is_tensor(tensor) and watch.uninitialised.storages:
+        watch.uninitialised.forget_all(unwrapped(tensor))
 
 
 def use_each(name, value, depth=4):
@@ -50,8 +70,35 @@ def before_first(use_name, depth=0):
     return make
 
 
+def before_escape(original):
+    def replaced(*args, **kwargs):
+        if watch.uninitialised.storages and args:
+            guarded(escapes, args[0])
+        return original(*args, **kwargs)
+
+    return replaced
+
+
+def note_exit(args):
+    if args and args[0] not in (None, 0):
+        watch.last_exit = (watch.ordinal, places_from(sys._getframe(1)))
+
+
+def follow_exit():
+    def make(original):
+        def exit(*args, **kwargs):
+            guarded(note_exit, args)
+            return original(*args, **kwargs)
+
+        return exit
+
+    replace(sys, "exit", make)
+
+
 def follow_uses(torch):
     replace(sys.modules["torch._tensor_str"], "_str", before_first("printed"))
     replace(torch, "save", before_first("saved", 4))
     for name in ("numpy", "tolist"):
         replace(torch.Tensor, name, before_first("array"))
+    for name in ("data_ptr", "__dlpack__"):
+        replace(torch.Tensor, name, before_escape)

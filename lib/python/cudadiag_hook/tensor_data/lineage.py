@@ -103,6 +103,11 @@ class Writers:
         if known is not None and len(known.pieces) == 1 and known.pieces[0][2] is value:
             del self.storages[address]
 
+    def forget_all(self, tensor):
+        """Forgets the whole storage of the tensor."""
+        if has_storage(tensor):
+            self.storages.pop(tensor.untyped_storage()._cdata, None)
+
     def sweep(self):
         for address, known in list(self.storages.items()):
             if known.has_ended() or all(value.is_clean() for _, _, value in known.pieces):

@@ -8,7 +8,7 @@ UNINITIALISED = ("empty", "empty_like", "empty_strided", "new_empty", "new_empty
 LOOKS = ("isnan", "isfinite", "isinf", "isposinf", "isneginf", "nan_to_num", "nan_to_num_", "nansum", "nanmean",
          "nanmedian", "nanquantile", "_amp_foreach_non_finite_check_and_unscale_", "_amp_update_scale_")
 # Each element of these operators' results is an element of an argument.
-STRUCTURAL = ("lift_fresh", "clone", "copy_", "_to_copy", "cat", "stack", "index", "index_select", "select", "gather",
+STRUCTURAL = ("lift_fresh", "set_", "clone", "copy_", "_to_copy", "cat", "stack", "index", "index_select", "select", "gather",
               "where", "masked_fill", "masked_fill_", "masked_select", "fill_", "full", "full_like", "scatter", "scatter_",
               "index_put", "index_put_", "index_copy", "index_copy_", "repeat", "flip", "roll", "sort", "topk",
               "constant_pad_nd", "masked_scatter", "masked_scatter_", "_pin_memory", "new_full", "scalar_tensor",
@@ -45,6 +45,7 @@ class Facts:
         self.enters = False  # set by entries.Entry
         self.has_bounds = rule_for(self.operator) is not None
         self.lifts = self.own and self.name == "lift_fresh"
+        self.adopts = self.own and self.name == "set_"  # memory that exists, perhaps from another process
         self.is_view = bool(getattr(function, "is_view", False))
         self.makes_nothing = not self.written and not self.fresh and not self.lifts
         self.makes_one = not self.written and self.results == 1 and self.fresh == [0]
