@@ -51,8 +51,8 @@
 //    The program has used a value that descends from operator number N. That operator made, was given ("passed") or got
 //    from elsewhere ("loaded", "uninitialised") elements that are not finite. "found": final, and checking ends.
 //    A candidate is valid unless {"state":"asked", "root":N} follows: the program checked whether it is finite. "asked
-//    last": the program did so shortly before its end, so the candidate counts if the run failed. Unknown members are
-//    omitted.
+//    last": the program did so shortly before its end, so the candidate counts if the run failed. With "used":"number",
+//    "array", "compared" or "refused", it is only suspected that the program used the value. Unknown members are omitted.
 //
 // In a rerun that traces bad values (lib/python/cudadiag_hook/bad_values/origins.py), also "checking" and "note":
 //
