@@ -15,6 +15,7 @@ sys.pycache_prefix = str(pathlib.Path(sys.argv[1]).resolve() / "pycache")  # eac
 
 import addresses
 import backward_passes
+import bisecting
 import cases
 import command_line
 import documents
@@ -52,7 +53,7 @@ import ways
 import witnesses
 from harness import Machine, expect, expect_in
 
-ROOMS = (addresses, backward_passes, cases, command_line, documents, eager, ends, flight_recorder, full_log, groups, hangs, host_writes, isolation, launch_folders, lines, memory, nans, pages, processes,
+ROOMS = (addresses, backward_passes, bisecting, cases, command_line, documents, eager, ends, flight_recorder, full_log, groups, hangs, host_writes, isolation, launch_folders, lines, memory, nans, pages, processes,
          python_package, races, recipes, replays, reruns, scarcity, sessions, shapes, stalls, survival, tensors, terminal, unasked, unrecorded, values,
          ways, witnesses)
 

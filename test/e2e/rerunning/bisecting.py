@@ -1,0 +1,257 @@
+"""What `cudadiag bisect` does. Each function's name is its claim."""
+
+import os
+import signal
+
+import targets
+from harness import DATA, FAULT, expect, expect_in, expect_success, expect_true_line, program, true_line
+from passes import AGAIN, KEPT, bisect, evidence, expect_proven, outcomes, rerun, session_of
+
+ONCE = AGAIN + " run=1"
+
+
+def _codes(report):
+    return [note["code"] for note in report["notes"]]
+
+
+def bisect_proves_what_was_recorded(machine):
+    machine.plan(AGAIN)
+    result = machine.run(*program("probe.py"))
+    folder = session_of(machine).resolve()
+    done = expect_success(bisect(machine, cwd="/"))
+    expect_in("rerun 1: waits for the only candidate", done.stderr, "stderr")
+    expect_in("[proven]", done.stdout, "report")
+    expect(result.returncode, 3, "status of the run")
+    expect_proven(machine.report())
+    again = expect_success(bisect(machine, folder))
+    expect_in("a rerun would add nothing: the failure is already proven; for more evidence, use: --sanitize, --save-launch, --save-inputs, --origin\n",
+              again.stderr, "stderr of a second run")
+    asked = expect_success(bisect(machine, folder, "--cross-check"))
+    expect_in("already proven; the session has no GPU core dump for cuda-gdb to read;", asked.stderr,
+              "stderr of one that requests the debugger")
+    expect_in("[proven]", again.stdout, "report of a second run")
+
+
+def bisect_adds_to_what_is_there(machine):
+    machine.plan(ONCE)
+    machine.run(*program("probe.py"))
+    machine.runs.write_bytes(b"")
+    machine.plan("")
+    for number in (1, 2):
+        expect_success(bisect(machine, "-q"))
+        expect(len(machine.report()["passes"]), 1 + number, "passes")
+    expect(sorted(path.name for path in session_of(machine).iterdir()),
+           ["confirm", "confirm-2", "manifest.json", "record"], "session")
+
+
+def bisect_waits_for_what_is_named(machine):
+    machine.plan("fault kernel=two nth=30 run=1-")
+    machine.run(*program("three_lines.py"))
+    line = true_line("three_lines.py", "LINE two")[1]
+    for words in (["--site", f"three_lines.py:{line}"], ["--kernel", "^tw"], ["--launch", "90"], ["--window", "sites"],
+                  ["--window", "calls"]):
+        machine.run(*program("three_lines.py"))
+        expect_success(bisect(machine, *words))
+        expect([outcome for _, outcome in outcomes(machine.report())][1:], ["proven"], "reruns with " + str(words))
+    machine.run(*program("three_lines.py"))
+    expect_success(bisect(machine, "--kernel", "one"))
+    expect(outcomes(machine.report())[1:], [("confirm", "failed, but not at an operation that it waited for")], "other kernel")
+
+
+def bisect_of_what_does_not_start_any_more_says_where_it_says_why(machine):
+    machine.plan(AGAIN)
+    machine.environment["WANTED"] = "1"
+    needs = ["sh", "-c", 'exec 2>&1; echo ${WANTED:?is not set}; exec "$@"', "sh", *program("probe.py")]
+    machine.run(*needs)
+    del machine.environment["WANTED"]
+    done = expect_success(bisect(machine))
+    printed = session_of(machine).resolve() / "confirm/output.txt"
+    expect_in(f"the rerun exited before it used CUDA; its output is in {printed}. It", done.stderr, "stderr")
+    expect_in("WANTED: is not set", printed.read_text(), "its output")
+    expect(outcomes(machine.report())[1], ("confirm", "ended before it reached this call"), "first rerun")
+
+
+def bisect_says_what_it_cannot_do(machine):
+    machine.plan(FAULT)
+    machine.run(*program("ten_launches.py"))
+    for words, why in ((["nowhere"], "session nowhere does not exist"),
+                       (["--launch", "11"], "operation 11 does not exist: the run issued only 10"),
+                       (["--kernel", "("], "is not a regular expression"),
+                       (["--kernel", "nothing"],
+                        "no recorded operation matches; the recorded kernels are: smooth\n"),
+                       (["--site", "ten_launches.py"], "is not FILE:LINE"),
+                       (["--site", "ten_launches.py:1"],
+                        "no recorded operation matches; the recorded lines are: "),
+                       (["--window", "all", "--launch", "3"], "")):
+        result = machine.cudadiag("bisect", *words)
+        expect(result.returncode, 125, "status of " + str(words))
+        expect_in(why, result.stderr, "message")
+    expect(len(machine.report()["passes"]), 1, "passes")
+    # Any of the lines that the message suggests can be used.
+    named = machine.cudadiag("bisect", "--site", "ten_launches.py:1").stderr.rpartition("lines are: ")[2].split(", ")
+    expect(len(set(named)), len(named), "the listed lines, each once")
+    file, line = true_line("ten_launches.py")
+    expect([name.strip() for name in named if name.strip().endswith(f":{line}")], [f"{file}:{line}"], "the true line")
+    expect_success(bisect(machine, "--site", f"{file}:{line}"))
+    machine.run(machine.build / "targets/healthy", options=KEPT)
+    expect_in("a rerun would add nothing", expect_success(machine.cudadiag("bisect", *KEPT)).stderr, "healthy program")
+
+
+def bisect_of_a_run_that_was_killed(machine):
+    machine.plan(FAULT)
+    machine.run(*program("ten_launches.py", "kill"))
+    expect_success(bisect(machine))
+    expect_proven(machine.report(), "ten_launches.py")
+
+
+def bisect_of_a_run_whose_launcher_was_killed(machine):
+    machine.plan(FAULT)
+    target = machine.start(*machine.command("run", "--", *program("ten_launches.py", "wait")))
+    for line in target.stderr:
+        if "[bracketed]" in line:
+            break
+    target.kill()
+    target.communicate(timeout=60)
+    (name,) = machine.sessions()
+    expect_success(bisect(machine, name.removesuffix(".incomplete")))
+    expect_proven(machine.report(name), "ten_launches.py")
+
+
+def bisect_finds_the_program_from_another_folder(machine):
+    machine.plan(AGAIN)
+    (machine.folder / "probe").write_text("#!/bin/sh\nexec " + " ".join(map(str, program("probe.py"))) + "\n")
+    (machine.folder / "probe").chmod(0o700)
+    machine.run("./probe")
+    expect_success(bisect(machine, cwd="/"))
+    expect_proven(machine.report())
+
+
+def armed_run_proves_in_its_first_pass(machine):
+    machine.plan(AGAIN)
+    machine.run(*program("probe.py"))
+    result = rerun(machine, *program("probe.py"), options=["--arm", "latest"])
+    expect(result.returncode, 3, "status")
+    report = machine.report()
+    expect_true_line(report, "probe.py")
+    expect(outcomes(report), [("record", "proven")], "passes")
+    expect(machine.run("true", options=["--arm", "nowhere"]).returncode, 125, "status with an unknown session")
+
+
+def shell_that_records_by_env_is_no_other_launcher(machine):
+    machine.plan(FAULT)
+    exports = expect_success(machine.cudadiag("env")).stdout
+    inner = machine.command("run", "--rerun=auto", "-o", "kept", "--", *program("ten_launches.py"))
+    result = machine.plain("sh", "-c", exports + 'exec "$@"', "sh", *inner)
+    expect(result.returncode, 3, "status, with " + result.stderr)
+    passes = [each["name"] for each in machine.report("-o", "kept")["passes"]]
+    expect(passes, ["record", "confirm", "device"], "passes, with " + result.stderr)
+    said = machine.run(*machine.command("run", "-o", "nested", "--", *program("ten_launches.py"))).stderr
+    expect_in("the command was not rerun, because it ran under another cudadiag", said, "what a nested launcher says")
+
+
+def which_of_the_kernels_of_a_line_it_is_a_rerun_says(machine):
+    machine.plan("fault kernel=worker_40 nth=50 code=700")
+    result = machine.cudadiag("run", "--rerun=auto", "--", machine.build / "targets/many_threads")
+    expect_in("the likeliest of 64 or more kernels", result.stderr, "the first answer")
+    expect_in("Kernel  worker_40  grid", result.stderr, "the whole report after the rerun")
+    launch = machine.report()["findings"][0]["launch"]
+    # The failing call is not among the few calls that are listed for the first run.
+    expect((launch["kernel"], launch["site_ordinal"]), ("worker_40", None), "kernel and call")
+
+
+def the_launch_of_a_graph_is_no_kernel_of_several(machine):
+    machine.plan(targets.plan("graph_replay"))
+    result = machine.cudadiag("run", "--rerun=never", "--", machine.build / "targets/graph_replay")
+    expect_in("What    graph", result.stderr, "what failed")
+    assert "likeliest of" not in result.stderr, result.stderr
+
+
+def of_several_candidates_the_one_leads_whose_kernel_the_core_dump_names(machine):
+    kernel, dump = "_Z9far_storePi", DATA / "gpucore/far.nvcudmp.gz"
+    machine.plan(f"fault kernel={kernel} nth=3 code=700 after=stream:2:2")
+    said = machine.run(*program("leaves_dump.py", kernel, dump, "smooth"), options=["--rerun=always"], timeout=60).stderr
+    expect_in("may have been running, the likeliest first", said, "the first answer")
+    report = machine.report()
+    expect_true_line(report, "leaves_dump.py")
+    expect(outcomes(report), [("record", "inferred"), ("confirm", "ended before it reached this call"),
+                              ("device", "core dump read")], "passes")
+    grade, because = evidence(report)
+    expect(grade, "proven", "grade")
+    expect_in("; in a rerun without waits, Warp Illegal Address came from the kernel of this line, and no other "
+              "line launches that kernel", because, "because")
+    finding = report["findings"][0]
+    expect((finding["launch"]["kernel"], finding["device"]["line"]), ("far_store(int*)", 15), "kernel and device line")
+    expect("device-disagrees" in _codes(report), False, "whether the report says that the dump disagrees")
+    # In the opposite order, the line is the headline from the start.
+    machine.plan(f"fault kernel={kernel} nth=3 code=700 after=stream:1:2")
+    said = machine.run(*program("leaves_dump.py", "smooth", dump, kernel), options=["--rerun=always"], timeout=60).stderr
+    _, line = true_line("leaves_dump.py")
+    expect_in(f"cudadiag: confirmed by the GPU core dump of a rerun: leaves_dump.py:{line - 1}  [proven]", said, "message")
+
+
+def bisect_runs_words_that_are_no_text(machine):
+    folder = os.fsencode(machine.folder) + b"/caf\xe9"
+    os.mkdir(folder)
+    machine.plan(FAULT)
+    command = machine.command("run", "--rerun=never", "-o", machine.folder / "kept", "--")
+    command += ["sh", "-c", "printf '<%s>' \"$1\"; shift; exec \"$@\"", "sh", b"caf\xe9", *program("ten_launches.py")]
+    machine.plain(*command, cwd=folder, text=False)
+    result = machine.cudadiag("bisect", "-o", "kept", "--show-rerun", text=False)
+    expect_in(b"<caf\xe9>", result.stderr, "what the rerun shows")
+    (finding,) = machine.report("-o", "kept")["findings"]
+    expect(finding["evidence"]["grade"], "proven", "grade")
+    expect_success(machine.cudadiag("status", "--json", "-o", "kept"))
+    os.rmdir(folder)
+    gone = machine.cudadiag("bisect", "-o", "kept", "--kernel", "smooth").stderr
+    expect_in("the working folder of the program has been removed: ", gone, "what is said without isolation")
+
+
+def bisect_that_cannot_be_done_is_not_advised_again(machine):
+    (machine.folder / "gone").mkdir()
+    machine.plan(FAULT)
+    command = machine.command("run", "--rerun=never", "-o", machine.folder / "kept", "--", *program("ten_launches.py"))
+    machine.plain(*command, cwd=machine.folder / "gone")
+    expect_in("\nNext    cudadiag bisect ", machine.cudadiag("report", "-o", "kept").stdout, "report's suggestion")
+    os.rmdir(machine.folder / "gone")
+    result = machine.cudadiag("bisect", "-o", "kept")
+    expect_in("the working folder of the program has been removed: ", result.stderr, "what is said without isolation")
+    expect_in("\nNext    cudadiag report ", result.stdout, "the suggestion then")
+
+
+def code_in_a_file_of_another_name_in_each_run_is_the_same(machine):
+    machine.plan(AGAIN)
+    # The program writes to a folder that an isolated rerun may not write to.
+    rerun(machine, *program("generated.py"), options=["--rerun=always"])
+    report = machine.report()
+    expect_proven(report, "generated.py")
+    expect(len(report["findings"]), 1, "findings")
+
+
+def line_that_a_library_was_called_from_is_proven_by_another_way_through_it(machine):
+    fault = "fault kernel=faulty nth=3 code=700"
+    machine.plan(f"{fault} after=stream:1:2 run=1; {fault} run=2-")
+    rerun(machine, *program("compiled.py"))
+    report = machine.report()
+    expect_true_line(report, "compiled.py")
+    expect(len(report["findings"]), 1, "findings")
+    grade, because = evidence(report)
+    expect(grade, "proven", "grade: " + because)
+    expect(outcomes(report)[0], ("record", "inferred"), "the first run")
+    expect(outcomes(report)[-1], ("confirm", "proven"), "the last rerun")
+    launch = report["findings"][0]["launch"]
+    expect((launch["kernel"], launch["site_ordinal"]), ("faulty", None), "kernel and call")
+
+
+def interrupted_search_exits_as_an_interrupted_command_does(machine):
+    machine.plan(AGAIN)
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    machine.run(*program("probe.py", "rerun-hangs"), options=["--rerun=never"])
+    search = machine.start(*machine.command("bisect", "--show-rerun"))
+    for line in search.stderr:
+        if line == "hanging\n":
+            break
+    search.send_signal(signal.SIGINT)
+    shown, _ = search.communicate(timeout=60)
+    expect(search.returncode, 128 + signal.SIGINT, "status")
+    expect_in("[bracketed]", shown, "report")
+    expect(outcomes(machine.report()), [("record", "bracketed"), ("confirm", "interrupted")], "passes")
