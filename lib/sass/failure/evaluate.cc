@@ -10,6 +10,7 @@ namespace {
 
 constexpr int kDeepest = 100;  // nesting of values that are computed from other values
 constexpr std::size_t kMostSums = 20'000;
+constexpr std::uint32_t kLeastUpperHalf = 0x1000;  // that of an offset is smaller, or negative
 
 }  // namespace
 
@@ -272,9 +273,9 @@ Evaluator::Sum Evaluator::sum_made_by(Moment moment, std::uint32_t half) {
   const Parts parts = parts_of(i);
   const auto of = [&](std::size_t value, std::uint32_t its) -> Sum {
     if (value >= parts.values.size()) return {.mixed = true};
-    // The upper half of a pointer that is a constant of the code; that of a small offset is 0 or -1.
-    const auto number = i.has("X") ? immediate(parts.values[value], 0) : std::nullopt;
-    if (number && *number + 1 > 1) return {.others = true};
+    // The upper half of a pointer that is a constant of the code.
+    const auto upper = i.has("X") ? immediate(parts.values[value], 0) : std::nullopt;
+    if (upper && std::min(*upper, ~*upper) >= kLeastUpperHalf) return {.others = true};
     return sum_of_operand(parts.values[value], its, moment);
   };
   const bool pair = i.has("64");

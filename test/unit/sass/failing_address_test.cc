@@ -389,6 +389,7 @@ TEST_CASE("the parameter from which an address is computed") {
     CHECK(base({"LDC.64 R2, c[0x0][0x218]", low, "IADD3.X R3, R3, 0x8021, RZ, P0, !PT"}).others);
     CHECK_FALSE(base({"LDC.64 R2, c[0x0][0x218]", low, "IADD3.X R3, R3, -0x1, RZ, P0, !PT"}).others);
     CHECK_FALSE(base({"LDC.64 R2, c[0x0][0x218]", low, "IADD3.X R3, R3, 0xffffffff, RZ, P0, !PT"}).others);
+    CHECK_FALSE(base({"LDC.64 R2, c[0x0][0x218]", low, "IADD3.X R3, R3, 0x400, RZ, P0, !PT"}).others);
   }
   SUBCASE("the halves of two pointers are not a parameter") {
     const Base halves = base({"MOV R2, c[0x0][0x218]", "MOV R3, c[0x0][0x224]"});
