@@ -20,6 +20,29 @@ def frames_from(frame):
     return frames
 
 
+def drop_own_frames(error):
+    """Removes the hook's frames from the beginning of a caught exception's traceback. The caller must raise it again with
+    a `raise` without arguments, which adds no frame. Before Python 3.11, that `raise` restores the frames."""
+    step = error.__traceback__
+    while step is not None and step.tb_frame.f_code.co_filename == OWN_FILE:
+        step = step.tb_next
+    error.__traceback__ = step
+
+
+class WithoutOwnFrames:
+    """Surrounds the call of a function that the hook has replaced, so that the hook's frame is not in the traceback of
+    that function's exceptions."""
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, kind, error, traceback):
+        if error is not None:
+            drop_own_frames(error)
+
+
+without_own_frames = WithoutOwnFrames()
+
 kept_places = {}  # the places of stacks, by (id() of the code, instruction) of all their frames
 MOST_STACKS = 4096
 

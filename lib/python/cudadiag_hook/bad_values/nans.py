@@ -3,6 +3,7 @@ import sys
 
 from .. import recorder
 from ..json_text import to_json
+from ..stacks import without_own_frames
 from ..tensor_data.finite_checks import INFINITE, reach, slots
 from ..whole_run.modules_run import follow_modules, follow_optimisers
 from ..whole_run.whole_program import listen, replace, when_torch_is_there
@@ -19,7 +20,8 @@ def follow_backward():
 
     def _engine_run_backward(outputs, *args, **kwargs):
         guarded(use_each, "loss", tuple(outputs), 1)
-        return engine(outputs, *args, **kwargs)
+        with without_own_frames:
+            return engine(outputs, *args, **kwargs)
 
     for module in (graph, autograd):
         if getattr(module, "_engine_run_backward", None) is engine:

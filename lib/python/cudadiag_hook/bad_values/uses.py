@@ -1,7 +1,7 @@
 """Watches functions of PyTorch that use a tensor: they print it, save it, or convert it to an array."""
 import sys
 
-from ..stacks import places_from
+from ..stacks import places_from, without_own_frames
 from ..tensor_data.tensors import is_tensor, unwrapped
 from ..whole_run.whole_program import replace
 from .bad_results import use_all, watch
@@ -63,7 +63,8 @@ def before_first(use_name, depth=0):
         def replaced(*args, **kwargs):
             if args:
                 guarded(use_each, use_name, args[0], depth)
-            return original(*args, **kwargs)
+            with without_own_frames:
+                return original(*args, **kwargs)
 
         return replaced
 

@@ -5,7 +5,7 @@ import sys
 from .. import recorder
 from ..budget import guarded, state
 from ..json_text import to_json
-from ..stacks import OWN_FILE, frames_of_places, is_in_library
+from ..stacks import OWN_FILE, frames_of_places, is_in_library, without_own_frames
 from ..suspect_lines.accesses import named_whole
 from ..suspect_lines.variables import KEEPS_AST, paths_at, source_of, variables_at, without_escapes
 from ..tensor_data.arguments import named_variable
@@ -334,7 +334,8 @@ def follow_order(trace, order):
 
 def waiting_for_all(original):
     def empty_cache(*args, **kwargs):
-        value = original(*args, **kwargs)
+        with without_own_frames:
+            value = original(*args, **kwargs)
         guarded(listener.order.host_waits_for_all)
         return value
 

@@ -2,6 +2,7 @@
 import sys
 
 from ..budget import guarded
+from ..stacks import without_own_frames
 from ..tensor_data.lineage import has_storage
 from ..tensor_data.tensors import Guard, tensor_kinds, unwrapped
 from .forward_places import places_here
@@ -64,7 +65,8 @@ class Entries:
     def of_function(self, entry):
         def make(original):
             def entered(*args, **kwargs):
-                value = original(*args, **kwargs)
+                with without_own_frames:
+                    value = original(*args, **kwargs)
                 guarded(self.note, entry, value)
                 return value
 
@@ -76,7 +78,8 @@ class Entries:
         entry = Entry("DataLoader", "loaded")
 
         def __next__(iterator):
-            value = original(iterator)
+            with without_own_frames:
+                value = original(iterator)
             number = getattr(iterator, "_rcvd_idx", 0) - 1
             guarded(self.note, entry, value, (number, vars(iterator).get(SAMPLES, {}).pop(number, [])))
             return value
@@ -86,7 +89,8 @@ class Entries:
 
 def keep_samples(original):
     def _next_index(iterator):
-        index = original(iterator)
+        with without_own_frames:
+            index = original(iterator)
         if type(index) is list:
             vars(iterator).setdefault(SAMPLES, {})[getattr(iterator, "_send_idx", 0)] = index
         return index

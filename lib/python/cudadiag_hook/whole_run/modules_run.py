@@ -3,6 +3,8 @@ import _thread
 import _weakref
 import sys
 
+from ..stacks import without_own_frames
+
 
 class Inside(_thread._local):
     def __init__(self):
@@ -71,7 +73,8 @@ def follow_optimisers(replace):
     def make(original):
         def __init__(self, *args, **kwargs):
             steps.are_counted = True
-            original(self, *args, **kwargs)
+            with without_own_frames:
+                original(self, *args, **kwargs)
 
         return __init__
 

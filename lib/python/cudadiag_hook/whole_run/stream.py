@@ -2,11 +2,14 @@
 
 A thread switches the mode on by pushing it. Threads that autograd starts inherit the mode from the thread that calls
 backward(), but threads that the program starts do not. Operators on tensor subclasses are passed on to the subclass.
-The operators that the subclass then calls for its inner tensors arrive here.
+The operators that the subclass then calls for its inner tensors arrive here. Operators that torch.jit.trace records are
+not passed to the listener.
 """
 import sys
 
+from ..stacks import drop_own_frames
 from ..tensor_data.tensors import torch_module
+from .wrapped_numbers import as_tensors
 
 
 class Listener:
@@ -20,6 +23,7 @@ class Listener:
 
 
 def make_mode_class(torch):
+    tracing_state = torch._C._get_tracing_state
     plain = torch.Tensor.__torch_dispatch__  # the method of all tensors that do not override it
 
     class Watch(torch.utils._python_dispatch.TorchDispatchMode):
@@ -35,25 +39,37 @@ def make_mode_class(torch):
             return False
 
         def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-            if types and any(each.__torch_dispatch__ is not plain for each in types):
-                # These tensors have no values. They belong to PyTorch's own tracers, which expect no mode below theirs.
-                if any(each.__module__.startswith("torch._subclasses") for each in types):
-                    return function(*args, **({} if kwargs is None else kwargs))
-                return NotImplemented
-            kwargs = {} if kwargs is None else kwargs
-            operator = getattr(function, "_op", None)
-            if operator is None:  # a higher-order operator
-                return function(*args, **kwargs)
-            token = self.before(function, args, kwargs)
-            if token is None:
-                return operator(*args, **kwargs)
-            result, returned = None, False
+            token, result, returned = None, None, False
             try:
-                result = operator(*args, **kwargs)
+                kwargs = {} if kwargs is None else kwargs
+                if types and any(each.__torch_dispatch__ is not plain for each in types):
+                    # These tensors have no values. They belong to PyTorch's own tracers, which expect no mode below
+                    # theirs.
+                    if any(each.__module__.startswith("torch._subclasses") for each in types):
+                        return function(*args, **kwargs)
+                    return NotImplemented
+                operator = getattr(function, "_op", None)
+                if operator is None:  # a higher-order operator
+                    return function(*args, **kwargs)
+                # torch.jit.trace would record what the listener does with the tensors.
+                token = self.before(function, args, kwargs) if tracing_state() is None else None
+                try:
+                    result = operator(*args, **kwargs)
+                    returned = True
+                    return result
+                except RuntimeError as error:
+                    accepted = as_tensors(function, args, kwargs, error)
+                    if accepted is None:
+                        raise
+                result = operator(*accepted[0], **accepted[1])
                 returned = True
                 return result
+            except BaseException as error:
+                drop_own_frames(error)
+                raise
             finally:
-                self.after(token, result, returned)
+                if token is not None:
+                    self.after(token, result, returned)
 
     return Watch
 

@@ -1,6 +1,7 @@
 """The stream of operators of a whole program: on all Python threads, from the import of PyTorch on."""
 import sys
 
+from ..stacks import without_own_frames
 from . import stream
 
 
@@ -41,7 +42,8 @@ def leave_alone(torch):
             core = torch._C
             modes = [core._pop_torch_dispatch_stack(None) for _ in range(core._len_torch_dispatch_stack())]
             try:
-                return original(*args, **kwargs)
+                with without_own_frames:
+                    return original(*args, **kwargs)
             finally:
                 for mode in reversed(modes):
                     core._push_on_torch_dispatch_stack(mode)
