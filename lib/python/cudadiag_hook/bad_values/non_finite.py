@@ -3,7 +3,6 @@
 Each result is checked. A bad result keeps its roots: the operators from which it descends and which had no bad input.
 If the program uses the result, its first root is reported (module `uses`).
 """
-import _thread
 import sys
 
 from .. import recorder
@@ -15,6 +14,7 @@ from ..tensor_data.schemas import facts_of, tensors_in
 from ..tensor_data.tensors import Guard, a_mode_is_on, is_capturing, is_on_device, tensor_kinds
 from ..whole_run import stream
 from ..whole_run.forward_places import places_here
+from ..whole_run.turns import Turn
 from .bad_elements import about_root, kept_inputs, chosen
 from .bad_results import Root, Value, use, use_all, watch
 
@@ -54,26 +54,6 @@ def inputs_of(args, kwargs):
             if tensor.requires_grad and tensor.is_leaf and id(tensor) not in watch.leaves:
                 keep_leaf(tensor)
     return found
-
-
-class Turn:
-    """Lets only one thread at a time change the shared state. No thread waits long, since that could be a deadlock: a
-    finalizer that runs in between may wait for another thread's operator."""
-
-    PATIENCE = 1.0  # seconds
-
-    def __init__(self):
-        self.lock = _thread.RLock()
-
-    def run(self, function, *arguments):
-        lock = self.lock
-        if not (lock.acquire(False) or lock.acquire(True, self.PATIENCE)):
-            self.lock = _thread.RLock()
-            return function(*arguments)
-        try:
-            return function(*arguments)
-        finally:
-            lock.release()
 
 
 turn = Turn()

@@ -1,22 +1,29 @@
 """The order between PyTorch's streams and the host: vector clocks, updated when PyTorch reports events and waits."""
+from ..whole_run.turns import Turn
 
 HOST = -1  # stands for the host where a stream is expected
 
 
 class Order:
+    """Any thread may call the methods at any time."""
+
     def __init__(self):
         self.clocks = {HOST: {}}  # by stream: {stream: number of its latest operation that comes before}
-        self.events = {}
+        self.events = {}  # (stream, its clock then), by event. Never changed, only replaced
         self.waited = set()  # (stream, another stream for which it has waited at least once)
+        self.turn = Turn()
 
     def clock(self, stream):
         clock = self.clocks.get(stream)
         if clock is None:
-            clock = self.clocks[stream] = {}
+            clock = self.clocks.setdefault(stream, {})
         return clock
 
     def issue(self, stream):
         """Returns the number of an operation that is issued to the stream now."""
+        return self.turn.run(self.issue_now, stream)
+
+    def issue_now(self, stream):
         clock = self.clock(stream)
         if stream != HOST:
             merge(clock, self.clocks[HOST])  # the operation comes after everything that the host knows to be finished
@@ -28,23 +35,33 @@ class Order:
         return self.clock(stream).get(other, 0) >= number
 
     def record(self, event, stream):
-        self.events[event] = (stream, dict(self.clock(stream)))
+        self.events[event] = self.reached_by(stream)
 
     def forget(self, event):
         self.events.pop(event, None)
 
+    def recorded(self, event):
+        """What comes before the event, for passes(); None if nothing is known to come before it."""
+        return self.events.get(event)
+
+    def reached_by(self, stream):
+        """What comes before the end of the stream's current work, for passes()."""
+        return stream, dict(self.clock(stream))
+
+    def passes(self, reached, stream):
+        """The stream, or the host, has waited until that point of another stream."""
+        if reached is not None:
+            self.turn.run(merge, self.clock(stream), reached[1])
+            self.waited.add((stream, reached[0]))
+
     def wait(self, event, stream):
-        recorded = self.events.get(event)
-        if recorded is not None:
-            merge(self.clock(stream), recorded[1])
-            self.waited.add((stream, recorded[0]))
+        self.passes(self.recorded(event), stream)
 
     def host_waits_for_event(self, event):
         self.wait(event, HOST)
 
     def host_waits_for_stream(self, stream):
-        merge(self.clocks[HOST], self.clock(stream))
-        self.waited.add((HOST, stream))
+        self.passes(self.reached_by(stream), HOST)
 
     def host_waits_for_all(self):
         for stream in list(self.clocks):
@@ -52,6 +69,6 @@ class Order:
 
 
 def merge(clock, other):
-    for stream, number in other.items():
+    for stream, number in dict(other).items():  # another thread may change it
         if clock.get(stream, 0) < number:
             clock[stream] = number

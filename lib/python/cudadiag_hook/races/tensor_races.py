@@ -1,5 +1,6 @@
 """Operators that use the same bytes on different streams, with no order between them. The order is known from the
 events and waits that PyTorch reports. cudadiag does not see the work of other libraries."""
+import _thread
 import sys
 
 from .. import recorder
@@ -16,6 +17,7 @@ from ..tensor_data.tensors import Guard, a_mode_is_on, devices, each_tensor, is_
 from ..tensor_data.uses_of_memory import argument_uses, result_uses
 from ..whole_run.forward_places import places_here
 from ..whole_run.stream import Listener
+from ..whole_run.turns import Turn
 from ..whole_run.whole_program import listen, replace, when_torch_is_there
 from .stream_order import HOST, Order
 
@@ -85,12 +87,17 @@ class Storage:
         self.accesses, self.kept_for = [], set()
 
 
+class Own(_thread._local):
+    calls = False  # whether the thread's current CUDA calls are the hook's own
+
+
 class TensorRaces(Listener):
     def __init__(self):
         self.order = Order()
+        self.turn = Turn()
         self.storages = {}  # by address
         self.told = set()
-        self.own = False  # whether the current CUDA calls are the hook's own
+        self.own = Own()
         self.several = False  # whether there may be more than one stream
 
     # Tests replace these three.
@@ -137,14 +144,14 @@ class TensorRaces(Listener):
         """(stream, the operator's number on it, where it is called); None if it is only captured into a graph."""
         stack = places_here.note_forward()
         with Guard():
-            self.own = True
+            self.own.calls = True
             try:
                 uses = argument_uses(facts, args, kwargs)
                 stream = self.stream_among([use.tensor for use in uses])
                 if is_capturing():
                     return None
             finally:
-                self.own = False
+                self.own.calls = False
             number = self.order.issue(stream) if stream != HOST else 0
             where = Where(stack)
             self.use_all(facts, uses, stream, number, where)
@@ -185,12 +192,15 @@ class TensorRaces(Listener):
         storage = self.storages.get(base)
         if on_host and ((storage is None and stream == HOST) or (stream != HOST and not self.is_pinned(use.tensor))):
             return []
-        storage = self.storage_at(base, use.tensor)
         access = Access(facts, use, stream, number)
         access.describe(use.tensor, where)
-        found = []
+        return self.turn.run(self.compare, self.storage_at(base, use.tensor), access)
+
+    def compare(self, storage, access):
+        """Compares the access with the storage's earlier ones, then keeps it."""
+        stream, found = access.stream, []
         for other in storage.accesses:
-            if other.stream != stream and (other.written or use.written) and \
+            if other.stream != stream and (other.written or access.written) and \
                     not self.order.comes_after(stream, other.stream, other.number):
                 shared = common(other.pieces, access.pieces)
                 found += [(other, access, shared)] if shared is not None else []
@@ -316,7 +326,7 @@ def follow_order(trace, order):
 
     def unless_own(function):
         def called(*arguments):
-            if not listener.own:
+            if not listener.own.calls:
                 guarded(function, *arguments)
 
         return called
@@ -342,6 +352,54 @@ def waiting_for_all(original):
     return empty_cache
 
 
+def seen_by_query(reached_by):
+    """Replaces a query. PyTorch does not report queries. If the answer is True, the host has seen the work finish that
+    `reached_by` returned before the query: another thread may issue more work in between."""
+
+    def make(original):
+        def query(self, *args, **kwargs):
+            reached = guarded(reached_by, self)
+            with without_own_frames:
+                finished = original(self, *args, **kwargs)
+            if finished and type(reached) is tuple:
+                guarded(listener.order.passes, reached, HOST)
+            return finished
+
+        return query
+
+    return make
+
+
+def seen_by_time(original):
+    """Replaces Event.elapsed_time, which fails unless both events have finished."""
+
+    def elapsed_time(self, end_event):
+        reached = [guarded(recorded, event) for event in (self, end_event)]
+        with without_own_frames:
+            time = original(self, end_event)
+        for each in reached:
+            if type(each) is tuple:
+                guarded(listener.order.passes, each, HOST)
+        return time
+
+    return elapsed_time
+
+
+def recorded(event):
+    return listener.order.recorded(event.cuda_event)
+
+
+def reached_by(stream):
+    return listener.order.reached_by(stream.cuda_stream)
+
+
+def follow_queries(cuda):
+    """`cuda` is torch.cuda."""
+    replace(cuda.Event, "query", seen_by_query(recorded))
+    replace(cuda.Event, "elapsed_time", seen_by_time)
+    replace(cuda.Stream, "query", seen_by_query(reached_by))
+
+
 def begin():
     torch = sys.modules["torch"]
     if not hasattr(torch._C, "_activate_gpu_trace"):
@@ -352,6 +410,7 @@ def begin():
     follow_order(trace, listener.order)
     torch._C._activate_gpu_trace()
     replace(torch.cuda, "empty_cache", waiting_for_all)
+    follow_queries(torch.cuda)
     listen(listener)
 
 
