@@ -128,7 +128,90 @@ def overwritten_from_outside():
 
 
 def of_two_sources():
-    return torch.cat([torch.tensor([1, 9]), torch.tensor([8, 2])]), 5
+    return torch.cat([torch.tensor([1, 8]), torch.tensor([9, 2])]), 5
+
+
+def of_the_smaller_source():
+    ids = torch.tensor([9, 1])  # ORIGIN
+    return torch.cat([ids, torch.tensor([8, 2])]), 5
+
+
+def beside_a_larger_element():
+    table = torch.tensor([900, 2, 3])
+    return table[1:] + 700, 500  # ORIGIN
+
+
+def beyond_a_number_added():
+    labels = torch.tensor([900, 4]) + 1
+    return labels - 5, 500
+
+
+def cut_off():
+    raw = torch.tensor([10, 90000])
+    return raw.clamp(max=512), 512  # ORIGIN
+
+
+def not_cut_off():
+    raw = torch.tensor([10, 600])  # ORIGIN
+    return raw.clamp(max=1000), 512
+
+
+def greatest():
+    rows = torch.tensor([[1, 7], [2, 9]])  # ORIGIN
+    return rows.amax(1).flip(0), 5
+
+
+def from_good_operands():
+    ids, offsets = torch.tensor([300, 1]), torch.tensor([250, 0])
+    return ids + offsets, 500  # ORIGIN
+
+
+def on_one_line():
+    starts = torch.tensor([100, 300])
+    return torch.tensor([1, 2]) + starts.cumsum(0), 300  # ORIGIN
+
+
+def with_zeros_added():
+    ids = torch.tensor([3, 9])  # ORIGIN
+    none = torch.zeros(2, dtype=torch.long)
+    return none + ids, 5
+
+
+def inverse_of_unique():
+    _, inverse = torch.unique(torch.tensor([900, 901, 902]), return_inverse=True)  # ORIGIN
+    return inverse.clone(), 2
+
+
+def relative_times():
+    stamps = torch.cumsum(torch.tensor([100, 100, 100, 400]), 0)
+    return stamps - stamps[0] + 1, 500
+
+
+def of_another_element():
+    base = torch.arange(6) * 150
+    return base + torch.tensor([0, 0, 300, -300, -300, -400]), 500
+
+
+def beside_a_mark():
+    ids = torch.tensor([5, -100, 7])
+    kept = (ids - torch.tensor([6, 0, 0])).clone()
+    kept[1] = 0
+    return kept, 10
+
+
+def least_of_two():
+    lengths, most = torch.tensor([700, 3]), torch.tensor([600, 9])
+    return torch.minimum(lengths, most), 500
+
+
+def in_buckets():
+    differences = torch.arange(-4, 4) * 100
+    return torch.div(differences, 100, rounding_mode="floor") + 3, 8
+
+
+def of_a_shard():
+    ids, starts = torch.tensor([3, 7, 2000]), torch.tensor([0, 0, 1000])
+    return ids - starts, 500
 
 
 def never_written():
@@ -187,12 +270,12 @@ class Origins(unittest.TestCase):
 
     def test_the_operator_that_made_it_is_found(self):
         for function in (remainder, one_too_many, into_a_buffer, from_floats, in_place, chosen, ranked,
-                         first_of_two_threads):
+                         first_of_two_threads, beside_a_larger_element, cut_off, from_good_operands, inverse_of_unique):
             with self.subTest(function.__name__):
                 self.check(function, "made")
 
     def test_the_line_where_it_entered_is_found(self):
-        for function in (entered, of_numpy, looked_up):
+        for function in (entered, of_numpy, looked_up, of_the_smaller_source, not_cut_off, greatest, with_zeros_added):
             with self.subTest(function.__name__):
                 self.check(function, "copied")
         for function in (filled, filled_beside_others):
@@ -202,6 +285,15 @@ class Origins(unittest.TestCase):
 
     def test_an_operator_that_leaves_the_element_as_it_was_is_no_origin(self):
         self.check(masked, "copied", certain=False)
+
+    def test_a_bad_element_that_a_number_was_added_to_is_followed(self):
+        (told,) = told_of(beyond_a_number_added)
+        self.assertEqual([(each["role"], each["operator"]) for each in told["origin"]],
+                         [("copied", "aten::lift_fresh"), ("passed", "aten::add.Tensor"), ("passed", "aten::sub.Tensor")])
+        self.assertFalse(told["certain"])
+
+    def test_the_line_is_found_if_one_of_its_operators_made_it(self):
+        self.check(on_one_line, "made", certain=False)
 
     def test_batch_and_sample_of_a_loader_are_told(self):
         origin = self.check(of_a_loader, "loaded")["origin"][0]
@@ -215,7 +307,8 @@ class Origins(unittest.TestCase):
                          [("aten::remainder.Scalar", 481), ("aten::clone", None)])
 
     def test_nothing_is_told_of_what_is_not_certain(self):
-        for function in (overwritten_from_outside, of_two_sources, never_written, written_in_many_pieces):
+        for function in (overwritten_from_outside, of_two_sources, never_written, written_in_many_pieces,
+                         relative_times, of_another_element, beside_a_mark, least_of_two, in_buckets, of_a_shard):
             with self.subTest(function.__name__):
                 (told,) = told_of(function)
                 self.assertEqual(told["origin"], [])

@@ -29,19 +29,21 @@ INTEGERS = ("int8", "uint8", "int16", "int32", "int64")  # types whose extremes 
 # These parameters choose elements, and contribute none to the operator's result.
 CHOOSERS = ("index", "indices", "mask", "condition")
 OVERWRITTEN = ("copy_", "fill_", "zero_", "random_", "uniform_", "normal_")  # without being read
-# The second results of these operators are indices.
-INDEX_RESULTS = ("sort", "topk", "max", "min", "kthvalue", "mode", "median", "nanmedian", "cummax", "cummin")
+# The results of these operators after the first are indices or counts.
+INDEX_RESULTS = ("sort", "topk", "max", "min", "kthvalue", "mode", "median", "nanmedian", "cummax", "cummin",
+                 "_unique2", "unique_dim", "unique_consecutive")
 
 
 class Result:
     """The result that an operator wrote to a range of bytes."""
 
-    __slots__ = ("facts", "place", "inputs", "least", "greatest", "given", "is_index", "batch", "__weakref__")
+    __slots__ = ("facts", "place", "inputs", "least", "greatest", "given", "is_index", "batch", "count", "__weakref__")
 
     def __init__(self, facts, place):
         self.facts, self.place, self.inputs, self.given = facts, place, [], []
         self.least = self.greatest = None  # None means unknown
         self.is_index, self.batch = False, None
+        self.count = 0  # of elements
 
     def is_clean(self):
         return False
@@ -78,7 +80,8 @@ class Origins(Listener):
                 if not tensor.numel():
                     continue
                 results = self.writers.values_in(tensor)
-                least, greatest = (None, None) if results else extremes(tensor)
+                covers = len(results) == 1 and results[0].count == tensor.numel()
+                least, greatest = (results[0].least, results[0].greatest) if covers else extremes(tensor)
                 found.append((results, least, greatest))
         return (found,)
 
@@ -100,7 +103,8 @@ class Origins(Listener):
             kept = Result(facts, place)
             kept.least, kept.greatest = extremes(tensor)
             kept.given = [each for each in (*args, *kwargs.values()) if type(each) in (int, float)]
-            kept.is_index = number == 1 and facts.own and facts.name in INDEX_RESULTS
+            kept.count = tensor.numel()
+            kept.is_index = number > 0 and facts.own and facts.name in INDEX_RESULTS
             # Beyond this limit, inputs are not kept, so tracing ends here.
             kept.inputs = inputs[0] if inputs is not None and self.kept < MOST_RESULTS else None
             self.kept += 1

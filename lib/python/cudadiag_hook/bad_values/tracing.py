@@ -4,13 +4,16 @@ where it entered.
 Only certain steps are reported. Tracing ends at results that were not read, at memory that other code wrote to, and
 where several tensors have bad elements.
 """
+from ..stacks import line_at
+
 MOST_STEPS = 64  # limit of steps back
 MOST_TOLD = 5
 
-# These operators change an element only slightly: if the result is bad, the argument may have been bad too. For other
-# operators, an argument may mean something different from the result, such as a hash whose remainder is computed.
-SHIFTS = ("add", "add_", "sub", "sub_", "abs", "unique", "_unique2", "unique_dim", "minimum", "maximum", "clamp_min",
-          "clamp", "clamp_", "amax", "amin", "max", "min", "relu", "relu_")
+# These add numbers to an element, or subtract them. The element may have been bad before.
+SHIFTS = ("add", "add_", "sub", "sub_")
+# The results of these are elements of their arguments, unless a limit or the sign of an element replaced them.
+SELECTIONS = ("unique", "_unique2", "unique_dim", "minimum", "maximum", "amax", "amin", "max", "min", "abs", "relu", "relu_",
+              "clamp", "clamp_", "clamp_min", "clamp_max")
 # These keep only the sign of their argument.
 QUOTIENTS = ("div", "div_", "floor_divide", "floor_divide_")
 # These map any number into a range that one of their arguments defines.
@@ -27,6 +30,10 @@ class Bad:
         self.value, self.bound = value, bound
         self.side = NOT_A_NUMBER if value != value else BELOW if value < bound.least else ABOVE
         self.made_by = None  # the first result with this value, if nothing changed it afterwards
+
+    def is_beyond(self, value):
+        """Whether the value is bad in the same way."""
+        return value < self.bound.least if self.side == BELOW else value > self.bound.most
 
     def is_in(self, least, greatest):
         """Whether a tensor with these extremes has elements that are bad in the same way; None if unknown. They may
@@ -54,20 +61,29 @@ def only(results):
     return results[-1]
 
 
-def inputs_with(result, bad):
+def inputs_with(result, bad, value):
     """(results that contain bad elements, whether a tensor of unknown origin has bad elements, whether we cannot tell
-    for some input)."""
+    for some input). `value` is that of the traced element in the result, or None if unknown."""
     found, entered, unknown = [], False, result.inputs is None
     for results, least, greatest in result.inputs or ():
+        has = may_hold(result, bad, value, least, greatest)
         if not results:
-            has = bad.is_in(least, greatest)
             entered, unknown = entered or has is True, unknown or has is None
-        for each in results:
+        for each in results if has is not False else ():
             has = bad.is_in(each.least, each.greatest)
             if has:
                 found.append(each)
             unknown = unknown or has is None
     return found, entered, unknown
+
+
+def may_hold(result, bad, value, least, greatest):
+    """Whether an input with these extremes may have the traced element; None if unknown."""
+    has = bad.is_in(least, greatest)
+    if has and value is not None and result.facts.structural:
+        slack = 1 + abs(value) / 64 if result.facts.name in CONVERSIONS else 0  # rounding
+        return least - slack <= value <= greatest + slack
+    return has
 
 
 def is_given(result, bad):
@@ -76,12 +92,64 @@ def is_given(result, bad):
 
 
 def leads_on(result, bad):
-    """Whether a bad element of the result may have been bad before the operator."""
+    """Whether a bad element of the result is certainly an element of an argument."""
     facts = result.facts
-    if result.is_index:
-        return False
-    return facts.structural or bad.side == NOT_A_NUMBER or bad.value in (float("inf"), float("-inf")) or \
-        (facts.own and (facts.name in SHIFTS or (bad.side == BELOW and facts.name in QUOTIENTS)))
+    return not result.is_index and \
+        (facts.structural or bad.side == NOT_A_NUMBER or bad.value in (float("inf"), float("-inf")))
+
+
+def alters(result, bad):
+    """Whether a bad element of the result may have been bad before, with another value."""
+    facts = result.facts
+    return facts.own and not result.is_index and (
+        facts.name in SHIFTS or facts.name in SELECTIONS or (bad.side == BELOW and facts.name in QUOTIENTS))
+
+
+def value_before(result, bad, value):
+    """(number of the argument that had the traced element, its value there) for an operator that alters elements. None
+    if no argument had a bad element there. Raises Unknown if we cannot tell."""
+    if result.inputs is None or any(least is None for _, least, _ in result.inputs):
+        raise Unknown
+    name = result.facts.name.rstrip("_")
+    ranges = [(least, greatest) for _, least, greatest in result.inputs]
+    if not any(bad.is_in(*each) for each in ranges):
+        if any(bad.is_in(*each) is None for each in ranges):
+            raise Unknown
+        return None
+    if value is None or result.facts.name in QUOTIENTS:
+        raise Unknown
+    if result.facts.name in SHIFTS:
+        return before_shift(ranges, result.given, 1 if name == "add" else -1, bad, value)
+    extreme = ranges[0][bad.side == ABOVE]
+    if name.startswith("clamp") and value in result.given and bad.is_beyond(extreme) and extreme != value:
+        return None  # the limit replaced the element
+    if (name == "abs" and ranges[0][0] <= -value) or (name == "relu" and value == 0):
+        raise Unknown
+    holders = [number for number, (least, greatest) in enumerate(ranges) if least <= value <= greatest]
+    if len(holders) != 1:
+        raise Unknown
+    return holders[0], value
+
+
+def before_shift(ranges, given, sign, bad, value):
+    """value_before() for x + y (`sign` is 1) and x - y (-1)."""
+    if len(ranges) + len(given) != 2:
+        raise Unknown  # there is a factor, too
+    if given:
+        before = value - sign * given[0]
+        return (0, before) if bad.is_beyond(before) else None
+    (least, greatest), (low, high) = ranges
+    if low == high == 0:
+        return 0, value
+    if sign == 1 and least == greatest == 0:
+        return 1, value
+    # The element of x was between these two, and that of y between the other two.
+    x = sorted((value - sign * low, value - sign * high))
+    y = sorted(((value - least) * sign, (value - greatest) * sign))
+    for first, last, inner, outer in ((*x, least, greatest), (*y, low, high)):
+        if bad.is_beyond(max(first, inner)) or bad.is_beyond(min(last, outer)):
+            raise Unknown  # it may have been bad, and mean something else
+    return None
 
 
 def carried_unchanged(result, bad):
@@ -94,12 +162,18 @@ def carried_unchanged(result, bad):
     return any(least is not None and bad.is_extreme_of(least, greatest) for least, greatest in ranges)
 
 
+def on_same_line(a, b):
+    """Whether two stacks are at the same line of the same call."""
+    return bool(a and b) and a[1:] == b[1:] and a[0][0] is b[0][0] and line_at(*a[0]) == line_at(*b[0])
+
+
 class Way:
     def __init__(self, bad):
         self.bad = bad
         self.steps = []  # results that contain the element, latest first
         self.role, self.certain = "made", True
-        self.is_value_known = True
+        self.is_value_known = True  # and the same as at the end
+        self.value = None if bad.side == NOT_A_NUMBER else bad.value  # in the latest step; None if unknown
 
     def follow(self, result):
         """Returns the earlier result that contains the element, or None if it was produced here or entered here."""
@@ -108,15 +182,18 @@ class Way:
         if facts.enters or facts.lifts:
             self.role = facts.role if facts.enters else "copied"
             return None
-        found, entered, unknown = inputs_with(result, bad)
+        if alters(result, bad) and not leads_on(result, bad):
+            return self.follow_altered(result)
+        found, entered, unknown = inputs_with(result, bad, self.value)
         given = is_given(result, bad)
         if not leads_on(result, bad) and not carried_unchanged(result, bad):
             return self.make(result, found or entered, unknown)
         if (given and (found or entered)) or (entered and found) or (unknown and not given and not found and not entered):
             raise Unknown
         if found:
-            self.certain = self.certain and not unknown and (facts.structural or facts.name in SHIFTS)
+            self.certain = self.certain and not unknown and facts.structural
             self.is_value_known = self.is_value_known and facts.structural
+            self.value = self.value if facts.structural else None
             return only(found)
         if given:
             self.role, self.certain = "passed", self.certain and not unknown
@@ -125,6 +202,49 @@ class Way:
         elif facts.structural and facts.name not in CONVERSIONS:
             raise Unknown  # the operator computes no new values, so other code wrote to its arguments
         return None
+
+    def follow_altered(self, result):
+        """follow(), for an operator that may alter the element."""
+        try:
+            before = value_before(result, self.bad, self.value)
+        except Unknown:
+            if not self.began_on_line_of(result):
+                raise
+            self.certain, before = False, None
+        if before is None:
+            return None
+        number, value = before
+        self.certain = self.certain and value == self.value
+        self.is_value_known = self.is_value_known and value == self.value
+        self.value = value
+        results = [each for each in result.inputs[number][0] if self.bad.is_in(each.least, each.greatest)]
+        if not result.inputs[number][0]:
+            self.role, self.certain = "copied", False
+            return None
+        return only(results)
+
+    def began_on_line_of(self, result):
+        """Whether all bad elements of the arguments were produced or entered on the line that calls the operator. Then
+        that line is the origin, whichever of its operators made the element."""
+        for results, least, greatest in result.inputs or ():
+            if self.bad.is_in(least, greatest) is False:
+                continue
+            way = Way(self.bad)
+            way.value = None
+            if not way.walk(only(results)) or not on_same_line(way.steps[-1].place[0], result.place[0]):
+                return False
+        return result.inputs is not None
+
+    def walk(self, result):
+        """Follows the element from this result to its origin. Returns False if that is unknown."""
+        try:
+            while result is not None:
+                if len(self.steps) == MOST_STEPS:
+                    return False
+                result = self.follow(result)
+        except Unknown:
+            return False
+        return True
 
     def make(self, result, had_bad, unknown):
         is_own_kind = result.facts.name in WRAPS or result.is_index or not result.facts.pointwise
@@ -135,14 +255,12 @@ def origin_of(writers, element, bad):
     """([(result, role)], certain): the origin, then the results that passed the element on. Returns ([], False) if
     unknown. `element` is a tensor of that element alone."""
     way = Way(bad)
+    results = [each for each in writers.values_in(element) if bad.is_in(each.least, each.greatest)]
     try:
-        results = writers.values_in(element)
-        result = only([each for each in results if bad.is_in(each.least, each.greatest)])
-        while result is not None:
-            if len(way.steps) == MOST_STEPS:
-                raise Unknown
-            result = way.follow(result)
+        is_known = way.walk(only(results))
     except Unknown:
+        is_known = False
+    if not is_known:
         return [], False
     bad.made_by = way.steps[-1] if way.is_value_known else None
     told = [(way.steps[-1], way.role)]
