@@ -209,6 +209,11 @@ def in_buckets():
     return torch.div(differences, 100, rounding_mode="floor") + 3, 8
 
 
+def of_a_negative_dividend():
+    keys = torch.tensor([5, -300])  # ORIGIN
+    return torch.div(keys, 100, rounding_mode="floor"), 8
+
+
 def of_a_shard():
     ids, starts = torch.tensor([3, 7, 2000]), torch.tensor([0, 0, 1000])
     return ids - starts, 500
@@ -291,6 +296,9 @@ class Origins(unittest.TestCase):
         self.assertEqual([(each["role"], each["operator"]) for each in told["origin"]],
                          [("copied", "aten::lift_fresh"), ("passed", "aten::add.Tensor"), ("passed", "aten::sub.Tensor")])
         self.assertFalse(told["certain"])
+
+    def test_a_negative_quotient_comes_from_its_dividend(self):
+        self.check(of_a_negative_dividend, "copied", certain=False)
 
     def test_the_line_is_found_if_one_of_its_operators_made_it(self):
         self.check(on_one_line, "made", certain=False)

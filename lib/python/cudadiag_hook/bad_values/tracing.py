@@ -116,8 +116,15 @@ def value_before(result, bad, value):
         if any(bad.is_in(*each) is None for each in ranges):
             raise Unknown
         return None
-    if value is None or result.facts.name in QUOTIENTS:
+    if value is None:
         raise Unknown
+    if result.facts.name in QUOTIENTS:
+        # A negative quotient of a positive divisor has a negative dividend. If something was added to the quotient
+        # later, negative quotients may be meant.
+        divisors = [ranges[1][0]] if len(ranges) == 2 else result.given
+        if value != bad.value or len(divisors) != 1 or divisors[0] <= 0:
+            raise Unknown
+        return 0, None
     if result.facts.name in SHIFTS:
         return before_shift(ranges, result.given, 1 if name == "add" else -1, bad, value)
     extreme = ranges[0][bad.side == ABOVE]

@@ -55,6 +55,7 @@ class Entries:
             if has_storage(value) and (entry.role == "loaded" or not self.writers.knows(value)):
                 kept = self.make_result(entry, places_here.place())
                 kept.least, kept.greatest = self.extremes(value)
+                kept.count = value.numel()
                 kept.batch = Batch(*batch, value) if batch is not None else None
                 self.writers.write(value, kept)
         elif depth:
