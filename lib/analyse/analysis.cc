@@ -157,7 +157,7 @@ std::optional<Note> outlived(const std::set<std::uint32_t>& by) {
                                             "them; to watch them until they exit, make the command wait for them"};
 }
 
-// A process without work for the GPU does not count, for example a daemon that only asked for a device.
+// Ignores a process that gave the GPU no work, such as a daemon that only queried a device.
 bool went_on_at_work(const Session& session, const Process& process) {
   const ProcessRecord& record = process.record;
   return session.manifest.outlived_by.contains(process.pid) && record.state == wire::area::State::recording &&

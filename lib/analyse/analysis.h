@@ -96,8 +96,8 @@ struct Failure {
   // The same operation in the rerun that confirmed it, and the process there; null if no rerun did.
   const session::Operation* again = nullptr;
   const session::Process* again_process = nullptr;
-  // In a rerun: why the failure is not proven, although the rerun waited for the operation while no other recorded
-  // operation was running. Empty if it is proven, or if the rerun did not wait for it like that.
+  // For a rerun: why the failure is not proven, although the rerun waited for the operation with no other recorded
+  // operation in flight. Empty if it is proven, or if the rerun did not wait in that way.
   std::string unproven;
   // A source file of the failing code that was edited before a rerun, as the record names it. That rerun decided
   // nothing.

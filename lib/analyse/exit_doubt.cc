@@ -68,7 +68,7 @@ ExitDoubt doubt_of_what_followed(const FailedCall& error, const ProcessRecord& r
     return suspected("; it ended without exit(), or became another program (exec)");
   }
   if (error.flags & wire::error::kAskedBefore) {
-    return {Grade::inferred, 0, "; its thread had already asked for this error, and continued"};
+    return {Grade::inferred, 0, "; its thread had already queried this error, and continued"};
   }
   if (others_went_on(record, error)) return {Grade::inferred, 0, "; other threads continued in between"};
   return {};

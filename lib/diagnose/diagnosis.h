@@ -319,7 +319,7 @@ struct Finding {
   std::optional<double> standstill;  // for a hang: seconds without progress
   // For a hang that was found while the program ran: its index in Manifest::stalls.
   std::optional<std::size_t> stall;
-  std::optional<double> ended_after;    // seconds after which the operation ended on its own
+  std::optional<double> ended_after;    // seconds after which the operation finished on its own
   std::optional<session::Work> issues;  // for a hang: the kind of work, if the call's name is unknown
   std::optional<WaitsFor> waits_for;    // for a hang: set if the operation waits for something else
   std::string wait;                     // the wait in words: "until the word at 0x7f40 equals 1; …"

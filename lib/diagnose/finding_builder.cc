@@ -298,7 +298,7 @@ class FindingBuilder {
     finding_.standstill = hang.seconds;
     finding_.name = finding_.runtime_name = "";
     finding_.title = "hang";
-    finding_.text = "GPU work did not end, and nothing else in the program made progress.";
+    finding_.text = "GPU work did not finish, and nothing else in the program made progress.";
     if (hang.stall != nullptr) add_stall(*hang.stall);
     if (hang.thread != nullptr) {
       const session::Thread::Blocked& call = hang.thread->blocked;
@@ -318,7 +318,7 @@ class FindingBuilder {
     finding_.ended_after = stall.ended_after;
     finding_.text = "While the program ran, work on the GPU was unfinished for far longer than usual.";
     if (stall.ended_after) {
-      finding_.because.add(fmt::format("it ended on its own after {}", duration(*stall.ended_after)));
+      finding_.because.add(fmt::format("it finished on its own after {}", duration(*stall.ended_after)));
     }
   }
 

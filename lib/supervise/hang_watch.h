@@ -1,4 +1,4 @@
-// Detects that a run with work on the GPU makes no progress for the given time. No operation is issued, none ends, and
+// Detects that a run with work on the GPU makes no progress for the given time. No operation is issued, none finishes, and
 // no call that may block begins. If in doubt, it reports nothing. A run does not count as hanging if it computes only
 // on the host, is stopped or in a debugger, or has an unknown state.
 #pragma once

@@ -95,7 +95,7 @@ class Recording {
   // Reads where the ranks are on the host, before the target reacts to a request to end.
   void read_host_stacks();
 
-  // Notes operations that do not end, and those that have ended after all. Reads what has been recorded so far.
+  // Notes operations that hang, and those that have finished after all. Reads what has been recorded so far.
   void read_stalls(const StallNews& news);
   // Like read_stalls(), but after the target has ended. Call this before note_end().
   void note_stalls(const StallNews& news);

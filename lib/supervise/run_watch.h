@@ -29,7 +29,7 @@ class RunListener {
   virtual bool froze() = 0;
   // The GPU has made no progress for `seconds`, and the target is about to be ended.
   virtual void hangs(double seconds) = 0;
-  // Some operations do not end, or have ended after all. The target continues.
+  // Some operations hang, or have finished after all. The target continues.
   virtual void stalls(const StallNews& news) = 0;
   // A signal asks the target to end. It will now be relayed to the target.
   virtual void interrupts() = 0;

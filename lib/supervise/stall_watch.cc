@@ -71,7 +71,7 @@ void StallWatch::look_at(Watched& process, double passed, StallNews& news) {
   const auto streams = session::stream_progress(bytes);
   process.note_progress(streams, last_);
   const bool works = std::any_of(streams.begin(), streams.end(), [](const auto& stream) { return stream.busy(); });
-  // The GPU does not stop with the program, but the work that the GPU waits for may.
+  // Stopping the program does not stop the GPU, but it may stop the work that the GPU is waiting for.
   const Life life = works ? life_of(pid) : Life::runs;
   if (life == Life::gone) return;
   if (life == Life::runs) process.clock += passed;

@@ -1,4 +1,4 @@
-// Finds operations that do not end while the program runs (`--hang-report`). Reads only the program's area in shared
+// Finds operations that hang while the program runs (`--hang-report`). Reads only the program's area in shared
 // memory. At every check, it reads a few words of each stream. When an operation has been unfinished for a long time,
 // it also reads the records. If in doubt, it reports nothing. Used on the launcher's main thread.
 #pragma once
@@ -34,7 +34,7 @@ class StallWatch {
   StallNews look();
   // How long to wait between two checks.
   std::chrono::milliseconds interval() const { return interval_; }
-  // Returns the stalls that have ended with the program or since the last check. Call this after the program has ended.
+  // Returns the stalls that ended with the program or since the last check. Call this after the program has ended.
   StallNews finish();
 
  private:

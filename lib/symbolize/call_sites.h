@@ -23,7 +23,7 @@ class CallSites {
   // addresses are relative to the load bias.
   explicit CallSites(Dwfl_Module* module);
 
-  // Return functions that the module defines or names in a call; kNotKnown for all others.
+  // Both look up a function that the module defines or calls by name. They return kNotKnown for any other function.
   Function function_at(std::uint64_t address) const;
   Function function_named(std::string_view name) const;
   bool defines(Function function) const;

@@ -65,7 +65,8 @@ bool next_line(Bytes& from, std::string& line) {
 }  // namespace
 
 std::vector<SourceLine> source_excerpt(const std::string& file, int line, int neighbours) {
-  // A relative path starts in the process's or the compiler's folder; from here it may lead to another file.
+  // A relative path is relative to the working directory of the process or of the compiler. Resolved here, it may name
+  // a different file.
   if (withheld || line <= 0 || neighbours < 0 || !file.starts_with('/')) return {};
   base::FileDescriptor source = session::open_named_file(file);
   struct stat status {};

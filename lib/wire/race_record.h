@@ -1,9 +1,9 @@
-// Records that the recorder adds to the rings if it looks for races: work that the host saw finish, memory allocated
-// and freed, and the addresses passed to kernels. Their layout is as in operation.h, with kinds of their own. They use
-// serial, kind, thread and ticks, and these fields:
+// Records that the recorder adds to the rings when race detection is on: work that the host saw finish, memory
+// allocated and freed, and the addresses passed to kernels. They have the layout of operation.h, but different kinds.
+// They use serial, kind, thread and ticks, and these fields:
 //
-//    parameters       site: the kernel's function id; words: up to 4 parameter words that may be addresses, of the
-//                     kernel whose record follows in the same ring; 0 if unused; offsets: where these words lie;
+//    parameters       site: the kernel's function id; words: up to 4 parameter words, possibly addresses, of the
+//                     kernel recorded next in the same ring; 0 if unused; offsets: where these words lie;
 //                     zeros: a bit for each of the first 32 4-byte units that is 0. The lower half of an aligned
 //                     8-byte unit counts only if the upper half is 0 too
 //    rows             width, rows, pitches of the copy or memset whose record follows; argument, addresses: as there

@@ -2,9 +2,9 @@
 // them. It calls the plugin in the same order as NCCL 2.23 to 2.29. SIM_NCCL_INTERFACE is the newest version of the
 // interface that it offers (6).
 //
-// Ranks meet in a file named by SIM_NCCL_FILE, which all of them share. A kernel ends once all ranks of its collective,
+// Ranks meet in a file named by SIM_NCCL_FILE, which all of them share. A kernel finishes once all ranks of its collective,
 // or both ends of a message, have reached it on the GPU. A call whose function, size or type differs from the first
-// caller's never ends, for any rank.
+// caller's never finishes, for any rank.
 #include "abi.h"
 //
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-// A kernel never ends, and the program does not wait for it.
+// A kernel never finishes, and the program does not wait for it.
 // Plan: hang kernel=spin
 #include "driver.h"
 

@@ -1,5 +1,5 @@
 // Plan: hang stream=1
-// Launches for ever, the first five on a stream of which nothing ever ends. The file named by the first argument holds
+// Launches for ever, the first five on a stream on which nothing ever finishes. The file named by the first argument holds
 // our process id and, after each launch, how many there were.
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -52,7 +52,7 @@ void add_watches(CLI::App* command, const std::shared_ptr<RunOptions>& run) {
   add_number(command, "--hang-after", run->hang_after, seconds, "SECONDS",
              "end a run that makes no progress for this long, and report what it waits for");
   add_number(command, "--hang-report", run->hang_report, seconds, "SECONDS",
-             "report each operation that does not end within this time, and let the program continue");
+             "report each operation that does not finish within this time, and let the program continue");
   command
       ->add_flag("--hang-dump", run->rerun.hang_dump,
                  "rerun a hung command to get a GPU core dump of its running kernels")

@@ -106,7 +106,8 @@ void RunReport::print_ended(const supervise::StallNews& news) const {
   for (const supervise::StallNews::Ended& ended : news.ended) {
     const auto place = told_stalls_.find(ended.stall);
     if (place == told_stalls_.end()) continue;
-    say(fmt::format("the operation at {} ended on its own after {}", place->second, diagnose::duration(ended.seconds)));
+    say(fmt::format("the operation at {} finished on its own after {}", place->second,
+                    diagnose::duration(ended.seconds)));
   }
 }
 

@@ -23,7 +23,7 @@ class RunReport {
   void report_freeze();
   // Call this before ending the target because it has made no progress for that many seconds.
   void report_hang(double seconds);
-  // Reports operations that do not end, or have ended after all. The target continues.
+  // Reports operations that hang, or have finished after all. The target continues.
   void report_stalls(const supervise::StallNews& news);
   // The same after the target has ended. Call this before finish().
   void note_stalls(const supervise::StallNews& news);

@@ -60,7 +60,7 @@ base::Result<std::map<int, fs::path>> named_files(const std::string& named) {
   }
   if (!files.empty()) return files;
   return base::Error{
-      "no dump of the Flight Recorder was found at " + named,
+      "no Flight Recorder dump found at " + named,
       "give the folder that contains the dumps, or their common prefix: everything before the rank number"};
 }
 

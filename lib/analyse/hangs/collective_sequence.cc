@@ -119,7 +119,7 @@ class Launches {
     if (issued_ == 0) whole_ = is_all_recorded(record_);
   }
 
-  // Returns since when no collective is missing; complete_since_ covers all operations.
+  // Returns the ticks from which on no collective is missing, and sets complete_since_ to the same for all operations.
   std::uint64_t find_horizons() {
     const std::vector<std::uint64_t> horizons = threads_complete_since(record_);
     std::uint64_t since = 0;

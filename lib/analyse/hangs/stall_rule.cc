@@ -243,10 +243,10 @@ session::Stall StallRule::found(const session::Process& process, const Graph& gr
   const Operation& operation = *failure.candidates.front().operation;
   const auto longest = longest_.find(operation.site);
   failure.because.add(
-      operation.site_ordinal == 1 ? "it is the first call of its line"
+      operation.site_ordinal == 1 ? "it is the first call on its line"
       : longest == longest_.end()
-          ? fmt::format("cudadiag saw no earlier call of its line take {:.1f} s", limit_ / kFarLonger)
-          : fmt::format("cudadiag saw no earlier call of its line take more than {:.1f} s", longest->second));
+          ? fmt::format("cudadiag saw no earlier call on its line take {:.1f} s", limit_ / kFarLonger)
+          : fmt::format("cudadiag saw no earlier call on its line take more than {:.1f} s", longest->second));
   return stall_of(failure);
 }
 

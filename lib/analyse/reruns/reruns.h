@@ -5,8 +5,8 @@
 
 namespace cudadiag::analyse {
 
-// Judges session.reruns and adds their findings to analysis.failures, which contains those of the record pass. The
-// first run's measurements remain valid: the failure of a rerun that fails elsewhere is added to them.
+// Evaluates session.reruns and merges the results into analysis.failures, which contains the failures of the record
+// pass. What the first run measured stays valid: if a rerun fails elsewhere, its failure is added as a separate one.
 void join_reruns(const session::Session& session, Analysis& analysis);
 
 // Whether a rerun proved that the operation fails with nothing else on the GPU, so that no race is the reason. Never for

@@ -1,4 +1,4 @@
-// Rules for GPU work that does not end.
+// Rules for GPU work that never finishes.
 
 #include <string>
 
@@ -147,16 +147,16 @@ const std::vector<Rule>& hang_rules() {
       {.id = "all-ranks-in-collective",
        .sure = Sure::often,
        .when = ranks_alike,
-       .texts = {"all {number} ranks of this run have called the collective in the same way, but it does not end: "
-                 "often the link or network between their GPUs is at fault, or a rank outside this run"},
+       .texts = {"all {number} ranks of this run have called the collective in the same way, but it never "
+                 "finishes: often the link or network between their GPUs is at fault, or a rank outside this run"},
        .fix = {"NCCL_DEBUG=INFO shows which links NCCL uses; NCCL_P2P_DISABLE=1 and NCCL_IB_DISABLE=1 show whether one "
                "of them is at fault"},
        .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"},
       {.id = "collective-waits-for-rank",
        .sure = Sure::often,
        .when = collective,
-       .texts = {"an NCCL collective does not end: often a rank has not reached it, has called a different collective, "
-                 "or has called the same one with different sizes"},
+       .texts = {"an NCCL collective never finishes: often a rank has not reached it, has called a different "
+                 "collective, or has called the same one with different sizes"},
        .fix = {"run the program again with --nccl and --hang-after SECONDS: the report then names the rank, the call "
                "and the group",
                "or find the rank that has not launched this kernel: cudadiag ranks compares the sessions of all ranks",
@@ -178,15 +178,16 @@ const std::vector<Rule>& hang_rules() {
       {.id = "kernel-does-not-end",
        .sure = Sure::often,
        .when = kernel,
-       .texts = {"the kernel does not end: often a loop never exits, blocks wait for a lock or flag while the block "
-                 "that holds it cannot run, or some threads never reach a barrier"},
+       .texts = {"the kernel never finishes; common causes are a loop that never exits, blocks that wait for a lock "
+                 "or flag while the block that holds it cannot run, and threads that never reach a barrier"},
        .fix = {"find the line at which the kernel's threads are: {way}",
                "blocks that wait for each other need a cooperative launch, and a grid that fits on the GPU at once"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cooperative-groups"},
       {.id = "graph-does-not-end",
        .sure = Sure::often,
        .when = graph,
-       .texts = {"the launched graph does not end: often one of its kernels waits for something outside the graph"},
+       .texts = {"the launched graph never finishes, often because one of its kernels is waiting for something "
+                 "outside the graph"},
        .fix = {"find out which of its kernels is running, and at which line: {way}"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-graphs"},
   };

@@ -37,7 +37,7 @@ const std::vector<Rule>& hardware_rules() {
        .codes = {702},
        .texts = {"the kernel ran longer than this GPU's time limit for kernels, and was stopped"},
        .fix =
-           {"split the work into shorter kernels, or look for a loop that does not end",
+           {"split the work into shorter kernels, or look for a loop that never exits",
             "or use a GPU without a limit ({cuda:cudaDevAttrKernelExecTimeout|CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT} "
             "is 0): GPUs that drive a display have one"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html"},

@@ -62,7 +62,7 @@ struct Symptoms {
   std::uint64_t bytes = 0;            // requested by the call
   std::optional<std::uint64_t> free;  // bytes free on the device right after the call
   std::optional<Work> operation;      // nullopt if unknown, or if several kinds are possible
-  // True if no call failed, but the operation, or one of several candidates, does not end.
+  // True if no call failed, but the operation, or one of several candidates, never finishes.
   bool hang = false;
   std::optional<WaitsFor> waits_for;    // nullopt if the operation waits for nothing else
   std::string wait;                     // the wait in words: "until the word at 0x7f40 equals 1; …"

@@ -157,7 +157,7 @@ class TimelineBuilder {
 std::optional<Timeline> timeline_of(const analyse::Failure& failure, symbolize::Symbolizer& symbolizer) {
   const bool of_operation = analyse::is_asynchronous(failure.kind) || failure.kind == analyse::Kind::hang;
   if (!of_operation || failure.candidates.empty()) return std::nullopt;
-  // The record was read later than the stall, when the operation may have ended.
+  // The record was read after the stall, when the operation may have finished.
   if (failure.hang && failure.hang->stall != nullptr) return std::nullopt;
   return TimelineBuilder(failure, symbolizer).build();
 }

@@ -315,8 +315,8 @@ std::string group_sentence(const GroupsPart& part, const std::string& directory)
     case Kind::circle:
       return circle_sentence(part);
     case Kind::present:
-      return fmt::format("all {} ranks of {} have called {} {} in the same way, and it does not end", part.ranks.size(),
-                         part.title, part.function, thousands(part.number));
+      return fmt::format("all {} ranks of {} have called {} {} in the same way, and it never finishes",
+                         part.ranks.size(), part.title, part.function, thousands(part.number));
   }
   return "";
 }

@@ -129,7 +129,7 @@ class FindingArticle {
     const char *heading, *label;
   };
   OwnWords own_words() const {
-    if (finding_.standstill) return {"The line that did not end", "stuck"};
+    if (finding_.standstill) return {"The line that hung", "stuck"};
     switch (finding_.grade) {
       case analyse::Grade::proven:
       case analyse::Grade::bracketed:

@@ -30,7 +30,7 @@ const Look& look_of(Progress progress) {
   static constexpr std::array<Look, 6> kLooks = {{{"finished", "finished"},
                                                   {"failed", "failed"},
                                                   {"suspected", "one of these failed"},
-                                                  {"suspected", "did not end, or waits"},
+                                                  {"suspected", "never finished, or is still waiting"},
                                                   {"not-run", "did not run"},
                                                   {"not-known", "may or may not have finished"}}};
   return kLooks[static_cast<std::size_t>(progress)];

@@ -39,8 +39,8 @@ class AreaReader {
   ProcessRecord read() {
     record_.damaged += regions_.damaged();
     read_header();
-    // The heap is read after the frozen state and before anything that refers to it. An id can thus be ahead of the
-    // heap only by what the writer has added since.
+    // Read the heap after the frozen state but before anything that refers to it. An id can then point past the end of
+    // the heap only if the writer has added entries since.
     const std::uint64_t used = wire::load_acquire(area_.data(), wire::area::kInternUsed);
     auto heap = regions_.region(Region::intern);
     if (used > heap.size()) ++record_.damaged;

@@ -80,7 +80,7 @@ std::string node_line(const session::ProcessRecord& record, const session::Opera
   return fmt::format("\n0\t0\tnodes\t{}\t", name.empty() || name == *type ? "*" : name);
 }
 
-// Whether no line of this stack is the user's. The line that started the thread may then be the user's.
+// True if no frame of this stack is in user code. The line that started the thread may still be.
 bool is_led_elsewhere(const symbolize::SourceStack& stack) {
   const auto is_user = [](const auto& frame) { return frame.user; };
   return !stack.python.empty() && std::none_of(stack.python.begin(), stack.python.end(), is_user) &&

@@ -54,7 +54,7 @@ def dumps_can_lie_where_the_user_says(machine):
     expect_in("rank 2 has two files: ", refused.stderr, "two files")
     expect(refused.returncode, 125, "status")
     refused = machine.cudadiag("ranks", "--flight-recorder", "nowhere/rank_", "missing")
-    expect_in("no dump of the Flight Recorder was found at nowhere/rank_", refused.stderr, "no files")
+    expect_in("no Flight Recorder dump found at nowhere/rank_", refused.stderr, "no files")
 
 
 def differing_calls_are_named_by_the_dumps(machine):

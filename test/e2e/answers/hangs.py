@@ -1,4 +1,4 @@
-"""Work that does not end: what other commands show about a live run, and what the report says when the run is ended for
+"""Work that never finishes: what other commands show about a live run, and what the report says when the run is ended for
 it."""
 
 import json
@@ -523,7 +523,7 @@ def program_that_ends_with_work_unfinished_is_told_of_where_it_matters(machine):
 
 
 def all_operations_are_seen_to_end_where_hangs_are_looked_for(machine):
-    """Long kernels in sequence without a marker between them would look like one kernel that does not end."""
+    """Long kernels in sequence without a marker between them would look like one kernel that never finishes."""
     machine.plan("fault kernel=fill nth=40 code=700")
     for options, unmarked in ((["--hang-after", "60"], 0), (["--hang-after", "60", "--markers", "sparse"], 1), ([], 1)):
         machine.run(machine.build / "targets/million_launches", "40", options=options)

@@ -70,7 +70,7 @@ def stalled_operation_is_reported_once_and_the_program_continues(machine):
             expect(finding["cause"]["id"], cause, f"{shape}: cause")
             hang = finding["hang"]
             expect((hang["while_running"], hang["seconds"] < hang["ended_after"]), (True, True), str(hang))
-            expect_in("it ended on its own after ", finding["evidence"]["because"], shape)
+            expect_in("it finished on its own after ", finding["evidence"]["because"], shape)
 
 
 def operation_that_ends_in_time_is_not_reported(machine):
@@ -88,7 +88,7 @@ def line_that_took_long_before_may_take_long_again(machine):
     seconds = 1.5
     _until(machine, run, lambda process: (process["idle_seconds"] or 0) > seconds)
     _let_continue(run)
-    told += _read_until(run.stderr, "ended on its own after ")
+    told += _read_until(run.stderr, "finished on its own after ")
     _until(machine, run, lambda process: 0.5 < (process["idle_seconds"] or 0) < seconds)
     _let_continue(run)
     told += _end(run)

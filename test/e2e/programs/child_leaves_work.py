@@ -1,4 +1,4 @@
-"""A child that ends with unfinished work, and then a parent that waits for a kernel that does not end."""
+"""A child that ends with unfinished work, and then a parent that waits for a kernel that never finishes."""
 
 import os
 import subprocess

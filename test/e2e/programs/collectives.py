@@ -1,4 +1,4 @@
-"""Two ranks that call collectives. The kernels do nothing; the plan decides which of them never end.
+"""Two ranks that call collectives. The kernels do nothing; the plan decides which of them never finish.
 usage: collectives.py missing|other|alike"""
 
 import os

@@ -1,4 +1,4 @@
-"""The first kernel ends only after a later one on another stream, as collective operations do."""
+"""The first kernel finishes only after a later one on another stream, as collective operations do."""
 
 import sys
 

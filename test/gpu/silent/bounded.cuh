@@ -1,4 +1,4 @@
-// Memory, streams, and kernels that end by themselves, shared by several programs.
+// Memory, streams, and kernels that finish on their own, shared by several programs.
 #pragma once
 #include <cuda_runtime.h>
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """hangs.py BUILD SEED...: checks what cudadiag run --hang-after reports for the programs of run.py if one of their
-operations never ends. The options are those of run.py."""
+operations never finishes. The options are those of run.py."""
 
 import json
 import random
@@ -45,7 +45,7 @@ class Hang(Trial):
         self.check(findings[0])
 
     def check_unnoticed(self, err):
-        """If no marker follows the operation that does not end, for example while another thread captures, only a
+        """If no marker follows the operation that hangs, for example because another thread is capturing, only a
         thread that is blocked in a waiting call shows the hang."""
         self.outcome["not noticed"] += 1
         asked = self.machine.cudadiag("status", "--json")

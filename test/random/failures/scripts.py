@@ -360,7 +360,7 @@ class Script:
         return "; ".join(rules)
 
     def plan_of_hang(self, pick):
-        """The plan for an operation that never ends: its size, which of its runs, and the plan. Size 0: there is
+        """The plan for an operation that never finishes: its size, which of its runs, and the plan. Size 0: there is
         none."""
         rules = [f"devices={self.devices}"]
         if pick.random() < 0.75:

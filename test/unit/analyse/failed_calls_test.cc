@@ -269,7 +269,7 @@ TEST_CASE("an error that a thread had read and survived earlier may not be why t
   calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt | wire::error::kAskedBefore, "cudaMalloc");
   const Failure failure = calls.after(1).failures.at(0);
   CHECK(failure.grade == Grade::inferred);
-  CHECK(failure.because.text().ends_with("; its thread had already asked for this error, and continued"));
+  CHECK(failure.because.text().ends_with("; its thread had already queried this error, and continued"));
 }
 
 TEST_CASE("a Python program that ends with its own status may have handled the error") {

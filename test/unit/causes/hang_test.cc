@@ -81,7 +81,7 @@ TEST_CASE("steps already tried are not recommended again") {
   }
 }
 
-TEST_CASE("host functions and graphs that do not end") {
+TEST_CASE("host functions and graphs that never finish") {
   CHECK(id_of(standing_at(Work::host_function)) == "host-function-does-not-return");
   CHECK(id_of(standing_at(Work::graph)) == "graph-does-not-end");
 }

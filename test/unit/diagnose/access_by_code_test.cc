@@ -1,5 +1,5 @@
-// The access that must have failed, judged by what a kernel's code certainly does and by the memory that it got. Each
-// rule has a second case to which it just does not apply.
+// The access that must have failed, deduced from what the kernel's code is certain to do and from the memory passed to
+// it. Each rule is paired with a near miss that it must not match.
 #include "diagnose/access_by_code.h"
 
 #include <doctest/doctest.h>

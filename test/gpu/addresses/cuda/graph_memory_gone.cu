@@ -1,4 +1,4 @@
-// Memory that a graph allocates and frees itself is used after the graph has ended.
+// Memory that a graph allocates and frees itself is used after the graph has finished.
 __global__ void set(float* p, float value) { p[threadIdx.x] = value; }  // ACCESS
 
 int main() {

@@ -1,4 +1,4 @@
-// A graph copies its input from pinned memory at each replay; the host refills it after the replay has ended.
+// A graph copies its input from pinned memory at each replay; the host refills it after the replay has finished.
 // Pattern: https://github.com/microsoft/onnxruntime/pull/32121
 #include "../bounded.cuh"
 

@@ -1,5 +1,5 @@
 // The host reads a kernel's progress by a plain cudaMemcpy, which waits for the kernel; the kernel waits for the host.
-// Related: https://github.com/meta-pytorch/torchcomms/pull/2334 (a copy that would end a persistent kernel waits for it)
+// Related: https://github.com/meta-pytorch/torchcomms/pull/2334 (a copy that would stop a persistent kernel waits for it)
 #include "../bounded.cuh"
 
 __global__ void persist(int* progress, const int* stop, int value, long long most) {

@@ -1,6 +1,6 @@
 """Tokens go to experts by all_to_all; rank 1 expects more of them than rank 0 sends.
 
-Related: https://github.com/verl-project/verl/issues/1158 (an all_to_all that never ends)
+Related: https://github.com/verl-project/verl/issues/1158 (an all_to_all that never finishes)
 """
 import torch
 import torch.distributed as dist
