@@ -61,7 +61,7 @@ AllocationMap::AllocationMap(const ProcessRecord& record, std::uint64_t ticks) {
   for (const Allocation* allocation : freed) assign(freed_, *allocation);
 }
 
-// Cuts existing pieces. Only pieces of freed memory, or from a damaged recording, overlap.
+// Cuts the existing pieces that overlap the new one. Only pieces of freed memory, or from a damaged recording, overlap.
 void AllocationMap::assign(Pieces& pieces, const Allocation& allocation) {
   const std::uint64_t begin = allocation.address, end = begin + allocation.bytes;
   auto at = pieces.lower_bound(begin);

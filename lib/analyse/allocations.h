@@ -9,7 +9,7 @@
 
 namespace cudadiag::analyse {
 
-// The place of an address, as far as the recording shows it.
+// What an address points to, as far as the recording shows it.
 struct Whereabouts {
   enum class State { unknown, live, past_end, freed };
   State state = State::unknown;

@@ -27,8 +27,8 @@ using session::Process;
 using session::ProcessRecord;
 using session::Session;
 
-// If a process apparently ended because of a failed call, the failure has the time of that end. Until then, the process
-// may have handled the error, and another process may have failed.
+// If a process apparently ended because of a failed call, the failure's time is when the process ended. Until then, the
+// process may have handled the error, and another process may have failed.
 double time_of(const Failure& failure) {
   const ProcessRecord& record = failure.process->record;
   std::uint64_t ticks = failure.reported != nullptr ? failure.reported->ticks : record.frozen_ticks;
@@ -58,8 +58,8 @@ double latest_work(const ProcessRecord& record) {
 }
 
 // Returns another process that failed on its own while `process` was working; null if none is recorded. Usually, their
-// common parent then kills `process`, which may be waiting for the failed one. If `process` was idle, or lived on for a
-// long time, it may have been killed for another reason.
+// common parent then kills `process`, which may be waiting for the failed one. If `process` was idle, or kept running
+// for a long time, it may have been killed for another reason.
 const Process* ended_first(const Session& session, const Process& process) {
   constexpr double kTogether = 10;  // seconds
   const std::string pid = fmt::format(" {} ", process.pid);
@@ -74,7 +74,8 @@ const Process* ended_first(const Session& session, const Process& process) {
   return first == session.processes.end() ? nullptr : &*first;
 }
 
-// A process may fail without exit() while work is pending. That work may have failed or hung before any call checked.
+// A process may fail without calling exit() while work is pending. That work may have failed or hung before any call
+// could report it.
 void look_at_cut_off_work(const Session& session, const Process& process, Analysis& analysis) {
   const ProcessRecord& record = process.record;
   if (record.state != wire::area::State::recording) return;
@@ -98,7 +99,7 @@ void look_at_cut_off_work(const Session& session, const Process& process, Analys
                             text + "; no later call checked whether " + (unfinished == 1 ? "it" : "they") + " failed"});
 }
 
-// Returns words that follow "had failed", for the failed calls that are not findings.
+// Returns what to append to "had failed" if there are failed calls that are not findings.
 std::string failed_all_the_same(const Session& session, bool handled) {
   const auto is_answer = [](const session::FailedCall& error) { return is_benign(error) || found_no_device(error); };
   const bool answers = std::any_of(session.processes.begin(), session.processes.end(), [&](const Process& process) {
@@ -110,7 +111,7 @@ std::string failed_all_the_same(const Session& session, bool handled) {
   return answers ? ", except those whose error is expected" : "";
 }
 
-// Some calls are not watched: pure queries, and those of a fork's child.
+// Some calls are not watched: pure queries, and all calls in a forked child.
 std::optional<Note> unrelated_end(const Session& session, bool handled) {
   std::string who = "the command";
   Ending end;
@@ -164,7 +165,7 @@ bool went_on_at_work(const Session& session, const Process& process) {
          record.operations_issued > 0;
 }
 
-// Returns whether the program was ended from outside.
+// Returns whether the program was ended from the outside.
 bool was_asked_to_end(const Session& session) {
   const auto& passes = session.manifest.passes;
   return session.manifest.asked_to_end || session.manifest.hang ||
@@ -180,7 +181,7 @@ bool may_have_given_up(const Session& session, const Process& process) {
                                         [](const Process& other) { return own_ending(other).bad; });
 }
 
-// A hang at the end of the run says more than the same hang earlier, so it is not added again.
+// Skips a stall that is also a hang at the end of the run, because the later hang says more.
 void add_stalls(const Session& session, const Process& process, Analysis& analysis) {
   for (const session::Stall& stall : session.manifest.stalls) {
     if (!is_of(stall, process)) continue;
@@ -218,7 +219,7 @@ bool ended_badly(const Session& session) {
          });
 }
 
-// A process that waits for a collective eventually gives up, and afterwards no work may be unfinished. Programs that
+// A process that waits for a collective eventually gives up, and may then have no unfinished work left. Programs that
 // end for other reasons may do so while some ranks are one collective ahead of others.
 void look_at_ranks(const Session& session, Analysis& analysis) {
   const auto& failures = analysis.failures;
@@ -269,8 +270,8 @@ std::optional<JobGroups> job_groups(const std::vector<const Process*>& processes
   return job;
 }
 
-// A hanging process may wait for one that failed. A process that hangs in a collective may wait for one that hangs
-// elsewhere.
+// A hanging process may be waiting for one that failed. A process that hangs in a collective may be waiting for one
+// that hangs elsewhere.
 FailureOrder order_of(const Failure& failure) {
   const bool hangs = failure.kind == Kind::hang;
   return {is_guess(failure), hangs, hangs && in_collective(failure), time_of(failure)};

@@ -34,7 +34,7 @@ enum class Kind {
   out_of_bounds
 };
 
-// Returns whether it is a failure of GPU work, whose error a later call returned.
+// True for failures of GPU work, whose error a later call returned.
 constexpr bool is_asynchronous(Kind kind) {
   return kind == Kind::async_error || kind == Kind::graph_node || kind == Kind::graph_stale_pointer;
 }
@@ -49,7 +49,7 @@ struct Candidate {
   // `node` is the first. `node_index` is its number, from 1 to `nodes_of_graph`.
   const session::GraphNode* node = nullptr;
   std::uint32_t node_index = 0, nodes_of_graph = 0, nodes = 1;
-  std::uint32_t changed = 0;  // site of the call that changed its parameters since; 0 if they are those of its creation
+  std::uint32_t changed = 0;  // site of the call that last changed its parameters; 0 if none has since its creation
   bool made_apart = false;    // `nodes` were created at several sites, before that call
   bool alike = true;          // `nodes` have the same type and kernel
   bool same_shape = true;     // and the same grid and block
@@ -93,14 +93,13 @@ struct Failure {
   std::optional<Standstill> hang;                // Kind::hang
   // A rerun proved which code failed, but the call that failed there is not among the candidates, or is not listed.
   bool call_not_known = false;
-  // The same operation in the rerun that confirmed it, and the process there; null if no rerun did.
+  // The same operation in the rerun that confirmed it, and its process there; null if no rerun confirmed it.
   const session::Operation* again = nullptr;
   const session::Process* again_process = nullptr;
   // For a rerun: why the failure is not proven, although the rerun waited for the operation with no other recorded
   // operation in flight. Empty if it is proven, or if the rerun did not wait in that way.
   std::string unproven;
-  // A source file of the failing code that was edited before a rerun, as the record names it. That rerun decided
-  // nothing.
+  // If the failing code was edited before a rerun: its source file, with the recorded path. That rerun proves nothing.
   std::string rewritten;
 };
 
@@ -130,8 +129,8 @@ struct Rerun {
   Ending end{};                    // of the rerun's command
   bool gave_up = false;            // it stopped waiting because some operation took too long, and the rest ran freely
   std::optional<Failure> failure;  // its own first failure; `process` is in the rerun
-  // Whether the failure recurred in a rerun for a GPU core dump, which runs without the recorder. The dump or the end
-  // of the program shows this; nullopt if neither decides.
+  // Whether the failure recurred in a rerun for a GPU core dump, which runs without the recorder: the dump shows this,
+  // or how the program ended. nullopt if neither does so.
   std::optional<bool> failed_unwatched{};
   bool other_text = false;  // code of the failing operation had been edited, so the rerun says nothing about it
   bool disturbed = false;   // it did not fail, perhaps because the Python hook read values in it
@@ -146,7 +145,7 @@ enum class Vanished {
   open,            // no rerun without waiting is known to have succeeded
 };
 
-// The sites whose lines a note names, at offset `at` of its text.
+// The call sites whose lines are to be inserted into a note's text, at offset `at`.
 struct NotedCalls {
   const session::Process* process = nullptr;
   std::vector<std::uint32_t> sites;
@@ -193,7 +192,7 @@ FailureOrder order_of(const Failure& failure);
 // Returns whether `a` comes before `b` in a report. Across sessions, the clocks of their hosts decide.
 bool comes_before(const Failure& a, const Failure& b);
 
-// Returns whether NCCL reported the communicators of all processes that called collectives, and there are any.
+// Returns whether NCCL reported the communicators of all processes that called collectives, and at least one did.
 bool knows_groups(const std::vector<const session::Process*>& processes);
 
 // Returns nullopt if the groups do not show a hang. `hangs`: see group_answer.

@@ -14,8 +14,8 @@ bool found_no_function(const session::FailedCall& error);
 // choose a CPU path.
 bool found_no_device(const session::FailedCall& error);
 
-// Returns whether the error is neither benign nor the echo of an asynchronous failure. A call that only returned an
-// earlier call's error counts if that call does.
+// Returns whether the error is neither benign nor the echo of an asynchronous failure. If a call only returned an
+// earlier call's error, the earlier call decides.
 bool is_worth_looking_at(const session::FailedCall& error, const session::ProcessRecord& record);
 
 }  // namespace cudadiag::analyse

@@ -21,7 +21,7 @@ struct Window {
   std::size_t begin = 0, end = 0;  // half-open range in StreamHistory::operations
   bool bounded = false;            // it ends at a marker that was queued and not written
   std::uint32_t bound = 0;         // if bounded: something up to this ordinal was unfinished
-  // The marker was queued by the call of an operation with at most this ordinal, which may be one more than `bound`.
+  // The marker was queued by the call that issued an operation with at most this ordinal, which may be `bound` + 1.
   std::uint32_t marked_by = 0;
   std::uint32_t missing = 0;  // number of operations in it whose records are lost
   bool lost_first = false;    // the likeliest one, the first unfinished operation of the stream, is among these

@@ -75,7 +75,7 @@ constexpr CudaError kErrors[] = {
     {100, "CUDA_ERROR_NO_DEVICE", "cudaErrorNoDevice", "no CUDA device",
      "The driver sees no GPU that this process may use."},
     {101, "CUDA_ERROR_INVALID_DEVICE", "cudaErrorInvalidDevice", "invalid device ordinal",
-     "The program asked for a device number that this process does not have."},
+     "The program chose a device number that this process does not have."},
     {102, "CUDA_ERROR_DEVICE_NOT_LICENSED", "cudaErrorDeviceNotLicensed", "device not licensed", kPlain},
     {103, "", "cudaErrorSoftwareValidityNotEstablished", "software validity not established", kPlain},
     {127, "", "cudaErrorStartupFailure", "CUDA runtime failed to start", kPlain},

@@ -21,8 +21,8 @@ struct CudaError {
 // Returns an entry with "unknown" texts for a code that is not in the table.
 CudaError cuda_error(std::uint32_t code);
 
-// Whether CUDA does not document the code's cause. Such a code does not say whether the call that returned it or earlier
-// GPU work failed.
+// True if CUDA does not document what causes the code. We then cannot tell which failed: the call that returned the
+// code, or earlier GPU work.
 bool is_undocumented(std::uint32_t code);
 
 // Kernel errors that compute-sanitizer's memcheck detects.

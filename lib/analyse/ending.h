@@ -23,8 +23,8 @@ struct Ending {
 };
 
 Ending ending(const session::ProcessEnd& end);
-// Returns the process's own end, or the status that it called exit() with, after which it may still have crashed.
-// Neither is known for a process that was killed and whose parent is not the launcher, for example.
+// Returns the process's own end, or the status that it passed to exit(), after which it may still have crashed. For
+// example, neither is known for a killed process whose parent is not the launcher.
 Ending own_ending(const session::Process& process);
 // Returns own_ending(). If that is unknown, returns the end of the command, unless the process outlived it.
 Ending ending_of(const session::Session& session, const session::Process& process);

@@ -22,7 +22,7 @@ bool went_on(const ProcessRecord& record, const FailedCall& error, const IsOne& 
   });
 }
 
-// Returns whether the main thread queued more GPU work or made a call that failed after another thread's error. That
+// Returns whether, after another thread's error, the main thread queued more GPU work or made a call that failed. That
 // error may have been handled, or raised again in the main thread later.
 bool main_thread_went_on(const ProcessRecord& record, const FailedCall& error) {
   if (error.tid == record.pid) return false;
@@ -33,7 +33,7 @@ bool main_thread_went_on(const ProcessRecord& record, const FailedCall& error) {
          std::any_of(record.errors.begin(), record.errors.end(), failed);
 }
 
-// The program ends with its main thread, whatever its workers still do.
+// The program ends with its main thread, whatever its workers are still doing.
 bool others_went_on(const ProcessRecord& record, const FailedCall& error) {
   return error.tid != record.pid && went_on(record, error, [&](std::uint32_t tid) { return tid != error.tid; });
 }

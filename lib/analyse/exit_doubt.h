@@ -1,4 +1,4 @@
-// The reasons to doubt that the failure of a program was due to a call that had failed.
+// Reasons to doubt that a program failed because of a call that had failed.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct ExitDoubt {
 // `error`: the last call in which the process noticed the error.
 ExitDoubt exit_doubt(const session::FailedCall& error, const session::ProcessRecord& record, const Ending& end);
 
-// Returns whether the thread asked for memory again and received it before `until`, in ticks.
+// Returns whether the thread requested memory again and received it before `until`, in ticks.
 bool was_given_memory(const session::ProcessRecord& record, const session::FailedCall& error, std::uint64_t until);
 
 }  // namespace cudadiag::analyse

@@ -51,15 +51,15 @@ bool name_has(const FailedCall& error, std::initializer_list<std::string_view> p
   return std::any_of(parts.begin(), parts.end(), [&](auto part) { return name.find(part) != name.npos; });
 }
 
-// A program that is shutting down may release things that were never acquired.
+// A program that is shutting down may release objects that it never acquired.
 bool releases(const FailedCall& error) {
   return name_has(error, {"Free", "Destroy", "Unload", "Unregister", "Release", "Unmap"});
 }
 
 bool is_question(const FailedCall& error) { return name_has(error, {"Get", "Query", "IsCapturing", "CanAccess"}); }
 
-// The driver refuses every call of a forked child. Keeps the first of them that neither asks whether there is a GPU nor
-// releases the parent's objects, as destructors do.
+// The driver rejects every call in a forked child. Keeps only the first one that neither looks for a GPU nor, like a
+// destructor, releases an object of the parent.
 void keep_first_refusal(Errors& errors) {
   constexpr std::uint32_t kNotInitialised = 3;
   bool kept = false;
@@ -69,7 +69,7 @@ void keep_first_refusal(Errors& errors) {
   });
 }
 
-// The last failing call of each thread, if nothing worked on that thread afterwards.
+// The last failing call of each thread, if nothing succeeded on that thread afterwards.
 Errors last_words(const Errors& errors) {
   std::map<std::uint32_t, const FailedCall*> last;
   for (const FailedCall* error : errors) {
@@ -84,8 +84,8 @@ Errors last_words(const Errors& errors) {
   return result;
 }
 
-// A program may look up a function that need not exist. A failed look-up counts as the reason for its end only if it
-// happened once, and no later CUDA call of the program is known.
+// A program may look up a function that need not exist. A failed look-up counts as the reason why it ended only if it
+// happened once and no later CUDA call is known.
 const FailedCall* last_question(const ProcessRecord& record) {
   if (record.errors.empty() || !found_no_function(record.errors.back())) return nullptr;
   const FailedCall& last = record.errors.back();
@@ -107,7 +107,7 @@ bool is_runtimes(const FailedCall& error) {
   return error.domain == wire::error::Domain::runtime || !error.outer.empty();
 }
 
-// A driver call returns its error only to its caller, so a program need not ask for the last error. Launches are
+// A driver call returns its error only to its caller, so a program need not query the last error. Launches are
 // different, because a program that misses a failed one continues with wrong data. Captures are different, too, because
 // a failed one produces no graph.
 bool should_have_been_looked_at(const FailedCall& error) {
@@ -129,7 +129,7 @@ Failure failure_at(const session::Process& process, const FailedCall& error, Kin
 }
 
 // Says how a failed call became visible. `noticed` is the later call in which the program noticed the error, because
-// its thread asked late or `call` broke a capture.
+// its thread queried the error late, or because `call` broke a capture.
 std::string story_of(const FailedCall& call, const FailedCall& noticed) {
   if (noticed.of_call != 0) {
     return fmt::format("the call itself returned the error, and so did {} after its thread had continued",
@@ -148,7 +148,7 @@ std::string story_of(const FailedCall& call, const FailedCall& noticed) {
                      visible_call(noticed), noticed.code);
 }
 
-// `noticed`: the later call, if `error` broke a capture or its thread asked for the error late; otherwise `error`.
+// `noticed`: the later call, if `error` broke a capture or its thread queried the error late; otherwise `error`.
 Failure fatal(const session::Process& process, const FailedCall& error, const FailedCall& noticed, const Ending& end) {
   Failure failure = failure_at(process, error, Kind::sync_error);
   if (&noticed != &error) failure.noticed = &noticed;
@@ -162,7 +162,7 @@ Failure fatal(const session::Process& process, const FailedCall& error, const Fa
         who, end.text);
     return failure;
   }
-  // The sender of the kill may have acted because of this error, or for other reasons.
+  // The process may have been killed because of this error, or for another reason.
   failure.grade = end.killed() ? Grade::suspected : doubt.at_best;
   const wire::error::Pool* pool = wire::error::pool_of(error.call);
   if (pool != nullptr && pool->may_raise_later) failure.grade = std::max(failure.grade, Grade::inferred);
@@ -222,7 +222,7 @@ class HandledCalls {
     std::size_t count = 0;
     std::set<std::string> calls;
     std::vector<std::uint32_t> sites;  // in the order of their first calls
-    bool all_worked = true;            // after each, its thread issued something that worked
+    bool all_worked = true;            // after each of them, its thread issued work that succeeded
   };
   std::map<std::uint32_t, Entry> by_code_;
 };
@@ -303,8 +303,8 @@ wire::operation::Kind issued_by(const FailedCall& call, const ProcessRecord& rec
   return site == nullptr ? wire::operation::Kind::none : site->kind;
 }
 
-// Returns whether an address of `refused` may come from the failed call `earlier`, because it is null or in no known
-// memory.
+// Returns whether an address passed to `refused` may come from the failed call `earlier`, because it is null or in no
+// known memory.
 bool may_lack(const FailedCall& refused, const FailedCall& earlier, const ProcessRecord& record) {
   const session::Operation* operation = refused_operation(record, refused);
   if (operation == nullptr || !wire::operation::has_bytes(operation->kind)) return true;
@@ -323,7 +323,7 @@ bool is_of(const FailedCall& error, const std::string_view (&families)[N]) {
                      [&](std::string_view family) { return error.call.starts_with(family); });
 }
 
-// Memory is not a handle.
+// These calls create memory, not handles.
 bool is_of_memory(const FailedCall& error) { return is_of(error, {"cuMem", "cudaMalloc", "cudaMem", "cudaHost"}); }
 bool loads_kernels(const FailedCall& error) {
   return is_of(error, {"cuModuleLoad", "cuModuleGetFunction", "cuLibraryLoad", "cuLibraryGet", "cuLink"});
@@ -337,9 +337,9 @@ bool has_no_kernel(const FailedCall& failed, const ProcessRecord& record) {
 }
 
 // Returns the earliest failed call after which the thread issued nothing else: `failed` may depend on something that
-// this call failed to create. For a launch without a kernel, otherwise returns the latest call that could not load one,
-// whatever was issued since. A look-up that found nothing is usually a probe, except before a call whose handle is
-// invalid.
+// this call failed to create. If there is none, and `failed` is a launch without a kernel, returns the latest call that
+// could not load one, whatever was issued since. A look-up that found nothing is usually a probe, except before a call
+// whose handle is invalid.
 const FailedCall* swallowed_before(const FailedCall& failed, const ProcessRecord& record) {
   constexpr std::uint32_t kNotFound = 500, kInvalidHandle = 400, kInvalidValue = 1;
   // A refused operation also has a record, unless the runtime refused it.
@@ -395,7 +395,7 @@ void leave_open_which(Failure& fatal, Failures& missed, const SameCall& same) {
 CallFindings failed_calls(const session::Process& process, const Ending& end, const SameLine& same_line) {
   Errors errors = worth_looking_at(process.record);
   if (session::is_fork(process.record)) keep_first_refusal(errors);
-  // A sticky error explains the end, and so does a signal that asked for it.
+  // A sticky error explains why the program ended, and so does a signal that asked it to end.
   const bool died_here = end.bad && !end.asked_for() && process.record.state != wire::area::State::frozen;
   Errors last = died_here ? last_words(errors) : Errors();
   const bool by_itself = died_here && end.of_process && !end.killed();

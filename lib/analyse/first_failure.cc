@@ -29,7 +29,7 @@ const session::FailedCall* reporting_call(const ProcessRecord& record) {
   return session::by_id(record.errors, record.frozen_error);
 }
 
-// Returns the lost context: that of the stream if the call named one, otherwise the current one.
+// Returns the lost context: the stream's if a stream was passed to the call, otherwise the current one.
 std::uint32_t failing_context(const ProcessRecord& record, const session::FailedCall* reported) {
   if (reported == nullptr) return kNoContext;
   if (reported->stream < record.streams.size()) return record.streams[reported->stream].context;
@@ -182,7 +182,7 @@ void grade(Failure& failure, const ProcessRecord& record, Search& found) {
     failure.grade = doubtful.empty() ? Grade::bracketed : Grade::inferred;
     failure.because = because_one(found.suspects.front(), doubtful);
   }
-  // Whatever the markers leave open, an operation without a place is not an answer.
+  // Even if the markers leave only one operation, it is not an answer unless we know where it was issued.
   if (failure.grade != Grade::suspected && place_lost(record, *found.suspects.front().operation)) {
     failure.grade = Grade::suspected;
     failure.damaged = record.damaged > 0;

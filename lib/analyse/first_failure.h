@@ -13,7 +13,8 @@ inline constexpr std::size_t kMaxCandidates = 64;
 std::optional<Failure> first_failure(const session::Process& process);
 
 // Returns whether the GPU is shared with other processes, so that a fault of one of them ends this one too.
-// (Multi-Process Service: on an H200 with driver 580, a process got 700 because its neighbour wrote to null.)
+// (Multi-Process Service: on an H200 with driver 580, a process received error 700 because its neighbour wrote through
+// a null pointer.)
 bool under_mps(const session::ProcessRecord& record);
 
 }  // namespace cudadiag::analyse

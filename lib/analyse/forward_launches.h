@@ -31,9 +31,9 @@ ForwardLaunches forward_launches(const session::ProcessRecord& record, const ses
 const session::Operation* launch_in_backward_call(const session::ProcessRecord& record,
                                                   const session::Operation& backward);
 
-// Returns whether it is a frame of PyTorch itself that starts autograd's engine.
+// Returns whether the frame is PyTorch's own and starts autograd's engine.
 bool is_engine_call(const std::string& file, const std::string& function);
-// Returns whether it is a frame of PyTorch itself inside which the user's own autograd.Function runs forward.
+// Returns whether the frame is PyTorch's own and calls the forward() of a user's autograd.Function.
 bool is_function_apply(const std::string& file, const std::string& function);
 
 // Returns "GatherBackward0" for "N5torch8autograd9generated15GatherBackward0E". Returns a type of a different form

@@ -14,7 +14,7 @@ LateErrorChecks::LateErrorChecks(const std::vector<const FailedCall*>& errors, c
     if (of == errors.end()) continue;
     const FailedCall* first = nullptr;
     for (auto error = errors.begin(); error != errors.end() && (*error)->serial < look->serial; ++error) {
-      // `of` is the first failure that the recorder still knew. An earlier one counts if its thread did not ask for its
+      // `of` is the first failure that the recorder still knew. An earlier one counts if its thread did not query its
       // error. It also counts if it has a different call site, because the recorder treats that as a different call.
       const bool unasked = error >= of || !((*error)->flags & wire::error::kLookedAt) || (*error)->site != (*of)->site;
       if ((*error)->of_call != 0 || !unasked || causes_.contains(*error)) continue;

@@ -37,7 +37,7 @@ class Feed : public session::RingReader {
   // `parameters`: the bytes of the launch's parameters, as far as they are known.
   void record(const std::byte* record, std::string_view parameters);
   void lost(std::uint64_t count, std::uint64_t until) override;
-  // Judges open pairs again, because the kernels' use of memory may be known by now.
+  // Checks open pairs again, because the kernels' use of memory may be known by now.
   void settle(bool at_last);
   bool settled() const { return history_.settled(); }
 

@@ -57,7 +57,7 @@ class History {
   // Call this after records were lost.
   void forget_all();
 
-  // Judges again the pairs with a kernel whose use of memory was unknown. With `at_last`, unknown uses stay unknown.
+  // Checks again the pairs with a kernel whose use of memory was unknown. With `at_last`, unknown uses stay unknown.
   void settle(bool at_last);
   bool settled() const { return open_.empty(); }
 
@@ -89,7 +89,7 @@ class History {
   void make_room_at(Place& place, Access& coming);
   void compare(const Access& earlier, const Access& later);
   std::optional<Mode> resolved(const Access& access) const;
-  // Returns false if the race cannot be judged yet.
+  // Returns false if we cannot decide about the race yet.
   bool conclude(Conflict& race, bool at_last);
   void keep(const Conflict& race);
   void keep_unjudged(const Conflict& race);

@@ -1,4 +1,4 @@
-// Judges whether a replayed launch failed as it did in its program.
+// Decides whether a replayed launch failed as it did in its program.
 #pragma once
 
 #include <cstdint>
@@ -41,8 +41,8 @@ struct Run {
 // such a dump, the driver ends the process without an answer.
 Run judge(const SavedLaunch& launch, const Answer& answer, bool cut_short, std::optional<Dumped> dumped = {});
 
-// Judges a run by `first`, the dump of an earlier run that failed as the launch did. The run fails in the same way only
-// if it left a dump with the same exception at the same instruction.
+// Compares a run with `first`, the dump of an earlier run that failed as the launch did. The run fails in the same way
+// only if it left a dump with the same exception at the same instruction.
 Run judged_by(const Dumped& first, Run run);
 
 // A tally of no replays yet. It says how much memory was not saved.

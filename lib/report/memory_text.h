@@ -15,7 +15,7 @@ using causes::size_text;
 // `verbose`, always all of them.
 std::vector<std::string> wrong_pointer_lines(const diagnose::Finding& finding, const std::string& directory,
                                              bool verbose);
-// The report of PyTorch's allocator, if a rerun asked for it.
+// The report of PyTorch's allocator, if a rerun requested it.
 std::vector<std::string> tensor_lines(const diagnose::MemoryUse& memory, const std::string& directory, bool verbose);
 // The request, the free memory, and the holders of the rest.
 std::vector<std::string> memory_lines(const diagnose::MemoryUse& memory, const std::string& directory, bool verbose);

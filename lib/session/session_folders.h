@@ -72,13 +72,13 @@ std::vector<std::filesystem::path> sessions_in(const std::vector<Root>& roots);
 // ones.
 std::vector<std::filesystem::path> recordings_in(const std::filesystem::path& folder);
 
-// Returns why no session can be created here, whether or not the folder exists; nullopt if one can.
+// Returns why no session can be created here, whether or not the folder exists; nullopt if nothing prevents it.
 std::optional<base::Error> obstacle_in(const Root& root);
 
 // Returns whether a SessionWriter holds the folder's lock.
 bool is_being_written(const std::filesystem::path& folder);
 
-// The name of a finished session, or the one that it will have.
+// The name that the session has, or will have, once it is finished.
 std::filesystem::path finished_name(const std::filesystem::path& folder);
 // The current folder of a session with this finished name: it has its unfinished name while the run is in progress.
 std::filesystem::path present_folder(const std::filesystem::path& folder);

@@ -1,6 +1,6 @@
-// Detects that a run with work on the GPU makes no progress for the given time. No operation is issued, none finishes, and
-// no call that may block begins. If in doubt, it reports nothing. A run does not count as hanging if it computes only
-// on the host, is stopped or in a debugger, or has an unknown state.
+// Detects a run that has work on the GPU and makes no progress for the given time: no operation is issued, none
+// finishes, and no call that may block begins. If in doubt, it reports nothing. A run does not count as hanging if it
+// computes only on the host, is stopped or in a debugger, or has an unknown state.
 #pragma once
 
 #include <chrono>

@@ -17,7 +17,7 @@ namespace {
 
 // At the fastest rate, a ring of 4,096 records fills up in a few milliseconds.
 constexpr std::chrono::microseconds kIdle{300};
-// The interval at which pairs with unknown kernels are judged again.
+// The interval at which pairs with unknown kernels are checked again.
 constexpr std::chrono::milliseconds kSettling{50};
 // How long to wait, after the target has ended, for kernels whose code has not been read yet.
 constexpr std::chrono::seconds kPatience{60};

@@ -81,7 +81,7 @@ void read_sanitizer(const session::Session& session, const session::Pass& pass, 
   SanitizerTestimony& sanitizer = testimony.sanitizer.emplace();
   sanitizer.kernels = pass.kernels;
   sanitizer.log = evidence::sanitizer_log(evidence::read_log(folder_of(session, pass) / session::kSanitizerFile));
-  // compute-sanitizer fails if the program does. Its end therefore matters only if its log has no error count.
+  // compute-sanitizer fails if the program fails. How it ended therefore matters only if its log has no error count.
   if (sanitizer.log.errors) return;
   sanitizer.failed = session::how_it_failed(pass.end, std::string(word(pass.cut_short)));
   if (sanitizer.failed.empty()) sanitizer.failed = "it did not finish its log";

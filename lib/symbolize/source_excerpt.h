@@ -15,8 +15,9 @@ struct SourceLine {
 // Returns `line` of `file` and up to `neighbours` lines on each side; empty if the file is unreadable or too short.
 std::vector<SourceLine> source_excerpt(const std::string& file, int line, int neighbours);
 
-// While one exists with `withhold`, this thread reads no source: source_excerpt() returns nothing for every file. Used
-// for another user's session, which could otherwise make us quote any file that the reader of the report can read.
+// While an object created with `withhold` exists, this thread reads no source: source_excerpt() returns nothing for
+// every file. Used for another user's session, which could otherwise make us quote any file that the reader of the
+// report can read.
 class WithheldSources {
  public:
   explicit WithheldSources(bool withhold);

@@ -47,7 +47,7 @@ bool names_session(const std::filesystem::path& file) {
 
 bool is_tarball(const std::string& file) { return file.ends_with(".tar.gz") || file.ends_with(".tgz"); }
 
-// Returns why the bundle cannot be written there; nullopt if it can, or if none was asked for.
+// Returns why the bundle cannot be written there; nullopt if it can, or if none was requested.
 std::optional<base::Error> wrong_bundle(const ReportOptions& options) {
   if (!options.bundle || options.bundle->empty()) return std::nullopt;
   const std::string& file = *options.bundle;

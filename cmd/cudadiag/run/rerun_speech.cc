@@ -87,7 +87,7 @@ void print_confirmed(const RerunEnded& rerun) {
 
 std::string why_no_hang_dump(const RerunEnded& rerun) {
   if (rerun.interrupted) return "the rerun was interrupted";
-  if (rerun.dump_asked) return "the driver was asked for one, but wrote none";
+  if (rerun.dump_asked) return "cudadiag requested one from the driver, but the driver wrote none";
   return !rerun.pass().cut_short
              ? "the program ended before one could be requested"
              : "no process accepted a request for one: only NVIDIA's driver does, and only for work on a GPU";
@@ -134,7 +134,7 @@ std::string sentence(supervise::NoCrossCheck obstacle) {
 
 void RerunSpeech::begins(const RerunSpec& spec, std::size_t number) {
   if (prints_passes_) say(fmt::format("rerun {}: {}", number, purpose(spec)));
-  // The user asked for this rerun, so its wait and any failure are always reported.
+  // The user requested this rerun, so its wait and any failure are always reported.
   if (is_for_hang(spec)) {
     say(fmt::format("running the command again for a GPU core dump of its kernels: {} at most (--time-limit)",
                     diagnose::duration(spec.time_limit)));

@@ -27,7 +27,7 @@ struct RunOptions {
   FailureSinkOptions sinks;
   bool end_on_failure = false;  // end the program after its failure is reported
   bool stop_on_race = false;
-  bool print_no_race = false;  // the user asked for races, so the absence of races is reported too
+  bool print_no_race = false;  // the user requested races, so the absence of races is reported too
 };
 
 }  // namespace cudadiag::command

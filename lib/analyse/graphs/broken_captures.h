@@ -1,6 +1,6 @@
-// Which call broke a stream capture. Later calls on the capturing stream return 901, and so does the end of the
-// capture; these are the visible errors. The call that broke the capture returned a different code from 900 to 908. It
-// may have done so on another thread, because a capture in global mode forbids unsafe calls on all threads.
+// Finds the call that broke a stream capture. Later calls on the capturing stream return 901, and so does the call that
+// ends the capture. Only these errors are visible. The call that broke the capture returned a different code from 900
+// to 908. It may have done so on another thread, because a capture in global mode forbids unsafe calls on all threads.
 #pragma once
 
 #include <map>

@@ -134,7 +134,8 @@ bool are_alike(const Graph& a, const ProcessRecord& of_a, const Graph& b, const 
                     });
 }
 
-// Compares launches with one that a rerun saw fail at another call of the same line. One line may launch any graph.
+// Compares launches with one that failed in a rerun, at another call on the same line. One line may launch different
+// graphs.
 class LaunchedAgain {
  public:
   explicit LaunchedAgain(const Failure& failure)

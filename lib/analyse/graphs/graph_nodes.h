@@ -6,7 +6,7 @@
 namespace cudadiag::analyse {
 
 // Replaces graph launches among the candidates by the nodes that may have raised the error, as far as the contents of
-// the graphs are recorded. Reruns must already be joined.
+// the graphs are recorded. Call this after join_reruns().
 void name_graph_nodes(Failure& failure);
 
 // Returns whether the graph has conditional nodes with unknown bodies, which may contain any kernel.

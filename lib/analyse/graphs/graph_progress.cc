@@ -9,7 +9,7 @@ namespace graph_node = wire::graph_node;
 using session::Graph;
 
 // A node that contains a child graph has a point for its beginning and one for its end; every other node has one point.
-// A node's successors follow its end, and its child nodes are between the two.
+// A node's successors follow its end point, and its child nodes lie between its two points.
 class Points {
  public:
   Points(const Graph& graph, std::span<const std::uint32_t> finished)

@@ -72,7 +72,7 @@ void put_first(Candidate node, std::vector<Candidate>& candidates, bool of_one_l
   candidates.insert(candidates.begin(), std::move(node));
 }
 
-// Returns the freed memory because of which the launch may have failed; null if there is none.
+// Returns the freed memory that may have made the launch fail; null if there is none.
 const Allocation* missed_by(const ProcessRecord& record, const StalePointer& stale, const Operation& launch) {
   const bool may_be_leftover =
       stale.in_structure && (launch.replay < 2 || (launch.graph_flags & wire::operation::kGraphRepointed) != 0);
@@ -90,7 +90,7 @@ void blame(Failure& failure, const StalePointer& stale) {
   const ProcessRecord& record = failure.process->record;
   const Operation& launch = *failure.candidates.front().operation;
   Candidate node = candidate_of(record, launch, stale);
-  // A node that was seen not to finish is better evidence than a stale pointer.
+  // A node that is known not to have finished is better evidence than a stale pointer.
   const bool one = have_one_launch(failure);
   const bool seen = failure.kind == Kind::graph_node && one;
   if (seen && failure.candidates.front().node != node.node) return;

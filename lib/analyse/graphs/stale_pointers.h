@@ -24,7 +24,7 @@ const session::StalePointer* stale_pointer_of(const session::ProcessRecord& reco
 // If the likeliest candidate is such a launch, blames its node and names the memory that it pointed to.
 void blame_stale_pointer(Failure& failure);
 
-// Replaces the node by its launch, because something shows the failed operation better than the pointer does.
+// Replaces the node by its launch, because there is better evidence than the pointer for which operation failed.
 void forget_stale_pointer(Failure& failure);
 
 }  // namespace cudadiag::analyse

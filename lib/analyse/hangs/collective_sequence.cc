@@ -31,7 +31,7 @@ bool is_collective_at(const ProcessRecord& record, std::uint32_t function) {
   return kernel != nullptr && is_collective(*kernel);
 }
 
-// Returns whether every operation that it issued is in the record, and every kernel has its name.
+// Returns whether every operation that the process issued is in the record, and every kernel has a name.
 bool is_all_recorded(const ProcessRecord& record) {
   const auto is_nameless = [](const session::Site& site) {
     return site.kind == wire::operation::Kind::kernel && site.function == 0 && site.operations > 0;
@@ -69,7 +69,7 @@ class Launches {
   bool pairs_only() const { return pairs_only_; }
   bool whole() const { return whole_; }
 
-  // The launches of collectives that are recorded, from the first after which none is missing.
+  // The recorded launches of collectives, from the first one after which none is missing.
   std::vector<CollectiveSequence::Call> find_calls() {
     bool captured = has_collectives_in_graphs(record_);
     std::vector<const Operation*> launches;
@@ -186,7 +186,7 @@ CollectiveSequence::CollectiveSequence(const Process& process, std::size_t most)
   calls_.shrink_to_fit();
   const std::set<const Operation*> blocking = blocking_calls(record);
   is_blocked_ = !blocking.empty();
-  // A library's own threads continue, so only the thread of a call counts.
+  // A library's own threads may keep working, so only the thread that issued the call counts.
   std::map<std::uint16_t, std::uint64_t> latest;
   for (const Operation& operation : record.operations) {
     latest[operation.thread] = std::max(latest[operation.thread], operation.ticks);

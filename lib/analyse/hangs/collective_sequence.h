@@ -47,17 +47,17 @@ class CollectiveSequence {
   std::uint64_t issued() const { return issued_; }
   // The number of the first one that is kept.
   std::uint64_t first() const { return issued_ - calls_.size() + 1; }
-  // Whether nothing is missing after the first.
+  // Whether no collective after the first is missing.
   bool whole() const { return whole_; }
-  // Whether it launched kernels that involve only two ranks.
+  // Whether the process launched kernels that involve only two ranks.
   bool pairs_only() const { return pairs_only_; }
   // Whether some stream is, or may be, blocked in a collective.
   bool is_blocked() const { return is_blocked_; }
 
   // Returns null if no call has that number, or it is not kept.
   const Call* at(std::uint64_t number) const;
-  // Looks for a call of that line among those from `number` on that may have been issued at the same time. Only threads
-  // other than `beside` count.
+  // Returns whether a thread other than `beside` made a call on that line, among those from `number` on that may have
+  // been issued at the same time.
   bool soon(std::uint64_t number, wire::site_key::Key wanted, std::uint16_t beside) const;
 
  private:

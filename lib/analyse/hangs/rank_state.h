@@ -35,8 +35,8 @@ struct RankState {
   std::vector<std::vector<std::size_t>> unfinished;
   bool is_whole = true;  // no communicator and no message is missing
   double waited = 0;     // seconds since the thread of its latest call last issued anything
-  // The state comes from a dump of PyTorch's Flight Recorder, not from the record. Collective::site is then 1 + index
-  // in `stacks`, and Collective::of_function is 0.
+  // The state comes from a PyTorch Flight Recorder dump, not from the record. Collective::site is then 1 + index in
+  // `stacks`, and Collective::of_function is 0.
   bool is_dumped = false;
   std::vector<std::vector<session::DeliveredFrame>> stacks;
 };

@@ -25,7 +25,7 @@ Ranks::Difference difference(const Launch& a, const Launch& b) {
   return a.grid == b.grid ? Ranks::Difference::none : Ranks::Difference::blocks;
 }
 
-// Threads of one rank may issue the same collectives as those of the other rank, but in another order.
+// Threads of one rank may issue the same collectives as those of the other rank, but in a different order.
 bool may_be_swapped(const CollectiveSequence& a, const CollectiveSequence& b, std::uint64_t number) {
   const Launch &of_a = *a.at(number), &of_b = *b.at(number);
   return a.soon(number, of_b.line, of_a.thread) || b.soon(number, of_a.line, of_b.thread);
@@ -62,7 +62,7 @@ std::optional<Ranks> compare(const std::vector<Compared>& ranks, std::uint64_t n
   return result;
 }
 
-// The numbers of kernels that the ranks launched between a collective and the previous one.
+// How many kernels each rank launched between a collective and the previous one.
 struct Turn {
   bool known = false, even = false;
   std::optional<Ranks::Uneven> uneven;  // one rank launched at least half as many again as each of the others
@@ -96,7 +96,7 @@ std::optional<Ranks::Uneven> uneven_before(const std::vector<Compared>& ranks, s
   for (std::uint64_t at = first + 1; at < number; ++at) {
     const Turn turn = turn_before(ranks, at);
     if (turn.known && !turn.even) {
-      // Ranks that launch more than others now and then do so intentionally.
+      // Ranks that launch different numbers of kernels more than once do so intentionally.
       if (found || !turn.uneven || even < kEven) return std::nullopt;
       found = turn.uneven;
     }

@@ -1,6 +1,6 @@
 // The place where the ranks of a job diverge: the first collective that some have not reached, or call in a different
-// way. Kernels of NCCL and similar libraries end only once every rank has reached the same collective. If all ranks run
-// the same program, they issue collectives in the same order.
+// way. Kernels of NCCL and similar libraries finish only once every rank has reached the same collective. If all ranks
+// run the same program, they issue collectives in the same order.
 #pragma once
 
 #include <cstddef>
@@ -38,8 +38,8 @@ struct Ranks {
   Difference difference = Difference::none;
   std::vector<RankCall> calls;  // sorted by rank; those without one follow, by pid
 
-  // If a rank skips a collective, the next one of its line may be mistaken for it. The ranks then seem to diverge much
-  // later. At the skipped one, that rank launches the kernels of two iterations between two collectives.
+  // If a rank skips a collective, the next collective on the same line may be mistaken for it. The ranks then seem to
+  // diverge much later. At the skipped one, that rank launches the kernels of two iterations between two collectives.
   struct Uneven {
     std::uint64_t number = 0;  // the collective that follows these kernels
     std::optional<int> rank;
@@ -51,24 +51,24 @@ struct Ranks {
   std::optional<Uneven> uneven;
 
   bool all_have_come() const;
-  // Returns whether a thread that called the collective, and perhaps later ones, had issued nothing for long when the
-  // recording of its process ended.
+  // Returns whether a thread that called the collective, and perhaps later ones, had issued nothing for a long time
+  // when the recording of its process ended.
   bool waited_for_long() const;
   // Returns whether the ranks do not diverge: all have called the same number of collectives, in the same way.
   bool agree() const { return difference == Difference::none && all_have_come(); }
 };
 
 // Compares the processes that have a rank or called a collective. Returns nullopt if the answer is unknown:
-// - fewer than two did, two claim to be one rank, or they did not all run at the same time;
+// - fewer than two such processes exist, two claim the same rank, or they did not all run at the same time;
 // - something was not recorded, or the recording does not reach back to where they diverge;
 // - collectives run in graphs, or some kernels involve only two ranks, as those of a pipeline do;
 // - ranks continued long after they diverged, perhaps intentionally, or their threads take turns;
-// - a rank that has not come waits in another collective itself, or no rank waits in this one any more;
+// - a rank that has not reached the collective is waiting in another one, or no rank waits in this one any more;
 // - the ranks agree, but not all of them are blocked there.
 std::optional<Ranks> parted_ranks(const std::vector<CollectiveSequence>& processes);
 
-// Returns parted_ranks() if they matter. They always do for a job that hangs in a collective. For another job, the
-// ranks must diverge, and some process must have waited for a long time.
+// Returns parted_ranks() if its result matters. It always matters for a job that hangs in a collective. For any other
+// job, the ranks must diverge, and some process must have waited for a long time.
 std::optional<Ranks> ranks_to_tell(const std::vector<CollectiveSequence>& processes, bool hangs);
 
 }  // namespace cudadiag::analyse

@@ -96,7 +96,7 @@ bool StallRule::Graph::moved_since(double time, std::uint32_t device, const Proc
   return false;
 }
 
-// A full GPU, and the single thread for host functions, start later operations only when there is room again.
+// A full GPU starts a later operation only when there is room again. The thread for host functions runs one at a time.
 bool StallRule::Graph::may_not_have_begun(std::size_t place, const ProcessRecord& record) const {
   const Operation& operation = *stream(place).candidates.front();
   const auto device = device_of(stream(place), record);
@@ -180,7 +180,7 @@ std::optional<double> StallRule::deadline(const UnfinishedWork& work, const Unfi
       free = std::max(head.since, now - seconds_before(waiting.since, record));
   }
   if (!free) return std::nullopt;
-  // Assumes that each operation takes as long as it may.
+  // Assumes that each operation takes as long as patience() allows.
   for (const Operation* operation : stream.candidates) {
     *free = std::max(*free, now - seconds_before(operation->ticks, record)) + patience(*operation, record);
   }
@@ -255,10 +255,10 @@ std::vector<session::Stall> StallRule::judge(double now, const session::Process&
   others_work_ = others_work;
   const UnfinishedWork work = unfinished_work(process.record);
   for (Head& head : heads_) {
-    // The longer work is stuck without a reason to report it, the less often it is judged.
+    // The longer work is stuck without a reason to report it, the less often it is checked.
     if (head.due <= now) head.due = head.stall ? kNever : now + std::max(limit_, now - head.since) / kFarLonger;
   }
-  // Judges nothing if there is a stream that look() did not see.
+  // Finds no stalls if there is a stream that look() did not see.
   for (const UnfinishedStream& stream : work.streams) {
     if (stream.index >= heads_.size()) return stalls;
   }
@@ -266,7 +266,7 @@ std::vector<session::Stall> StallRule::judge(double now, const session::Process&
   for (std::size_t place = 0; place < graph.size(); ++place) {
     Head& head = heads_[graph.stream(place).index];
     if (!graph.overdue[place] && graph.deadlines[place] != kNever) {
-      // Other processes may stop working, which makes the deadline earlier.
+      // If the other processes stop working, the deadline becomes earlier.
       head.due = others_work_ ? std::min(graph.deadlines[place], now + limit_) : graph.deadlines[place];
     }
     if (graph.told(place) || !graph.overdue[place]) continue;

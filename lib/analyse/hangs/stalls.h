@@ -15,7 +15,7 @@ session::Stall stall_of(const Failure& hang);
 // does not fit the process.
 std::optional<Failure> hang_again(const session::Process& process, const session::Stall& stall);
 
-// Returns whether the stall is one of the process's.
+// Returns whether the stall happened in this process.
 bool is_of(const session::Stall& stall, const session::Process& process);
 
 // Returns whether the stall and the failure name the same operation first.

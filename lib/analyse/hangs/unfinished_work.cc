@@ -264,7 +264,7 @@ class Search {
   }
 
   // Returns whether anything of `other` may have been queued before an operation at which `stream` may be. The marker
-  // that shows that `stream` is blocked counts, too. For calls of two threads, it is unknown which was queued first.
+  // that shows that `stream` is blocked counts, too. For calls on two threads, it is unknown which was queued first.
   bool may_be_behind(const UnfinishedStream& stream, const UnfinishedStream& other) const {
     if (stream.missing > 0 || other.missing > 0 || stream.shown_by == kAnyCall) return true;
     const Operation& oldest = *other.operations.front();
@@ -315,7 +315,7 @@ UnfinishedWork unfinished_work(const ProcessRecord& record) { return Search(reco
 std::vector<const UnfinishedStream*> standing_streams(const UnfinishedWork& work) {
   std::map<std::uint32_t, std::size_t> places;
   for (std::size_t i = 0; i < work.streams.size(); ++i) places[work.streams[i].index] = i;
-  // The streams that each may wait for; one that waits for an unknown stream may wait for all.
+  // The streams that each stream may wait for. One that waits for an unknown stream may wait for any of them.
   std::vector<std::vector<std::size_t>> others(work.streams.size()), back(work.streams.size());
   std::vector<std::size_t> sources, anybody;
   for (std::size_t i = 0; i < work.streams.size(); ++i) {

@@ -26,7 +26,8 @@ struct UnfinishedStream {
   // Some operation up to this ordinal is unfinished: a marker after it is not written, or a thread waits for it. If the
   // bound is 0, operations after `completed` may have finished or not, because no marker follows them.
   std::uint32_t bound = 0;
-  // The evidence for `bound` was queued by the call of an operation with at most this ordinal; see Window::marked_by.
+  // The evidence for `bound` was queued by the call that issued an operation with at most this ordinal; see
+  // Window::marked_by.
   std::uint32_t shown_by = 0;
   std::vector<const session::Operation*> operations;  // recorded ones after `completed`, oldest first
   // The operations up to `bound` (all if it is 0) at which the stream may be.

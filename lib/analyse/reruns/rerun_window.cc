@@ -18,7 +18,7 @@ namespace {
 
 using wire::site_key::Key;
 
-// If the data differ slightly between runs, the number of a call may, too.
+// If the data differ slightly between runs, call numbers may differ too.
 constexpr std::uint32_t kSlack = 8;
 
 constexpr std::uint32_t kSlackOfLaunch = 2;  // each launch in it is saved

@@ -16,7 +16,7 @@ enum class Reach {
   everything,  // every operation
 };
 
-// The words of a window that covers every operation; manifests keep them (session::Pass::waits).
+// RerunWindow::words of a window that covers every operation; manifests store this text (session::Pass::waits).
 inline constexpr const char* kEveryOperation = "every operation";
 
 struct RerunWindow {

@@ -171,7 +171,7 @@ bool confirm(Failure& failure, const Failure& again, const session::Pass& pass) 
   // The same place in edited source need not be the same call.
   if (!rewritten_of(failure, pass).empty()) return false;
   if (again.candidates.empty() || again.grade == Grade::suspected) return false;
-  // The rerun's values are wanted even without a proof.
+  // The values that the rerun read are wanted even if it proves nothing.
   if (again.grade == Grade::inferred && again.unproven.empty()) return false;
   auto [kept, very_call, other_way] = same_code(failure, again);
   if (kept.empty()) return false;
@@ -262,8 +262,8 @@ bool hook_may_be_why(const Rerun& rerun, const session::Pass& pass, const std::v
   return rerun.outcome == Rerun::Outcome::not_reached && stood;
 }
 
-// Confirms failures of the first run by those of the rerun, `again`, that match them. `judged` becomes one of the
-// latter. Returns false if none matches.
+// Confirms failures of the first run by those of the rerun, `again`, that match them. Copies the best of the matching
+// ones to `judged`. Returns false if none matches.
 bool confirm_all(const session::Pass& pass, const std::vector<Process>& first, std::vector<Failure>& failures,
                  const std::vector<Process>& processes, const std::vector<Failure>& again, Failure& judged) {
   const Counterparts counterparts(first, failures, processes, again);
@@ -304,7 +304,7 @@ Vanished vanished(const std::vector<Rerun>& reruns) {
   return passed_free ? Vanished::comes_and_goes : failed_free ? Vanished::race : Vanished::open;
 }
 
-// Unknown kinds are judged by what they recorded.
+// Unknown kinds count too, because only their recordings show what they did.
 bool waits_for_operations(session::PassKind kind) {
   using session::PassKind;
   return kind == PassKind::confirm || kind == PassKind::record || kind == PassKind::other;

@@ -9,8 +9,8 @@ namespace cudadiag::analyse {
 // pass. What the first run measured stays valid: if a rerun fails elsewhere, its failure is added as a separate one.
 void join_reruns(const session::Session& session, Analysis& analysis);
 
-// Whether a rerun proved that the operation fails with nothing else on the GPU, so that no race is the reason. Never for
-// a graph, whose nodes can run at the same time.
+// True if a rerun proved that the operation fails with nothing else on the GPU, so that no race is the reason. Always
+// false for a graph, because its nodes can run at the same time.
 bool failed_alone(const Failure& failure);
 
 }  // namespace cudadiag::analyse

@@ -346,7 +346,7 @@ void add_races(Diagnosis& report, const session::Session& session, const Resolve
     const Process* process = process_of(session.processes, race.pid);
     if (process == nullptr || race.second.on_host) continue;
     const Judged now = judged(race, *process, tensors);
-    // A race that represents several is kept: the others were not judged.
+    // A race that represents several is kept: the others were not checked.
     if (is_apart(now) && race.possible && !race.several) {
       ++apart;
     } else if (only_reads(now) && race.possible && !race.several) {

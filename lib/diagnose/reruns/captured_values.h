@@ -21,7 +21,7 @@ void add_watched(Finding& finding, const analyse::Failure& failure);
 // For a call that ran out of memory: adds what PyTorch's allocator reported in a rerun.
 void add_tensor_memory(Finding& finding, const session::Session& session, const symbolize::Symbolizer& symbolizer);
 
-// Adds the saved call, if the user asked for one.
+// Adds the saved call, if the user requested one.
 void add_inputs(Finding& finding, const analyse::Failure& failure, const session::Session& session);
 void add_saved_launch(Finding& finding, const analyse::Failure& failure, const session::Session& session);
 

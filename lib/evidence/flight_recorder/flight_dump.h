@@ -1,5 +1,5 @@
-// A dump of PyTorch's Flight Recorder: the latest collective calls of one rank, by process group, with their states and
-// the Python stacks that made them. ProcessGroupNCCL writes one for each rank when a collective times out.
+// A PyTorch Flight Recorder dump: the latest collective calls of one rank, by process group, with their states and the
+// Python stacks that made them. ProcessGroupNCCL writes one for each rank when a collective times out.
 //
 // The file is a pickle or JSON, of version 2.x of the recorder's format. Fields that a version lacks are empty. Nothing
 // in the file is trusted.

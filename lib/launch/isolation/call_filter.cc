@@ -20,7 +20,7 @@ constexpr std::uint32_t kArchitecture = AUDIT_ARCH_X86_64;
 #else
 constexpr std::uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
 #endif
-// Calls with a different numbering, such as those of 32-bit programs, would be judged by the wrong rules.
+// Calls with a different numbering, such as those of 32-bit programs, would be checked against the wrong rules.
 constexpr std::uint32_t kOtherNumbers = 0x40000000;
 
 // A seccomp filter program. It is built between fork and exec, so it allocates no memory.

@@ -194,8 +194,8 @@ SeenPath CallJudge::see(const Call& call, int folder_argument, int path_argument
   return see_path(call.thread, folder, *path, follows);
 }
 
-// Whether the file is below /proc and belongs to a process of the rerun. Programs name their threads with such files,
-// for example.
+// Whether the file is below /proc and belongs to a process of the rerun. For example, programs name their threads with
+// such files.
 bool CallJudge::is_own_process(const SeenPath& seen) const {
   const std::string& path = seen.path.native();
   constexpr std::string_view kProcesses = "/proc/";

@@ -62,7 +62,7 @@ class HeapReader {
     return std::move(strings_);
   }
 
-  // Ids are dense, so an invalid entry still occupies its place in its table, empty.
+  // Ids are consecutive, so an invalid entry still gets an empty entry in its table.
   void entry(Tag tag, std::uint16_t count, std::span<const std::byte> payload) {
     switch (tag) {
       case Tag::string:

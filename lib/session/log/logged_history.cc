@@ -218,7 +218,7 @@ void Join::add(const Kept& kept) {
   }
   operation->logged = true;
   operation->graph_words = 0;
-  // The log knows no more about this operation's neighbours than the rings do.
+  // About this operation's neighbours, the log contains no more than the rings.
   if (operation->ticks < since_) operation->origin = {};
   record_.operations.push_back(*operation);
 }

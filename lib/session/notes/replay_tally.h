@@ -17,7 +17,7 @@ struct ReplayTally {
   std::uint64_t unsaved = 0;  // bytes of memory that the launch could reach, and whose contents were not saved
   bool lacks_more = false;    // things other than these bytes were not saved either
   std::string gpu{};          // PCI bus id of the GPU of the first replay; empty if unknown
-  std::string why{};          // why the launch was not or could not be replayed; empty if it was
+  std::string why{};          // why the launch was not or could not be replayed; empty if it was replayed
 
   unsigned made() const { return runs - impossible; }
   unsigned failed() const { return as_it_did + otherwise + hung + crashed; }

@@ -25,10 +25,10 @@ Unrecorded unrecorded_in(const std::filesystem::path& pass_folder);
 // Returns "nothing was recorded for …", with a hint.
 base::Error nothing_recorded_of(const Unrecorded& unrecorded);
 
-// Returns why no program can record to the session; nullopt if one can.
+// Returns why no program can record to the session; nullopt if nothing prevents it.
 std::optional<std::string> obstacle_to_recording(const std::filesystem::path& session);
 
-// Returns why a session that cudadiag env has prepared is empty, as far as that can still be seen.
+// Returns why a session that cudadiag env has prepared is empty, as far as we can still tell.
 std::string why_unused(const std::filesystem::path& session);
 
 // The newest prepared session in these roots that programs cannot record to, because it is not writable.

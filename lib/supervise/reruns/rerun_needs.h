@@ -30,7 +30,7 @@ bool wants_memory(const analyse::Analysis& analysis, const session::Manifest& ma
 bool wants_origin(const analyse::Analysis& analysis, const session::Manifest& manifest, bool asked);
 // Whether code that torch.compile generated failed, and no rerun has run its lines without the compiler.
 bool wants_eager(const analyse::Analysis& analysis, const session::Manifest& manifest);
-// Whether a rerun could name the racing tensors, or judge pairs that could not be judged.
+// Whether a rerun could name the racing tensors, or decide about pairs that are still undecided.
 bool wants_races(const session::Session& session);
 
 // Whether the session has a pass of this kind. A pass that was cut short without a dump does not count.

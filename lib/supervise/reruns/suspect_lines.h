@@ -15,7 +15,7 @@ namespace cudadiag::supervise {
 std::string suspect_lines(const session::Session& session, const analyse::Analysis& analysis, double seconds,
                           std::uint64_t save_limit);
 
-// Like suspect_lines(), for both lines of each race in the first run, and of each pair that could not be judged.
+// Like suspect_lines(), for both lines of each race in the first run, and of each undecided pair.
 std::string racing_lines(const session::Session& session, double seconds);
 
 }  // namespace cudadiag::supervise
