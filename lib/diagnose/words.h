@@ -39,7 +39,7 @@ std::string dimensions(const std::array<std::uint32_t, 3>& d);
 // The command that reruns a recorded command. `session` is the session's folder. `input` is true if the program reads
 // its standard input, which the user must then supply again.
 std::string bisect_command(const std::string& session, bool input, const std::string& options = "");
-// The shell comment after a command that reruns the program without isolation, although the user did not ask for that.
+// The shell comment after a command that reruns the program without isolation, although the user did not request it.
 inline constexpr const char* kNotIsolated = "  # not isolated: it can write files";
 
 // Option of `cudadiag bisect` for a failure that comes and goes.

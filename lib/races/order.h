@@ -28,7 +28,7 @@ struct StreamTraits {
 class Order {
  public:
   StreamNumber stream_made(const StreamTraits& traits);
-  // The stream gets no more operations; earlier ones may still be running. If there are very many such streams, the
+  // The stream receives no more operations; earlier ones may still be running. If there are very many such streams, the
   // oldest are assumed to have finished.
   void stream_gone(StreamNumber stream);
   const StreamTraits& traits(StreamNumber stream) const { return streams_[stream].traits; }

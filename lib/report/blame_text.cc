@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t kBlamedSource = 40;
 
-// The calls after the one that broke a capture notice the broken capture; a call that asks for the last error notices
-// an earlier failed call.
+// The calls after the one that broke a capture notice the broken capture; a call that queries the last error notices an
+// earlier failed call.
 bool noticed_elsewhere(const diagnose::Finding& finding) {
   if (!finding.reported_at) return false;
   const auto key = [](const diagnose::Location& at) {

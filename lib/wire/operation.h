@@ -187,8 +187,8 @@ inline constexpr Field<std::uint8_t, 7> kGraphFlags;  // GraphFlag
 inline constexpr Field<std::uint32_t, 48> kGraphWords;
 
 enum GraphFlag : std::uint8_t {
-  kGraphAltered = 1,    // after the graph was described, nodes were disabled, or got different kernels or dimensions
-  kGraphRepointed = 2,  // nodes got different parameters: earlier descriptions of their pointers may be out of date
+  kGraphAltered = 1,    // after the graph was described, nodes were disabled or given other kernels or dimensions
+  kGraphRepointed = 2,  // nodes were given new parameters: earlier descriptions of their pointers may be out of date
   kGraphUntold = 4,     // for some of these nodes, it is unknown which call changed them
 };
 

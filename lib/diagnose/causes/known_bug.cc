@@ -1,5 +1,5 @@
 // Known bugs of frameworks: one row each, with the thread on GitHub that describes it. Facts count for more than
-// versions: if a kernel got arguments that it cannot handle, this version still has the bug.
+// versions: if a kernel received arguments that it cannot handle, this version still has the bug.
 
 #include <algorithm>
 #include <charconv>

@@ -102,7 +102,7 @@ bool wrong_way(const Symptoms& symptoms, Facts& facts) {
   return true;
 }
 
-// Whether this is the only address that the kernel got. If there are others, an index into one of them may be the
+// Whether this is the only address passed to the kernel. If there are others, an index into one of them may be the
 // cause. The kernel may also never use a suspicious pointer, which may be null by design or mark the end of a range.
 bool is_only_address(const Symptoms& symptoms, const Argument& argument) {
   return std::ranges::none_of(symptoms.arguments, [&](const Argument& other) {

@@ -1,4 +1,4 @@
-// Adds evidence that reruns got from the GPU (symbolize/device_testimony.h) to the findings of the first run.
+// Adds the evidence from the GPU that reruns collected (symbolize/device_testimony.h) to the findings of the first run.
 #pragma once
 
 #include "analyse/analysis.h"

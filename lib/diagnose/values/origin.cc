@@ -29,7 +29,7 @@ bool is_line_of(const Finding& finding, const Location& line) {
   });
 }
 
-// Returns the first operator of the line that got a bad value, which is the one that failed.
+// Returns the first operator on the line that received a bad value, which is the one that failed.
 std::optional<Traced> traced_of(const Finding& finding, const std::vector<Process>& processes,
                                 const symbolize::Symbolizer& symbolizer) {
   for (const Process& process : processes) {

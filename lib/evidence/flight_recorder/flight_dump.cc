@@ -83,7 +83,7 @@ class DumpReader {
       if (!add_call(entries.item(i), i + kMostStacks >= count))
         return base::Error{"its calls have no numbers (PyTorch before 2.4)", ""};
     }
-    // PyTorch omits finished calls if the user asks for that.
+    // PyTorch omits finished calls if the user requests this.
     const auto record = [&](std::size_t index) { return entries.item(index).member("record_id").integer(); };
     dump_.is_whole = count == 0 || (record(0) == 0 && record(count - 1) == static_cast<std::int64_t>(count) - 1);
     return std::move(dump_);

@@ -1,7 +1,7 @@
 // NCCL's profiler plugin: the tables that NCCL looks up in this library. Nothing here makes NCCL fail or wait.
 //
-// A plugin that the user chose gets exactly the events that it would get without cudadiag. It keeps its own table
-// versions, contexts and handles, and gets only the events that its own mask requests.
+// A plugin that the user chose receives exactly the same events as without cudadiag. It keeps its own table versions,
+// contexts and handles, and gets only the events that its own mask requests.
 #include <stdlib.h>
 
 #include <algorithm>

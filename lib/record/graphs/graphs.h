@@ -2,8 +2,8 @@
 //
 // A node's line is recorded when the driver creates the node: inside the captured launch, or inside the call that adds
 // the node. After an executable graph was instantiated or updated, its parts are read from the program's own graph, and
-// stored in the intern heap. Launches refer to them by id. If a node of the executable graph got new parameters, the
-// next launch records which call set them.
+// stored in the intern heap. Launches refer to them by id. If a node of the executable graph was given new parameters,
+// the next launch records which call set them.
 //
 // All tables are bounded. A graph that does not fit is counted, and its launches belong to an unknown graph.
 #pragma once

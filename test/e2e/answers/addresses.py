@@ -1,4 +1,4 @@
-"""Why an address was bad, judged by the first run alone: from the kernel's code, grid and parameters. Each function is
+"""Why an address was bad, deduced from the first run alone: from the kernel's code, grid and parameters. Each function is
 one case."""
 
 from harness import DATA, HERE, expect, expect_in

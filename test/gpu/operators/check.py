@@ -175,7 +175,7 @@ def execute(path):
 
 
 def judged_in_fork(label):
-    """Judges a program in a fork; PyTorch is imported once, in the parent."""
+    """Checks a program in a fork; PyTorch is imported once, in the parent."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:

@@ -1,4 +1,4 @@
-// Asks the code that judges the system calls of an isolated rerun about calls of this very process.
+// Passes system calls of this very process to the code that checks those of an isolated rerun.
 #include "launch/isolation/isolation.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,5 @@
-"""Keeps the results of all operators, with the least and the greatest element of each. If an operator gets an element
-that is out of bounds, finds where that element came from (module `tracing`)."""
+"""Keeps the results of all operators, with the least and the greatest element of each. If an operator receives an
+element that is out of bounds, finds where that element came from (module `tracing`)."""
 import sys
 
 from .. import recorder

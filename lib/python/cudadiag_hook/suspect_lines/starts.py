@@ -1,4 +1,4 @@
-"""Where a thread was started, or where a thread pool got its current work: for threads that run no line of the user.
+"""Where a thread was started, or where its thread pool received its current work: for threads that run no user code.
 The stacks are kept as text, as long as the thread or the work exists."""
 import _weakref
 import sys
