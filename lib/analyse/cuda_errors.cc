@@ -183,8 +183,8 @@ constexpr CudaError kErrors[] = {
     {802, "CUDA_ERROR_SYSTEM_NOT_READY", "cudaErrorSystemNotReady", "system not ready",
      "The system is still being set up: on NVSwitch machines, check that the fabric manager runs."},
     {803, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", "cudaErrorSystemDriverMismatch", "driver and library versions differ",
-     "The kernel driver and the user-space libraries have different versions: often the machine was not rebooted after "
-     "an update."},
+     "The kernel driver and the user-space libraries have different versions, often because the machine was not "
+     "rebooted after an update."},
     {804, "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE", "cudaErrorCompatNotSupportedOnDevice",
      "forward compatibility not supported",
      "The compatibility package does not work with this GPU; use a matching driver."},

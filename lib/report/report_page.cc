@@ -99,7 +99,7 @@ bool was_rerun(const diagnose::Diagnosis& report) {
   });
 }
 
-// Whether reruns were made, but the last one could not prove the first answer, and a plain cudadiag bisect can.
+// True if there were reruns and the last one did not prove the first answer, but a plain cudadiag bisect may prove it.
 bool plain_rerun_may_prove(const diagnose::Diagnosis& report) {
   const auto last = std::find_if(report.passes.rbegin(), report.passes.rend(), [](const diagnose::PassLine& pass) {
     return pass.kind == session::PassKind::confirm && pass.cut_short != session::CutShort::interrupted;

@@ -18,7 +18,7 @@
 namespace cudadiag::command {
 namespace {
 
-// Prints why the recorder turned itself off in the first process in which it did. Returns true if no process was
+// Prints why the recorder turned itself off in the first process where this happened. Returns true if no process was
 // recorded.
 bool print_unrecorded(const std::vector<session::Process>& processes) {
   const auto first = std::find_if(processes.begin(), processes.end(), analyse::is_unrecorded);

@@ -154,8 +154,8 @@ const std::vector<Rule>& access_rules() {
        .sure = Sure::often,
        .codes = {700, 717},
        .when = host,
-       .texts = {"{kernel} {verb} memory through {parameter}, which does not point into CUDA memory: often it is a "
-                 "host address (malloc, new, a stack variable), or was never set"},
+       .texts = {"{kernel} {verb} memory through {parameter}, which does not point into CUDA memory, often because it "
+                 "is a host address (malloc, new, a stack variable), or was never set"},
        .fix = {"allocate the memory with {cuda:cudaMalloc or cudaMallocManaged|cuMemAlloc or cuMemAllocManaged}, and "
                "copy the data into it"},
        .link = kSanitizerLink},

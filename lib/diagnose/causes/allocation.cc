@@ -56,8 +56,8 @@ const std::vector<Rule>& allocation_rules() {
        .codes = {2},
        .calls = kAllocating,
        .when = absurd,
-       .texts = {"{call} requested {size} ({bytes} bytes), more than any GPU has: often the size was negative or "
-                 "overflowed"},
+       .texts = {"{call} requested {size} ({bytes} bytes), more than any GPU has, often because the size was negative "
+                 "or overflowed"},
        .fix = {"check how the size is computed: use 64-bit arithmetic, and initialise every input"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
       {.id = "no-pinned-memory",
@@ -73,8 +73,8 @@ const std::vector<Rule>& allocation_rules() {
        .codes = {2},
        .calls = {"MallocManaged", "MemAllocManaged"},
        .when = sized,
-       .texts = {"{call} requested {size} of managed memory and failed: often that is more than device and host memory "
-                 "together, or more than the memory of a device that cannot page"},
+       .texts = {"{call} requested {size} of managed memory and failed, often because that is more than device and "
+                 "host memory together, or more than the memory of a device that cannot page"},
        .fix = {"allocate less at once, free what you no longer use, and check the container's memory limit"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#unified-memory-programming"},
       {.id = "allocator-limit",
@@ -83,10 +83,11 @@ const std::vector<Rule>& allocation_rules() {
        .calls = {"CUDACachingAllocator"},
        .when = sized,
        .texts = {"PyTorch's allocator refused to allocate {size}, although no CUDA call failed and the GPU had {free} "
-                 "free: often the program set a limit, or the memory that PyTorch has reserved is split into blocks "
-                 "that are too small",
-                 "PyTorch's allocator refused to allocate {size}, although no CUDA call failed: often the program set "
-                 "a limit, or the memory that PyTorch has reserved is split into blocks that are too small"},
+                 "free, often because the program set a limit, or the memory that PyTorch has reserved is split into "
+                 "blocks that are too small",
+                 "PyTorch's allocator refused to allocate {size}, although no CUDA call failed, often because the "
+                 "program set a limit, or the memory that PyTorch has reserved is split into blocks that are too "
+                 "small"},
        .fix = {"raise the limit (torch.cuda.set_per_process_memory_fraction), or hold fewer tensors at once",
                "if much memory is reserved but little of it is allocated, set "
                "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
@@ -116,10 +117,11 @@ const std::vector<Rule>& allocation_rules() {
        .calls = {"BFCAllocator"},
        .when = sized,
        .texts =
-           {"JAX's memory pool refused to allocate {size}, although no CUDA call failed and the GPU had {free} free: "
-            "often the part of GPU memory that JAX reserves at startup is too small, or its free memory is fragmented",
-            "JAX's memory pool refused to allocate {size}, although no CUDA call failed: often the part of GPU memory "
-            "that JAX reserves at startup is too small, or its free memory is fragmented"},
+           {"JAX's memory pool refused to allocate {size}, although no CUDA call failed and the GPU had {free} free, "
+            "often because the part of GPU memory that JAX reserves at startup is too small, or its free memory is "
+            "fragmented",
+            "JAX's memory pool refused to allocate {size}, although no CUDA call failed, often because the part of GPU "
+            "memory that JAX reserves at startup is too small, or its free memory is fragmented"},
        .fix = {"let JAX reserve more (XLA_PYTHON_CLIENT_MEM_FRACTION=.95), or let its pool grow "
                "(XLA_PYTHON_CLIENT_PREALLOCATE=false)",
                "request less at once: smaller batches, donated arguments (donate_argnums), jax.checkpoint"},
@@ -158,7 +160,7 @@ const std::vector<Rule>& allocation_rules() {
        .calls = {"CtxCreate", "PrimaryCtxRetain", "SetDevice", "ModuleLoad", "LibraryLoad", "GraphInstantiate",
                  "StreamCreate"},
        .when = names_call,
-       .texts = {"{call} found too little memory for CUDA itself: often other processes fill the GPU"},
+       .texts = {"{call} found too little memory for CUDA itself, often because other processes fill the GPU"},
        .fix = {"check with nvidia-smi which processes hold memory, such as one left over from an earlier run, or "
                "several ranks on one GPU"},
        .link = "https://docs.nvidia.com/deploy/nvidia-smi/index.html"},
@@ -167,8 +169,8 @@ const std::vector<Rule>& allocation_rules() {
        .codes = {1, 17},
        .calls = {"cudaFreeAsync", "cuMemFreeAsync"},
        .when = names_call,
-       .texts = {"{call} rejected the pointer: often it is not the start of a live allocation, or, during a graph "
-                 "capture, it was not allocated in a graph"},
+       .texts = {"{call} rejected the pointer, often because it is not the start of a live allocation, or, during a "
+                 "graph capture, it was not allocated in a graph"},
        .fix = {"free each allocation once, with the pointer that the allocation returned",
                "free memory from outside the graph only before the capture begins or after it ends"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-ordered-memory-allocator"},

@@ -63,8 +63,8 @@ const std::vector<Rule>& device_rules() {
        .codes = {101},
        .calls = {"MemPrefetch", "MemAdvise"},
        .when = refused,
-       .texts = {"{call} could not use the device: often the device cannot page managed memory (as under WSL or on "
-                 "virtual GPUs), or this process has no device with that number"},
+       .texts = {"{call} could not use the device, often because the device cannot page managed memory (as under WSL "
+                 "or on virtual GPUs), or this process has no device with that number"},
        .fix = {"call it only if the device's "
                "{cuda:cudaDevAttrConcurrentManagedAccess|CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS} is 1; the "
                "program also works without this call"},
@@ -101,8 +101,8 @@ const std::vector<Rule>& device_rules() {
        .sure = Sure::often,
        .codes = {100},
        .when = refused,
-       .texts = {"the driver found no GPU: often the container was started without GPUs, or the kernel module is not "
-                 "loaded"},
+       .texts = {"the driver found no GPU, often because the container was started without GPUs, or the kernel module "
+                 "is not loaded"},
        .fix = {"check nvidia-smi; start the container with --gpus all, or ask the scheduler for a GPU"},
        .link = "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/index.html"},
       {.id = "cuda-after-fork",
@@ -139,10 +139,10 @@ const std::vector<Rule>& device_rules() {
        .sure = Sure::often,
        .codes = {98},
        .when = refused,
-       .texts = {"the kernel is not in the code that was loaded: often the build is for architectures other than this "
-                 "GPU's ({gpu}), or the kernel belongs to another shared library's copy of the runtime",
-                 "the kernel is not in the code that was loaded: often the build is for architectures other than this "
-                 "GPU's, or the kernel belongs to another shared library's copy of the runtime"},
+       .texts = {"the kernel is not in the code that was loaded, often because the build is for architectures other "
+                 "than this GPU's ({gpu}), or the kernel belongs to another shared library's copy of the runtime",
+                 "the kernel is not in the code that was loaded, often because the build is for architectures other "
+                 "than this GPU's, or the kernel belongs to another shared library's copy of the runtime"},
        .fix = {"build for this GPU (nvcc -arch=native, TORCH_CUDA_ARCH_LIST), and link the runtime once "
                "(-cudart shared)"},
        .link = kArchitectures},
@@ -150,8 +150,9 @@ const std::vector<Rule>& device_rules() {
        .sure = Sure::often,
        .codes = {222},
        .when = refused,
-       .texts = {"the driver ({driver}) does not support this version of PTX: often a newer toolkit generated it",
-                 "the driver does not support this version of PTX: often a newer toolkit generated it"},
+       .texts = {"the driver ({driver}) does not support this version of PTX, often because a newer toolkit generated "
+                 "it",
+                 "the driver does not support this version of PTX, often because a newer toolkit generated it"},
        .fix = {"update the driver, or build with an older toolkit or with machine code for this GPU (code=sm_XX); for "
                "Triton, set TRITON_PTXAS_PATH to the ptxas of such a toolkit"},
        .link = kCompatibility},
@@ -188,8 +189,8 @@ const std::vector<Rule>& device_rules() {
        .sure = Sure::often,
        .codes = {46},
        .when = refused,
-       .texts = {"the device is not available at the moment: often it is in prohibited mode, or in exclusive mode and "
-                 "used by another process"},
+       .texts = {"the device is not available at the moment, often because it is in prohibited mode, or in exclusive "
+                 "mode and used by another process"},
        .fix =
            {"nvidia-smi -q -d COMPUTE shows the mode; end the process that uses the device, or choose another device"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#compute-modes"},
@@ -211,8 +212,8 @@ const std::vector<Rule>& device_rules() {
        .sure = Sure::often,
        .codes = {802},
        .when = refused,
-       .texts = {"the system is not ready for CUDA yet: often the NVSwitch fabric is not set up, or another driver "
-                 "daemon is not running"},
+       .texts = {"the system is not ready for CUDA yet, often because the NVSwitch fabric is not set up, or another "
+                 "driver daemon is not running"},
        .fix = {"on machines with NVSwitch, start the fabric manager that matches the driver's version (systemctl "
                "status nvidia-fabricmanager)",
                "under confidential computing, set the GPUs to ready (nvidia-smi conf-compute -srs 1)"},

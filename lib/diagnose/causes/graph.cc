@@ -157,8 +157,8 @@ const std::vector<Rule>& graph_rules() {
        .sure = Sure::often,
        .codes = {910},
        .when = refused_at_once,
-       .texts = {"the executable graph cannot be updated with this change: often nodes or edges were added or removed, "
-                 "or a node moved to another device, context or kind of memory"},
+       .texts = {"the executable graph cannot be updated with this change, often because nodes or edges were added or "
+                 "removed, or a node moved to another device, context or kind of memory"},
        .fix = {"instantiate the graph again if cudaGraphExecUpdate fails"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#updating-instantiated-graphs"},
   };

@@ -116,8 +116,8 @@ const std::vector<Rule>& hang_rules() {
       {.id = "rank-has-not-come",
        .sure = Sure::often,
        .when = ranks_missing,
-       .texts = {"{ranks} called fewer collectives than the other ranks, which are waiting in one: often a branch or "
-                 "an exception skipped a collective, or there was less data to process"},
+       .texts = {"{ranks} called fewer collectives than the other ranks, which are waiting in one, often because a "
+                 "branch or an exception skipped a collective, or there was less data to process"},
        .fix = {"find out what {ranks} did instead of calling the collective",
                "all ranks must call the same collectives in the same order, including ranks that have no data left"},
        .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/collectives.html"},
@@ -133,7 +133,8 @@ const std::vector<Rule>& hang_rules() {
        .sure = Sure::often,
        .when = ranks_with_other_data,
        .texts =
-           {"the ranks call the same collective differently ({calls}): often their tensors differ in size or type"},
+           {"the ranks call the same collective differently ({calls}), often because their tensors differ in size or "
+            "type"},
        .fix = {"compare the shapes and types of the tensors that each rank passes to it"},
        .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/collectives.html"},
       {.id = "ranks-wait-in-a-circle",
@@ -147,15 +148,15 @@ const std::vector<Rule>& hang_rules() {
       {.id = "all-ranks-in-collective",
        .sure = Sure::often,
        .when = ranks_alike,
-       .texts = {"all {number} ranks of this run have called the collective in the same way, but it never "
-                 "finishes: often the link or network between their GPUs is at fault, or a rank outside this run"},
+       .texts = {"all {number} ranks of this run have called the collective in the same way, but it never finishes, "
+                 "often because the link or network between their GPUs is at fault, or a rank outside this run"},
        .fix = {"NCCL_DEBUG=INFO shows which links NCCL uses; NCCL_P2P_DISABLE=1 and NCCL_IB_DISABLE=1 show whether one "
                "of them is at fault"},
        .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"},
       {.id = "collective-waits-for-rank",
        .sure = Sure::often,
        .when = collective,
-       .texts = {"an NCCL collective never finishes: often a rank has not reached it, has called a different "
+       .texts = {"an NCCL collective never finishes, often because a rank has not reached it, has called a different "
                  "collective, or has called the same one with different sizes"},
        .fix = {"run the program again with --nccl and --hang-after SECONDS: the report then names the rank, the call "
                "and the group",
@@ -165,21 +166,21 @@ const std::vector<Rule>& hang_rules() {
       {.id = "kernel-waits-for-peer",
        .sure = Sure::often,
        .when = peer_exchange,
-       .texts = {"{kernel} waits for the same kernel on other GPUs: often a rank has not launched it"},
+       .texts = {"{kernel} waits for the same kernel on other GPUs, often because a rank has not launched it"},
        .fix = {"run cudadiag status for every rank, and find the one that has not launched this kernel"},
        .link = "https://docs.nvidia.com/nvshmem/api/gen/api/sync.html"},
       {.id = "host-function-does-not-return",
        .sure = Sure::often,
        .when = host_function,
-       .texts = {"a host function on the stream has not returned: often it calls CUDA, or needs a lock (such as the "
-                 "GIL) held by a thread that waits for this stream"},
+       .texts = {"a host function on the stream has not returned, often because it calls CUDA, or needs a lock (such "
+                 "as the GIL) held by a thread that waits for this stream"},
        .fix = {"host functions must not call CUDA or wait for a thread that does"},
        .link = "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html"},
       {.id = "kernel-does-not-end",
        .sure = Sure::often,
        .when = kernel,
-       .texts = {"the kernel never finishes; common causes are a loop that never exits, blocks that wait for a lock "
-                 "or flag while the block that holds it cannot run, and threads that never reach a barrier"},
+       .texts = {"the kernel never finishes, often because a loop never exits, blocks wait for a lock or flag while "
+                 "the block that holds it cannot run, or some threads never reach a barrier"},
        .fix = {"find the line at which the kernel's threads are: {way}",
                "blocks that wait for each other need a cooperative launch, and a grid that fits on the GPU at once"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cooperative-groups"},

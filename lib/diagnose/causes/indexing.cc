@@ -136,9 +136,10 @@ const std::vector<Rule>& indexing_rules() {
        .assertions = kIndexAssertions,
        .kernels = kIndexKernels,
        .when = positions,
-       .texts = {"{argument}{at} = {value}, but the table has {bound} rows (valid 0..{last}): often a sequence is "
-                 "longer than the model's table of positions",
-                 "an index is outside its table: often a sequence is longer than the model's table of positions"},
+       .texts = {"{argument}{at} = {value}, but the table has {bound} rows (valid 0..{last}), often because a sequence "
+                 "is longer than the model's table of positions",
+                 "an index is outside its table, often because a sequence is longer than the model's table of "
+                 "positions"},
        .fix = {"truncate sequences to max_position_embeddings (the tokenizer's truncation=True, max_length=…), or "
                "enlarge the table",
                "count the padding offset as part of the length: RoBERTa's positions begin at padding_idx + 1"},

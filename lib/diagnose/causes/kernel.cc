@@ -66,7 +66,7 @@ const std::vector<Rule>& kernel_rules() {
        .sure = Sure::often,
        .codes = {714},
        .when = misread,
-       .texts = {"the call stack of a GPU thread is broken: often the recursion is too deep"},
+       .texts = {"the call stack of a GPU thread is broken, often because the recursion is too deep"},
        .fix = {"replace the recursion with a loop, or raise the stack limit before the first launch: "
                "{cuda:cudaDeviceSetLimit(cudaLimitStackSize, …)|cuCtxSetLimit(CU_LIMIT_STACK_SIZE, …)}"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__DEVICE.html"},
@@ -85,8 +85,8 @@ const std::vector<Rule>& kernel_rules() {
        .sure = Sure::often,
        .codes = {717},
        .when = misread,
-       .texts = {"a thread used an address in a memory space that its instruction does not accept: often an index, a "
-                 "stride or a pointer is off by gigabytes and reaches the shared or local memory window"},
+       .texts = {"a thread used an address in a memory space that its instruction does not accept, often because an "
+                 "index, a stride or a pointer is off by gigabytes and reaches the shared or local memory window"},
        .fix = {"check the indices, strides and sizes that this kernel computes addresses from",
                "in inline PTX, make sure that ld.shared and cp.async take shared addresses (__cvta_generic_to_shared)"},
        .link = "https://docs.nvidia.com/cuda/parallel-thread-execution/index.html"},

@@ -126,8 +126,8 @@ const std::vector<Rule>& launch_rules() {
        .sure = Sure::often,
        .codes = {1, 9, 701},
        .when = shared_not_opted_in,
-       .texts = {"the launch requests {shared} bytes of dynamic shared memory, more than 49152: often the kernel has "
-                 "not opted in to more, or the GPU has less"},
+       .texts = {"the launch requests {shared} bytes of dynamic shared memory, more than 49152, often because the "
+                 "kernel has not opted in to more, or the GPU has less"},
        .fix = {"call cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) before the "
                "launch, and check what it returns",
                "or use smaller tiles: cudaDevAttrMaxSharedMemoryPerBlockOptin gives the GPU's limit"},
@@ -136,8 +136,8 @@ const std::vector<Rule>& launch_rules() {
        .sure = Sure::often,
        .codes = {701},
        .when = too_many_registers,
-       .texts = {"a block of {block} leaves {registers} registers for each of its {threads} threads: often the kernel "
-                 "needs more"},
+       .texts = {"a block of {block} leaves {registers} registers for each of its {threads} threads, often because the "
+                 "kernel needs more"},
        .fix = {"use fewer threads per block, or __launch_bounds__(threads) on the kernel (nvcc -maxrregcount); in "
                "Triton, fewer num_warps or smaller tiles"},
        .link = kLimits},

@@ -283,9 +283,9 @@ const std::vector<Rule>& memory_rules() {
        .codes = {1},
        .when = wrong_way,
        .texts = {"{call} copies {way}, but its {argument} points into {bytes} of device memory allocated at "
-                 "{allocated}: often the addresses are swapped, or the direction is wrong",
-                 "{call} copies {way}, but its {argument} points into {bytes} of device memory: often the addresses "
-                 "are swapped, or the direction is wrong"},
+                 "{allocated}, often because the addresses are swapped, or the direction is wrong",
+                 "{call} copies {way}, but its {argument} points into {bytes} of device memory, often because the "
+                 "addresses are swapped, or the direction is wrong"},
        .fix = {"pass the destination before the source, and use the {cuda:cudaMemcpyKind that matches them "
                "(cudaMemcpyDefault detects it)|matching call (cuMemcpy detects the direction)}"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},

@@ -47,16 +47,16 @@ const std::vector<Rule>& stream_rules() {
        .sure = Sure::often,
        .codes = {1, 201, 400, 500},
        .when = follows_a_failure,
-       .texts = {"{swallowed} had failed earlier on this thread, and the program continued: often this call uses "
-                 "something that the failed one should have created"},
+       .texts = {"{swallowed} had failed earlier on this thread, and the program continued, often because this call "
+                 "uses something that the failed one should have created"},
        .fix = {"check what {swallowed} returns, and stop if it fails"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__ERROR.html"},
       {.id = "event-without-time",
        .sure = Sure::often,
        .codes = {400},
        .when = takes_times,
-       .texts = {"{call} was given an event that has no timestamp: often it was never recorded, was created without "
-                 "timing, or was destroyed"},
+       .texts = {"{call} was given an event that has no timestamp, often because it was never recorded, was created "
+                 "without timing, or was destroyed"},
        .fix = {"record both events before the call, on every path to it",
                "create them without {cuda:cudaEventDisableTiming|CU_EVENT_DISABLE_TIMING}{torch: (PyTorch: "
                "torch.cuda.Event(enable_timing=True))}"},
@@ -65,8 +65,8 @@ const std::vector<Rule>& stream_rules() {
        .sure = Sure::often,
        .codes = {400},
        .when = takes_a_stream_or_event,
-       .texts = {"{call} was given a handle that is not valid here: often the stream or event does not belong to the "
-                 "current device or context, or was destroyed"},
+       .texts = {"{call} was given a handle that is not valid here, often because the stream or event does not belong "
+                 "to the current device or context, or was destroyed"},
        .fix = {"make the stream's {cuda:device|context} current before the call "
                "({cuda:cudaSetDevice|cuCtxSetCurrent}{torch:; PyTorch: with torch.cuda.device(t.device), also for "
                "Triton and custom kernels})",
@@ -84,8 +84,8 @@ const std::vector<Rule>& stream_rules() {
        .codes = {101},
        .calls = {"EnablePeerAccess"},
        .when = names_refusing_call,
-       .texts = {"{call} could not use the device: often the two devices cannot reach each other's memory, or this "
-                 "process has no device with that number"},
+       .texts = {"{call} could not use the device, often because the two devices cannot reach each other's memory, or "
+                 "this process has no device with that number"},
        .fix = {"call {cuda:cudaDeviceCanAccessPeer|cuDeviceCanAccessPeer} first, and copy through the host if it "
                "reports no access (nvidia-smi topo -m shows the links)"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#peer-to-peer-memory-access"},
@@ -103,8 +103,8 @@ const std::vector<Rule>& stream_rules() {
        .sure = Sure::often,
        .codes = {201},
        .when = names_refusing_call,
-       .texts = {"{call} found no valid context: often no context is current on the thread, or the context that is "
-                 "current or was passed to the call has been destroyed"},
+       .texts = {"{call} found no valid context, often because no context is current on the thread, or the context "
+                 "that is current or was passed to the call has been destroyed"},
        .fix = {"make a context current on this thread first: {cuda:cudaSetDevice|cuCtxSetCurrent}{torch:, or any "
                "tensor on the device}",
                "make sure that no context is used after it is destroyed or its device is reset"},

@@ -19,8 +19,8 @@ std::optional<double> heard_until(const session::ProcessRecord& record);
 // Removes the text of the finding's lines if their file was written after `met`.
 void drop_changed_sources(Finding& finding, const session::ProcessRecord& record, std::optional<double> met);
 
-// Adds to `because` that a rerun ran a different version of the source than the first run, if it did. `finding` must be
-// the finding of `failure`.
+// If a rerun ran a different version of the source than the first run, adds this to `because`. `finding` must be the
+// finding of `failure`.
 void compare_rerun_source(Finding& finding, const analyse::Failure& failure, const session::Session& session,
                           symbolize::Symbolizer& symbolizer);
 

@@ -29,7 +29,7 @@ struct GeneratedKernel {
 GeneratedKernel kernel_at(std::string_view generated, int line);
 
 // The only line of a function from which all nodes come. With `by_index`, only nodes that index count. `first` is the
-// function's first line. Returns 0 if no line fits, or several do.
+// function's first line. Returns 0 unless exactly one line fits.
 int line_of_nodes(std::string_view source, int first, const std::vector<SourceNode>& nodes, bool by_index);
 
 // Adds the line to findings in compiled code, with role `source` and grade `inferred`. `failures` has one entry for

@@ -24,7 +24,7 @@ struct ForwardLine {
 ForwardLine forward_line(const session::Process& process, const session::Operation& operation,
                          const symbolize::SourceStack& stack, symbolize::Symbolizer& symbolizer);
 
-// Replaces `forward` by the line that the confirming rerun read from the failing operation's node, if it did.
+// Replaces `forward` by the line that the confirming rerun read from the failing operation's node, if it read one.
 void prove_forward_line(ForwardLine& forward, const analyse::Failure& failure, symbolize::Symbolizer& symbolizer);
 
 }  // namespace cudadiag::diagnose

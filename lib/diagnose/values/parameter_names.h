@@ -10,8 +10,8 @@
 
 namespace cudadiag::diagnose {
 
-// The variable at the line of the call whose tensor begins where this parameter points; empty if none does, or
-// several do.
+// The variable at the line of the call whose tensor begins where this parameter points; empty unless there is exactly
+// one.
 std::string passed_variable(const std::vector<Argument>& arguments, const Argument& parameter);
 
 // `failures` are in the order of the findings.

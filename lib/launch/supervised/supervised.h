@@ -22,7 +22,7 @@ namespace cudadiag::launch {
 struct SupervisedOptions {
   int input = -1;                      // its standard input; -1 to inherit this process's
   int output = -1;                     // its standard output and error; -1 to inherit this process's
-  std::string directory;               // the folder in which it starts and its path is resolved; empty: this process's
+  std::string directory;               // the folder in which the command starts and is looked up; empty: this process's
   int arena = -1;                      // the memory that it records to; -1 for none
   std::optional<Isolation> isolation;  // nullopt if it has all rights of this process
   std::string remove;                  // a folder to remove when it has ended; empty for none

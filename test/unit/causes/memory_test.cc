@@ -135,9 +135,9 @@ TEST_CASE("a copy whose host side is device memory") {
   CHECK(!explain(symptoms)->certain);
   CHECK(
       text_of(symptoms).starts_with("cudaMemcpy copies to the host, but its destination points into 4.0 KiB of device "
-                                    "memory: often the addresses are swapped"));
+                                    "memory, often because the addresses are swapped"));
   symptoms.arguments[0].allocation->allocated = diagnose::Location{.file = "a.cc", .function = "main", .line = 9};
-  CHECK(text_of(symptoms).find("device memory allocated at a.cc:9, main: often") != std::string::npos);
+  CHECK(text_of(symptoms).find("device memory allocated at a.cc:9, main, often because") != std::string::npos);
   symptoms.host_side = "source";
   CHECK(id_of(symptoms) == "none");
   symptoms.arguments = {pointer_argument("destination", 0x9000, ""), pointer_argument("source", 0x1000, "live")};

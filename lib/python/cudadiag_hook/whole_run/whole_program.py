@@ -1,4 +1,4 @@
-"""The stream of operators of a whole program: on all Python threads, from the import of PyTorch on."""
+"""Observes the operators of a whole program: on all Python threads, from the import of PyTorch on."""
 import sys
 
 from ..stacks import without_own_frames
