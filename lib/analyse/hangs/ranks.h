@@ -25,7 +25,7 @@ struct RankCall {
   std::string host;
   std::optional<double> ended;            // seconds since the epoch: its last sign of life; nullopt if unknown
   std::uint64_t issued = 0;               // number of collectives in the whole run
-  std::optional<std::size_t> collective;  // index in ProcessRecord::operations; nullopt if it has not reached it
+  std::optional<std::size_t> collective;  // index in ProcessRecord::operations; nullopt if the rank has not reached it
   double waited = 0;                      // as CollectiveSequence::Call has it
 };
 

@@ -71,7 +71,7 @@ def shortfalls(label):
     wrong += [f"{mark} is marked and not used" for mark in sorted(lines.keys() - marks)]
     urls = re.findall(r"https://[^ ,)]+", label["source"] or "")
     wrong += [f"the program does not name {url}" for url in urls if url not in text]
-    if not urls and "Without a report." not in text:
+    if not urls and "No public report." not in text:
         wrong.append("neither a source nor the words that there is none")
     if label["kind"] == "hang" and not PATIENCE_S + 2 < label["seconds"] <= 10:
         wrong.append(f"{label['seconds']} s")

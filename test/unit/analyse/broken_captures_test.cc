@@ -231,7 +231,7 @@ TEST_CASE("handling the breaking call does not count for the thread whose captur
 TEST_CASE("a broken capture that the program handled is a note") {
   CapturedCalls calls;
   const auto capture = CapturedCalls::capture(5, 1, kGlobal);
-  SUBCASE("it asked for the error") {
+  SUBCASE("it queried the error") {
     calls.allocate(1, capture, kLookedAt);
     calls.end(1, capture, kLookedAt);
   }

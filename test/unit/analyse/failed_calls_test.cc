@@ -67,7 +67,7 @@ TEST_CASE("a call after which the thread continued working is not what the progr
   CHECK(findings.notes[0].text == "1 call of cudaMalloc returned out of memory (2) and the program continued");
 }
 
-TEST_CASE("handled errors are merged, whether or not the thread asked for the last error") {
+TEST_CASE("handled errors are merged, whether or not the thread queried the last error") {
   Calls calls;
   for (int i = 0; i < 3; ++i) calls.fail("cuMemAlloc_v2", 2, i == 0 ? wire::error::kLookedAt : 0, "cudaMalloc");
   const auto findings = calls.after(0);

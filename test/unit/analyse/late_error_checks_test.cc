@@ -130,7 +130,7 @@ TEST_CASE("calls of one line are one, even if the runtime sees two call sites an
   CHECK(calls.after(1).failures.size() == 2);
 }
 
-TEST_CASE("an error that was asked for late, and after which the thread worked, was handled") {
+TEST_CASE("an error that was queried late, and after which the thread continued to work, was handled") {
   CallsAndLooks calls;
   calls.copy();
   calls.look(1, kLookedAt | kThenWorked);
@@ -140,7 +140,7 @@ TEST_CASE("an error that was asked for late, and after which the thread worked, 
   CHECK(findings.notes[0].text == "1 call of cudaMemcpyAsync returned invalid argument (1) and the program continued");
 }
 
-TEST_CASE("a call whose error was asked for at once is not among those that were asked for late") {
+TEST_CASE("a call whose error was queried at once is not among those that were queried late") {
   CallsAndLooks calls;
   calls.copy();
   calls.copy();
@@ -151,7 +151,7 @@ TEST_CASE("a call whose error was asked for at once is not among those that were
   REQUIRE(findings.notes.size() == 1);
 }
 
-TEST_CASE("an expected error code is not a failure if it is asked for late, either") {
+TEST_CASE("an expected error code is not a failure if it is queried late, either") {
   CallsAndLooks calls;
   SUBCASE("access to a peer that is already enabled") { calls.fail(704, 1, kLookedAt | kThenWorked, "cudaDevice"); }
   SUBCASE("a pointer to host memory") { calls.fail(1, 1, kLookedAt | kThenWorked, "cudaPointerGetAttributes"); }

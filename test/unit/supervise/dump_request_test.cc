@@ -38,7 +38,7 @@ pid_t ended_process() {
   return pid;
 }
 
-TEST_CASE("every process with a pipe is asked for a dump once it is time") {
+TEST_CASE("every process with a pipe receives a request for a dump once it is time") {
   const test::ScratchFolder folder;
   const auto pipe = pipe_of(folder, std::to_string(::getpid()) + ".pipe");
   DumpRequest early(folder.path(), kNever);

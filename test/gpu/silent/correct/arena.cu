@@ -1,6 +1,6 @@
 // Three arrays of different types share one allocation; each has its own stream, and the last array ends where the
 // allocation ends.
-// Without a report.
+// No public report.
 #include "../bounded.cuh"
 
 template <typename T>

@@ -1,6 +1,6 @@
 // The buffer's capacity is larger than its length; one stream works on the elements, another one clears the unused
 // part.
-// Without a report.
+// No public report.
 #include "../bounded.cuh"
 
 __global__ void pack(int* tokens, int length) {

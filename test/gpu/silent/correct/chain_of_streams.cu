@@ -1,5 +1,5 @@
 // The order between the first and the third stream comes from the second, which does not touch the memory.
-// Without a report.
+// No public report.
 #include "../bounded.cuh"
 
 __global__ void fill(int* values, int what) { values[blockIdx.x * blockDim.x + threadIdx.x] = what; }

@@ -1,5 +1,5 @@
 // Neighbours beyond the border are clamped to it; the index is not linear in the thread.
-// Without a report.
+// No public report.
 #include "../bounded.cuh"
 
 __global__ void blur(const float* in, float* out, int count) {

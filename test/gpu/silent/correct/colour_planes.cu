@@ -1,5 +1,5 @@
 // Interleaved colours: a stream for each of them writes every third byte.
-// Without a report.
+// No public report.
 #include "../bounded.cuh"
 
 __global__ void adjust(unsigned char* pixels, int colour, int count, int by) {

@@ -1,5 +1,5 @@
 // Two row-wise copies write the left and the right columns of the same rows.
-// Without a report.
+// No public report.
 #include "../bounded.cuh"
 
 int main() {

@@ -1,5 +1,5 @@
 // Three streams combine their maxima in one word by atomicMax.
-// Without a report.
+// No public report.
 #include "../bounded.cuh"
 
 __global__ void largest(const int* values, int count, int* maximum) {

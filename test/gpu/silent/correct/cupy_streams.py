@@ -1,6 +1,6 @@
 """Two CuPy streams change the even and the odd elements of one array; a third one sums them after both.
 
-Without a report.
+No public report.
 """
 import cupy
 

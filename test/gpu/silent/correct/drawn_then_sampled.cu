@@ -1,5 +1,5 @@
 // A kernel draws through a surface, and the next one in the same stream samples through a texture; another stream
-// samples a second image meanwhile. Without a report.
+// samples a second image meanwhile. No public report.
 #include "../bounded.cuh"
 
 __global__ void draw(cudaSurfaceObject_t surface, int width) {

@@ -1,5 +1,5 @@
 // The grid has a hundred times more threads than the array has elements; the guard holds them back.
-// Without a report.
+// No public report.
 #include "../bounded.cuh"
 
 __global__ void fill(char* values, size_t count) {

@@ -1,5 +1,5 @@
 // A kernel spins on a flag, and the host sets it after a second.
-// Without a report.
+// No public report.
 #include <chrono>
 #include <thread>
 

@@ -1,5 +1,5 @@
 // Work forks from one stream into three and joins again, in a loop.
-// Without a report.
+// No public report.
 #include "../bounded.cuh"
 
 __global__ void add(float* values, int count, float what) {

@@ -1,5 +1,5 @@
 // The branches of a captured graph work on two halves of one buffer and join.
-// Without a report.
+// No public report.
 #include "../bounded.cuh"
 
 __global__ void scale(float* values, int count, float by) {

@@ -1,5 +1,5 @@
 // A graph's kernel gets a different buffer between replays; meanwhile the old one is used elsewhere.
-// Without a report.
+// No public report.
 #include "../bounded.cuh"
 
 __global__ void fill(int* values, int count, int what) {

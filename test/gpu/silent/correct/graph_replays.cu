@@ -1,5 +1,5 @@
 // One graph is replayed many times in one stream: each replay overwrites what the previous one wrote.
-// Without a report.
+// No public report.
 #include "../bounded.cuh"
 
 __global__ void step(float* state, int count) {

@@ -1,5 +1,5 @@
 // Each stream has its own bins; they are merged after an event from every stream.
-// Without a report.
+// No public report.
 #include "../bounded.cuh"
 
 __global__ void count_bytes(const unsigned char* data, int count, unsigned* bins) {

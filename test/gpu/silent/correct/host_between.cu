@@ -1,5 +1,5 @@
 // The host waits for one stream before it launches in another; half of the time, it waits for the whole device.
-// Without a report.
+// No public report.
 #include "../bounded.cuh"
 
 __global__ void add(int* values, int what) { values[blockIdx.x * blockDim.x + threadIdx.x] += what; }

@@ -1,5 +1,5 @@
 // One stream finished its work long ago; another one is busy for six seconds.
-// Without a report.
+// No public report.
 #include "../bounded.cuh"
 
 __global__ void add(int* values, int what) { values[threadIdx.x] += what; }

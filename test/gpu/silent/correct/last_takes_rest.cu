@@ -1,5 +1,5 @@
 // The last of three streams takes the remainder; its grid has more threads than elements.
-// Without a report.
+// No public report.
 #include "../bounded.cuh"
 
 __global__ void negate(short* values, int count) {

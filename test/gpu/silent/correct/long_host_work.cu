@@ -1,5 +1,5 @@
 // The GPU's work has long finished: the host computes for six seconds before it synchronises.
-// Without a report.
+// No public report.
 #include <chrono>
 
 #include "../bounded.cuh"

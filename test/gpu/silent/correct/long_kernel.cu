@@ -1,5 +1,5 @@
 // One kernel that takes two seconds.
-// Without a report.
+// No public report.
 #include "../bounded.cuh"
 
 int main() {

@@ -1,5 +1,5 @@
 // Eight kernels of 1.5 s each are queued at once: the last one waits for more than ten seconds, and all of them end.
-// Without a report.
+// No public report.
 #include "../bounded.cuh"
 
 int main() {

@@ -1,5 +1,5 @@
 // Two 3-D copies fill two slabs of a volume in two streams, side by side in every row.
-// Without a report.
+// No public report.
 #include "../bounded.cuh"
 
 int main() {

@@ -1,5 +1,5 @@
 // Indices begin at one, as in Fortran: the kernel gets a pointer to one element before the allocation.
-// Without a report.
+// No public report.
 #include "../bounded.cuh"
 
 __global__ void fill(double* one_based, int count) {

@@ -1,6 +1,6 @@
 // The kernel works on whole vectors of four. The allocation is rounded up for that, and its neighbour in the arena
 // begins later.
-// Without a report.
+// No public report.
 #include "../bounded.cuh"
 
 __global__ void scale(float4* vectors, int count) {

@@ -1,5 +1,5 @@
 // A row-wise copy skips the padding of the host's rows, and the host writes only there.
-// Without a report.
+// No public report.
 #include <cstring>
 
 #include "../bounded.cuh"

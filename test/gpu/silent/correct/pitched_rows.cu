@@ -1,5 +1,5 @@
 // Two streams take every other row of an image with padded rows: their ranges interleave.
-// Without a report.
+// No public report.
 #include "../bounded.cuh"
 
 __global__ void brighten(unsigned char* first_row, size_t row_step, int width, int rows) {

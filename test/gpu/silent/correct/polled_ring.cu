@@ -1,5 +1,5 @@
 // A ring of four slots; the host polls cudaEventQuery until the slot's copy is done.
-// Without a report.
+// No public report.
 #include <thread>
 
 #include "../bounded.cuh"

@@ -1,5 +1,5 @@
 // A stream-ordered pool returns the same address again, in the same stream.
-// Without a report.
+// No public report.
 #include "../bounded.cuh"
 
 __global__ void fill(int* values, int count, int what) {

@@ -1,5 +1,5 @@
 // A stream waits six seconds for the event of another one that is still working through its queue.
-// Without a report.
+// No public report.
 #include "../bounded.cuh"
 
 __global__ void add(int* values, int what) { values[threadIdx.x] += what; }

@@ -1,5 +1,5 @@
 // Red and black cells of a grid are updated in two streams, one after the other, ordered by events.
-// Without a report.
+// No public report.
 #include "../bounded.cuh"
 
 __global__ void relax(float* cells, int width, int height, int colour) {

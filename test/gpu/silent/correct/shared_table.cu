@@ -1,5 +1,5 @@
 // Two streams read the same whole table.
-// Without a report.
+// No public report.
 #include "../bounded.cuh"
 
 __global__ void look_up(const float* table, const int* keys, float* out, int count) {

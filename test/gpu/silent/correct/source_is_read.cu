@@ -1,5 +1,5 @@
 // The host only reads the pinned source of a copy that has not begun.
-// Without a report.
+// No public report.
 #include "../bounded.cuh"
 
 int main() {

@@ -1,5 +1,5 @@
 // A second host thread continues in its own stream after the event that the first thread recorded.
-// Without a report.
+// No public report.
 #include <future>
 #include <thread>
 

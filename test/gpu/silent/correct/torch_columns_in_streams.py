@@ -1,6 +1,6 @@
 """Two streams change the left and the right columns of one matrix: their ranges interleave.
 
-Without a report.
+No public report.
 """
 import torch
 

@@ -1,6 +1,6 @@
 """Large matrix products are queued for about ten seconds before the host asks for the result.
 
-Without a report.
+No public report.
 """
 import time
 

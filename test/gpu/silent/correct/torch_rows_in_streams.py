@@ -1,6 +1,6 @@
 """Three streams change blocks of rows of one matrix; views of columns are read after all have joined.
 
-Without a report.
+No public report.
 """
 import torch
 

@@ -1,6 +1,6 @@
 """Two streams add rows into one table by index_add_; an event keeps them in order.
 
-Without a report.
+No public report.
 """
 import torch
 

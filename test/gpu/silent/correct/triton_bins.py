@@ -1,6 +1,6 @@
 """Two Triton kernels in two streams count into the same bins by tl.atomic_add.
 
-Without a report.
+No public report.
 """
 import torch
 import triton

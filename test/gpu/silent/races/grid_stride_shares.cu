@@ -1,5 +1,5 @@
 // Grid-stride loops on unequal shares; the split was moved for balance, but only in one of two places.
-// Without a report.
+// No public report.
 #include "../bounded.cuh"
 
 __global__ void square(float* values, int from, int to) {

@@ -1,5 +1,5 @@
 // Another stream clears the unused tail of a buffer, starting one element too early.
-// Without a report.
+// No public report.
 #include "../bounded.cuh"
 
 __global__ void pack(short* tokens, int count) {

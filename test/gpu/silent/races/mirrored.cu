@@ -1,5 +1,5 @@
 // A kernel reads the mirrored element: for the lower half it reads what the other stream writes.
-// Without a report.
+// No public report.
 #include "../bounded.cuh"
 
 __global__ void mirror(const float* in, float* out, int last, int count) {

@@ -1,6 +1,6 @@
 """Two stages of two tensor ranks each; rank 2 is half a second late at each step, and all of them come.
 
-Without a report.
+No public report.
 """
 import time
 
