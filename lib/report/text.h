@@ -21,7 +21,7 @@ struct TextOptions {
   bool show_run = false;      // add a line with the time and command of the run, unless quiet
 };
 
-// Returns an empty string if nothing was found, unless `say_clean` or verbosity asks for more.
+// Returns an empty string if nothing was found, unless `say_clean` or the verbosity requires text.
 std::string write_text(const diagnose::Diagnosis& report, const TextOptions& options);
 
 }  // namespace cudadiag::report

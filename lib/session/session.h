@@ -153,11 +153,11 @@ struct Session {
   std::filesystem::path folder;
   Manifest manifest;
   std::vector<Process> processes;       // of the record pass, sorted by start time
-  std::optional<Races> races;           // of the record pass; nullopt if races were not looked for
+  std::optional<Races> races;           // of the record pass; nullopt if it did not look for races
   std::vector<KernelCode> kernel_code;  // of kernels that may have failed in the record pass, as far as known
   // The processes of the reruns: element i belongs to manifest.passes[i + 1].
   std::vector<std::vector<Process>> reruns;
-  std::vector<std::optional<Races>> rerun_races;  // likewise; nullopt if races were not looked for
+  std::vector<std::optional<Races>> rerun_races;  // likewise; nullopt if the rerun did not look for races
   // False if part of the run is missing, or it is still in progress; an empty result then proves nothing.
   bool whole = true;
 };

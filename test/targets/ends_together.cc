@@ -1,5 +1,5 @@
-// Several threads end the program at the same moment: with "failed", once all have got the context's error; otherwise
-// no call asks for it.
+// Several threads end the program at the same moment: with "failed", once all have seen the context's error; otherwise
+// no call checks for it.
 // Plan: fault kernel=scale nth=1 code=700
 #include <pthread.h>
 

@@ -1,4 +1,4 @@
-// Uses CUDA, then forks. The child uses CUDA ("uses"), asks for devices ("asks"), frees memory ("frees"), or uses no
+// Uses CUDA, then forks. The child uses CUDA ("uses"), queries devices ("asks"), frees memory ("frees"), or uses no
 // CUDA.
 #include <sys/wait.h>
 #include <unistd.h>

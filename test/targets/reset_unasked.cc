@@ -1,4 +1,4 @@
-// No call asks for errors. The program resets the device and exits with 0.
+// No call checks for errors. The program resets the device and exits with 0.
 // Plan: fault kernel=scale nth=2 code=700
 #include "driver.h"
 

@@ -336,7 +336,7 @@ void add_windows(CLI::App* command, BisectOptions& bisect) {
       {"calls", analyse::Reach::calls}, {"sites", analyse::Reach::sites}, {"all", analyse::Reach::everything}};
   const std::vector<CLI::Option*> windows = {
       add_word(command, "--window", bisect.reach, reaches,
-               "wait for the suspects' calls, all calls of their lines, or every operation"),
+               "wait for the suspects' calls, all calls on their lines, or every operation"),
       add_number(command, "--launch", bisect.launch,
                  NumberRange<std::uint64_t>{std::uint64_t{1}, UINT64_MAX, "number of at least 1"}, "N",
                  "wait for the operation with this number in the first run"),

@@ -49,7 +49,7 @@ class Offer {
         for_hang_dump_(options.rerun.hang_dump && recording.hung()),
         plan_{options.rerun} {
     plan_.input = &input;
-    // --rerun=always asks for the program as it is, so those reruns are not isolated.
+    // --rerun=always runs the program as it is, so those reruns are not isolated.
     plan_.isolated = options.rerun_mode != RerunMode::always && !launch::missing_isolation();
   }
 

@@ -51,7 +51,8 @@ struct WaitingThread {
   const session::Thread* thread = nullptr;
   std::uint32_t site = 0;
   std::uint64_t since = 0;  // ticks
-  // The stream that the call waits for, or on which the awaited event was recorded; nullopt if unknown or neither.
+  // The stream that the call waits for, or on which the awaited event was recorded; nullopt if there is neither, or it
+  // is unknown.
   std::optional<std::uint32_t> stream;
   const session::Operation* recorded = nullptr;   // for an awaited event, its newest recording
   const session::Operation* operation = nullptr;  // the operation that the call issues, if any

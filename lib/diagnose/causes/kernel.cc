@@ -43,7 +43,7 @@ const std::vector<Rule>& kernel_rules() {
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#assertion"},
       {.id = "stack-overflow",
        .when = overflowed_stack,
-       .texts = {"a GPU thread ran out of stack ({exception}): its recursion is too deep or never ends, or it has a "
+       .texts = {"a GPU thread ran out of stack ({exception}): its recursion is too deep or infinite, or it has a "
                  "large array in local memory"},
        .fix = {"replace the recursion with a loop, or raise the stack limit before the first launch: "
                "{cuda:cudaDeviceSetLimit(cudaLimitStackSize, …)|cuCtxSetLimit(CU_LIMIT_STACK_SIZE, …)}"},

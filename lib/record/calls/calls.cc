@@ -377,7 +377,7 @@ constexpr void mark_blocking(Builder& b) {
   }
   b.table[CUPTI_DRIVER_TRACE_CBID_cuStreamDestroy].decode = decode<cuStreamDestroy_params>;
   b.table[CUPTI_DRIVER_TRACE_CBID_cuStreamDestroy_v2].decode = decode<cuStreamDestroy_v2_params>;
-  // cuDevicePrimaryCtxRelease is excluded, because most calls of it do not end the context.
+  // cuDevicePrimaryCtxRelease is excluded, because most calls to it do not end the context.
   b.table[CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy_v2].ends_context = true;
   b.table[CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset_v2].ends_context = true;
   for (const std::uint32_t id :

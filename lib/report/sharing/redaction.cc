@@ -309,7 +309,7 @@ bool has_password_attached(std::string_view word, bool logs_in) {
   return logs_in || (has_digit && !is_number(value) && value.find_first_of("/.=:,") == value.npos);
 }
 
-// Whether a word of a command line is the secret that the option before it asks for.
+// Whether a word of a command line is the secret that the option before it takes.
 bool is_value_of(std::string_view option, std::string_view word) {
   if (option == "-u" || option == "--user") return word.find(':') != word.npos;
   if (option == "-p") return !is_number(word) && !word.starts_with('-');
