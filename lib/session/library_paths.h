@@ -1,5 +1,5 @@
-// Tells from paths which files and modules belong to the system, CUDA, frameworks and Python. The analysis uses this to
-// compare runs. The line that a report shows first is chosen by the rules for whole stacks in symbolize/user_code.h,
+// Decides from paths which files and modules belong to the system, CUDA, frameworks and Python. The analysis uses this
+// to compare runs. The line that a report shows first is chosen by the rules for whole stacks in symbolize/user_code.h,
 // which include the user's own rules.
 #pragma once
 

@@ -5,7 +5,7 @@
 // that create files by path do. These users can replace the folder:
 //   the owner of the parent, unless that is root or ourselves;
 //   all users, if the parent is writable by all and has no sticky bit.
-// Members of a group do not count: whoever makes a folder writable for a group trusts the group. Many systems also give
+// Members of a group do not count: a user who makes a folder writable for a group trusts it. Many systems also give
 // each user a separate group.
 #pragma once
 

@@ -35,7 +35,7 @@ struct Rule {
   // Parts of the names of PyTorch kernels that have no other assertions. They are compared if the assertion's text is
   // unknown, and only for error 710 unless `assertions` is empty.
   std::vector<std::string_view> kernels{};
-  std::vector<std::string_view> calls{};  // parts of the name of the refused call
+  std::vector<std::string_view> calls{};  // parts of the refused call's name
   // A further condition. It also adds the facts that the texts use.
   bool (*when)(const Symptoms&, Facts&) = nullptr;
   // "{name}" is replaced by a fact. The first text with all its facts becomes the cause; steps that lack a fact are

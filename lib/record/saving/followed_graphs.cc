@@ -11,7 +11,7 @@ namespace cudadiag::record {
 
 namespace intern = wire::intern;
 
-// Allocated in pages of its own. The lists follow in the same pages.
+// Allocated in separate pages, which also contain the lists that follow it.
 struct FollowedGraph::Parts {
   NodeLaunch launch;
   std::size_t bytes;  // size of these pages

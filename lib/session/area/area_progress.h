@@ -1,4 +1,4 @@
-// The progress of a live process, from a few fields of its area; cheap enough to be read repeatedly.
+// The progress of a live process, from a few fields of its area; cheap enough to read repeatedly.
 #pragma once
 
 #include <cstddef>

@@ -8,7 +8,7 @@ from happens_before import LEGACY, LEGACY_BY_NAME, OWN, Step
 PLACES, THREADS = 64, 3
 PART = 64  # bytes; ranges begin and end at multiples of this, so that many overlap and many only touch
 
-# The weight of each step in the programs that have it at all.
+# The weight of each step in the programs that contain this step.
 USES = {"set": 6, "set_words": 2, "copy": 3, "copy_on": 3, "copy_out": 2, "copy_in": 2, "write__8": 4, "count__8": 4,
         "copy__8_8": 4, "set_now": 2, "copy_now": 2, "copy_on_now": 2, "copy_out_now": 1, "copy_in_now": 1}
 CAPTURED = {"set", "set_words", "copy_on", "write__8", "count__8", "copy__8_8"}

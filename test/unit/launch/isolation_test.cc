@@ -1,4 +1,4 @@
-// Passes system calls of this very process to the code that checks those of an isolated rerun.
+// Passes system calls of this process to the code that checks those of an isolated rerun.
 #include "launch/isolation/isolation.h"
 
 #include <arpa/inet.h>

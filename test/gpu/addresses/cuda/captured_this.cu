@@ -1,4 +1,4 @@
-// A lambda in a member function captures `this`, which is an object of the host.
+// A lambda in a member function captures `this`, which is a host object.
 #include <memory>
 
 #include "needs.cuh"
