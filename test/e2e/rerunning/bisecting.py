@@ -66,7 +66,7 @@ def bisect_of_what_does_not_start_any_more_says_where_it_says_why(machine):
     del machine.environment["WANTED"]
     done = expect_success(bisect(machine))
     printed = session_of(machine).resolve() / "confirm/output.txt"
-    expect_in(f"the rerun exited before it used CUDA; its output is in {printed}. It", done.stderr, "stderr")
+    expect_in(f"the rerun exited before it used CUDA; its output is in {printed}. The command", done.stderr, "stderr")
     expect_in("WANTED: is not set", printed.read_text(), "its output")
     expect(outcomes(machine.report())[1], ("confirm", "ended before it reached this call"), "first rerun")
 
