@@ -1,5 +1,5 @@
-// The third launch fails, with the kernel of test/data/gpucore/assert.nvcudmp. No earlier call checks for errors. Plan:
-// fault kernel=_Z15assert_positivePKi code=710; dump=…/assert.nvcudmp
+// The third launch fails, with the kernel of test/data/gpucore/assert.nvcudmp. No earlier call checks for errors.
+// Plan: fault kernel=_Z15assert_positivePKi code=710; dump=…/assert.nvcudmp
 #include "driver.h"
 
 int main() {

@@ -1,5 +1,6 @@
 // Streams that exist for a few launches each. The last one is destroyed with a bad launch on it, whose error the
-// program receives thousands of operations later. Plan: fault kernel=scale nth=1 code=700
+// program receives thousands of operations later.
+// Plan: fault kernel=scale nth=1 code=700
 #include "driver.h"
 
 int main() {
