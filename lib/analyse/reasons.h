@@ -32,7 +32,7 @@ class Reasons {
   const std::vector<std::string>& clauses() const { return clauses_; }
   bool empty() const { return clauses_.empty(); }
   std::string text() const { return joined(0); }
-  // Returns the clauses added since `before`; all of them if they do not begin with those of `before`.
+  // Returns the clauses added since `before`, or all of them if `before` is not how they begin.
   std::string text_since(const Reasons& before) const {
     const auto& old = before.clauses_;
     const bool grew = old.size() <= clauses_.size() && std::equal(old.begin(), old.end(), clauses_.begin());

@@ -172,7 +172,7 @@ struct OtherProcess {
   std::uint64_t bytes = 0;
 };
 
-// The report of PyTorch's allocator in a rerun, from the moment when it ran out of memory.
+// What PyTorch's allocator reported in a rerun when it ran out of memory.
 struct TensorMemory {
   std::uint64_t reserved = 0, allocated = 0, largest_free = 0;
   std::vector<MemoryHolder> holders;  // by the user's line, largest first

@@ -1,5 +1,5 @@
-// A node of a graph fails, with the kernel of test/data/gpucore/assert.nvcudmp. "dumped_node behind": the graph is
-// launched after another kernel, which may still be running.
+// A graph node fails. Its kernel is the one in test/data/gpucore/assert.nvcudmp. With "behind", the graph is launched
+// after another kernel, which may still be running.
 // Plan: fault kernel=_Z15assert_positivePKi code=710; dump=…/assert.nvcudmp
 #include "driver.h"
 

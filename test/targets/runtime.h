@@ -1,4 +1,4 @@
-// The common part of all runtime-API targets: a host stub, registered as nvcc's own code would do it.
+// The common part of all runtime-API targets: a host stub, registered the way that code from nvcc registers one.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -14,8 +14,8 @@
 
 namespace cudadiag::command {
 
-// The calls that are kept of each rank of a job with several sessions, and the launches of collectives if NCCL reported
-// no calls: enough to find where waiting ranks part, few enough for a thousand ranks.
+// How many calls to keep for each rank of a job with several sessions, or launches of collectives if NCCL reported no
+// calls: enough to find where waiting ranks diverge, and few enough for a thousand ranks.
 inline constexpr std::size_t kCallsKept = 256, kLaunchesKept = 1024;
 
 struct OpenSession {

@@ -165,9 +165,9 @@ void Supervised::watch_tree() {
   watch_again_ = Clock::now() + (Clock::now() - now) * kShare;
 }
 
-// A process belongs to the rerun if it was seen in the rerun's tree, is in the target's group, or has the mark. An
-// orphan that this process inherited also belongs to the rerun if the orphan is filtered like an isolated rerun and
-// this process is not.
+// A process belongs to the rerun if it was seen in the rerun's tree, is in the target's process group, or carries the
+// rerun's mark. So does an orphan that this process has inherited, if it has the system call filter of an isolated
+// rerun and this process does not.
 bool Supervised::is_member(pid_t process) const {
   const ProcessState state = state_of(process);
   if (state.ended) return false;

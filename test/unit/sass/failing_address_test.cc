@@ -31,7 +31,7 @@ std::string code(const std::vector<std::string>& lines) {
   return text.str();
 }
 
-// The bytes of parameters with these words.
+// Packs the words into the bytes of a parameter buffer.
 std::string bytes(const std::vector<std::uint32_t>& words) {
   std::string out;
   for (const std::uint32_t word : words) {

@@ -26,7 +26,7 @@ class Rank : public PictureBuilder {
     other_ = site("gemm");
   }
 
-  // Records the call before its launch, as NCCL's plugin interface 5 does, or after it.
+  // Records the call before its launch, as version 5 of NCCL's plugin interface does.
   void call_before_launch(bool launches = true) {
     add_call(wire::collective::kBeforeLaunch, 0x5000);
     if (launches) launch(kernel_);

@@ -21,7 +21,7 @@ constexpr const char* kAllReduce = "_Z39ncclDevKernel_AllReduce_Sum_f32_RING_LL2
 constexpr const char* kAllGather = "_Z31ncclDevKernel_AllGather_RING_LL24ncclDevKernelArgsStorageILm4096EE";
 constexpr const char* kSendRecv = "_Z22ncclDevKernel_SendRecv24ncclDevKernelArgsStorageILm4096EE";
 
-// A process whose lines are offsets in its executable; one tick is a tenth of a second.
+// A process whose source lines are offsets in its executable. A tick is a tenth of a second.
 class Rank : public PictureBuilder {
  public:
   explicit Rank(std::optional<int> rank, std::uint32_t pid = 100) {
