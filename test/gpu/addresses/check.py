@@ -259,15 +259,15 @@ def run_all(labels, options):
         print(f"{reason}: nothing was run")
         return CANNOT_RUN_HERE
     gpus = gpus_here()
+    results = []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        results = list(pool.map(
-            lambda label: run_one(options.run, label, options.build, gpus, options.sanitizer), labels))
-    for result in results:
-        cells = (summary(each["fields"]) for each in result.get("passes", {}).values())
-        print(f"{result['id']:28} {' | '.join(cells) or result.get('skipped') or result.get('failed')}")
+        for result in pool.map(lambda label: run_one(options.run, label, options.build, gpus, options.sanitizer), labels):
+            results.append(result)
+            cells = (summary(each["fields"]) for each in result.get("passes", {}).values())
+            print(f"{result['id']:28} {' | '.join(cells) or result.get('skipped') or result.get('failed')}", flush=True)
+            if options.json:
+                options.json.write_text(json.dumps(results, indent=1) + "\n")
     totals(results, labels)
-    if options.json:
-        options.json.write_text(json.dumps(results, indent=1) + "\n")
     return 0
 
 
