@@ -9,7 +9,7 @@
 
 namespace cudadiag::analyse {
 
-// What an address points to, as far as the recording shows it.
+// The memory that an address points to. The recording may not show it.
 struct Whereabouts {
   enum class State { unknown, live, past_end, freed };
   State state = State::unknown;

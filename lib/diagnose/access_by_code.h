@@ -42,7 +42,8 @@ bool is_address_error(std::uint32_t code);
 // Returns the launch of the only kernel that can have failed at an address; null if there is none.
 const session::Operation* only_kernel(const analyse::Failure& failure);
 
-// Returns the access that is certain to fail; nullopt if there is none, or if accesses through several words fail.
+// Returns the access that is certain to fail; nullopt if no access is certain to fail, or if accesses through several
+// words fail.
 std::optional<AccessByCode> access_by_code(const sass::CertainAccesses& accesses, const FailedLaunch& launch);
 
 // Adds the access to findings whose failing address is in no core dump. `failures` has one for each finding, in the

@@ -42,7 +42,7 @@ struct DeviceFailure {
   std::optional<std::uint64_t> grid_id;  // opaque; on tested drivers the launch's number in its process
 };
 
-// What another tool says about the failure, as sentences.
+// Describes in sentences what another tool says about the failure.
 struct WitnessWords {
   std::string outcome;                 // in a few words
   std::vector<std::string> sentences;  // differences first

@@ -12,7 +12,7 @@ WEAK = ("number", "array", "compared", "refused")  # suspected
 
 
 def reported(messages, failed):
-    """The message that lib/diagnose/values/non_finite.cc reports; None if there is none."""
+    """The message that lib/diagnose/values/non_finite.cc reports. Returns None if it reports nothing."""
     messages = [each for each in messages if each["kind"] == "non_finite"]
     asked = {each["root"] for each in messages if each["state"] == "asked"}
     told = {}

@@ -72,7 +72,7 @@ void put_first(Candidate node, std::vector<Candidate>& candidates, bool of_one_l
   candidates.insert(candidates.begin(), std::move(node));
 }
 
-// Returns the freed memory that may have made the launch fail; null if there is none.
+// Returns the freed memory that may have made the launch fail; null if no freed memory can.
 const Allocation* missed_by(const ProcessRecord& record, const StalePointer& stale, const Operation& launch) {
   const bool may_be_leftover =
       stale.in_structure && (launch.replay < 2 || (launch.graph_flags & wire::operation::kGraphRepointed) != 0);

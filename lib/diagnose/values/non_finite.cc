@@ -42,7 +42,7 @@ bool is_weak(const DeliveredNonFinite& value) {
 
 // Returns the use whose root came first, among lasting uses and losses that the program did not check. Without these,
 // returns the first other use, or the value that the program checked before it failed, or else the first weak use. Null
-// if there is none.
+// if the program used no NaN.
 const Delivery* first_used(const session::Session& session, const session::Process& process) {
   std::set<std::uint64_t> asked;
   for (const Delivery& delivery : process.deliveries) {

@@ -22,7 +22,7 @@ struct Stall {
   // The event or value that another stream has not reached, if the operation waits for that stream.
   std::optional<Operation> recorded;  // an event
   std::optional<Operation> write;     // a value
-  // The thread that waits for the operation; nullopt if there is none.
+  // The thread that waits for the operation; nullopt if no thread does.
   std::optional<Thread> thread;
   std::uint32_t site = 0;           // of the call in which the thread waits
   std::optional<Operation> issues;  // the operation that this call issues

@@ -28,7 +28,7 @@ base::Error nothing_recorded_of(const Unrecorded& unrecorded);
 // Returns why no program can record to the session; nullopt if nothing prevents it.
 std::optional<std::string> obstacle_to_recording(const std::filesystem::path& session);
 
-// Returns why a session that cudadiag env has prepared is empty, as far as we can still tell.
+// Returns why a session that cudadiag env has prepared is empty. The reason may have vanished since.
 std::string why_unused(const std::filesystem::path& session);
 
 // The newest prepared session in these roots that programs cannot record to, because it is not writable.

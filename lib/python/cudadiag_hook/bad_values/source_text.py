@@ -166,7 +166,7 @@ texts = {}  # by file
 
 
 def text_of(file):
-    """None if there is no source."""
+    """Returns None if the file has no source that can be parsed."""
     if file not in texts:
         import linecache
         try:

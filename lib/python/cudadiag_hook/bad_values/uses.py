@@ -29,7 +29,7 @@ def use_tensor(name, tensor):
 
 
 def hand_over(tensor, bad):
-    """From here on, code that is no operator may write the tensor's memory."""
+    """Notes that NumPy or other code may now write the tensor's memory, without calling an operator."""
     escapes(tensor)
     if bad:
         watch.latest_item = bad[-1]
