@@ -60,8 +60,6 @@ int carry_out(const Selection& selection, const std::function<std::optional<Erro
   const auto roots = session::roots_to_read(root);
   std::vector<fs::path> folders;
   for (const std::string& wanted : selection.wanted) {
-    // An unset variable in a script must not select the newest session.
-    if (wanted.empty()) return say("SESSION: \"\" is not a SESSION"), kOwnFailure;
     const auto found = session::find_session(roots, wanted);
     if (const auto* failure = std::get_if<Error>(&found)) return say(*failure), kOwnFailure;
     const fs::path& folder = std::get<fs::path>(found);
@@ -91,6 +89,7 @@ void add(CLI::App& app, int& status, const char* name, const char* what,
       ->add_option("SESSION", selection->wanted,
                    "sessions: number in cudadiag list, name, beginning of the name, or folder")
       ->type_name("SESSION")
+      ->check(some_text("SESSION"))
       ->required();
   add_text(command, "-o,--output", selection->output, "FOLDER", "folder that holds the sessions")
       ->check(an_existing_folder());

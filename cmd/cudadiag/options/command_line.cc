@@ -58,14 +58,6 @@ class HelpFormat : public CLI::Formatter {
 // In "--json -- true" and "--json= -- true", CLI11 takes "--" as the value of the option.
 bool is_none(const std::string& given) { return given == "--"; }
 
-CLI::Validator some_text(const std::string& type) {
-  return {[type](const std::string& given) -> std::string {
-            if (is_none(given)) return "the " + type + " is missing";
-            return given.empty() ? '"' + given + "\" is not a " + type : "";
-          },
-          ""};
-}
-
 template <typename Text>
 CLI::Option* add_any_text(CLI::App* command, const std::string& name, Text& text, const std::string& type,
                           const std::string& description) {
@@ -222,6 +214,14 @@ CLI::Option* add_texts(CLI::App* command, const std::string& name, const std::st
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->allow_extra_args(false)
       ->check(some_text(type));
+}
+
+CLI::Validator some_text(const std::string& type) {
+  return {[type](const std::string& given) -> std::string {
+            if (is_none(given)) return "the " + type + " is missing";
+            return given.empty() ? '"' + given + "\" is not a " + type : "";
+          },
+          ""};
 }
 
 CLI::Validator a_value(const std::string& wanted) {

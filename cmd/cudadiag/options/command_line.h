@@ -49,6 +49,8 @@ CLI::Validator a_line();
 CLI::Validator a_writable_file();
 CLI::Validator an_existing_folder();
 
+// Rejects empty text: an unset variable in a script must not select the default.
+CLI::Validator some_text(const std::string& type);
 // Accepts any value. `wanted` describes the value in messages.
 CLI::Validator a_value(const std::string& wanted);
 
