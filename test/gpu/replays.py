@@ -26,13 +26,29 @@ from compare import ASYNCHRONOUS
 NOT_SAVED = {"graph_conditional": "the node is in a conditional node, which cannot be switched off",
              "graph_branches": "two of its nodes ran at the same time, and either can have failed"}
 FIRST = re.compile(r"Invalid \S+ (\S+) of size (\d+)")
-SPACE = re.compile(r"(\d+) bytes (after|before) the nearest allocation at \S+ of size (\d+)")
+SPACE = re.compile(r"[\d,]+ bytes (after|before) the nearest allocation at \S+ of size ([\d,]+)")
+ALONE = re.compile(r"(\d+)-byte (read|write|atomic)")
+SPACE_ALONE = re.compile(r"bytes (past|before) the ([\d,]+)-byte allocation")
 
 
 def first_access(log):
-    """The kind and size of the access, and its relation to which allocation; None if memcheck reports nothing."""
+    """The access (kind, size) and the nearest allocation (side, size); None if memcheck reports nothing."""
     access, space = FIRST.search(log), SPACE.search(log)
     return (access.groups(), space.groups() if space else None) if access else None
+
+
+def agreement(found):
+    """(whether the first accesses have the same kind and size, whether the nearest allocations have the same side and
+    size), for the program and its replay; None where memcheck does not report it about the program."""
+    whole, alone = found["whole"], (found["alone"] or [""])[0]
+    if whole is None:
+        return None, None
+    access, space = ALONE.search(alone), SPACE_ALONE.search(alone)
+    same = access is not None and (access[2], access[1]) == tuple(whole[0])
+    if whole[1] is None:
+        return same, None
+    side, size = whole[1]
+    return same, space is not None and (space[1].replace("past", "after"), space[2]) == (side, size)
 
 
 class Replays:
@@ -130,11 +146,15 @@ def summarise(results):
     times = sorted(result["seconds"] for result in saved)
     if times:
         print(f"one replay: median {times[len(times) // 2]:.2f} s, longest {times[-1]:.2f} s")
-    for result in saved:
-        if "memcheck" in result:
-            found = result["memcheck"]
-            print(f"memcheck {result['case']}: {found['seconds_whole']:.1f} s {found['whole']}; alone {found['seconds_alone']:.1f} s "
-                  f"{found['alone']}")
+    checked = [result for result in saved if "memcheck" in result]
+    for result in checked:
+        found = result["memcheck"]
+        print(f"memcheck {result['case']}: {found['seconds_whole']:.1f} s {found['whole']}; alone {found['seconds_alone']:.1f} s "
+              f"{found['alone']}")
+    agreements = [agreement(result["memcheck"]) for result in checked]
+    for index, words in enumerate(("kind and size of the access", "nearest allocation")):
+        known = [each[index] for each in agreements if each[index] is not None]
+        print(f"memcheck: {words} as in the program: {sum(known)} of {len(known)}")
 
 
 def main():
