@@ -38,6 +38,7 @@ TURNS = 4  # turns of a process that stays alive, for each round of the others
 MAIN = ["plain", "cudadiag run", "empty CUPTI callbacks", "CUDA_LAUNCH_BLOCKING=1"]
 OTHERS = ["cudadiag run --markers off", "cudadiag run --markers dense", "cudadiag races", "core dumps enabled",
           "torch.profiler", "Nsight Systems"]
+OPERATORS = ["cudadiag nans", "cudadiag races --tensors", "anomaly mode"]  # these observe PyTorch's operators
 SLOW = ["compute-sanitizer", "CUDA Stream Sanitizer"]
 CASES = {  # name -> unit, command ("@x" is a file of the build's gpu/ folder), processes of a way at once
     "empty kernel launch": ("ns", ["@launches", "empty"], 0),
@@ -121,6 +122,8 @@ class Bench:
     def way(self, way, words):
         """Command and environment; None if the tool is not installed, or does not apply to the case."""
         command, env = self.command(words), self.environment()
+        if way in OPERATORS and not words[0].endswith(".py"):
+            return None
         if way.startswith("cudadiag"):
             return [self.cudadiag, *way.split()[1:], "--", *command], env
         if way == "CUDA_LAUNCH_BLOCKING=1":
@@ -132,6 +135,8 @@ class Bench:
             return (command, env) if floor.exists() else None
         elif way == "core dumps enabled":
             env |= {"CUDA_ENABLE_COREDUMP_ON_EXCEPTION": "1", "CUDA_COREDUMP_FILE": f"{self.state}/dump.%p"}
+        elif way == "anomaly mode":
+            return [*command, "anomaly"], env
         elif way == "torch.profiler":
             return ([*command, "profiler"], env) if words[0].endswith(".py") else None
         elif way == "CUDA Stream Sanitizer":
@@ -174,7 +179,7 @@ class Bench:
         if reason:
             print(f"{case}: skipped: {reason}", flush=True)
             return []
-        ways = MAIN if quick else MAIN + OTHERS
+        ways = MAIN if quick else MAIN + OTHERS + OPERATORS
         values = self.turns(words, ways, rounds * TURNS, processes) if processes else self.rounds(words, ways, rounds)
         for way in [] if quick else SLOW:
             value = self.measure(way, words)

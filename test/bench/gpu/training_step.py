@@ -1,9 +1,12 @@
-"""A step that times itself. training_step.py launch_bound|compute_bound|graphed|inference [profiler] [serve | switch]
-prints the median ms of its steps: of training, of its replay as a CUDA graph, or of inference. With profiler, the steps
-run under torch.profiler. With serve, it prepares once, prints that it is ready, and then prints a median of further
-steps for each line of input. With switch, half of its steps run without a subscriber's callbacks (switched_cupti.cc) or
-without the recorder's wrappers (switched_hooks.cc). It then prints the median ratio of the other steps to these, and
-its 95 % interval."""
+"""A step that times itself.
+
+training_step.py launch_bound|compute_bound|graphed|inference [profiler | anomaly] [serve | switch] prints the median ms
+of its steps: of training, of its replay as a CUDA graph, or of inference. With profiler, the steps run under
+torch.profiler, and with anomaly, in PyTorch's anomaly mode. With serve, it prepares once, prints that it is ready, and
+then prints a median of further steps for each line of input. With switch, half of its steps run without a subscriber's
+callbacks (switched_cupti.cc) or without the recorder's wrappers (switched_hooks.cc). It then prints the median ratio of
+the other steps to these, and its 95 % interval.
+"""
 
 import contextlib
 import ctypes
@@ -99,6 +102,7 @@ def switched_ratio(step, pairs):
 
 def main(name, *how):
     step, warm_up, steps = prepare(name)
+    torch.autograd.set_detect_anomaly("anomaly" in how)
     times(step, warm_up)
     if "switch" in how:
         ratios = switched_ratio(step, SWITCHED_PAIRS[name])
