@@ -214,7 +214,7 @@ def terminal_stays_a_terminal(machine):
 
 def colour_only_where_it_is_wanted(machine):
     machine.plan(FAULT)
-    command = machine.command("run", "--", *program("ten_launches.py"))
+    command = machine.command("run", "--rerun=never", "--", *program("ten_launches.py"))
     expect_in("\x1b[", machine.on_terminal(*command)[0], "terminal")
     machine.environment["NO_COLOR"] = "1"
     assert "\x1b[" not in machine.on_terminal(*command)[0]
