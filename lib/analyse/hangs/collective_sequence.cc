@@ -18,7 +18,8 @@ using session::Operation;
 using session::Process;
 using session::ProcessRecord;
 
-// Two threads may issue their collectives in any order; at most this many may be swapped.
+// Threads that issue collectives at the same time may do so in a different order on each rank. At most this many are
+// considered swapped.
 constexpr std::uint64_t kAtOnce = 8;
 
 bool names(std::string_view kernel, std::initializer_list<std::string_view> parts) {
@@ -31,7 +32,7 @@ bool is_collective_at(const ProcessRecord& record, std::uint32_t function) {
   return kernel != nullptr && is_collective(*kernel);
 }
 
-// Returns whether every operation that the process issued is in the record, and every kernel has a name.
+// Returns whether the recording contains every operation that the process issued and a name for every kernel.
 bool is_all_recorded(const ProcessRecord& record) {
   const auto is_nameless = [](const session::Site& site) {
     return site.kind == wire::operation::Kind::kernel && site.function == 0 && site.operations > 0;
@@ -47,7 +48,7 @@ bool has_collectives_in_graphs(const ProcessRecord& record) {
   });
 }
 
-// The collectives in which the process's streams are, or may be, blocked.
+// Returns the collectives in which the process's streams are, or may be, blocked.
 std::set<const Operation*> blocking_calls(const ProcessRecord& record) {
   std::set<const Operation*> blocking;
   const UnfinishedWork work = unfinished_work(record);
@@ -69,7 +70,7 @@ class Launches {
   bool pairs_only() const { return pairs_only_; }
   bool whole() const { return whole_; }
 
-  // The recorded launches of collectives, from the first one after which none is missing.
+  // Returns the recorded launches of collectives after the last missing one.
   std::vector<CollectiveSequence::Call> find_calls() {
     bool captured = has_collectives_in_graphs(record_);
     std::vector<const Operation*> launches;
@@ -119,7 +120,8 @@ class Launches {
     if (issued_ == 0) whole_ = is_all_recorded(record_);
   }
 
-  // Returns the ticks from which on no collective is missing, and sets complete_since_ to the same for all operations.
+  // Returns the time, in ticks, since which no collective is missing. Sets complete_since_ to the time since which no
+  // operation is.
   std::uint64_t find_horizons() {
     const std::vector<std::uint64_t> horizons = threads_complete_since(record_);
     std::uint64_t since = 0;
@@ -149,7 +151,7 @@ class Launches {
   const ProcessRecord& record_;
   std::vector<Site> sites_;             // by id - 1
   std::set<std::uint32_t> threads_;     // that call collectives
-  std::vector<std::uint64_t> kernels_;  // ticks of the other kernels
+  std::vector<std::uint64_t> kernels_;  // when the kernels that are not collectives were launched, in ticks
   std::uint64_t issued_ = 0, complete_since_ = 0;
   bool whole_ = false, pairs_only_ = false;
 };
@@ -186,7 +188,7 @@ CollectiveSequence::CollectiveSequence(const Process& process, std::size_t most)
   calls_.shrink_to_fit();
   const std::set<const Operation*> blocking = blocking_calls(record);
   is_blocked_ = !blocking.empty();
-  // A library's own threads may keep working, so only the thread that issued the call counts.
+  // Only the issuing thread counts, because a library's own threads may keep working while it waits.
   std::map<std::uint16_t, std::uint64_t> latest;
   for (const Operation& operation : record.operations) {
     latest[operation.thread] = std::max(latest[operation.thread], operation.ticks);

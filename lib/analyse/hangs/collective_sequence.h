@@ -1,5 +1,5 @@
-// The collectives that one process launched, as far as its kernels show them: what ranks.h compares. A sequence does not
-// refer to its process, and is small enough to keep those of a thousand ranks at once.
+// The collectives that one process launched, recognised by their kernels; ranks.h compares these sequences. A sequence
+// does not refer to its process, and is small enough to keep a thousand of them in memory.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ class CollectiveSequence {
     session::Dim3 grid{};
     std::uint16_t thread = 0;
     bool blocks = false;  // its stream is, or may be, blocked in it
-    // Number of other kernels since the previous collective; nullopt if some are not recorded.
+    // How many other kernels were launched since the previous collective; nullopt if some are not recorded.
     std::optional<std::uint64_t> kernels_before{};
     double waited = 0;  // seconds from the last operation of its thread to the end of the recording
   };
@@ -43,21 +43,21 @@ class CollectiveSequence {
   const std::string& host() const { return host_; }
   double began() const { return began_; }                 // seconds since the epoch
   std::optional<double> ended() const { return ended_; }  // the last sign of life; nullopt if unknown
-  // The number of collectives in the whole run; they are numbered from 1.
+  // How many collectives the process launched in the whole run. They are numbered from 1.
   std::uint64_t issued() const { return issued_; }
-  // The number of the first one that is kept.
+  // The number of the first collective that is kept.
   std::uint64_t first() const { return issued_ - calls_.size() + 1; }
   // Whether no collective after the first is missing.
   bool whole() const { return whole_; }
-  // Whether the process launched kernels that involve only two ranks.
+  // Whether the process launched kernels that only two ranks take part in, such as sends.
   bool pairs_only() const { return pairs_only_; }
   // Whether some stream is, or may be, blocked in a collective.
   bool is_blocked() const { return is_blocked_; }
 
-  // Returns null if no call has that number, or it is not kept.
+  // Returns null if no call has that number or the call is not kept.
   const Call* at(std::uint64_t number) const;
-  // Returns whether a thread other than `beside` made a call on that line, among those from `number` on that may have
-  // been issued at the same time.
+  // Returns whether a thread other than `beside` made a call on line `wanted`. Looks only at calls from `number` on
+  // that may have been issued at the same time.
   bool soon(std::uint64_t number, wire::site_key::Key wanted, std::uint16_t beside) const;
 
  private:

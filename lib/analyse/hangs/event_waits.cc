@@ -7,8 +7,8 @@ namespace {
 
 using session::Operation;
 
-// Returns the waits that their streams may not have passed yet, oldest first. A wait depends only on earlier
-// operations, so one pass in this order follows every chain completely and cannot loop.
+// Returns the event waits that their streams may not have passed yet, oldest first. A wait depends only on earlier
+// operations, so one pass in this order follows every chain of waits and cannot loop.
 std::vector<const Operation*> open_waits(const std::vector<StreamHistory>& histories) {
   std::vector<const Operation*> waits;
   for (const auto& history : histories) {
@@ -46,7 +46,7 @@ std::vector<StreamStart> stream_starts(const std::vector<StreamHistory>& histori
     const std::size_t other = recorded->stream;
 
     StreamStart& start = starts[wait->stream];
-    // The marker with the recording's ordinal was queued after the recording, perhaps much later.
+    // The marker that covers this event was queued after the event, perhaps much later.
     const bool behind_unwritten_marker = windows[other].bounded && windows[other].bound < recorded->ordinal;
     if (behind_unwritten_marker || recorded->ordinal > starts[other].blocked_after) {
       start.blocked_after = std::min(start.blocked_after, wait->ordinal);

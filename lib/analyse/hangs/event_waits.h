@@ -1,8 +1,7 @@
-// Which operations may have started, according to events between streams. A stream that waits for an event cannot run
-// later work before the recording stream has reached that event.
+// Works out which operations may have started, from events between streams: a stream that waits for an event runs no
+// later work until the recording stream reaches that event.
 //
-// The default stream's implicit waits for other streams are ignored, because they depend on flags that are not
-// recorded.
+// Ignores the default stream's implicit waits for other streams, because they depend on flags that are not recorded.
 #pragma once
 
 #include <cstdint>

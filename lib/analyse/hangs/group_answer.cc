@@ -27,7 +27,7 @@ struct Waiting {
   const std::vector<std::size_t>* blockers = nullptr;  // states that have not reached it
 };
 
-// Identifies calls that meet: the group's hash; sender and receiver of a message; the ordinal.
+// Calls with equal keys meet: the group's hash, the sender and receiver of a message, and the ordinal.
 using MeetingKey = std::tuple<std::uint64_t, std::int32_t, std::int32_t, std::uint32_t>;
 
 struct Meeting {
@@ -44,11 +44,11 @@ MeetingKey meeting_of(const session::Communicator& group, const Call& call) {
   return {group.hash, sends ? group.rank : call.peer, sends ? call.peer : group.rank, call.ordinal};
 }
 
-// Finds where ranks first call from different lines, after they called from the same ones. Later differences count as
-// intentional.
+// Finds where ranks first call from different lines after they had called from the same ones. Later differences count
+// as intentional.
 class LineHistory {
  public:
-  // Call this for the meetings of a group in order, comparing each call with the first one of its meeting.
+  // Call this for the meetings of one group in order, with each call and the first call of its meeting.
   bool part(const Meeting& meeting, const Call& a, const Call& b) {
     if (is_message(a) || a.line == 0 || b.line == 0) return false;
     const std::uint64_t hash = std::get<0>(meeting.key);
@@ -102,8 +102,7 @@ class Job {
   }
   const Members& members_of(const session::Communicator& group) const { return groups_.at(group.hash); }
 
-  // Returns how many calls like `call` the other rank has reached in `group`, for comparison with the ordinal of
-  // `call`.
+  // Returns how many calls like `call` the other rank has made in `group`, to compare with the ordinal of `call`.
   static std::uint64_t times_come(const session::Communicator& group, const session::Communicator& other,
                                   const Call& call) {
     if (!is_message(call)) return other.collectives;
@@ -112,14 +111,15 @@ class Job {
     return found == calls.end() ? 0 : found->second;
   }
 
-  // Returns whether the partner's GPU can be in its part of the call: it made the call, and nothing earlier is pending.
+  // Returns whether the partner's GPU can take part in the call: the partner has made the call, and nothing earlier on
+  // its stream is pending.
   bool has_come(std::size_t state, const Call& call, const Member& partner) const {
     const session::Communicator& group = group_of(state, call);
     return times_come(group, *partner.communicator, call) >= call.ordinal &&
            !queued_.contains({meeting_of(group, call), partner.state});
   }
 
-  // Returns the other ranks that take part in the call, as far as they are recorded.
+  // Returns the other recorded ranks that take part in the call.
   std::vector<const Member*> partners(std::size_t state, const Call& call) const {
     const session::Communicator& group = group_of(state, call);
     std::vector<const Member*> found;
@@ -129,7 +129,7 @@ class Job {
     return found;
   }
 
-  // Adds only a stream's oldest call that another rank has not reached, because later ones have not begun.
+  // Adds the stream's oldest call that another rank has not reached. Later ones have not begun.
   void add_waiting(std::size_t state, const std::vector<std::size_t>& stream) {
     for (const std::size_t index : stream) {
       const Call& call = states_[state].calls[index];
@@ -145,7 +145,8 @@ class Job {
     }
   }
 
-  // Returns the states that have not reached the call; they are the same for all ranks that wait in a collective.
+  // Returns the states that have not reached the call. All ranks that wait in a collective have the same blockers, so
+  // they share them.
   const std::vector<std::size_t>& blockers_of(std::size_t state, const Call& call) {
     const std::pair key(meeting_of(group_of(state, call), call), call.function == Function::receive);
     const auto [found, is_new] = blockers_.try_emplace(key);
@@ -275,7 +276,7 @@ class Job {
     return answer;
   }
 
-  // Each rank waits for another waiting rank, so following the waits returns to a rank already visited.
+  // Each rank waits for another waiting rank, so following the waits leads back to a rank already visited.
   std::optional<GroupAnswer> find_circle() const {
     if (waiting_.empty()) return std::nullopt;
     std::vector<const Waiting*> path;
@@ -298,11 +299,12 @@ class Job {
     return answer;
   }
 
-  // All ranks have reached the call: finds the earliest one that is unfinished on all of them.
+  // For calls that all ranks have reached: finds the earliest one that is unfinished on every rank.
   std::optional<GroupAnswer> find_present() const {
     std::map<MeetingKey, std::size_t> ranks_at;
     for (const Waiting& waiting : met_) {
-      // A dump does not say in which order the calls of several groups run: the rank may wait in another one.
+      // A dump does not show in which order a rank runs its calls to several groups, so the rank may be waiting in
+      // another call.
       const RankState& state = states_[waiting.state];
       if (state.is_dumped && state.unfinished.size() > 1) continue;
       ++ranks_at[meeting_of(group_of(waiting.state, call_of(waiting)), call_of(waiting))];
@@ -317,7 +319,7 @@ class Job {
     }
     if (first == nullptr) return std::nullopt;
     GroupAnswer answer = answer_at(first->state, first->call);
-    // A rank that is not recorded may be the missing one.
+    // The missing rank may be one without a recording.
     answer.kind = answer.unseen.empty() ? GroupAnswer::Kind::present : GroupAnswer::Kind::absence;
     return answer;
   }

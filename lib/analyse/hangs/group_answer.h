@@ -1,5 +1,5 @@
-// Why a job hangs, according to NCCL's communicators: which rank has not reached which call of which group, which ranks
-// call it differently, or which ranks wait for each other in a circle.
+// Explains why a job hangs, according to NCCL's communicators: which rank has not reached which call of which group,
+// which ranks call it differently, or which ranks wait for each other in a circle.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,10 @@ struct GroupAnswer {
     absence,   // some ranks have not reached the call
     mismatch,  // the ranks call it differently
     circle,    // each rank waits for the next one in `circle`
-    present,   // all have made the same call, and it does not finish
+    present,   // all ranks have made the same call, but it does not finish
   };
-  // `line`: each rank called from a different line, although they called all earlier recorded ones from the same lines.
+  // `line`: the ranks call from different lines now, although they called all earlier recorded collectives from the
+  // same lines.
   enum class Difference { none, function, count, type, root, line };
 
   // A rank at the call in question.
@@ -29,7 +30,7 @@ struct GroupAnswer {
     std::int32_t rank = 0;            // in the group
     std::optional<std::size_t> call;  // index in RankState::calls; nullopt if it made no call, or the record is lost
     bool has_come = false;
-    std::optional<std::size_t> waits_in;  // for a rank that has not reached the call: the one in which it waits
+    std::optional<std::size_t> waits_in;  // for a rank that has not reached the call: the call in which it waits
   };
 
   struct Wait {
@@ -40,14 +41,14 @@ struct GroupAnswer {
   Kind kind = Kind::present;
   Difference difference = Difference::none;
   session::Communicator group;       // as one of its ranks recorded it
-  RankState::Call call;              // the earliest one that a rank made
-  std::vector<Rank> ranks;           // of the group, or the two ends of a message; sorted by rank
+  RankState::Call call;              // as the earliest rank made it
+  std::vector<Rank> ranks;           // the ranks of the group, or the two ends of a message; sorted by rank
   std::vector<std::int32_t> unseen;  // ranks of the group without a recording
   std::vector<Wait> circle;
 };
 
-// Returns nullopt if no rank waits in a call that others have not reached, or if communicators are missing. `hangs`:
-// the job is known to hang; otherwise only calls that have waited for a long time count.
+// Returns nullopt if no rank waits in a call that others have not reached, or if communicators are missing. `hangs`: we
+// know that the job hangs; otherwise only calls that have waited for a long time count.
 std::optional<GroupAnswer> group_answer(std::span<const RankState> ranks, bool hangs);
 
 }  // namespace cudadiag::analyse

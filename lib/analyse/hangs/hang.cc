@@ -14,7 +14,7 @@ namespace {
 
 using wire::thread::Wait;
 
-// At most this many candidates are listed.
+// The most candidates that a hang lists.
 constexpr std::size_t kMost = 16;
 
 // Returns whether the thread's call returns only after the GPU has finished some work.
@@ -32,7 +32,7 @@ const WaitingThread* who_waits(const UnfinishedWork& work, const UnfinishedStrea
   return found;
 }
 
-// Returns the streams that a thread may wait for, if nothing shows which of them is unfinished.
+// Returns the streams that a thread may wait for, for the case that nothing shows which of them is unfinished.
 std::vector<const UnfinishedStream*> possible_streams(const UnfinishedWork& work) {
   std::vector<const UnfinishedStream*> streams;
   if (std::none_of(work.threads.begin(), work.threads.end(), waits)) return streams;
@@ -87,8 +87,8 @@ const StreamWait* wait_at(const UnfinishedStream& stream, const session::Operati
   return found == stream.waits.end() ? nullptr : &*found;
 }
 
-// Returns the first stream with a candidate; there must be one. The remaining work of other streams may contain nothing
-// that can block, such as a lone event record.
+// Returns the first stream with a candidate; there must be one. Other streams may have only work that cannot block,
+// such as an event record.
 const UnfinishedStream& first_to_stand(const std::vector<const UnfinishedStream*>& streams) {
   return **std::find_if(streams.begin(), streams.end(),
                         [](const UnfinishedStream* stream) { return !stream->candidates.empty(); });
@@ -109,8 +109,8 @@ std::optional<Failure> hang_of(const session::Process& process, const std::vecto
   for (const UnfinishedStream* stream : streams) {
     missing += stream->missing;
     operations += stream->candidates.size();
-    // An operation that waits for another process or stream is likelier to hang than one that is merely slow. Otherwise
-    // the oldest comes first.
+    // An operation that waits for another process or stream comes first, because it is likelier to hang than one that
+    // is merely slow. Otherwise the oldest comes first.
     std::vector<const session::Operation*> candidates = stream->candidates;
     std::stable_partition(candidates.begin(), candidates.end(),
                           [&](const auto* operation) { return wait_at(*stream, operation) != nullptr; });
@@ -146,7 +146,7 @@ std::optional<Failure> hang(const session::Process& process, double seconds) {
 
 bool in_collective(const Failure& hang) {
   const session::ProcessRecord& record = hang.process->record;
-  // Without the communicators, nothing is known about sends and receives.
+  // Only the communicators show what sends and receives wait for.
   const bool knows = !record.communicators.empty();
   const auto is = [&](const Candidate& candidate) {
     return launches_collective(record, *candidate.operation) || (knows && launches_nccl(record, *candidate.operation));

@@ -1,5 +1,5 @@
-// A process without progress when its run was ended: the operation that blocks the GPU, and the thread that waits for
-// it.
+// Finds what blocks a process that made no progress when its run was ended: the operation that blocks the GPU, and the
+// thread that waits for it.
 #pragma once
 
 #include <optional>
@@ -9,19 +9,19 @@
 
 namespace cudadiag::analyse {
 
-// `seconds`: how long there had been no progress. Returns nullopt if no work of the process is certainly unfinished.
+// `seconds`: how long there was no progress. Returns nullopt if no work of the process is certainly unfinished.
 std::optional<Failure> hang(const session::Process& process, double seconds);
 
-// Like hang(), for some streams that are stuck together; other streams may make progress. `waiting` is the thread that
+// Like hang(), for streams that are stuck together while other streams may make progress. `waiting` is the thread that
 // waits for them, or null.
 std::optional<Failure> hang_of(const session::Process& process, const std::vector<const UnfinishedStream*>& streams,
                                const WaitingThread* waiting, double seconds);
 
-// Returns whether all operations that may be running are collectives of several ranks.
+// Returns whether every operation that may be blocking the GPU is a collective.
 bool in_collective(const Failure& hang);
 
-// Finds the hang of a process that ended after a thread had waited a long time for a collective: libraries then give up
-// and end the process. Returns nullopt if no thread had waited that long.
+// Finds the hang of a process that ended after a thread had waited a long time for a collective, as libraries do when
+// they give up. Returns nullopt if no thread had waited that long.
 std::optional<Failure> hang_until_end(const session::Process& process);
 
 }  // namespace cudadiag::analyse

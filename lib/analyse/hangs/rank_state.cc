@@ -13,7 +13,7 @@ using session::by_id;
 using session::Operation;
 using session::ProcessRecord;
 
-// The recorded kernels that NCCL launched, and the calls that each one executes.
+// Finds the recorded kernel that executes a given NCCL call.
 class Kernels {
  public:
   explicit Kernels(const ProcessRecord& record) : record_(record) {
@@ -27,7 +27,8 @@ class Kernels {
   }
 
   // Returns null if the kernel was not launched, or its record was overwritten. A call recorded before its launch
-  // belongs to the next kernel on its stream, on any thread. Any other call belongs to the latest kernel of its thread.
+  // belongs to the next kernel on its stream, from any thread. Any other call belongs to the latest kernel of its
+  // thread.
   const Operation* of(const session::Collective& call) const {
     if ((call.flags & wire::collective::kBeforeLaunch) != 0) {
       const auto stream = by_stream_.find(call.stream);
@@ -43,7 +44,8 @@ class Kernels {
     return after == thread->second.begin() ? nullptr : *(after - 1);
   }
 
-  // Returns whether NCCL has launched nothing on the call's stream since, so that the call's kernel is still missing.
+  // Returns whether NCCL has launched nothing on the call's stream since the call, so the call's kernel is still to
+  // come.
   bool waits_for_launch(const session::Collective& call) const {
     return (call.flags & wire::collective::kBeforeLaunch) != 0 && of(call) == nullptr;
   }

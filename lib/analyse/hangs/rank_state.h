@@ -1,5 +1,5 @@
-// The state of one rank of a job, according to NCCL's communicators. It is small enough to keep a thousand at once, and
-// does not refer to its process.
+// The state of one rank of a job, according to NCCL's communicators. It does not refer to its process, and is small
+// enough to keep a thousand of them in memory.
 #pragma once
 
 #include <cstddef>
@@ -14,29 +14,29 @@
 namespace cudadiag::analyse {
 
 struct RankState {
-  // A call, and the place in the program that made it.
+  // A call and where the program made it.
   struct Call : session::Collective {
-    wire::site_key::Key line = 0;  // of the program's innermost frame; 0 if unknown
+    wire::site_key::Key line = 0;  // of the program's innermost own frame; 0 if unknown
     double made = 0;               // seconds since the epoch
   };
 
-  // In Call::flags, in addition to the flags of the wire format: the call was made, but earlier work of its stream is
+  // Set in Call::flags, beside the flags of the wire format: the call was made, but earlier work on its stream is
   // unfinished.
   static constexpr std::uint8_t kQueued = 0x80;
-  // Likewise: the call's size is that of this rank alone. The ranks need not agree on it.
+  // Likewise: the call's size is that of this rank alone, and the ranks need not agree on it.
   static constexpr std::uint8_t kOwnSize = 0x40;
 
   std::optional<int> rank;  // in the job
   std::uint32_t pid = 0;
   std::vector<session::Communicator> communicators;
   std::vector<Call> calls;  // the latest ones, sorted by number
-  // The calls in each stream whose work may be unfinished, as indices into `calls`, oldest first. Includes calls whose
-  // kernel was never launched.
+  // For each stream, the calls whose work may be unfinished, as indices into `calls`, oldest first. Includes calls
+  // whose kernel was never launched.
   std::vector<std::vector<std::size_t>> unfinished;
   bool is_whole = true;  // no communicator and no message is missing
   double waited = 0;     // seconds since the thread of its latest call last issued anything
-  // The state comes from a PyTorch Flight Recorder dump, not from the record. Collective::site is then 1 + index in
-  // `stacks`, and Collective::of_function is 0.
+  // The state comes from a PyTorch Flight Recorder dump, not from a recording. Then Collective::site is 1 + the index
+  // in `stacks`, and Collective::of_function is 0.
   bool is_dumped = false;
   std::vector<std::vector<session::DeliveredFrame>> stacks;
 };

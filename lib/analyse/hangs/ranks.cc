@@ -9,7 +9,8 @@ namespace {
 
 using Launch = CollectiveSequence::Call;
 
-// Ranks that wait for each other advance at most this far after they diverge.
+// The most collectives by which a rank may run ahead of another that it waits for. A rank that is further ahead
+// diverged on purpose.
 constexpr std::uint64_t kFar = 16;
 
 // A process that is compared, and its index in the caller's list.
@@ -25,7 +26,7 @@ Ranks::Difference difference(const Launch& a, const Launch& b) {
   return a.grid == b.grid ? Ranks::Difference::none : Ranks::Difference::blocks;
 }
 
-// Threads of one rank may issue the same collectives as those of the other rank, but in a different order.
+// Returns whether the two ranks' threads may just have issued the same collectives in a different order.
 bool may_be_swapped(const CollectiveSequence& a, const CollectiveSequence& b, std::uint64_t number) {
   const Launch &of_a = *a.at(number), &of_b = *b.at(number);
   return a.soon(number, of_b.line, of_a.thread) || b.soon(number, of_a.line, of_b.thread);
@@ -62,10 +63,10 @@ std::optional<Ranks> compare(const std::vector<Compared>& ranks, std::uint64_t n
   return result;
 }
 
-// How many kernels each rank launched between a collective and the previous one.
+// How many kernels each rank launched between the previous collective and this one.
 struct Turn {
   bool known = false, even = false;
-  std::optional<Ranks::Uneven> uneven;  // one rank launched at least half as many again as each of the others
+  std::optional<Ranks::Uneven> uneven;  // one rank launched at least 1.5 times as many as each of the others
 };
 
 Turn turn_before(const std::vector<Compared>& ranks, std::uint64_t number) {
@@ -96,7 +97,7 @@ std::optional<Ranks::Uneven> uneven_before(const std::vector<Compared>& ranks, s
   for (std::uint64_t at = first + 1; at < number; ++at) {
     const Turn turn = turn_before(ranks, at);
     if (turn.known && !turn.even) {
-      // Ranks that launch different numbers of kernels more than once do so intentionally.
+      // Ranks that differ in their kernels more than once do so intentionally.
       if (found || !turn.uneven || even < kEven) return std::nullopt;
       found = turn.uneven;
     }
@@ -105,8 +106,9 @@ std::optional<Ranks::Uneven> uneven_before(const std::vector<Compared>& ranks, s
   return found;
 }
 
-// Sorted by rank, then those without one. A process with a rank's environment but no collectives is not a rank if
-// another process is, or if it ended before the others began. Returns nullopt if they belong to several jobs.
+// Returns the ranks to compare, sorted by rank, and then those without a rank number. A process that has a rank's
+// environment but calls no collectives is not a rank if another process has that rank, or if it ended before the others
+// began. Returns nullopt if the processes belong to several jobs.
 std::optional<std::vector<Compared>> compared(const std::vector<CollectiveSequence>& processes) {
   std::vector<Compared> sorted;
   for (std::size_t i = 0; i < processes.size(); ++i) sorted.push_back({&processes[i], i});
@@ -135,7 +137,7 @@ std::optional<std::vector<Compared>> compared(const std::vector<CollectiveSequen
   return result;
 }
 
-// Returns whether the ranks' blocked operations agree with their counts.
+// Returns whether the operations in which ranks are blocked agree with the number of collectives that each has called.
 bool is_borne_out(const Ranks& ranks, const std::vector<CollectiveSequence>& processes) {
   if (ranks.difference != Ranks::Difference::none) return true;
   bool waits = false;
@@ -172,8 +174,8 @@ std::optional<Ranks> parted_ranks(const std::vector<CollectiveSequence>& process
     last = std::max(last, of.issued());
     least = std::min(least, of.issued());
   }
-  // Some rank has no collective with the number least + 1, so the ranks diverge there at the latest. The records must
-  // reach back to it.
+  // Some rank has no collective number `least` + 1, so the ranks diverge there at the latest. The records must reach
+  // back that far.
   if (last == 0 || least + 1 < first) return std::nullopt;
   std::optional<Ranks> result;
   for (std::uint64_t number = first; number <= last; ++number) {

@@ -1,6 +1,6 @@
-// The place where the ranks of a job diverge: the first collective that some have not reached, or call in a different
-// way. Kernels of NCCL and similar libraries finish only once every rank has reached the same collective. If all ranks
-// run the same program, they issue collectives in the same order.
+// Finds where the ranks of a job diverge: the first collective that some ranks have not reached, or call differently.
+// Kernels of NCCL and similar libraries finish only once every rank has reached the same collective. Ranks that run the
+// same program issue collectives in the same order.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 
 namespace cudadiag::analyse {
 
-// Seconds. The libraries that call collectives wait for minutes before they give up. A program that ends while working,
-// for whatever reason, leaves collectives that are younger than this.
+// Seconds in a collective that count as a long wait. Libraries wait for minutes before they give up, whereas a program
+// that ends while working leaves collectives that are younger than this.
 inline constexpr double kLongForACollective = 10;
 
 // One rank at the collective in question.
@@ -23,31 +23,33 @@ struct RankCall {
   std::optional<int> rank;
   std::uint32_t pid = 0;
   std::string host;
-  std::optional<double> ended;            // seconds since the epoch: its last sign of life; nullopt if unknown
-  std::uint64_t issued = 0;               // number of collectives in the whole run
+  std::optional<double> ended;            // seconds since the epoch when the process was last known to run; nullopt if
+                                          // unknown
+  std::uint64_t issued = 0;               // how many collectives it called in the whole run
   std::optional<std::size_t> collective;  // index in ProcessRecord::operations; nullopt if the rank has not reached it
-  double waited = 0;                      // as CollectiveSequence::Call has it
+  double waited = 0;                      // see CollectiveSequence::Call
 };
 
 struct Ranks {
-  // The property in which the ranks' calls differ. The number of blocks depends on the size.
+  // How the ranks' calls differ. The number of blocks depends on the size of the data.
   enum class Difference { none, line, kernel, blocks };
 
   std::uint64_t number = 0;  // of the collective, from 1
-  std::uint64_t first = 1;   // the first one compared; from there up to `number`, all were called in the same way
+  std::uint64_t first = 1;   // the first collective compared; all from there up to `number` were called in the same way
   Difference difference = Difference::none;
-  std::vector<RankCall> calls;  // sorted by rank; those without one follow, by pid
+  std::vector<RankCall> calls;  // sorted by rank, then those without a rank number by pid
 
-  // If a rank skips a collective, the next collective on the same line may be mistaken for it. The ranks then seem to
-  // diverge much later. At the skipped one, that rank launches the kernels of two iterations between two collectives.
+  // If a rank skips a collective, the next collective on the same line may be mistaken for it, so that the ranks seem
+  // to diverge much later. The skip shows in the kernels: that rank launches those of two iterations between two
+  // collectives.
   struct Uneven {
     std::uint64_t number = 0;  // the collective that follows these kernels
     std::optional<int> rank;
     std::uint32_t pid = 0;
     std::uint64_t kernels = 0, of_others = 0;
   };
-  // The only recorded place of this kind, after two at which all ranks launched the same number of kernels; nullopt if
-  // there is none.
+  // The only recorded place where this happens, if all ranks launched the same number of kernels at the two collectives
+  // before; otherwise nullopt.
   std::optional<Uneven> uneven;
 
   bool all_have_come() const;
@@ -58,17 +60,17 @@ struct Ranks {
   bool agree() const { return difference == Difference::none && all_have_come(); }
 };
 
-// Compares the processes that have a rank or called a collective. Returns nullopt if the answer is unknown:
+// Compares the processes that have a rank or called a collective. Returns nullopt if there is no certain answer:
 // - fewer than two such processes exist, two claim the same rank, or they did not all run at the same time;
-// - something was not recorded, or the recording does not reach back to where they diverge;
-// - collectives run in graphs, or some kernels involve only two ranks, as those of a pipeline do;
+// - something was not recorded, or the recording does not reach back to where the ranks diverge;
+// - collectives run in graphs, or some kernels involve only two ranks, as in a pipeline;
 // - ranks continued long after they diverged, perhaps intentionally, or their threads take turns;
-// - a rank that has not reached the collective is waiting in another one, or no rank waits in this one any more;
+// - a rank that has not reached the collective waits in another one, or no rank waits in this one any more;
 // - the ranks agree, but not all of them are blocked there.
 std::optional<Ranks> parted_ranks(const std::vector<CollectiveSequence>& processes);
 
-// Returns parted_ranks() if its result matters. It always matters for a job that hangs in a collective. For any other
-// job, the ranks must diverge, and some process must have waited for a long time.
+// Returns parted_ranks() if the report should show it. For a job that hangs in a collective, it always should. For any
+// other job, the ranks must diverge, and some process must have waited for a long time.
 std::optional<Ranks> ranks_to_tell(const std::vector<CollectiveSequence>& processes, bool hangs);
 
 }  // namespace cudadiag::analyse

@@ -18,10 +18,10 @@ using session::Operation;
 using session::ProcessRecord;
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-// A call that has only just begun may be about to return.
+// A call that has only just begun may be about to return, so it is no evidence.
 constexpr double kBegun = 0.1;  // seconds
 
-// The part of a device that executes one operation after another when it is busy.
+// What executes the operation. Each part of a busy device executes one operation after another.
 enum class Engine { none, gpu, host };
 
 Engine engine_of(const Operation& operation) {
@@ -54,7 +54,7 @@ std::vector<bool> reached(std::size_t from, const std::vector<std::vector<std::s
 
 }  // namespace
 
-// The streams of `work`, by their index in it.
+// Which streams of `work` may wait for which, by their index in `work`.
 struct StallRule::Graph {
   const UnfinishedWork* work = nullptr;
   const std::vector<Head>* heads = nullptr;
@@ -96,7 +96,8 @@ bool StallRule::Graph::moved_since(double time, std::uint32_t device, const Proc
   return false;
 }
 
-// A full GPU starts a later operation only when there is room again. The thread for host functions runs one at a time.
+// Returns whether the stream's operation may not have started because of an older one. A busy GPU starts it only when
+// there is room again, and only one host function runs at a time.
 bool StallRule::Graph::may_not_have_begun(std::size_t place, const ProcessRecord& record) const {
   const Operation& operation = *stream(place).candidates.front();
   const auto device = device_of(stream(place), record);
@@ -155,7 +156,8 @@ bool StallRule::look(double now, const std::vector<session::StreamProgress>& str
     due = due || (progress.busy() && now >= head.due);
   }
   looked_ = now;
-  // Operations that reached the head later than one that has finished may have begun only now.
+  // Operations that reached the head later than one that has now finished may have waited for it, so their time
+  // restarts.
   for (Head& head : heads_) {
     if (head.marked && head.since >= oldest_left) head.marked = now;
   }
@@ -169,7 +171,7 @@ double StallRule::patience(const Operation& operation, const ProcessRecord& reco
   return may_be_late ? std::max(usual, kFarLate * limit_) : usual;
 }
 
-// Without a marker, the stream has certainly been unfinished since a thread began to wait for it.
+// Without a marker, the stream is only known to be unfinished since a thread began to wait for it.
 std::optional<double> StallRule::deadline(const UnfinishedWork& work, const UnfinishedStream& stream,
                                           const ProcessRecord& record, double now) const {
   const Head& head = heads_[stream.index];
@@ -180,7 +182,7 @@ std::optional<double> StallRule::deadline(const UnfinishedWork& work, const Unfi
       free = std::max(head.since, now - seconds_before(waiting.since, record));
   }
   if (!free) return std::nullopt;
-  // Assumes that each operation takes as long as patience() allows.
+  // Allows each operation the time that patience() gives it.
   for (const Operation* operation : stream.candidates) {
     *free = std::max(*free, now - seconds_before(operation->ticks, record)) + patience(*operation, record);
   }
@@ -227,7 +229,7 @@ session::Stall StallRule::found(const session::Process& process, const Graph& gr
   std::vector<const UnfinishedStream*> streams;
   for (const std::size_t place : places) streams.push_back(&graph.stream(place));
   const UnfinishedStream& first = *streams.front();
-  // The thread that has waited longest for the first stream, directly or indirectly.
+  // Finds the thread that has waited longest for the first stream, directly or indirectly.
   const WaitingThread* waiting = nullptr;
   for (const WaitingThread& thread : graph.work->threads) {
     bool waits =
@@ -255,10 +257,10 @@ std::vector<session::Stall> StallRule::judge(double now, const session::Process&
   others_work_ = others_work;
   const UnfinishedWork work = unfinished_work(process.record);
   for (Head& head : heads_) {
-    // The longer work is stuck without a reason to report it, the less often it is checked.
+    // Checks less often the longer the work is stuck without a reason to report it.
     if (head.due <= now) head.due = head.stall ? kNever : now + std::max(limit_, now - head.since) / kFarLonger;
   }
-  // Finds no stalls if there is a stream that look() did not see.
+  // A stream that look() did not see may explain everything, so nothing is reported.
   for (const UnfinishedStream& stream : work.streams) {
     if (stream.index >= heads_.size()) return stalls;
   }
@@ -266,7 +268,7 @@ std::vector<session::Stall> StallRule::judge(double now, const session::Process&
   for (std::size_t place = 0; place < graph.size(); ++place) {
     Head& head = heads_[graph.stream(place).index];
     if (!graph.overdue[place] && graph.deadlines[place] != kNever) {
-      // If the other processes stop working, the deadline becomes earlier.
+      // Judges again soon, because the deadline moves forward if the other processes stop working.
       head.due = others_work_ ? std::min(graph.deadlines[place], now + limit_) : graph.deadlines[place];
     }
     if (graph.told(place) || !graph.overdue[place]) continue;
@@ -275,12 +277,12 @@ std::vector<session::Stall> StallRule::judge(double now, const session::Process&
       continue;
     }
     if (std::exchange(head.held_up, false)) {
-      // The operation may have begun only now.
+      // What held it up has ended, so the operation may have begun only now.
       head.marked = now;
       head.due = now + limit_ / kFarLonger;
       continue;
     }
-    // Streams that wait for each other are stuck for one reason.
+    // Streams that wait for each other have one cause, so they are reported together.
     std::vector<std::size_t> together = {place};
     bool told = false;
     for (std::size_t other = 0; other < graph.size(); ++other) {

@@ -1,18 +1,18 @@
-// Decides which operations of a live process hang, even though other work may continue: `--hang-report`.
+// Decides which operations of a live process hang, even while other work continues, for `--hang-report`.
 //
-// An operation stalls if it has been at the head of its stream for longer than the limit. This time must also be
-// kFarLonger times longer than any earlier operation of its call site was seen to take. It does not stall if something
+// An operation stalls if it has been at the head of its stream for longer than the limit. It must also have taken
+// kFarLonger times as long as any earlier operation of its call site was seen to take. It does not stall if something
 // else may explain the delay:
 // - it may wait for a stream that still makes progress
 // - it may wait for a stream that stalls: only that stream is reported
 // - an older operation of the same device, or an older host function, may keep it from starting
-// Its time restarts when such an older operation, or the operation it waited for, has finished.
+// Its time restarts when that older operation, or the operation it waited for, has finished.
 //
-// A kernel of NCCL waits for other processes. While one of them works, it may be late, so the kernel may take kFarLate
-// times as long.
+// A kernel of NCCL waits for other processes. While another process works, it may merely be late, so the kernel may
+// take kFarLate times as long.
 //
-// One object per process. It reads no clock: times are in seconds on the caller's clock, which stops while the process
-// is stopped.
+// Use one object per process. It reads no clock: times are in seconds on the caller's clock, which must stop while the
+// process is stopped.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@
 
 namespace cudadiag::analyse {
 
-// Twice the rows and twice the columns take four times as long, and an epoch or a batch may well grow by that much.
+// A matrix with twice the rows and columns takes four times as long, and data may well grow that much between batches.
 inline constexpr double kFarLonger = 4;
 inline constexpr double kFarLate = 10;
 
@@ -36,11 +36,11 @@ class StallRule {
  public:
   explicit StallRule(double limit) : limit_(limit) {}
 
-  // Notes the progress of the streams. Returns true if judge() is due.
+  // Notes the progress of the streams. Returns true if the caller should now call judge().
   bool look(double now, const std::vector<session::StreamProgress>& streams);
 
-  // Returns the new stalls; `process` is its state at `now`. Call this after look(). `others_work`: another process of
-  // the program issues or completes operations.
+  // Returns the new stalls. Call this after look(), with the state of `process` at `now`. `others_work`: another
+  // process of the program issues or completes operations.
   std::vector<session::Stall> judge(double now, const session::Process& process, bool others_work);
 
   struct Ended {
@@ -55,7 +55,7 @@ class StallRule {
   struct Head {
     session::StreamProgress progress;
     double since = 0;                  // when it was first seen there
-    std::optional<double> marked;      // when it was first certainly unfinished and may have run
+    std::optional<double> marked;      // when it was first certainly unfinished and not waiting for anything else
     bool held_up = false;              // blocked by another stream when it was last judged
     double due = 0;                    // when to judge it next
     std::vector<std::uint32_t> sites;  // sites of the operations that may be at the head
@@ -68,7 +68,7 @@ class StallRule {
   void leave(Head& head, double now);
   double patience(const session::Operation& operation, const session::ProcessRecord& record) const;
   bool is_at_head(const UnfinishedStream& stream) const;
-  // Returns when the operations that may be at the head should have finished; nullopt if that is unknown.
+  // Returns when all operations that may be at the head should have finished; nullopt if that is unknown.
   std::optional<double> deadline(const UnfinishedWork& work, const UnfinishedStream& stream,
                                  const session::ProcessRecord& record, double now) const;
   Graph graph_of(const UnfinishedWork& work, const session::ProcessRecord& record, double now);
@@ -79,7 +79,7 @@ class StallRule {
   double looked_ = 0;                        // time of the latest look()
   bool others_work_ = false;                 // as of the latest judge()
   std::vector<Head> heads_;                  // by stream
-  std::map<std::uint32_t, double> longest_;  // by site: the longest that an operation was seen to take, in seconds
+  std::map<std::uint32_t, double> longest_;  // the longest time that an operation was seen to take, in seconds, by site
   std::size_t stalls_ = 0;
   std::vector<Ended> ended_;
 };

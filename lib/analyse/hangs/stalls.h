@@ -1,4 +1,4 @@
-// A hang of some streams as the session stores it; the rest of the process may continue.
+// Stores a hang of some streams in the session while the rest of the process may continue, and reads it back.
 #pragma once
 
 #include <optional>
@@ -11,14 +11,14 @@ namespace cudadiag::analyse {
 // Converts a hang that was found while the process ran.
 session::Stall stall_of(const Failure& hang);
 
-// Rebuilds the hang for the same process as read later. `stall` must outlive the result. Returns nullopt if the stall
-// does not fit the process.
+// Rebuilds the failure from the stored stall, for the same process as read later. `stall` must outlive the result.
+// Returns nullopt if the stall does not fit the process.
 std::optional<Failure> hang_again(const session::Process& process, const session::Stall& stall);
 
 // Returns whether the stall happened in this process.
 bool is_of(const session::Stall& stall, const session::Process& process);
 
-// Returns whether the stall and the failure name the same operation first.
+// Returns whether the stall and the failure have the same first operation.
 bool is_same(const session::Stall& stall, const Failure& hang);
 
 }  // namespace cudadiag::analyse

@@ -13,10 +13,10 @@ using session::ProcessRecord;
 using wire::operation::MemoryOperation;
 using wire::thread::Wait;
 
-// A call that has only just begun may be about to return, so it proves nothing yet. After this time, it is inside the
-// driver.
+// A call that has only just begun may be about to return, so it proves nothing. After this time, it must be waiting in
+// the driver.
 constexpr double kSettled = 0.1;  // seconds
-// Per context: a legacy stream that is renewed while it is busy has a new entry each time.
+// Per context. A legacy default stream that is recreated while it is busy gets a new entry each time.
 constexpr std::size_t kMostLegacy = 16;
 
 bool waits_for_value(const Operation& operation) {
@@ -24,7 +24,8 @@ bool waits_for_value(const Operation& operation) {
   return what >= MemoryOperation::wait_at_least && what <= MemoryOperation::wait_nor;
 }
 
-// Writes and signals cannot block: the stream executes them itself.
+// Returns whether a stream can get stuck in the operation. Writes and signals cannot block, because the stream executes
+// them itself.
 bool can_stand(const Operation& operation) {
   if (!wire::operation::can_stand(operation.kind)) return false;
   if (operation.kind != wire::operation::Kind::memory_operation) return true;
@@ -44,7 +45,7 @@ class Search {
     for (UnfinishedStream& stream : work_.streams) settle(stream);
     order_by_legacy();
     for (UnfinishedStream& stream : work_.streams) {
-      // The operation at which the stream waits is completely unknown.
+      // We know nothing about the operation in which the stream is stuck, so it may wait for anything.
       if (stream.candidates.empty() && stream.missing == 0 && stream.behind.empty()) stream.waits_for_any = true;
     }
     const auto age = [](const UnfinishedStream& stream) {
@@ -81,7 +82,7 @@ class Search {
       waiting.site = thread.blocked.site;
       waiting.since = thread.call_ticks;
       const auto index = static_cast<std::uint16_t>(&thread - record_.threads.data());
-      // The newest record of the thread, if its call has not returned yet, is the operation that the call issues.
+      // If the thread's newest record has not returned yet, it is the operation that the call issues.
       for (const Operation& operation : record_.operations) {
         const bool open = operation.thread == index && operation.serial == thread.published &&
                           !(operation.flags & wire::operation::kReturned) && operation.ticks >= thread.call_ticks;
@@ -103,8 +104,8 @@ class Search {
                      [](const WaitingThread& a, const WaitingThread& b) { return a.since < b.since; });
   }
 
-  // Returns the recording of the event that the thread waits for: the newest possible one, if all are on one stream. A
-  // finished one does not count, because the call would have returned.
+  // Returns the recording of the event that the thread waits for: the newest possible one, if all are on one stream.
+  // Ignores a recording that has finished, because the call would have returned.
   const Operation* awaited(const session::Thread& thread) const {
     const double ticks = record_.seconds_per_tick > 0 ? kSettled / record_.seconds_per_tick : 0;
     const EventLog::Possible possible = events_.possible(thread, thread.call_ticks + static_cast<std::uint64_t>(ticks));
@@ -126,7 +127,7 @@ class Search {
   }
   void prove(std::uint32_t stream, std::uint32_t ordinal) { prove(stream, ordinal, ordinal); }
 
-  // Returns the ordinal of the stream's last operation issued before that moment; 0 if there is none or it is unknown.
+  // Returns the ordinal of the stream's last operation issued before that time; 0 if there is none or it is unknown.
   std::uint32_t issued_before(std::uint32_t stream, std::uint64_t ticks) const {
     std::uint32_t newest = 0;
     for (const Operation* operation : histories_[stream].operations) {
@@ -135,9 +136,9 @@ class Search {
     return newest;
   }
 
-  // A wait returns only when everything that it waits for has finished, so until then, some of it is unfinished. The
-  // default stream and a context wait for others in unrecorded ways, so these waits count only if just one stream is
-  // possible.
+  // A call that waits returns only when everything that it waits for has finished, so until then some of it is
+  // unfinished. We do not record which streams a wait for the default stream or for a context covers, so these waits
+  // count only if just one stream is possible.
   void prove_by(const WaitingThread& waiting) {
     const session::Thread::Blocked& call = waiting.thread->blocked;
     if (call.site == 0 || record_.seconds(record_.clock_last) - record_.seconds(waiting.since) < kSettled) return;
@@ -197,7 +198,7 @@ class Search {
     }
     const std::uint32_t expected = history.stream->given_between(history.completed, last);
     stream.missing = expected > present ? expected - present : 0;
-    // All calls after the finished operations were refused.
+    // The calls after the finished operations all failed, so nothing is unfinished.
     if (stream.operations.empty() && stream.missing == 0) return;
     work_.streams.push_back(std::move(stream));
   }
@@ -222,7 +223,7 @@ class Search {
     return nullptr;
   }
 
-  // Drops the waits that are over, and notes the others.
+  // Drops event waits that are over, and notes what the other candidates wait for.
   void settle(UnfinishedStream& stream) {
     std::erase_if(stream.candidates, [&](const Operation* operation) {
       return operation->kind == wire::operation::Kind::event_wait && passes(*operation);
@@ -242,7 +243,8 @@ class Search {
     }
   }
 
-  // The legacy default stream of a context and all its blocking streams wait for each other.
+  // Notes the implicit waits: the legacy default stream of a context and the context's blocking streams wait for each
+  // other.
   void order_by_legacy() {
     std::map<std::uint32_t, std::vector<UnfinishedStream*>> legacy;  // by context; a damaged record may have many
     for (UnfinishedStream& stream : work_.streams) {
@@ -263,8 +265,8 @@ class Search {
     }
   }
 
-  // Returns whether anything of `other` may have been queued before an operation at which `stream` may be. The marker
-  // that shows that `stream` is blocked counts, too. For calls on two threads, it is unknown which was queued first.
+  // Returns whether any work of `other` may have been queued before the operation at which `stream` is stuck, or before
+  // the marker that shows that it is stuck. For calls on different threads, the order is unknown.
   bool may_be_behind(const UnfinishedStream& stream, const UnfinishedStream& other) const {
     if (stream.missing > 0 || other.missing > 0 || stream.shown_by == kAnyCall) return true;
     const Operation& oldest = *other.operations.front();
@@ -315,7 +317,7 @@ UnfinishedWork unfinished_work(const ProcessRecord& record) { return Search(reco
 std::vector<const UnfinishedStream*> standing_streams(const UnfinishedWork& work) {
   std::map<std::uint32_t, std::size_t> places;
   for (std::size_t i = 0; i < work.streams.size(); ++i) places[work.streams[i].index] = i;
-  // The streams that each stream may wait for. One that waits for an unknown stream may wait for any of them.
+  // The streams that each stream may wait for. A stream that waits for an unknown stream may wait for any of them.
   std::vector<std::vector<std::size_t>> others(work.streams.size()), back(work.streams.size());
   std::vector<std::size_t> sources, anybody;
   for (std::size_t i = 0; i < work.streams.size(); ++i) {
@@ -331,7 +333,7 @@ std::vector<const UnfinishedStream*> standing_streams(const UnfinishedWork& work
     if (stream.waits_for_any) anybody.push_back(i);
     if (stream.proven() && !stream.may_wait_for_stream()) sources.push_back(i);
   }
-  // A stream that may wait for a blocked one need not be blocked itself.
+  // A stream that may wait for a blocked stream need not be blocked itself.
   std::vector<std::size_t> held_up = sources;
   if (!sources.empty()) held_up.insert(held_up.end(), anybody.begin(), anybody.end());
   const std::vector<bool> explained = reached_from(held_up, back);

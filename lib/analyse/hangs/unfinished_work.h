@@ -1,5 +1,5 @@
-// GPU work of a process that may be unfinished, because the process runs, is stuck, or has ended. Events, memory
-// operations and the calls that threads are inside show what waits for what. Pointers refer to the ProcessRecord.
+// GPU work that a process has not finished, or may not have, whether the process runs, is stuck, or has ended. Events,
+// memory operations and the calls in which threads wait show what waits for what. Pointers refer to the ProcessRecord.
 #pragma once
 
 #include <cstdint>
@@ -10,38 +10,38 @@
 
 namespace cudadiag::analyse {
 
-// A stream's wait for something outside the stream.
+// An operation that waits for something outside its own stream.
 struct StreamWait {
   enum class For { stream, value, semaphore };
   const session::Operation* operation = nullptr;
   For what = For::stream;
-  const session::Operation* recorded = nullptr;  // For::stream: the awaited recording, which its stream has not reached
-  const session::Operation* write = nullptr;     // For::value: an unfinished queued write to that address; null if none
+  const session::Operation* recorded = nullptr;  // For::stream: where the awaited event was recorded; its stream has
+                                                 // not got there
+  const session::Operation* write = nullptr;     // For::value: a queued, unfinished write to that address; null if none
 };
 
 struct UnfinishedStream {
   std::uint32_t index = 0;  // in ProcessRecord::streams
   const session::Stream* stream = nullptr;
   std::uint32_t completed = 0;  // everything up to this ordinal has finished
-  // Some operation up to this ordinal is unfinished: a marker after it is not written, or a thread waits for it. If the
-  // bound is 0, operations after `completed` may have finished or not, because no marker follows them.
+  // Some operation up to this ordinal is unfinished, because a later marker is not written, or a thread waits for it.
+  // If 0, operations after `completed` may have finished or not, because no marker follows them.
   std::uint32_t bound = 0;
-  // The evidence for `bound` was queued by the call that issued an operation with at most this ordinal; see
-  // Window::marked_by.
+  // The call that queued the evidence for `bound` issued an operation with at most this ordinal; see Window::marked_by.
   std::uint32_t shown_by = 0;
   std::vector<const session::Operation*> operations;  // recorded ones after `completed`, oldest first
-  // The operations up to `bound` (all if it is 0) at which the stream may be.
+  // The operations at which the stream may be stuck: those up to `bound`, or all if `bound` is 0.
   std::vector<const session::Operation*> candidates;
-  std::uint32_t missing = 0;           // number of lost records among them
-  std::vector<std::uint32_t> refused;  // ordinals after `completed` whose calls queued nothing
+  std::uint32_t missing = 0;           // how many records among them are lost
+  std::vector<std::uint32_t> refused;  // ordinals after `completed` whose calls failed and queued nothing
   std::vector<StreamWait> waits;       // candidates that wait for something outside the stream
-  // Streams, as `index`, whose work this one may wait for without a recorded operation, as the legacy default stream
+  // The streams, as `index`, that this one may wait for without a recorded operation, as the legacy default stream
   // does.
   std::vector<std::uint32_t> behind;
   bool waits_for_any = false;  // a candidate waits for an event whose recording is unknown
 
   bool proven() const { return bound != 0; }
-  // Returns whether it may be blocked in or after a wait for another stream, whatever else it contains.
+  // Returns whether the stream may be blocked by another stream, whatever else it contains.
   bool may_wait_for_stream() const { return waits_for_any || !behind.empty() || !streams_waited_for().empty(); }
   std::vector<std::uint32_t> streams_waited_for() const;  // from `waits`
 };
@@ -51,22 +51,22 @@ struct WaitingThread {
   const session::Thread* thread = nullptr;
   std::uint32_t site = 0;
   std::uint64_t since = 0;  // ticks
-  // The stream that the call waits for, or on which the awaited event was recorded; nullopt if there is neither, or it
-  // is unknown.
+  // The stream that the call waits for, or that recorded the awaited event; nullopt if there is none or it is unknown.
   std::optional<std::uint32_t> stream;
   const session::Operation* recorded = nullptr;   // for an awaited event, its newest recording
   const session::Operation* operation = nullptr;  // the operation that the call issues, if any
 };
 
 struct UnfinishedWork {
-  std::vector<UnfinishedStream> streams;  // those that may have unfinished work, oldest first
+  std::vector<UnfinishedStream> streams;  // only those that may have unfinished work, oldest first
   std::vector<WaitingThread> threads;     // longest wait first
 };
 
 UnfinishedWork unfinished_work(const session::ProcessRecord& record);
 
-// Returns the streams that cause a hang, oldest work first: those with proven unfinished work that wait for no other
-// stream. Also returns streams that may wait, but not for any of these, and all streams that those may wait for.
+// Returns the streams that cause a hang, oldest work first. These have proven unfinished work and wait for no other
+// stream. Also returns streams that may wait for others, but for none of these, with all streams that they may wait
+// for.
 std::vector<const UnfinishedStream*> standing_streams(const UnfinishedWork& work);
 
 }  // namespace cudadiag::analyse
