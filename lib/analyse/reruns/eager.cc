@@ -22,18 +22,18 @@ bool is_inductors(const Code& code) {
   return contains(code.file, "/torch/_inductor/") || session::is_generated(code.file);
 }
 
-// Code between a compiled function and Inductor's version of it. In a backward pass on one of autograd's threads, the
-// stack does not contain the compiled function.
+// Returns whether this is the compiler's code, found between a compiled function and the code that Inductor generated.
+// In a backward pass on one of autograd's threads, the stack does not contain the compiled function.
 bool is_compilers(const Code& code) {
   return is_inductors(code) || contains(code.file, "/torch/_") || contains(code.file, "/torch/autograd/function.py");
 }
 
-// Code through which a generated kernel is launched; some of it comes from strings.
+// Returns whether this is code that launches a generated kernel. Some of it is compiled from strings.
 bool is_launchers(const Code& code) {
   return is_compilers(code) || contains(code.file, "/triton/") || code.file == "<string>";
 }
 
-// Innermost first; empty if unknown.
+// Returns the innermost frame first; empty if unknown.
 std::vector<const Code*> python_frames(const Failure& failure) {
   std::vector<const Code*> frames;
   if (failure.candidates.empty()) return frames;
@@ -58,7 +58,8 @@ const Code* compiled_function(const std::vector<const Code*>& frames) {
   return outermost == frames.rend() || function == frames.end() ? nullptr : *function;
 }
 
-// Returns `Model.forward` for itself and for its rest after a graph break, Model.torch_dynamo_resume_in_forward_at_31.
+// After a graph break, the rest of `Model.forward` is named Model.torch_dynamo_resume_in_forward_at_31. Returns
+// `Model.forward` for both.
 std::string whole_name(const std::string& name) {
   constexpr std::string_view kRest = "torch_dynamo_resume_in_", kAt = "_at_";
   const std::size_t own = name.rfind('.') + 1;

@@ -1,4 +1,4 @@
-// The function that torch.compile compiled, and where it fails in reruns that run it as written (passes "eager").
+// The function that torch.compile compiled, and where it fails in reruns that do not compile it (passes "eager").
 #pragma once
 
 #include "analyse/analysis.h"
@@ -11,12 +11,13 @@ bool is_compiled(const Failure& failure);
 // The compiled function, or its rest after a graph break; null if the code was not compiled.
 const session::Code* compiled_function_of(const Failure& failure);
 
-// The reruns without torch.compile as a separate session: the first is its first run, and the others confirm it. It has
-// no processes if there were no such reruns.
+// Returns the reruns without torch.compile as a session of their own: the first is its first run, and the others
+// confirm it. The session has no processes if there were no such reruns.
 session::Session eager_session(const session::Session& session);
 
-// Returns whether `eager`, a failure of that session, happened at one site, in a process of the same rank. The site
-// must be in the compiled function where `failure` happened, or in what it calls. The error code does not matter.
+// Returns whether `eager`, a failure of `eager_session`, shows the line where `failure` happened. It must be at one
+// site in a process of the same rank, in the compiled function of `failure` or in what it calls. The error code may
+// differ.
 bool shows_line_of(const Failure& failure, const Failure& eager, const session::Session& eager_session);
 
 }  // namespace cudadiag::analyse

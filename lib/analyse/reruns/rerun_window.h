@@ -1,4 +1,4 @@
-// The operations that a rerun should wait for, to decide between the candidates of the first run.
+// Which operations a rerun should wait for, to decide between the candidates of the first run.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,13 @@ namespace cudadiag::analyse {
 
 // How far a rerun reaches; each value reaches further than the one before.
 enum class Reach {
-  calls,       // the candidates' sites, each from the candidate's call on
+  calls,       // each candidate's site, from the candidate's call on
   sites,       // all calls of the candidates' sites and kernels
   everything,  // every operation
 };
 
-// RerunWindow::words of a window that covers every operation; manifests store this text (session::Pass::waits).
+// RerunWindow::words of a window that covers every operation. Manifests store this text (session::Pass::waits), so it
+// must not change.
 inline constexpr const char* kEveryOperation = "every operation";
 
 struct RerunWindow {
@@ -24,14 +25,14 @@ struct RerunWindow {
   std::string words;  // for people: "call 3 of train.py's…"
 };
 
-// Covers the asynchronous failures of `analysis`; with `sites` also those that reruns saw.
+// Covers the asynchronous failures of `analysis`. From Reach::sites on, also covers those that reruns saw.
 RerunWindow rerun_window(const Analysis& analysis, Reach reach);
 
-// The candidates that launch a kernel, for a rerun that saves the launch. That rerun waits for few earlier calls.
-// Kernels are identified by name, because a rerun that is watched differently has different stacks at its call sites.
+// Returns the candidates that launch a kernel, for a rerun that saves the launch and waits for few earlier calls.
+// Identifies kernels by name, because a rerun that is watched differently has different stacks at its call sites.
 RerunWindow launch_window(const Analysis& analysis);
 
-// All operations of sites for which `wanted` is true.
+// Returns a window of all operations of the sites for which `wanted` is true.
 RerunWindow window_of_sites(const session::Session& session,
                             const std::function<bool(const session::Process&, const session::Site&)>& wanted);
 

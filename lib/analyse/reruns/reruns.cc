@@ -19,7 +19,8 @@ namespace {
 using session::Process;
 using wire::site_key::Key;
 
-// The first failures of the rerun's processes; a proven failure outranks one that merely came first.
+// Returns the first failure of each process of the rerun. Proven failures come before those that merely happened
+// earlier.
 std::vector<Failure> failures_of(const std::vector<Process>& processes) {
   std::vector<Failure> failures;
   for (const Process& process : processes) {
@@ -34,7 +35,7 @@ std::vector<Failure> failures_of(const std::vector<Process>& processes) {
   return failures;
 }
 
-// The identity of a process in its run: its rank, or its index among processes with its command line.
+// Identifies a process in its run: by its rank, or by its index among the processes with the same command line.
 using Part = std::tuple<std::optional<int>, std::vector<std::string>, std::size_t>;
 
 Part part_of(const std::vector<Process>& processes, const Process& process) {
@@ -47,8 +48,9 @@ Part part_of(const std::vector<Process>& processes, const Process& process) {
   return {std::nullopt, process.argv, before};
 }
 
-// If either run has several failures, each is compared with the failure of the process with the same Part. If that
-// process did not fail in the other run, any failure may correspond, because workers take their work as it comes.
+// Decides which failures of the two runs may be the same. If either run has several, each is compared with the failure
+// of the process with the same Part. If that process did not fail in the other run, any failure may be the same,
+// because workers take work as it comes.
 class Counterparts {
  public:
   Counterparts(const std::vector<Process>& first, const std::vector<Failure>& failures,
@@ -117,7 +119,7 @@ void add_notes(const std::vector<Process>& processes, const session::Pass& pass,
   }
 }
 
-// Returns the number of the graph's replay or, for other lines, of the line's call; 0 if unknown.
+// Returns the number of the graph's replay or, if nothing was replayed, of the line's call; 0 if unknown.
 std::uint32_t number_of(const Candidate& candidate) {
   const session::Operation& operation = *candidate.operation;
   return operation.replay != 0 ? operation.replay : operation.site_ordinal;
@@ -125,7 +127,7 @@ std::uint32_t number_of(const Candidate& candidate) {
 
 constexpr const char* kSomeCall = "this line's operation";
 
-// Returns "call 20 of this line (call 50 in the first run)". `first`: calls of one line, which are all possible ones if
+// Returns "call 20 of this line (call 50 in the first run)". `first` holds calls of one line, and all possible ones if
 // `complete`. `failure` is from a rerun.
 std::string which_call(const std::vector<Candidate>& first, bool complete, Key site, const Failure& failure) {
   const Candidate& again = failure.candidates.front();
@@ -143,7 +145,7 @@ std::string which_call(const std::vector<Candidate>& first, bool complete, Key s
                     : fmt::format("{} (one of {}s {} to {} in the first run)", call, word, from, to);
 }
 
-// Returns a file of the code that issued a candidate, if it was edited before the rerun; otherwise "".
+// If the user edited code that issued a candidate before the rerun, returns its file; otherwise "".
 std::string rewritten_of(const Failure& failure, const session::Pass& pass) {
   if (pass.rewritten.empty() || failure.process == nullptr) return "";
   const auto is_rewritten = [&](const std::string& file) {
@@ -168,10 +170,10 @@ std::string rewritten_of(const Failure& failure, const session::Pass& pass) {
 
 // If the rerun `pass` also saw `failure`, updates it and returns true.
 bool confirm(Failure& failure, const Failure& again, const session::Pass& pass) {
-  // The same place in edited source need not be the same call.
+  // Edited source may do something else at the same place.
   if (!rewritten_of(failure, pass).empty()) return false;
   if (again.candidates.empty() || again.grade == Grade::suspected) return false;
-  // The values that the rerun read are wanted even if it proves nothing.
+  // Even a rerun that proves nothing is useful for the values that it read.
   if (again.grade == Grade::inferred && again.unproven.empty()) return false;
   auto [kept, very_call, other_way] = same_code(failure, again);
   if (kept.empty()) return false;
@@ -198,8 +200,8 @@ bool confirm(Failure& failure, const Failure& again, const session::Pass& pass) 
   return true;
 }
 
-// Only one candidate remained, but a rerun failed at different code. Either the program differs from run to run, or
-// fewer operations had finished than it seemed.
+// Lowers the grade if only one candidate remained, but a rerun failed at different code. Either the program differs
+// from run to run, or fewer operations had finished than it seemed.
 void doubt(Failure& failure, const Failure& again) {
   const bool all_known = !again.candidates.empty() && again.unlisted == 0;
   if (failure.grade != Grade::bracketed || !all_known || shares_code(failure, again)) return;
@@ -247,8 +249,8 @@ Rerun::Outcome without_failure(const session::Pass& pass, const std::vector<Proc
   return any ? Outcome::not_reached : Outcome::did_not_fail;
 }
 
-// Some of PyTorch's functions take a different path while a mode is active, such as the hook's mode while it reads
-// values.
+// Returns whether the hook may be the reason that the rerun did not fail. While a mode such as the hook's is active,
+// some of PyTorch's functions take a different path.
 bool hook_may_be_why(const Rerun& rerun, const session::Pass& pass, const std::vector<Process>& processes) {
   if (!pass.values) return false;
   const bool stood = std::any_of(processes.begin(), processes.end(), [](const Process& process) {
@@ -262,8 +264,8 @@ bool hook_may_be_why(const Rerun& rerun, const session::Pass& pass, const std::v
   return rerun.outcome == Rerun::Outcome::not_reached && stood;
 }
 
-// Confirms failures of the first run by those of the rerun, `again`, that match them. Copies the best of the matching
-// ones to `judged`. Returns false if none matches.
+// Confirms failures of the first run that match failures of the rerun, `again`. Copies the best match to `judged`.
+// Returns false if none matches.
 bool confirm_all(const session::Pass& pass, const std::vector<Process>& first, std::vector<Failure>& failures,
                  const std::vector<Process>& processes, const std::vector<Failure>& again, Failure& judged) {
   const Counterparts counterparts(first, failures, processes, again);
@@ -280,8 +282,8 @@ bool confirm_all(const session::Pass& pass, const std::vector<Process>& first, s
   return known != nullptr;
 }
 
-// Only a dump proves a failure, because a program may fail for other reasons, with any status. If the first run failed,
-// a normal end of this one proves that the failure did not recur.
+// Returns whether a rerun without the recorder failed. Only a dump proves that, because a program may fail for other
+// reasons, with any status. If the first run failed, a normal exit of this one proves that the failure did not recur.
 std::optional<bool> failed_unwatched(const session::Pass& first, const session::Pass& pass) {
   if (!pass.dump.empty()) return true;
   if (pass.kind != session::PassKind::device || pass.cut_short || !pass.kept_from.empty() || !ending(first.end).bad)
@@ -304,7 +306,7 @@ Vanished vanished(const std::vector<Rerun>& reruns) {
   return passed_free ? Vanished::comes_and_goes : failed_free ? Vanished::race : Vanished::open;
 }
 
-// Unknown kinds count too, because only their recordings show what they did.
+// Unknown kinds count as waiting, because only their recordings show what they did.
 bool waits_for_operations(session::PassKind kind) {
   using session::PassKind;
   return kind == PassKind::confirm || kind == PassKind::record || kind == PassKind::other;

@@ -1,4 +1,4 @@
-// Calls that failed in the same way at the same line.
+// Decides whether two calls failed in the same way at the same line.
 #pragma once
 
 #include <functional>

@@ -21,8 +21,8 @@ bool is_hooked(const Failure& failure) {
   return site != nullptr && site->native == 0 && session::has(record, session::Property::python_hook);
 }
 
-// Libraries may take a different path in the next run, because of what the first run left in a cache. Operations
-// reached from the same lines of the program then count as the same, unless the other run has an exact match.
+// A library may take a different path in the next run, because of what the first run left in a cache. If neither run
+// has an exact match, operations reached from the same lines of the program count as the same.
 class SameLines {
  public:
   SameLines(const Failure& failure, const Failure& again) : first_(failure), again_(again) {}
@@ -110,7 +110,7 @@ SameCode same_code(const Failure& failure, const Failure& again) {
     found.candidates.push_back(candidate);
   }
   if (!very_calls.empty()) {
-    // Each thread counts its own calls of the code, so an unlisted candidate may have that number too.
+    // Each thread counts its own calls of the code, so a candidate that is not listed may have the same number.
     const auto& sites = failure.process->record.sites;
     std::size_t counts = 0;
     for (std::uint32_t site = 1; failure.unlisted > 0 && site <= sites.size(); ++site) counts += is_of_code(site);
