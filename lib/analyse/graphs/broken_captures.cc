@@ -19,8 +19,8 @@ bool breaks(const FailedCall& call, const Capture& capture) {
   return call.tid == capture.tid ? capture.mode != kRelaxed : capture.mode == kGlobal;
 }
 
-// A call breaks the capture between its ENTER and EXIT, and the thread that finds the capture broken may return
-// earlier.
+// The time at which the call may have broken the capture: a call does so after it starts, so the thread that finds the
+// capture broken may return earlier than the call that broke it.
 std::uint64_t start_of(const FailedCall& error) { return error.started != 0 ? error.started : error.ticks; }
 
 const FailedCall* cause_of(const FailedCall& noticed, const std::vector<const FailedCall*>& errors) {

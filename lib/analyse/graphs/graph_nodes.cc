@@ -23,8 +23,8 @@ using session::ProcessRecord;
 namespace graph_node = wire::graph_node;
 constexpr std::uint32_t kNoError = 0, kAssert = 710;
 
-// Returns for each node whether it contains others: the nodes of a child graph, or of the known bodies of a conditional
-// node. An empty body counts as unknown.
+// Returns for each node whether it contains other known nodes: those of a child graph, or of the bodies of a
+// conditional node. An empty body counts as unknown.
 std::vector<bool> nodes_that_hold_others(const Graph& graph) {
   std::vector<bool> holders(graph.nodes.size());
   for (const GraphNode& node : graph.nodes) {
@@ -33,7 +33,7 @@ std::vector<bool> nodes_that_hold_others(const Graph& graph) {
   return holders;
 }
 
-// A conditional node with unknown bodies represents all nodes in them.
+// A conditional node whose bodies are unknown represents all nodes in them.
 bool can_raise(const GraphNode& node, bool holds_others, std::uint32_t code) {
   if (node.type == graph_node::kConditional) return !holds_others;
   return node.type == graph_node::kKernel || (graph_node::is_marked(node.type) && !only_kernels_raise(code));
@@ -48,9 +48,9 @@ bool checks_data(const GraphNode& node, const ProcessRecord& record) {
   return kernel != nullptr && wire::checks_its_data(*kernel);
 }
 
-// Nodes that received their parameters at one line; the first represents them.
+// Nodes whose parameters were set at the same line; the first node represents them.
 struct Group {
-  std::uint32_t first = 0, size = 0;  // first: the node's index
+  std::uint32_t first = 0, size = 0;  // first: index of the first node
   std::uint32_t changed = 0;
   bool checks_data = false, runs_kernel = false, made_apart = false, alike = true, same_shape = true;
 };
@@ -108,7 +108,7 @@ struct Nodes {
   const Graph* graph = nullptr;  // null if unknown
   std::vector<std::uint32_t> able;
   std::vector<Group> groups;
-  bool watched = false;  // `able` are the nodes that had begun and not finished
+  bool watched = false;  // `able` holds only nodes that had begun and not finished
 };
 
 Nodes nodes_of(const session::Operation& operation, const ProcessRecord& record, std::uint32_t code) {
@@ -134,7 +134,7 @@ bool are_alike(const Graph& a, const ProcessRecord& of_a, const Graph& b, const 
                     });
 }
 
-// Compares launches with one that failed in a rerun, at another call on the same line. One line may launch different
+// Finds launches that match one that failed in a rerun, at another call on the same line. A line may launch several
 // graphs.
 class LaunchedAgain {
  public:
@@ -174,8 +174,8 @@ class LaunchedAgain {
   std::map<std::pair<std::uint32_t, std::uint32_t>, bool> known_;
 };
 
-// Keeps only the nodes that were running when the launch failed, if a rerun watched them. Nodes are matched by their
-// number, so the rerun's graph must equal the first run's.
+// Keeps only the nodes that were running when the launch failed, if a rerun watched them. Nodes are matched by number,
+// so the graph must be the same in both runs.
 void leave_those_under_way(Nodes& nodes, const session::Operation& first_launch, const Failure& failure) {
   const auto& launch = failure.again == nullptr ? first_launch : *failure.again;
   const ProcessRecord& record = failure.process->record;
@@ -197,7 +197,7 @@ void leave_those_under_way(Nodes& nodes, const session::Operation& first_launch,
   nodes.watched = true;
 }
 
-// Names the node in the single launch that is known to have failed.
+// The launch that failed is known, so this replaces it by its nodes.
 void name_in_one(Failure& failure, const Nodes& nodes) {
   const Candidate launch = failure.candidates.front();
   failure.candidates.clear();
@@ -274,7 +274,7 @@ void name_graph_nodes(Failure& failure) {
   }
   for (Candidate& candidate : failure.candidates) {
     Nodes nodes = nodes_in(*candidate.operation);
-    // Several launches come from one line, and a rerun watched one of them.
+    // The line made several launches, and a rerun watched one of them.
     if (nodes.graph != nullptr && failure.again != nullptr) leave_those_under_way(nodes, *candidate.operation, failure);
     const bool untold = (candidate.operation->graph_flags & wire::operation::kGraphUntold) != 0;
     if (nodes.groups.size() != 1 || untold) continue;

@@ -5,14 +5,14 @@
 
 namespace cudadiag::analyse {
 
-// Replaces graph launches among the candidates by the nodes that may have raised the error, as far as the contents of
-// the graphs are recorded. Call this after join_reruns().
+// Among the candidates, replaces each graph launch by the nodes that may have raised the error, as far as the graph's
+// contents are recorded. Call this after join_reruns().
 void name_graph_nodes(Failure& failure);
 
 // Returns whether the graph has conditional nodes with unknown bodies, which may contain any kernel.
 bool hides_nodes(const session::Graph& graph);
 
-// Returns whether the operation launches a graph with a kernel that is known to check the program's data.
+// Returns whether the operation launches a graph with a kernel that, by its name, checks the program's data.
 bool launches_checking_kernel(const session::Operation& operation, const session::ProcessRecord& record);
 
 }  // namespace cudadiag::analyse

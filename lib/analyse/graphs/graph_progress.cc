@@ -8,8 +8,9 @@ namespace {
 namespace graph_node = wire::graph_node;
 using session::Graph;
 
-// A node that contains a child graph has a point for its beginning and one for its end; every other node has one point.
-// A node's successors follow its end point, and its child nodes lie between its two points.
+// Turns the graph into points that depend on each other. A node that contains a child graph has two points, for its
+// beginning and its end; any other node has one. Successors follow a node's end point, and its child nodes lie between
+// its two points.
 class Points {
  public:
   Points(const Graph& graph, std::span<const std::uint32_t> finished)
@@ -61,7 +62,7 @@ class Points {
   std::span<const std::uint32_t> finished_;
   std::size_t size_;
   std::vector<std::vector<std::size_t>> next_;
-  std::vector<std::uint32_t> pending_;  // number of unfinished points that each follows
+  std::vector<std::uint32_t> pending_;  // how many unfinished points each point follows
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The progress of a launched graph, from the markers of its nodes.
+// How far a launched graph got, from the markers of its nodes.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,9 @@
 
 namespace cudadiag::analyse {
 
-// Returns the indices of unfinished nodes whose dependencies have all finished; one of them was running. `finished` has
-// one word per node, not 0 if the node has finished. Nodes without a marker count as finished as soon as they can be.
+// Returns the indices of the unfinished nodes whose dependencies have all finished: at least one of them was running.
+// `finished` has one word per node, which is not 0 if the node has finished. A node without a marker counts as finished
+// as soon as its dependencies allow it.
 std::vector<std::uint32_t> nodes_under_way(const session::Graph& graph, std::span<const std::uint32_t> finished);
 
 }  // namespace cudadiag::analyse

@@ -47,7 +47,7 @@ const Allocation* alive_at(const ProcessRecord& record, std::uint64_t address, s
   return found == record.allocations.end() ? nullptr : &*found;
 }
 
-// If live allocations cover everything that the pointer refers to, using it raises no error.
+// Returns whether live allocations cover everything that the pointer refers to, so that using it raises no error.
 bool is_covered(const ProcessRecord& record, const StalePointer& stale, const Allocation& freed,
                 const Operation& launch) {
   const Allocation* now = alive_at(record, stale.address, launch.ticks);
@@ -63,7 +63,7 @@ std::string sentence(const ProcessRecord& record, const StalePointer& stale, con
       alive_at(record, stale.address, launch.ticks) != nullptr ? ", and has been allocated again since" : "");
 }
 
-// The node's launch is the first candidate. The launch's other nodes remain only if all candidates are of this launch.
+// Makes the node's launch the first candidate. The launch's other nodes stay only if all candidates are of this launch.
 void put_first(Candidate node, std::vector<Candidate>& candidates, bool of_one_launch) {
   node.process_ordinal = candidates.front().process_ordinal;
   std::erase_if(candidates, [&](const Candidate& other) {
@@ -72,7 +72,7 @@ void put_first(Candidate node, std::vector<Candidate>& candidates, bool of_one_l
   candidates.insert(candidates.begin(), std::move(node));
 }
 
-// Returns the freed memory that may have made the launch fail; null if no freed memory can.
+// Returns the freed memory that the launch may have failed to find; null if there is none.
 const Allocation* missed_by(const ProcessRecord& record, const StalePointer& stale, const Operation& launch) {
   const bool may_be_leftover =
       stale.in_structure && (launch.replay < 2 || (launch.graph_flags & wire::operation::kGraphRepointed) != 0);
@@ -90,7 +90,7 @@ void blame(Failure& failure, const StalePointer& stale) {
   const ProcessRecord& record = failure.process->record;
   const Operation& launch = *failure.candidates.front().operation;
   Candidate node = candidate_of(record, launch, stale);
-  // A node that is known not to have finished is better evidence than a stale pointer.
+  // That a node has not finished is better evidence than its stale pointer.
   const bool one = have_one_launch(failure);
   const bool seen = failure.kind == Kind::graph_node && one;
   if (seen && failure.candidates.front().node != node.node) return;
@@ -101,7 +101,8 @@ void blame(Failure& failure, const StalePointer& stale) {
   failure.because.add(sentence(record, stale, launch, *freed_before(record, stale, launch)));
 }
 
-// The recorder notes a pointer at the first launch after the memory was freed, but a later launch may have failed.
+// The recorder notes a stale pointer at the first launch after the memory was freed. Looks for it if a later launch
+// failed.
 void blame_earlier_pointer(Failure& failure) {
   const ProcessRecord& record = failure.process->record;
   const Operation& launch = *failure.candidates.front().operation;
@@ -159,7 +160,7 @@ const StalePointer* stale_pointer_of(const ProcessRecord& record, const Operatio
 void blame_stale_pointer(Failure& failure) {
   if (failure.code != 700 || failure.stale != nullptr || failure.candidates.empty()) return;
   const bool one = have_one_launch(failure);
-  // A rerun that named the line of several calls has better evidence.
+  // A rerun that proved the line of several calls is better evidence.
   if (!one && failure.again != nullptr) return;
   const StalePointer* stale = stale_pointer_of(failure.process->record, *failure.candidates.front().operation);
   if (stale != nullptr) {
