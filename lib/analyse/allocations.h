@@ -1,4 +1,4 @@
-// A process's memory at one moment, as far as the recorder saw its allocation and release.
+// The memory of a process at one moment, as far as the recorder saw it being allocated and freed.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 
 namespace cudadiag::analyse {
 
-// The memory that an address points to. The recording may not show it.
+// What is known about the memory at an address.
 struct Whereabouts {
   enum class State { unknown, live, past_end, freed };
   State state = State::unknown;
   const session::Allocation* allocation = nullptr;  // null if unknown
-  std::uint64_t bytes = 0;  // its own bytes; for a mapping also those of live mappings that follow it without a gap
+  std::uint64_t bytes = 0;  // size; a mapping includes the live mappings that follow it without a gap
 };
 
 class AllocationMap {
  public:
-  // How far past the end of an allocation an address still counts as an access to it.
+  // An address at most this many bytes past the end of an allocation still counts as an access to it.
   static constexpr std::uint64_t kPastEnd = 1u << 20;
 
   // `record` must outlive the map.
@@ -34,7 +34,7 @@ class AllocationMap {
     std::uint64_t end;
     const session::Allocation* allocation;
   };
-  using Pieces = std::map<std::uint64_t, Piece>;  // by first address; they do not overlap
+  using Pieces = std::map<std::uint64_t, Piece>;  // by first address; pieces do not overlap
   static void assign(Pieces& pieces, const session::Allocation& allocation);
   static const session::Allocation* in(const Pieces& pieces, std::uint64_t address);
   std::uint64_t extent(const session::Allocation& allocation) const;
@@ -54,21 +54,21 @@ struct MemoryHolder {
 };
 
 struct MemoryUse {
-  std::uint64_t bytes = 0, peak = 0;  // held by this process at that moment, and the maximum until then
+  std::uint64_t bytes = 0, peak = 0;  // what the process holds at that moment, and the most it has held until then
   std::vector<MemoryHolder> holders;  // by site, largest first
 };
 
 struct MemoryChange {
   std::uint64_t ticks = 0;
-  std::uint64_t bytes = 0;  // held from then on
+  std::uint64_t bytes = 0;  // held from this time on
 };
 
-// For a call that ran out of memory: returns how much memory of that kind the process held on the call's device over
+// For a call that ran out of memory: returns how much of that kind of memory the process held on the call's device over
 // time, until the call failed.
 std::vector<MemoryChange> memory_changes(const session::ProcessRecord& record, const session::FailedCall& error);
-// For a call that ran out of memory: returns how much memory of that kind the process held on the call's device.
+// As above, but only at the time of the call, and by call site.
 MemoryUse memory_use(const session::ProcessRecord& record, const session::FailedCall& error);
-// Returns whether the call wanted host memory.
+// Returns whether the call requested host memory.
 bool wanted_host_memory(const session::FailedCall& error);
 
 }  // namespace cudadiag::analyse

@@ -27,8 +27,8 @@ using session::Process;
 using session::ProcessRecord;
 using session::Session;
 
-// If a process apparently ended because of a failed call, the failure's time is when the process ended. Until then, the
-// process may have handled the error, and another process may have failed.
+// Returns the time by which failures are sorted. If a process apparently ended because of a failed call, this is when
+// the process ended: until then it may have handled the error while another process failed.
 double time_of(const Failure& failure) {
   const ProcessRecord& record = failure.process->record;
   std::uint64_t ticks = failure.reported != nullptr ? failure.reported->ticks : record.frozen_ticks;
@@ -37,7 +37,7 @@ double time_of(const Failure& failure) {
   return record.unix_seconds(std::max(ticks, record.clock_start));
 }
 
-// The error of a frozen process is certain, even if no operation can be tied to it.
+// The error of a frozen process is certain, even if we cannot tell which operation caused it.
 bool is_guess(const Failure& failure) {
   return (!is_asynchronous(failure.kind) || failure.code == 0) && failure.grade == Grade::suspected;
 }
@@ -74,8 +74,8 @@ const Process* ended_first(const Session& session, const Process& process) {
   return first == session.processes.end() ? nullptr : &*first;
 }
 
-// A process may fail without calling exit() while work is pending. That work may have failed or hung before any call
-// could report it.
+// A process may exit with a failure while GPU work is pending. That work may have failed or hung before any call could
+// report it.
 void look_at_cut_off_work(const Session& session, const Process& process, Analysis& analysis) {
   const ProcessRecord& record = process.record;
   if (record.state != wire::area::State::recording) return;
@@ -99,7 +99,7 @@ void look_at_cut_off_work(const Session& session, const Process& process, Analys
                             text + "; no later call checked whether " + (unfinished == 1 ? "it" : "they") + " failed"});
 }
 
-// Returns what to append to "had failed" if there are failed calls that are not findings.
+// Returns a suffix for "had failed", for the case that some calls failed but are not findings.
 std::string failed_all_the_same(const Session& session, bool handled) {
   const auto is_answer = [](const session::FailedCall& error) { return is_benign(error) || found_no_device(error); };
   const bool answers = std::any_of(session.processes.begin(), session.processes.end(), [&](const Process& process) {
@@ -111,7 +111,8 @@ std::string failed_all_the_same(const Session& session, bool handled) {
   return answers ? ", except those whose error is expected" : "";
 }
 
-// Some calls are not watched: pure queries, and all calls in a forked child.
+// For a failure without a CUDA error. The note must not say that no CUDA call failed: the recorder does not watch pure
+// queries, or any call in a forked child.
 std::optional<Note> unrelated_end(const Session& session, bool handled) {
   std::string who = "the command";
   Ending end;
@@ -158,14 +159,14 @@ std::optional<Note> outlived(const std::set<std::uint32_t>& by) {
                                             "them; to watch them until they exit, make the command wait for them"};
 }
 
-// Ignores a process that gave the GPU no work, such as a daemon that only queried a device.
+// Ignores a process that issued no GPU work, such as a daemon that only queried a device.
 bool went_on_at_work(const Session& session, const Process& process) {
   const ProcessRecord& record = process.record;
   return session.manifest.outlived_by.contains(process.pid) && record.state == wire::area::State::recording &&
          record.operations_issued > 0;
 }
 
-// Returns whether the program was ended from the outside.
+// Returns whether something outside the program ended it.
 bool was_asked_to_end(const Session& session) {
   const auto& passes = session.manifest.passes;
   return session.manifest.asked_to_end || session.manifest.hang ||
@@ -181,7 +182,7 @@ bool may_have_given_up(const Session& session, const Process& process) {
                                         [](const Process& other) { return own_ending(other).bad; });
 }
 
-// Skips a stall that is also a hang at the end of the run, because the later hang says more.
+// Skips a stall that turned into the hang at the end of the run, because the hang says more.
 void add_stalls(const Session& session, const Process& process, Analysis& analysis) {
   for (const session::Stall& stall : session.manifest.stalls) {
     if (!is_of(stall, process)) continue;
@@ -219,8 +220,8 @@ bool ended_badly(const Session& session) {
          });
 }
 
-// A process that waits for a collective eventually gives up, and may then have no unfinished work left. Programs that
-// end for other reasons may do so while some ranks are one collective ahead of others.
+// A process that waits for a collective may give up in the end, and then has no unfinished work. A program that ends
+// for another reason may also leave some ranks one collective ahead, so this looks only at hangs and failed runs.
 void look_at_ranks(const Session& session, Analysis& analysis) {
   const auto& failures = analysis.failures;
   const bool hangs = !failures.empty() && failures.front().kind == Kind::hang;
@@ -238,7 +239,7 @@ void look_at_ranks(const Session& session, Analysis& analysis) {
   analysis.ranks = ranks_to_tell(sequences, in_one);
 }
 
-// Logs what identifies a state of a session, because each state should be analysed only once.
+// Logs what identifies a state of a session. Tests read the log to check that each state is analysed only once.
 void log_state(const Session& session) {
   std::string line = "analysed " + session.folder.string() + ": processes";
   for (const Process& process : session.processes) line += ' ' + std::to_string(process.pid);

@@ -16,11 +16,11 @@ constexpr Probe kProbes[] = {
     {"", 5},
     {"", 6},
     {"", 7},
-    {"", 8},  // teardown; profiler switches
+    {"", 8},  // shutdown; profiler switches
     {"", 600},
     {"", 704},
     {"", 708},
-    {"", 709},                     // not ready; already enabled; teardown
+    {"", 709},                     // not ready; already enabled; shutdown
     {"cuPointerGetAttribute", 1},  // is this a device pointer?
     {"cudaPointerGetAttributes", 1},
     {"cuCtxGetDevice", 201},  // is there a context yet?

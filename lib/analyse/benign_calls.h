@@ -7,15 +7,16 @@ namespace cudadiag::analyse {
 
 bool is_benign(const session::FailedCall& error);
 
-// Returns whether the call looked up a kernel that its module does not have. This is benign if nothing else is known.
+// Returns whether the call looked up a kernel that its module does not have. This is usually a probe, so it matters
+// only if nothing else explains the failure.
 bool found_no_function(const session::FailedCall& error);
 
-// Returns whether CUDA could not start at all: no driver, no GPU, or none for this process. Programs test this to
-// choose a CPU path.
+// Returns whether CUDA could not start at all: no driver, no GPU, or no GPU visible to this process. Programs try this
+// to decide whether to use the CPU.
 bool found_no_device(const session::FailedCall& error);
 
-// Returns whether the error is neither benign nor the echo of an asynchronous failure. If a call only returned an
-// earlier call's error, the earlier call decides.
+// Returns whether the error is neither benign nor the echo of an asynchronous failure. A call that only returned the
+// error of an earlier call is judged by the earlier call.
 bool is_worth_looking_at(const session::FailedCall& error, const session::ProcessRecord& record);
 
 }  // namespace cudadiag::analyse

@@ -15,10 +15,10 @@ std::size_t first_after(const Operations& operations, std::uint32_t ordinal) {
   return static_cast<std::size_t>(found - operations.begin());
 }
 
-// The first unwritten marker.
+// Where the window ends: the first marker that was queued but not written.
 struct Bound {
   std::uint32_t ordinal = 0;  // the operation that it covers; 0 if no marker is known to have been queued
-  bool certain = false;       // an adjacent operation proves it; otherwise other operations may precede the marker
+  bool certain = false;       // the marker is directly after this operation; otherwise operations may lie in between
   std::uint32_t by = kAnyCall;
 };
 
@@ -27,7 +27,7 @@ Bound first_unwritten_marker(const StreamHistory& history, std::size_t begin) {
   for (std::size_t i = begin; i < history.operations.size(); ++i) {
     const Operation& operation = *history.operations[i];
     if (newest != 0 && operation.ordinal > newest + 1) break;
-    // A marker directly before the first unfinished operation covers only finished ones, so it is not a bound.
+    // A marker directly before the first unfinished operation covers only finished operations, so it is no bound.
     const bool covers_unfinished = operation.ordinal > history.completed + 1;
     if (operation.flags & wire::operation::kMarkedBefore && covers_unfinished)
       return {operation.ordinal - 1, true, operation.ordinal};
@@ -46,7 +46,7 @@ bool came_meanwhile(const Operation& last, const Operation& next) {
   return (next.flags & wire::operation::kContended) && next.ordinal - last.ordinal <= 1;
 }
 
-// Threads that issue on one stream at the same time may have reached it in an order that differs from their ordinals.
+// Threads that issue on one stream at the same time may reach it in a different order than their ordinals suggest.
 void widen_by_contention(const Operations& operations, Window& window, bool certain) {
   if (window.begin == window.end) return;
   while (window.begin > 0 && contended_neighbours(*operations[window.begin - 1], *operations[window.begin])) {

@@ -1,7 +1,7 @@
-// The part of a stream that may have been running when the state was captured.
+// The operations of a stream that may have been running when the state was captured.
 //
-// The GPU takes a stream's operations in order, and a marker says "everything up to here has finished". Between the
-// last marker that was written and the first one that was not, any operation may be the one that stopped the stream:
+// The GPU processes a stream in order, and a marker says "everything up to here has finished". Any operation between
+// the last written marker and the first unwritten one may have stopped the stream:
 //
 //    ordinal   1   2   3   4   5   6   7   8
 //    marker        w               q           w: written, q: queued and not written
@@ -15,16 +15,17 @@
 
 namespace cudadiag::analyse {
 
-inline constexpr std::uint32_t kAnyCall = 0xffffffff;  // an unrecorded call, at any time
+inline constexpr std::uint32_t kAnyCall = 0xffffffff;  // `marked_by` if an unrecorded call may have queued the marker
+                                                       // at any time
 
 struct Window {
   std::size_t begin = 0, end = 0;  // half-open range in StreamHistory::operations
-  bool bounded = false;            // it ends at a marker that was queued and not written
-  std::uint32_t bound = 0;         // if bounded: something up to this ordinal was unfinished
-  // The marker was queued by the call that issued an operation with at most this ordinal, which may be `bound` + 1.
+  bool bounded = false;            // the window ends at a marker that was queued but not written
+  std::uint32_t bound = 0;         // if bounded: some operation up to this ordinal was unfinished
+  // The call that queued the marker issued an operation with at most this ordinal. It may be `bound` + 1.
   std::uint32_t marked_by = 0;
-  std::uint32_t missing = 0;  // number of operations in it whose records are lost
-  bool lost_first = false;    // the likeliest one, the first unfinished operation of the stream, is among these
+  std::uint32_t missing = 0;  // how many operations of the window have lost records
+  bool lost_first = false;    // one of them is the stream's first unfinished operation, the likeliest to have failed
 
   std::span<const session::Operation* const> of(const StreamHistory& history) const {
     return std::span(history.operations).subspan(begin, end - begin);

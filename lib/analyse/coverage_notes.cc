@@ -58,7 +58,7 @@ void add_states(const ProcessRecord& record, std::vector<Note>& notes) {
   }
 }
 
-// This note comes first, because nothing else is known about an unrecorded process.
+// This note comes first, because it is all that we know about an unrecorded process.
 void add_why_unrecorded(const session::Process& process, std::vector<Note>& notes) {
   if (!is_unrecorded(process)) return;
   std::string text = "the recorder turned itself off";

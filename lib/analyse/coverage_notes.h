@@ -1,4 +1,4 @@
-// The gaps in a recording and their reasons, as notes with codes that machines may rely on.
+// Notes about what a recording lacks, and why. Programs may rely on their codes.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace cudadiag::analyse {
 
-// Returns whether the recorder stepped aside in the process.
+// Returns whether the recorder turned itself off in the process.
 bool is_unrecorded(const session::Process& process);
 
-// Returns the remedy if a note with this code says why the recorder could not start; null for other codes.
+// Returns what the user can do if a note with this code says why the recorder could not start; null for other codes.
 const char* remedy_for(NoteCode code);
 
 // If `several` processes were recorded, each note names its process.

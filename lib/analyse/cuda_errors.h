@@ -1,6 +1,6 @@
-// CUDA's error codes: names, one sentence of meaning, and how cudadiag treats each. CUresult and cudaError_t share
-// their numbers (source: cuda.h and driver_types.h of CUDA 13.0). If only one of them has a code, the other's name is
-// empty.
+// CUDA's error codes: names, one sentence of meaning, and how cudadiag treats each. CUresult and cudaError_t use the
+// same numbers (source: cuda.h and driver_types.h of CUDA 13.0). If only one of them defines a code, the name in the
+// other is empty.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ struct CudaError {
 // Returns an entry with "unknown" texts for a code that is not in the table.
 CudaError cuda_error(std::uint32_t code);
 
-// True if CUDA does not document what causes the code. We then cannot tell which failed: the call that returned the
-// code, or earlier GPU work.
+// Returns whether CUDA does not document what causes the code. Then either the call that returned it or earlier GPU
+// work may have failed.
 bool is_undocumented(std::uint32_t code);
 
-// Kernel errors that compute-sanitizer's memcheck detects.
+// Returns whether compute-sanitizer's memcheck detects kernel errors with this code.
 bool memcheck_may_help(std::uint32_t code);
 
 using wire::error::is_sticky;

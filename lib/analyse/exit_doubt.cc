@@ -13,7 +13,7 @@ using session::ProcessRecord;
 
 constexpr std::uint64_t kEver = ~std::uint64_t{0};
 
-// Returns whether a thread for which `is_one` is true queued more GPU work after the error.
+// Returns whether some thread that satisfies `is_one` queued GPU work after the error.
 template <typename IsOne>
 bool went_on(const ProcessRecord& record, const FailedCall& error, const IsOne& is_one) {
   return std::any_of(record.operations.begin(), record.operations.end(), [&](const session::Operation& operation) {
@@ -22,8 +22,8 @@ bool went_on(const ProcessRecord& record, const FailedCall& error, const IsOne& 
   });
 }
 
-// Returns whether, after another thread's error, the main thread queued more GPU work or made a call that failed. That
-// error may have been handled, or raised again in the main thread later.
+// Returns whether the main thread queued GPU work, or made another call that failed, after an error in another thread.
+// If so, the program may have handled the error, or the main thread may have raised it again later.
 bool main_thread_went_on(const ProcessRecord& record, const FailedCall& error) {
   if (error.tid == record.pid) return false;
   const auto failed = [&](const FailedCall& other) {
@@ -33,7 +33,8 @@ bool main_thread_went_on(const ProcessRecord& record, const FailedCall& error) {
          std::any_of(record.errors.begin(), record.errors.end(), failed);
 }
 
-// The program ends with its main thread, whatever its workers are still doing.
+// Returns whether another thread queued GPU work after a worker's error. After an error of the main thread this means
+// nothing, because the program ends with that thread, whatever its workers do.
 bool others_went_on(const ProcessRecord& record, const FailedCall& error) {
   return error.tid != record.pid && went_on(record, error, [&](std::uint32_t tid) { return tid != error.tid; });
 }

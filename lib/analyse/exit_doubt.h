@@ -1,4 +1,4 @@
-// Reasons to doubt that a program failed because of a call that had failed.
+// Reasons to doubt that a failed call made the program fail.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@ namespace cudadiag::analyse {
 struct ExitDoubt {
   Grade at_best = Grade::proven;
   double lived_on = 0;  // seconds from the error to the end, if that is longer than an exit takes; otherwise 0
-  std::string why;      // "; other threads continued in between"; empty without another objection
+  std::string why;      // "; other threads continued in between"; empty if there is no such objection
 };
 
-// `error`: the last call in which the process noticed the error.
+// `error`: the last call that returned the error to the process.
 ExitDoubt exit_doubt(const session::FailedCall& error, const session::ProcessRecord& record, const Ending& end);
 
 // Returns whether the thread requested memory again and received it before `until`, in ticks.

@@ -58,8 +58,8 @@ bool releases(const FailedCall& error) {
 
 bool is_question(const FailedCall& error) { return name_has(error, {"Get", "Query", "IsCapturing", "CanAccess"}); }
 
-// The driver rejects every call in a forked child. Keeps only the first one that neither looks for a GPU nor, like a
-// destructor, releases an object of the parent.
+// The driver rejects every call in a forked child. Keeps only the first rejected call, and skips calls that look for a
+// GPU or release an object of the parent, as destructors do.
 void keep_first_refusal(Errors& errors) {
   constexpr std::uint32_t kNotInitialised = 3;
   bool kept = false;
@@ -69,7 +69,7 @@ void keep_first_refusal(Errors& errors) {
   });
 }
 
-// The last failing call of each thread, if nothing succeeded on that thread afterwards.
+// Returns the last failed call of each thread on which nothing succeeded afterwards.
 Errors last_words(const Errors& errors) {
   std::map<std::uint32_t, const FailedCall*> last;
   for (const FailedCall* error : errors) {
@@ -84,7 +84,7 @@ Errors last_words(const Errors& errors) {
   return result;
 }
 
-// A program may look up a function that need not exist. A failed look-up counts as the reason why it ended only if it
+// A program may look up a function that need not exist. A failed look-up counts as the reason for the exit only if it
 // happened once and no later CUDA call is known.
 const FailedCall* last_question(const ProcessRecord& record) {
   if (record.errors.empty() || !found_no_function(record.errors.back())) return nullptr;
@@ -98,7 +98,7 @@ const FailedCall* last_question(const ProcessRecord& record) {
   return watched && !went_on && !again ? &last : nullptr;
 }
 
-// Says how many times a call failed. `complete`: every failed call was kept.
+// Says how many times a call failed. `complete`: the recording contains every failed call.
 std::string times(std::size_t count, bool complete, std::string_view one, std::string_view many) {
   return fmt::format("{}{} {}", complete ? "" : "at least ", count, count == 1 ? one : many);
 }
@@ -107,9 +107,9 @@ bool is_runtimes(const FailedCall& error) {
   return error.domain == wire::error::Domain::runtime || !error.outer.empty();
 }
 
-// A driver call returns its error only to its caller, so a program need not query the last error. Launches are
-// different, because a program that misses a failed one continues with wrong data. Captures are different, too, because
-// a failed one produces no graph.
+// Returns whether the program should have queried the last error. A driver call returns its error only to its caller,
+// so a program need not query it. Launches are different, because a program that misses a failed launch continues with
+// wrong data. Captures are different, too, because a failed capture produces no graph.
 bool should_have_been_looked_at(const FailedCall& error) {
   const bool runtime = is_runtimes(error);
   if (is_of_capture(error)) return !is_question(error) && (runtime || !(error.flags & wire::error::kThenWorked));
@@ -128,8 +128,8 @@ Failure failure_at(const session::Process& process, const FailedCall& error, Kin
   return failure;
 }
 
-// Says how a failed call became visible. `noticed` is the later call in which the program noticed the error, because
-// its thread queried the error late, or because `call` broke a capture.
+// Says how a failed call became visible. `noticed` is the later call that showed the program the error, because its
+// thread queried the error late, or because `call` broke a capture.
 std::string story_of(const FailedCall& call, const FailedCall& noticed) {
   if (noticed.of_call != 0) {
     return fmt::format("the call itself returned the error, and so did {} after its thread had continued",
@@ -148,7 +148,8 @@ std::string story_of(const FailedCall& call, const FailedCall& noticed) {
                      visible_call(noticed), noticed.code);
 }
 
-// `noticed`: the later call, if `error` broke a capture or its thread queried the error late; otherwise `error`.
+// `noticed`: the later call that showed the error, if `error` broke a capture or its thread queried the error late;
+// otherwise `error`.
 Failure fatal(const session::Process& process, const FailedCall& error, const FailedCall& noticed, const Ending& end) {
   Failure failure = failure_at(process, error, Kind::sync_error);
   if (&noticed != &error) failure.noticed = &noticed;
@@ -162,7 +163,7 @@ Failure fatal(const session::Process& process, const FailedCall& error, const Fa
         who, end.text);
     return failure;
   }
-  // The process may have been killed because of this error, or for another reason.
+  // Something killed the process, perhaps because of this error.
   failure.grade = end.killed() ? Grade::suspected : doubt.at_best;
   const wire::error::Pool* pool = wire::error::pool_of(error.call);
   if (pool != nullptr && pool->may_raise_later) failure.grade = std::max(failure.grade, Grade::inferred);
@@ -188,7 +189,7 @@ Failure fatal(const session::Process& process, const FailedCall& error, const Fa
   return failure;
 }
 
-// Counts the handled errors by code: "3 calls of cudaMalloc returned out of memory (2) and the program continued".
+// Counts handled errors by code: "3 calls of cudaMalloc returned out of memory (2) and the program continued".
 class HandledCalls {
  public:
   void add(const FailedCall& error) {
@@ -222,12 +223,12 @@ class HandledCalls {
     std::size_t count = 0;
     std::set<std::string> calls;
     std::vector<std::uint32_t> sites;  // in the order of their first calls
-    bool all_worked = true;            // after each of them, its thread issued work that succeeded
+    bool all_worked = true;            // after each of these calls, its thread issued work that succeeded
   };
   std::map<std::uint32_t, Entry> by_code_;
 };
 
-// Calls that fail repeatedly at one place are one finding.
+// Reports calls that fail repeatedly at one place as one finding.
 class UncheckedCalls {
  public:
   explicit UncheckedCalls(const SameCall& same) : same_(same) {}
@@ -269,7 +270,8 @@ class UncheckedCalls {
   std::vector<Place> places_;
 };
 
-// A failed call and the failures that it led to, sorted by serial; usually only the call itself.
+// A failed call and the later failures that it caused, sorted by serial. Usually there are none, so `calls` is just the
+// call itself.
 struct Story {
   const FailedCall* cause = nullptr;
   Errors calls;
@@ -303,7 +305,7 @@ wire::operation::Kind issued_by(const FailedCall& call, const ProcessRecord& rec
   return site == nullptr ? wire::operation::Kind::none : site->kind;
 }
 
-// Returns whether an address passed to `refused` may come from the failed call `earlier`, because it is null or in no
+// Returns whether an address passed to `refused` may be missing because `earlier` failed: the address is null, or in no
 // known memory.
 bool may_lack(const FailedCall& refused, const FailedCall& earlier, const ProcessRecord& record) {
   const session::Operation* operation = refused_operation(record, refused);
@@ -323,7 +325,7 @@ bool is_of(const FailedCall& error, const std::string_view (&families)[N]) {
                      [&](std::string_view family) { return error.call.starts_with(family); });
 }
 
-// These calls create memory, not handles.
+// Returns whether the call creates or uses memory, not handles.
 bool is_of_memory(const FailedCall& error) { return is_of(error, {"cuMem", "cudaMalloc", "cudaMem", "cudaHost"}); }
 bool loads_kernels(const FailedCall& error) {
   return is_of(error, {"cuModuleLoad", "cuModuleGetFunction", "cuLibraryLoad", "cuLibraryGet", "cuLink"});
@@ -336,10 +338,10 @@ bool has_no_kernel(const FailedCall& failed, const ProcessRecord& record) {
   return failed.flags & wire::error::kLaunch && site != nullptr && (kernel == nullptr || kernel->empty());
 }
 
-// Returns the earliest failed call after which the thread issued nothing else: `failed` may depend on something that
-// this call failed to create. If there is none, and `failed` is a launch without a kernel, returns the latest call that
-// could not load one, whatever was issued since. A look-up that found nothing is usually a probe, except before a call
-// whose handle is invalid.
+// Returns the failed call that may have left `failed` without something that it needs: the earliest one after which the
+// thread issued nothing else. If there is none, and `failed` is a launch without a kernel, returns the latest call that
+// could not load a kernel, whatever was issued since. A look-up that found nothing is usually a probe, except before a
+// call with an invalid handle.
 const FailedCall* swallowed_before(const FailedCall& failed, const ProcessRecord& record) {
   constexpr std::uint32_t kNotFound = 500, kInvalidHandle = 400, kInvalidValue = 1;
   // A refused operation also has a record, unless the runtime refused it.
@@ -369,8 +371,8 @@ const FailedCall* swallowed_before(const FailedCall& failed, const ProcessRecord
   return latest == errors.rend() ? nullptr : &*latest;
 }
 
-// If a thread missed earlier errors, any of the calls that returned them may have ended the program. The same call at
-// the same place is listed once.
+// If a thread ignored earlier errors, any of the calls that returned them may have ended the program. Lists repeated
+// calls at the same place once.
 void leave_open_which(Failure& fatal, Failures& missed, const SameCall& same) {
   const FailedCall& last = *fatal.reported;
   const auto is_before = [&](const Failure& other) {
@@ -395,7 +397,8 @@ void leave_open_which(Failure& fatal, Failures& missed, const SameCall& same) {
 CallFindings failed_calls(const session::Process& process, const Ending& end, const SameLine& same_line) {
   Errors errors = worth_looking_at(process.record);
   if (session::is_fork(process.record)) keep_first_refusal(errors);
-  // A sticky error explains why the program ended, and so does a signal that asked it to end.
+  // If a sticky error occurred, or a signal asked the program to end, that explains the end, so no failed call need do
+  // so.
   const bool died_here = end.bad && !end.asked_for() && process.record.state != wire::area::State::frozen;
   Errors last = died_here ? last_words(errors) : Errors();
   const bool by_itself = died_here && end.of_process && !end.killed();
@@ -419,7 +422,7 @@ CallFindings failed_calls(const session::Process& process, const Ending& end, co
         if (call->of_call == 0 && same(*call, *story.cause)) add(*call);
       }
     };
-    // A program that checks this late rarely knows what to do about the error.
+    // A program that queries an error this late rarely handles it.
     const bool in_vain = !end.bad && noticed.of_call != 0 && !(noticed.flags & wire::error::kThenWorked) &&
                          process.record.state != wire::area::State::frozen && should_have_been_looked_at(*story.cause);
     if (!ending.calls.empty()) {
@@ -458,7 +461,7 @@ void recall_failed_allocation(Failure& failure) {
     return allocates && error.thread == operation.thread && error.ticks < operation.ticks &&
            !(error.flags & wire::error::kSticky);
   };
-  // Takes the latest one, because most programs allocate and then use.
+  // Takes the latest failed call, because most programs use memory soon after they allocate it.
   for (const FailedCall& error : errors) {
     if (!may_have_left_null(error)) continue;
     if (failure.swallowed == nullptr || failure.swallowed->ticks < error.ticks) failure.swallowed = &error;

@@ -1,5 +1,5 @@
-// Calls that returned an error themselves and left the context usable. From the outside, we cannot tell whether the
-// program handled the error. We can tell whether it queried the last error, carried on, or exited with a failure.
+// Calls that returned an error of their own and left the context usable. From the outside, we cannot tell whether the
+// program handled the error, only whether it queried the last error, carried on, or exited with a failure.
 #pragma once
 
 #include "analyse/analysis.h"
@@ -15,7 +15,7 @@ struct CallFindings {
 CallFindings failed_calls(const session::Process& process, const Ending& end, const SameLine& same_line = {});
 
 // If an operation that failed asynchronously received a null pointer, sets `swallowed` to the failed allocation that
-// may be the reason.
+// may be the reason for it.
 void recall_failed_allocation(Failure& failure);
 
 }  // namespace cudadiag::analyse

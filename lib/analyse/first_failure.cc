@@ -29,7 +29,7 @@ const session::FailedCall* reporting_call(const ProcessRecord& record) {
   return session::by_id(record.errors, record.frozen_error);
 }
 
-// Returns the lost context: the stream's if a stream was passed to the call, otherwise the current one.
+// Returns the context that the error broke: that of the stream passed to the call, if any; otherwise the current one.
 std::uint32_t failing_context(const ProcessRecord& record, const session::FailedCall* reported) {
   if (reported == nullptr) return kNoContext;
   if (reported->stream < record.streams.size()) return record.streams[reported->stream].context;
@@ -43,13 +43,13 @@ bool destroyed(const ProcessRecord& record, std::uint32_t context) {
 struct Search {
   std::vector<Suspect> suspects;
   std::uint32_t missing = 0;   // records lost in the windows that were searched
-  bool lost_first = false;     // a window's first operation is among these
+  bool lost_first = false;     // one of them is the first operation of a window
   bool other_context = false;  // nothing was running in the context that reported the error
-  std::size_t streams = 0;     // number of streams that have suspects
+  std::size_t streams = 0;     // how many streams have suspects
 };
 
-// Searches all live contexts. Contexts with access to each other's memory are lost together. The first call that
-// returns the error may be in a context that did nothing wrong. `context` is the one that reported the error.
+// Searches all live contexts, not only `context`, which reported the error: contexts with access to each other's memory
+// break together. The first call that returns the error may then be in a context that did nothing wrong.
 Search search(const Picture& picture, std::uint32_t context, std::uint32_t code) {
   Search found;
   for (std::size_t i = 0; i < picture.histories.size(); ++i) {
@@ -77,7 +77,7 @@ Search search(const Picture& picture, std::uint32_t context, std::uint32_t code)
 }
 
 // In a rerun: returns the operation that ran alone on the devices when the error appeared. It cannot have finished, and
-// everything issued before it has. Returns null if earlier operations may still have been running, because the recorder
+// everything issued before it has. Returns null if earlier operations may still have been running because the recorder
 // could not wait for them.
 const Suspect* waited_for(const Search& found) {
   const auto alone = std::find_if(found.suspects.begin(), found.suspects.end(), [](const Suspect& suspect) {
@@ -95,7 +95,7 @@ constexpr const char* kNotAllRecorded = "not every operation could be recorded";
 
 bool has_unrecorded(const ProcessRecord& record) { return record.dropped_operations > 0 || record.dropped_streams > 0; }
 
-// Returns why an operation other than the only candidate may have failed; empty if only the candidate may have failed.
+// Returns why an operation other than the only candidate may have failed; empty if none can have.
 std::string doubt(const ProcessRecord& record, const Search& found) {
   const std::uint32_t context = found.suspects.empty() ? kNoContext : found.suspects.front().history->stream->context;
   if (found.other_context) return "nothing was running in the context that reported the error";
@@ -136,7 +136,7 @@ std::string because_several(const Search& found, const std::string& doubt) {
   return doubt.empty() ? text : text + "; " + doubt;
 }
 
-// Returns whether the recording lacks the place where the operation was issued.
+// Returns whether the recording lacks the call site of the operation.
 bool place_lost(const ProcessRecord& record, const session::Operation& operation) {
   if (record.damaged == 0 && record.dropped_sites == 0) return false;
   const session::Site* site = session::by_id(record.sites, operation.site);
@@ -146,7 +146,8 @@ bool place_lost(const ProcessRecord& record, const session::Operation& operation
   return (python == nullptr || python->frames.empty()) && (native == nullptr || native->frames.empty());
 }
 
-// No marker shows whether an operation on an unknown stream has finished.
+// Returns whether the operation may have failed on an unknown stream. No marker shows whether such an operation has
+// finished.
 bool is_of_unknown_stream(const session::Operation& operation) {
   return operation.stream == wire::operation::kNoStream && wire::operation::can_fault(operation.kind) &&
          operation.result == 0 && (operation.flags & wire::operation::kCaptured) == 0;
@@ -172,7 +173,7 @@ void grade(Failure& failure, const ProcessRecord& record, Search& found) {
     failure.grade = Grade::suspected;
     failure.because = because_none(record, found);
     failure.records_lost = found.missing > 0;
-    // The number of lost operations is unknown.
+    // We do not know how many operations the damage cost.
     failure.damaged = record.damaged > 0;
     found.suspects.clear();
   } else if (found.suspects.size() > 1) {
@@ -182,7 +183,7 @@ void grade(Failure& failure, const ProcessRecord& record, Search& found) {
     failure.grade = doubtful.empty() ? Grade::bracketed : Grade::inferred;
     failure.because = because_one(found.suspects.front(), doubtful);
   }
-  // Even if the markers leave only one operation, it is not an answer unless we know where it was issued.
+  // A single candidate is no answer unless we know where it was issued.
   if (failure.grade != Grade::suspected && place_lost(record, *found.suspects.front().operation)) {
     failure.grade = Grade::suspected;
     failure.damaged = record.damaged > 0;

@@ -10,7 +10,7 @@ namespace {
 using session::Operation;
 using session::ProcessRecord;
 
-// The numbers wrap around.
+// Signed, because the numbers wrap around.
 std::int32_t distance(std::uint32_t from, std::uint32_t to) { return static_cast<std::int32_t>(to - from); }
 
 template <typename Wanted>
@@ -73,8 +73,8 @@ const Operation* launch_in_backward_call(const ProcessRecord& record, const Oper
     waiting = operation;
   }
   if (waiting == nullptr) return nullptr;
-  // Every node that has run since must belong to one backward() call, because a second call may launch nothing at
-  // first.
+  // All nodes that have run since must belong to one backward() call. A second call may launch nothing at first, and
+  // would then go unnoticed.
   bool since = false;
   for (const Operation& operation : record.operations) {
     if (&operation == &backward) break;
@@ -87,7 +87,7 @@ const Operation* launch_in_backward_call(const ProcessRecord& record, const Oper
 std::string node_name(const ProcessRecord& record, const Operation& backward) {
   const std::string* type = session::by_id(record.node_types, backward.origin.node_type);
   if (type == nullptr) return {};
-  // The type is a nested mangled name of plain parts, each a length and a text; the last part is the class.
+  // The type is a mangled nested name. Each part is its length and its text, and the last part is the class.
   std::string_view rest = *type;
   if (rest.empty() || rest.front() != 'N') return *type;
   std::string_view last;

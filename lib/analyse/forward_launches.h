@@ -1,6 +1,6 @@
-// A kernel that PyTorch's autograd launched, and the launches of the forward pass for its node. Nodes are identified by
-// number and thread (wire/operation.h). Callers that know the lines decide which of the launches under a node's number
-// belong to its own operator.
+// For a kernel that PyTorch's autograd launched in the backward pass: the launches that its node made in the forward
+// pass. Nodes are identified by number and thread (wire/operation.h). Several launches may carry a node's number;
+// callers that know the source lines decide which ones belong to the node's own operator.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,13 @@ namespace cudadiag::analyse {
 
 struct ForwardLaunches {
   std::vector<const session::Operation*> claims;  // launches with the node's number, in the order of issue
-  bool whole = false;  // no earlier launch of the node is missing, because the thread's earlier records are known
+  bool whole = false;  // every launch of the node is known, because the thread's earlier records are complete
 };
 
 // Returns whether the thread was running an autograd node backwards when it issued the operation.
 inline bool runs_node(const session::Operation& operation) { return operation.origin.node_thread != 0; }
-// Returns whether the node belongs to an operator. A node that accumulates the gradients of a leaf does not.
+// Returns whether the node belongs to an operator of the forward pass. A node that accumulates gradients of a leaf does
+// not.
 inline bool has_forward(const session::Operation& operation) {
   return runs_node(operation) && operation.origin.node != wire::operation::kUnnumbered &&
          operation.origin.node_thread != wire::operation::kManyThreads;
@@ -26,8 +27,8 @@ inline bool has_forward(const session::Operation& operation) {
 
 ForwardLaunches forward_launches(const session::ProcessRecord& record, const session::Operation& backward);
 
-// Returns the launch whose Python stack leads to the backward() call that ran the node: the operation itself, or the
-// last one of the thread that has been waiting inside that call since. Returns null if that is not certain.
+// Returns the launch whose Python stack leads to the backward() call that ran the node. This is the operation itself,
+// or the last launch of the thread that has been waiting inside that call since. Returns null if we cannot be certain.
 const session::Operation* launch_in_backward_call(const session::ProcessRecord& record,
                                                   const session::Operation& backward);
 

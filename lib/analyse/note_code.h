@@ -1,4 +1,4 @@
-// The subjects of notes: stable words for programs that read a report. The recorder's own notes have such words too.
+// What a note is about, as stable words for programs that read a report. The notes of the recorder use such words too.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 namespace cudadiag::analyse {
 
 enum class NoteCode : std::uint8_t {
-  other,  // a recorder used a word that this program does not know
+  other,  // a word of a recorder that this program does not know
   // Features of the recorder that were unavailable.
   arguments_not_read,
   core_dump_off,
@@ -44,7 +44,7 @@ enum class NoteCode : std::uint8_t {
   sites_dropped,
   streams_dropped,
   // How a run continued and ended.
-  cut_off,  // while working, because another process had ended
+  cut_off,  // another process ended, and this one was cut off while working
   error_handled,
   killed_at_work,
   launcher,

@@ -21,7 +21,7 @@ T number_at(const std::string& bytes, std::size_t at) {
   return value;
 }
 
-// Several types have the size of the parameter; integers are the commonest.
+// The type is unknown, only its size. Integers are the commonest, so this shows an integer.
 std::string value_of(const std::string& bytes) {
   switch (bytes.size()) {
     case 1:
@@ -40,7 +40,7 @@ std::string value_of(const std::string& bytes) {
   }
 }
 
-// Returns whether the word is null, or an address in the range in which 64-bit programs have their memory.
+// Returns whether the word is null, or in the range of addresses that 64-bit programs use.
 bool looks_like_address(std::uint64_t word) { return word == 0 || (word >> 32 != 0 && word >> 47 == 0); }
 
 const session::Context* context_at(const ProcessRecord& record, std::uint32_t index) {
@@ -81,15 +81,15 @@ class Reader {
     found_.push_back(std::move(plain));
   }
 
-  // After the program unpins host memory, anything may be at its address.
+  // Once the program has unpinned host memory, its address may hold anything, so it does not count as freed.
   void add_address(const char* name, std::uint64_t address, std::uint64_t bytes) {
     Whereabouts where = map_.find(address);
     if (where.state == State::freed && where.allocation->kind >= wire::allocation::Kind::pinned) where = {};
     add(name, address, bytes, where);
   }
 
-  // A call may be refused for reasons unknown here, so only an address in recorded memory proves anything. `of_host`:
-  // the call expects a host address, and allocations of host memory are not seen.
+  // A call may be refused for reasons that we do not see, so only an address in recorded memory proves anything.
+  // `of_host`: the call expects a host address. Allocations of host memory are not recorded.
   void add_refused_address(const char* name, std::uint64_t address, std::uint64_t bytes, bool of_host) {
     Whereabouts where = map_.find(address);
     const bool known = where.state == State::live || (where.state == State::freed && !of_host);
@@ -106,8 +106,8 @@ class Reader {
     found_.push_back({name, "", address, bytes == 0 ? std::optional<std::uint64_t>() : bytes, where, false});
   }
 
-  // Access to stream-ordered or mapped memory, or to another process's memory, is granted piece by piece and not
-  // recorded.
+  // Returns whether the context has no access to the memory. Checks plain device memory only: access to stream-ordered,
+  // mapped, or another process's memory is granted piece by piece, without a record.
   bool is_out_of_reach(const Whereabouts& where) const {
     if (runs_in_ == nullptr || where.state != State::live || where.allocation->kind != wire::allocation::Kind::device) {
       return false;
@@ -141,7 +141,7 @@ OperationArgument stale_argument(const Failure& failure) {
           false};
 }
 
-// Freed memory may have been allocated again without a record, so it does not count as freed.
+// Memory that was freed may since have been allocated without a record, so it does not count as freed here.
 OperationArguments refused_arguments(const Failure& failure) {
   constexpr std::uint32_t kInvalidValue = 1;
   OperationArguments found;
@@ -183,7 +183,7 @@ bool goes_to_host(const session::FailedCall& copy) {
 bool comes_from_host(const session::FailedCall& copy) { return copy.call.starts_with("cuMemcpyHto"); }
 
 bool is_given_freed_memory(const ProcessRecord& record, const Operation& operation, const AllocationMap& map) {
-  constexpr std::size_t kSmallStructure = 64;  // bytes; a structure this small has no list with unused entries
+  constexpr std::size_t kSmallStructure = 64;  // bytes; larger structures may contain lists with unused entries
   const auto is_freed = [&](std::uint64_t address) {
     const Whereabouts where = map.find(address);
     return where.state == State::freed && where.allocation->kind < wire::allocation::Kind::pinned;

@@ -1,8 +1,8 @@
 // The arguments of an operation: the addresses of a copy or memset, and the parameters of a kernel that a rerun waited
 // for. For refused calls: the addresses of copies, memsets and prefetches.
 //
-// Every aligned word of eight bytes that points into known memory, or just past its end, counts as a pointer, anywhere
-// in a parameter: structures are passed by value. The first run keeps the parameters of the latest launches.
+// Structures are passed by value, so any aligned word of eight bytes in a parameter counts as a pointer if it points
+// into known memory, or just past its end. The first run keeps only the parameters of the latest launches.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,11 @@ namespace cudadiag::analyse {
 struct OperationArgument {
   std::string name;                      // "parameter 2", "parameter 2 at byte 16", "destination"
   std::string value;                     // as text if it is not a pointer
-  std::optional<std::uint64_t> pointer;  // outside known memory: an eight-byte parameter that is 0 or may be an address
-  std::optional<std::uint64_t> bytes;    // number of bytes that a copy or memset accesses from the pointer on
+  std::optional<std::uint64_t> pointer;  // also set if it points to no known memory: an eight-byte parameter that is 0
+                                         // or looks like an address
+  std::optional<std::uint64_t> bytes;    // how many bytes a copy or memset accesses from the pointer on
   Whereabouts where;
-  // It points to live memory of another device, to which the operation's context had no access.
+  // Points to live memory of another device, to which the operation's context had no access.
   bool out_of_reach = false;
   std::optional<std::uint32_t> word{};  // for a kernel: its offset among all parameters, in bytes
   std::uint32_t parameter = 0;          // for a kernel: its number, from 1; otherwise 0
@@ -35,18 +36,19 @@ struct OperationArgument {
 
 struct OperationArguments {
   std::vector<OperationArgument> arguments;
-  bool cut = false;                           // there were more arguments
+  bool cut = false;                           // there were more than are listed
   const session::Process* process = nullptr;  // the process that owns the allocations; null if nothing is known
 };
 
-// Returns the record of the operation that this failed call was to issue; null if it issues none or the record is lost.
+// Returns the record of the operation that this failed call should have issued; null if it issues none or the record is
+// lost.
 const session::Operation* refused_operation(const session::ProcessRecord& record, const session::FailedCall& error);
 
 // Returns the parameters of a kernel's launch; null if they were not kept.
 const session::Arguments* kept_arguments(const session::ProcessRecord& record, const session::Operation& operation);
 
-// Returns whether a copy, a memset or a kernel received an address in device memory that is freed according to `map`. A
-// word of a large structure does not count, because it may be left over from an earlier call.
+// Returns whether a copy, memset or kernel received an address in device memory that is freed according to `map`.
+// Ignores the words of a large structure, because they may be left over from an earlier call.
 bool is_given_freed_memory(const session::ProcessRecord& record, const session::Operation& operation,
                            const AllocationMap& map);
 
@@ -54,8 +56,8 @@ bool is_given_freed_memory(const session::ProcessRecord& record, const session::
 bool goes_to_host(const session::FailedCall& copy);
 bool comes_from_host(const session::FailedCall& copy);
 
-// Returns the arguments of the failure's only candidate, from the rerun that confirmed it if there was one. Otherwise
-// returns those of the refused call.
+// Returns the arguments of the failure's only candidate, from the rerun that confirmed it if there is one. For a
+// refused call, returns the arguments of that call.
 OperationArguments arguments_of(const Failure& failure);
 
 }  // namespace cudadiag::analyse

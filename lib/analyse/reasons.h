@@ -1,5 +1,5 @@
-// The reasons for an answer: clauses in the order in which they were found. Each step adds its own, so that a later
-// state of a session can be compared with an earlier one.
+// The reasons for an answer: clauses in the order in which they were found. Each step adds its own clauses, so that we
+// can tell what a rerun added.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@ class Reasons {
   const std::vector<std::string>& clauses() const { return clauses_; }
   bool empty() const { return clauses_.empty(); }
   std::string text() const { return joined(0); }
-  // Returns the clauses added since `before`, or all of them if `before` is not how they begin.
+  // Returns the clauses added since `before`. If `before` is not how these clauses begin, returns all of them.
   std::string text_since(const Reasons& before) const {
     const auto& old = before.clauses_;
     const bool grew = old.size() <= clauses_.size() && std::equal(old.begin(), old.end(), clauses_.begin());

@@ -9,8 +9,9 @@ namespace {
 using session::Operation;
 using session::ProcessRecord;
 
-// The newest records of one thread are consecutive down to the horizon. If another thread took over a ring, its records
-// count from 1 again. The ticks jump there, and the earlier thread's records are lost.
+// Returns the time since which the thread's records are complete. Its newest records are consecutive down to this time.
+// If the thread took over another thread's ring, its records count from 1 again: the ticks jump there, and the earlier
+// thread's records are lost.
 std::uint64_t thread_complete_since(std::vector<const Operation*>& records, std::uint64_t published) {
   constexpr auto kNothing = std::numeric_limits<std::uint64_t>::max();
   if (records.empty()) return published == 0 ? 0 : kNothing;

@@ -1,4 +1,4 @@
-// Identifies the sites of a recorded process across runs (wire/rerun/site_key.h).
+// Identifies the call sites of a recorded process across runs (wire/rerun/site_key.h).
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,14 @@ class SiteKeys {
 
   // Returns 0 for an unknown site.
   wire::site_key::Key of_site(std::uint32_t site) const;
-  // Ignores the native stack, as for a site inside the Python hook, which has none (lib/record/python/python_hook.h).
+  // Ignores the native stack. The Python hook records none for its sites (lib/record/python/python_hook.h), so this
+  // finds the same site in a run with the hook.
   wire::site_key::Key of_hooked_site(std::uint32_t site) const;
-  // The key of the program's own lines on the way to this kernel, ignoring libraries between them. Returns 0 if there
-  // are none, or some are unknown.
+  // Returns the key of the program's own lines that lead to this kernel, ignoring libraries between them. Returns 0 if
+  // there are none, or some are unknown.
   wire::site_key::Key of_own_lines(std::uint32_t site) const;
-  // The key of the program's innermost own frame, Python or native, wherever its files are and whatever called it.
-  // Returns 0 if there is none or it is unknown.
+  // Returns the key of the program's innermost own frame, Python or native, regardless of its callers and of where its
+  // files are installed. Returns 0 if there is none or it is unknown.
   wire::site_key::Key of_innermost(std::uint32_t site) const;
   // The key of the kernel launched there; 0 if there is none.
   wire::site_key::Key of_kernel(std::uint32_t site) const;

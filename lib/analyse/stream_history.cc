@@ -26,7 +26,7 @@ bool in_stream_order(const Operation* a, const Operation* b) {
   return a->ordinal != b->ordinal ? a->ordinal < b->ordinal : a->ticks < b->ticks;
 }
 
-// The host saw an event complete, so the stream that recorded it had got at least that far.
+// If the host saw an event complete, the stream that recorded the event had got at least that far.
 void apply_event_waits(const ProcessRecord& record, const EventLog& events, std::vector<StreamHistory>& histories) {
   for (const auto& wait : record.operations) {
     const bool returned = (wait.flags & wire::operation::kReturned) && wait.result == 0;
@@ -86,8 +86,8 @@ const Operation* EventLog::recorded(const Operation& wait) const {
   return recording->ordinal != 0 && recording->stream < process_.streams.size() ? recording : nullptr;
 }
 
-// Returns the time by which the operation's own call had returned. A record about a destroyed event is valid from its
-// beginning, because the handle's next user received it later.
+// Returns the time by which the operation's call had returned. A record about a destroyed event takes effect at once,
+// because the handle was reused only later.
 std::uint64_t EventLog::returned_by(const Operation& operation) const {
   if (operation.returned_at != 0) return operation.returned_at;
   if (operation.kind == wire::operation::Kind::event_forgotten) return operation.ticks;
@@ -112,7 +112,7 @@ EventLog::Possible EventLog::possible(const session::Thread& waiting, std::uint6
 EventLog::Possible EventLog::possible(std::uint64_t event, std::size_t waiting, std::uint64_t ticks,
                                       std::uint64_t given) const {
   Possible possible;
-  // The latest record of each thread that certainly came before the wait; it supersedes the thread's earlier ones.
+  // For each thread, its latest record that certainly came before the wait. It supersedes the thread's earlier ones.
   std::vector<const Operation*> before;
   if (const auto threads = records_.find(event); threads != records_.end()) {
     for (const auto& [thread, records] : threads->second) {

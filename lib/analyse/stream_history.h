@@ -11,23 +11,23 @@
 
 namespace cudadiag::analyse {
 
-// Finds the recording that an event referred to at a given time. Uses only records that no lost record can have
+// Finds the recording that an event referred to at a given time. Ignores records that a lost record may have
 // superseded.
 class EventLog {
  public:
   explicit EventLog(const session::ProcessRecord& record);
   // Returns the latest record of `event` issued before `ticks`; null if there is none, or it is not certain.
   const session::Operation* latest(std::uint64_t event, std::uint64_t ticks) const;
-  // The same for a wait for an event, or for a host query, in this process.
+  // The same for a wait for an event, or a query by the host, in this process.
   const session::Operation* recorded(const session::Operation& wait) const;
   struct Possible {
     std::vector<const session::Operation*> recordings;
-    bool complete = false;  // no recording can be missing; if the list is empty, the event had not been recorded yet
-    bool before = false;    // it had been recorded by then, in one of these
+    bool complete = false;  // no recording is missing; if the list is then empty, the event had not been recorded yet
+    bool before = false;    // the event had been recorded by then, in one of these
   };
-  // The records that such a wait may refer to; another thread's call may have overlapped with one of them.
+  // Returns the recordings that such a wait may refer to: a call on another thread may have overlapped with the wait.
   Possible possible(const session::Operation& wait) const;
-  // The same for a thread that is inside a call that waits for an event and had reached the driver by `given`.
+  // The same for a thread inside a call that waits for an event. The call had reached the driver by `given`.
   Possible possible(const session::Thread& waiting, std::uint64_t given) const;
 
  private:
@@ -54,7 +54,7 @@ struct StreamHistory {
 // Returns one history per stream, in the order of the process's streams.
 std::vector<StreamHistory> stream_histories(const session::ProcessRecord& record, const EventLog& events);
 
-// Returns whether the stream received the operation: it did not if it went into a graph, or its call failed.
+// Returns whether the operation was queued on the stream. It was not if it went into a graph or its call failed.
 bool was_queued(const session::Operation& operation);
 
 std::string stream_name(const session::Stream& stream);  // "the default stream", "stream 0x55d0c8"

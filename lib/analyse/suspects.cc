@@ -31,8 +31,9 @@ Suspect::Call how_it_ended(const Operation& operation, std::uint32_t code) {
   return returned_sticky(operation, code) ? Suspect::Call::refused : Suspect::Call::queued;
 }
 
-// A call may return an error while other operations are running. Only if it launches a kernel and blocks can its own
-// operation have caused that error. The driver checks a blocking copy's addresses before it queues the copy.
+// Returns whether the call can have returned the error of its own operation. A call may return the error of other
+// running operations. It returns its own only if it launches a kernel and blocks: the driver checks the addresses of a
+// blocking copy before it queues the copy.
 bool waited_for_itself(const Operation& operation) {
   return operation.flags & wire::operation::kBlocking && runs_kernels(operation.kind);
 }
@@ -71,7 +72,8 @@ void drop_refused(std::vector<Suspect>& suspects) {
   };
   drop_unless_all(suspects, refused);
   if (suspects.empty() || !refused(suspects.front())) return;
-  // The only evidence left is the order of the calls: the first one returned its own error, later ones were refused.
+  // Only the order of the calls is left as evidence: the first call returned its own error, and later ones were
+  // refused.
   const auto earliest = std::min_element(suspects.begin(), suspects.end(), [](const Suspect& a, const Suspect& b) {
     return a.operation->ticks < b.operation->ticks;
   });
