@@ -10,11 +10,11 @@ import sysconfig
 
 
 class NoCommand(Exception):
-    """The command is not installed, or failed; the text gives the reason."""
+    """Raised if the command is not installed or fails. The text gives the reason."""
 
 
 def find_command():
-    """Returns the command of this installation or, without one, the command on PATH."""
+    """Returns the path of this installation's command or, if there is none, of the command on PATH."""
     schemes = (None, f"{os.name}_user")
     for scheme in schemes:
         folder = sysconfig.get_path("scripts", scheme) if scheme else sysconfig.get_path("scripts")
@@ -35,8 +35,7 @@ def _output(*words):
 
 
 def prepare():
-    """(variables, session): the environment variables that make the driver load the recorder, and the session's
-    folder."""
+    """Returns the environment variables that make the driver load the recorder, and the session's folder."""
     variables, folder = {}, None
     for line in _output("env").splitlines():
         words = shlex.split(line, comments=False)
@@ -72,7 +71,7 @@ def remove(session):
 
 
 def headline(finding):
-    """CUDA_ERROR_ILLEGAL_ADDRESS (700) in train.py:41, forward [proven]"""
+    """The summary line of a finding: CUDA_ERROR_ILLEGAL_ADDRESS (700) in train.py:41, forward [proven]"""
     location = finding["location"] or {}
     error = finding["error"] or {}
     place = location.get("file") or "an unknown line"

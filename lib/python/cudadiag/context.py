@@ -1,4 +1,4 @@
-"""Whether this process has lost a CUDA context. Queries the driver only if the program has already loaded it."""
+"""Checks whether this process has lost a CUDA context. Never loads the driver itself."""
 
 import ctypes
 import os

@@ -1,7 +1,7 @@
 """Processes that have never used CUDA. Tests run in them after this process has lost its context.
 
-A template is forked before the first test, with everything imported and collected. It runs no tests. On request, it
-forks a new process, and passes back a socket that is connected to it.
+A template process is forked before the first test, with everything imported and collected. It runs no tests itself. On
+request, it forks a fresh process, and sends back a socket that is connected to that process.
 """
 
 import json
@@ -13,7 +13,7 @@ _ASK = b"?"
 
 
 class Template:
-    """Belongs to the process that creates it. When that process ends, the template ends too."""
+    """The template process. It ends when the process that created it ends."""
 
     def __init__(self, serve):
         """`serve(receive, send)` runs in each fresh process; `receive()` returns None at the end."""

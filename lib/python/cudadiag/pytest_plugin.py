@@ -11,7 +11,7 @@ import pytest
 from . import command, context
 from .fresh_process import Template, can_fork
 
-SESSION = "CUDADIAG_PYTEST_SESSION"  # the folder, for xdist workers
+SESSION = "CUDADIAG_PYTEST_SESSION"  # tells xdist workers the session's folder
 PROPERTY = "cudadiag"
 
 
@@ -149,7 +149,7 @@ class Plugin:
         hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
 
     def _serve(self, channel):
-        """Runs in the fresh process, and runs the tests whose numbers it receives."""
+        """The main loop of a fresh process: runs the tests whose numbers arrive on the channel."""
         from _pytest.runner import runtestprotocol
 
         self.template, self.lost_in = None, None

@@ -48,8 +48,8 @@ MOST_STACKS = 4096
 
 
 def places_from(frame):
-    """The stack as (code, instruction) pairs, innermost first, which avoids the cost of finding the lines. Equal stacks
-    are one object: many small objects would make the target's garbage collector run more often."""
+    """The stack as (code, instruction) pairs, innermost first. Finding the lines would cost too much here. Equal stacks
+    are the same object, because many small objects would make the target's garbage collector run more often."""
     numbers, innermost, left = [], frame, MOST_LOOKED_AT
     add = numbers.append
     while frame is not None and left:  # runs for each operator

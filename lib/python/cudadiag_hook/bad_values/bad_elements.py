@@ -6,7 +6,7 @@ from ..tensor_data.arguments import named_arguments
 from ..tensor_data.finite_checks import INFINITE, as_floats, reach
 from ..tensor_data.tensors import MOST_TEXT, describe, devices, is_tensor, summarise
 
-MOST_KEPT = 1 << 14  # elements of an argument that the operator overwrites
+MOST_KEPT = 1 << 14  # elements; larger arguments are not copied before an operator overwrites them
 MOST_ARGUMENTS = 8
 ENGINE = "_engine_run_backward"
 
@@ -16,7 +16,7 @@ def on_host_now(tensor):
 
 
 def kept_inputs(call):
-    """Copies of the arguments that the operator overwrites, by id() of the tensor."""
+    """Copies the arguments that the operator is about to overwrite. Returns the copies by id() of the tensor."""
     kept = {}
     for number in call.facts.written:
         tensor = call.args[number] if number < len(call.args) else None
@@ -61,7 +61,7 @@ def element_at(value, shape, index):
 
 
 def elements(call, tensor, index):
-    """[{name, value}] of the elements from which a pointwise operator computed the one at `index`."""
+    """[{name, value}] of the elements from which a pointwise operator computed the element at `index`."""
     found = []
     for name, value in named_arguments(call.function._schema, call.args, call.kwargs):
         if any(value is call.args[number] for number in call.facts.written if number < len(call.args)):
@@ -95,7 +95,7 @@ def about_place(place):
     frames = frames_of_places(stack)
     about = {"step": step, "stack": frames}
     if not node:
-        return about  # the call is in a forward pass, or outside of both passes
+        return about  # not called in a backward pass
     about["node"] = node
     inner = [number for number, frame in enumerate(frames) if frame[2] == ENGINE]
     if inner:

@@ -1,6 +1,7 @@
-"""The program's uses of bad values. A use with a lasting effect is reported as found. Any other use is a candidate,
-unless the program later checks whether the value is finite. A number or an array is a weak use, since what the program
-does with it cannot be seen: it is only suspected, and not reported at all if the program's source checks for NaN."""
+"""How the program uses bad values. A use with a lasting effect is reported as found. Any other use is a candidate,
+unless the program later checks whether the value is finite. Reading a number or an array is a weak use, since we cannot
+see what the program does with it. A weak use is only suspected, and is not reported at all if the program's source
+checks for NaN."""
 import itertools
 import re
 
@@ -18,7 +19,7 @@ WEAK, STRONG = 1, 2
 WEAK_USES = ("number", "array")
 BLAMES = re.compile(r"(?<![\w./])nans?(?![\w./])|finite\b|\binf\b", re.IGNORECASE)  # in an exception's text
 REFUSES = re.compile(r"between|positive|singular|converge|probabilit|>=", re.IGNORECASE)  # the values, not the shapes
-RECENT = 64  # operators; an exception that comes later has a different reason
+RECENT = 64  # operators; an exception that comes later is taken to have a different cause
 
 
 class Root:
@@ -41,7 +42,7 @@ class Value:
     def __init__(self, call, grade, check=None):
         self.call, self.grade, self.check = call, grade, check
         self.roots, self.computed = (), False
-        self.source = None  # if only NaN is bad: (operator, place) that produced the infinite elements
+        self.source = None  # if only NaN counts as bad: (operator, place) that produced the infinite elements
         self.uses = ()  # (use, stack, ordinal of the operator), kept until the grade is known
         self.address = None  # address of the storage to which the value was last written
 
@@ -58,7 +59,7 @@ class Value:
 
 
 class Watch:
-    """The state of the process."""
+    """Per-process state."""
 
     def __init__(self):
         self.writers, self.uninitialised = Writers(), Writers()
@@ -72,7 +73,7 @@ class Watch:
         self.parameters = {}  # storages of leaf tensors, by address
         self.leaves = {}  # weak references to leaf tensors, by id()
         self.latest_item = None  # the value from which the program read its latest number
-        # The latest ones of each kind: (root, ordinal of the operator, stack).
+        # The latest use of each kind: (root, ordinal of the operator, stack).
         self.last_asked = self.last_compared = self.last_read = self.last_refused = None
         self.last_exit = None  # (ordinal of the operator, stack) of the latest sys.exit() with a failure
         self.waits = False  # whether to wait for the GPU and check its results immediately
@@ -82,8 +83,8 @@ watch = Watch()
 
 
 def use_all(name, values, places):
-    """Notes a use of values that may be bad. "asked": the program checks whether they are finite, so it handles bad
-    values itself."""
+    """Notes a use of values that may be bad. The use "asked" means that the program checks whether they are finite, so
+    it handles bad values itself."""
     for value in values:
         if value.grade is None:
             value.uses += ((name, places, watch.ordinal),)
@@ -123,7 +124,8 @@ def use(name, value, places, ordinal):
 
 
 def asked(value, places, ordinal, name):
-    """"refused": an operator raised an exception, perhaps because of the value."""
+    """Withdraws the value's roots. `name` is "asked" if the program checked the value, or "refused" if an operator
+    raised an exception, perhaps because of the value."""
     for root in value.roots:
         root.asked = True
         withdraw(root)
@@ -162,7 +164,8 @@ def finish(error):
 
 
 def withdraw_rewritten():
-    """The program may have replaced bad elements through the array, which no operator shows."""
+    """Withdraws roots whose bad elements the program replaced through a NumPy array. Such writes call no operator, so
+    the tensors are checked again."""
     with Guard():
         for reference, root in watch.arrays:
             tensor = reference()
@@ -185,8 +188,8 @@ def text_of_error(error):
 
 
 def finish_failed(error):
-    """The program may have ended because of the last values that it checked, compared or read, or with which an operator
-    failed. Others cannot be told from unrelated ends."""
+    """Reports why the program may have ended: the last value that it checked, compared or read, or with which an
+    operator failed. An earlier value cannot be told apart from an unrelated cause."""
     ends = ends_of(error)
     for last in (watch.last_refused, watch.last_asked, watch.last_compared, watch.last_read):
         if last is None or watch.ordinal - last[1] > RECENT:
@@ -204,7 +207,8 @@ def finish_failed(error):
 
 
 def reason(last, error, ends):
-    """"exception" if the program ended because of the value; "compared" or "refused" if that is likely; or ""."""
+    """Returns "exception" if the program ended because of the value; "compared" or "refused" if that is likely;
+    otherwise ""."""
     places, text = last[2], text_of_error(error)
     codes = {code for code, _ in places}
     if BLAMES.search(text) and any(code in codes for code, _ in ends):

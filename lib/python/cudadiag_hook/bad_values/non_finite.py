@@ -23,7 +23,7 @@ ASKS = frozenset(("isnan", "isfinite", "isinf", "nan_to_num", "isclose"))
 
 
 class Call:
-    """An operator, with the data needed if its result is bad."""
+    """A call of an operator, with the data that is needed if its result is bad."""
 
     __slots__ = ("ordinal", "facts", "function", "args", "kwargs", "inputs", "stack", "kept", "place", "scalars")
 
@@ -79,7 +79,8 @@ class NonFinite(stream.Listener):
 
 
 def fail(error):
-    """Called with a caught exception. If a signal handler of the program raised it, it is passed on to the program."""
+    """Switches the checks off after an exception in the hook. An exception from the program's signal handlers is raised
+    again instead."""
     if is_from_handler(error):
         raise error
     watch.on = False
@@ -88,7 +89,7 @@ def fail(error):
 
 
 def before_call(function, args, kwargs):
-    """Runs without a turn, because it only reads the writers of memory, and only adds to the other shared state."""
+    """Takes no lock (module `turns`): it only reads the writers of memory, and only adds to the other shared state."""
     facts, stack = facts_of(function), places_here.note_forward()
     if facts.makes_nothing and not (facts.looks or facts.reads_scalar):
         return None
@@ -218,7 +219,7 @@ def check_later(call, outputs):
                    for each, values in call.inputs if values]
     call.scalars = scalars_are_bad(call)
     call.args, call.kwargs = (), {}
-    # These come after the checks of choices, so that the grades of the choices are known when these arrive.
+    # Queued after the checks of chosen elements, so that those grades are known when these arrive.
     checks = (slots.add(outputs[0][2]),) if len(outputs) == 1 else slots.add_all([floats for _, _, floats in outputs])
     for (tensor, is_written, _), check in zip(outputs, checks):
         value = Value(call, None, check)
@@ -315,7 +316,7 @@ def root_of(call, tensor):
         if call.scalars:
             role = "passed"
         elif call.facts.structural:
-            role = "loaded"  # a copy makes no bad elements
+            role = "loaded"  # a copy produces no bad elements
         return Root(call.ordinal, role, about_root(call, None, call.place))
     if call.facts.lifts or call.facts.adopts:
         role = "loaded"
@@ -346,7 +347,7 @@ def item(call, result):
 
 
 def settle_all():
-    """Waits for the GPU at the end of the program."""
+    """Waits for the GPU, and settles all pending values."""
     if watch.pending:
         with Guard():  # otherwise the slots themselves would be checked
             slots.wait()

@@ -20,15 +20,15 @@ from .tracing import Bad, origin_of
 
 MOST_ELEMENTS = 1 << 20  # larger results are not read
 MOST_INPUTS = 16
-MOST_RESULTS = 1 << 17  # kept with their inputs
-MOST_WRITERS = 256  # kept for one storage
+MOST_RESULTS = 1 << 17  # later results are kept without their inputs
+MOST_WRITERS = 256  # per storage
 MOST_TOLD = 16
 MOST_FRAMES = 24
 INTEGERS = ("int8", "uint8", "int16", "int32", "int64")  # types whose extremes PyTorch can compute
 
 # These parameters choose elements, and contribute none to the operator's result.
 CHOOSERS = ("index", "indices", "mask", "condition")
-OVERWRITTEN = ("copy_", "fill_", "zero_", "random_", "uniform_", "normal_")  # without being read
+OVERWRITTEN = ("copy_", "fill_", "zero_", "random_", "uniform_", "normal_")  # these do not read what they overwrite
 # The results of these operators after the first are indices or counts.
 INDEX_RESULTS = ("sort", "topk", "max", "min", "kthvalue", "mode", "median", "nanmedian", "cummax", "cummin",
                  "_unique2", "unique_dim", "unique_consecutive")
@@ -43,7 +43,7 @@ class Result:
         self.facts, self.place, self.inputs, self.given = facts, place, [], []
         self.least = self.greatest = None  # None means unknown
         self.is_index, self.batch = False, None
-        self.count = 0  # of elements
+        self.count = 0  # number of elements
 
     def is_clean(self):
         return False
@@ -52,7 +52,7 @@ class Result:
         return self.facts is other.facts and self.place[0] == other.place[0] and self.is_index == other.is_index
 
 
-# No operator wrote these bytes, or the write was not seen.
+# No operator wrote these bytes, or we did not see the write.
 UNKNOWN = Result(None, ((),))
 
 
@@ -105,7 +105,7 @@ class Origins(Listener):
             kept.given = [each for each in (*args, *kwargs.values()) if type(each) in (int, float)]
             kept.count = tensor.numel()
             kept.is_index = number > 0 and facts.own and facts.name in INDEX_RESULTS
-            # Beyond this limit, inputs are not kept, so tracing ends here.
+            # Beyond this limit, inputs are not kept, so tracing ends at this result.
             kept.inputs = inputs[0] if inputs is not None and self.kept < MOST_RESULTS else None
             self.kept += 1
             self.writers.write(tensor, kept)
@@ -222,6 +222,6 @@ def begin():
 
 
 def start(seconds):
-    """`seconds` limits the time that tracing may take."""
+    """Starts to keep results once PyTorch is imported. `seconds` limits the time that tracing may take."""
     state.seconds = float(seconds)
     when_torch_is_there(lambda: guarded(begin))

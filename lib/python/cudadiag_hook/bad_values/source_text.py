@@ -9,9 +9,9 @@ MOST_CHARACTERS = 1 << 20
 CHECKS = re.compile(r"(?:^|_|is|has|any)nans?(?:_|$)|^nan(?!o|s?$)|finite|"
                     r"^(?:isna|notna|isnull|notnull|dropna|fillna|isinf|isclose|masked_invalid)$", re.IGNORECASE)
 VALUE = re.compile(r"^_*nans?$", re.IGNORECASE)
-READS = ("item", "tolist", "numpy")  # methods
+READS = ("item", "tolist", "numpy")  # methods that read numbers from a tensor
 PRINTS = ("print", "info", "debug", "warning", "error", "critical", "write", "echo", "add_scalar", "set_postfix")
-KEEPS = ("format", "str", "repr", "round", "float", "tuple", "list")  # functions whose result still has the NaN
+KEEPS = ("format", "str", "repr", "round", "float", "tuple", "list")  # functions whose result still contains the NaN
 IN_EXPRESSION = ("<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>", "<lambda>")
 MOST_STEPS = 8  # assignments from a check to the branch that depends on it
 
@@ -76,7 +76,7 @@ class Text:
             (name in ("float", "int") and isinstance(call.func, self.ast.Name))
 
     def prints(self, line):
-        """Whether each number that is read in this line goes straight into a text."""
+        """Whether every number that is read in this line goes straight into text."""
         reads = [call for call in self.at(line, self.ast.Call) if self.reads_a_number(call)]
         reads = [call for call in reads if not any(other is not call and call in self.above(other) for other in reads)]
         return bool(reads) and all(self.is_printed(call) for call in reads)
@@ -151,7 +151,7 @@ class Flow:
                    for node in self.nodes if isinstance(node, self.text.ast.Return))
 
     def tests_of(self, line, exits):
-        """The conditions that depend on the value, and on which an exception or an exit in the line depends."""
+        """The conditions that depend on the value, and decide whether the line raises an exception or exits."""
         ast = self.text.ast
         statements = self.text.at(line, ast.stmt)
         statement = statements[-1] if statements else None
@@ -166,7 +166,7 @@ texts = {}  # by file
 
 
 def text_of(file):
-    """Returns None if the file has no source that can be parsed."""
+    """The parsed source file; None if the file has no source that can be parsed."""
     if file not in texts:
         import linecache
         try:
@@ -182,12 +182,12 @@ def files_of_program(places):
 
 
 def checks_somewhere(places):
-    """Whether a file of the program in this stack has a check for NaN, wherever it is."""
+    """Whether any of the program's files in this stack checks for NaN anywhere."""
     return any(text is not None and text.checks for text in map(text_of, files_of_program(places)))
 
 
 def prints_number(places):
-    """Whether a number that is read there goes straight into a text."""
+    """Whether the number that is read at the innermost place goes straight into text."""
     for code, instruction in places:
         if code.co_name == "__format__":
             return True
@@ -199,8 +199,8 @@ def prints_number(places):
 
 def dependence(check, end, exits):
     """Whether the program's end depends on a check. `check`: the stack of the check; `end`: (code, line) of the frames
-    in which the program ended, innermost first. Returns "asked" if a condition in between is a check for NaN itself or
-    `check` was one; "compared" for another condition; "" if the end does not depend on the check."""
+    in which the program ended, innermost first. Returns "asked" if a condition in between is a check for NaN;
+    "compared" if there are only other conditions; "" if the end does not depend on the check."""
     codes = [code for code, _ in check]
     code, line = next(((code, line) for code, line in end if code in codes), (None, 0))
     if code is None or (exits and is_in_library(code)):

@@ -6,15 +6,15 @@ where several tensors have bad elements.
 """
 from ..stacks import line_at
 
-MOST_STEPS = 64  # limit of steps back
+MOST_STEPS = 64  # how many steps to trace back
 MOST_TOLD = 5
 
-# These add numbers to an element, or subtract them. The element may have been bad before.
+# These add numbers to an element or subtract them, so the element may have been bad before.
 SHIFTS = ("add", "add_", "sub", "sub_")
-# The results of these are elements of their arguments, unless a limit or the sign of an element replaced them.
+# Each element of these results is an element of an argument, unless it was clamped or changed because of its sign.
 SELECTIONS = ("unique", "_unique2", "unique_dim", "minimum", "maximum", "amax", "amin", "max", "min", "abs", "relu", "relu_",
               "clamp", "clamp_", "clamp_min", "clamp_max")
-# These keep only the sign of their argument.
+# The result of these shows only the sign of the argument.
 QUOTIENTS = ("div", "div_", "floor_divide", "floor_divide_")
 # These map any number into a range that one of their arguments defines.
 WRAPS = ("remainder", "remainder_", "fmod", "fmod_", "bitwise_and", "bitwise_and_")
@@ -63,7 +63,7 @@ def only(results):
 
 def inputs_with(result, bad, value):
     """(results that contain bad elements, whether a tensor of unknown origin has bad elements, whether we cannot tell
-    for some input). `value` is that of the traced element in the result, or None if unknown."""
+    for some input). `value`: the traced element's value in the result; None if unknown."""
     found, entered, unknown = [], False, result.inputs is None
     for results, least, greatest in result.inputs or ():
         has = may_hold(result, bad, value, least, greatest)
@@ -99,7 +99,7 @@ def leads_on(result, bad):
 
 
 def alters(result, bad):
-    """Whether a bad element of the result may have been bad before, with another value."""
+    """Whether a bad element of the result may have been bad before, with a different value."""
     facts = result.facts
     return facts.own and not result.is_index and (
         facts.name in SHIFTS or facts.name in SELECTIONS or (bad.side == BELOW and facts.name in QUOTIENTS))
@@ -119,8 +119,8 @@ def value_before(result, bad, value):
     if value is None:
         raise Unknown
     if result.facts.name in QUOTIENTS:
-        # A negative quotient of a positive divisor has a negative dividend. If something was added to the quotient
-        # later, negative quotients may be meant.
+        # With a positive divisor, a negative quotient means a negative dividend. If something was added to the quotient
+        # later, the program may have intended negative quotients.
         divisors = [ranges[1][0]] if len(ranges) == 2 else result.given
         if value != bad.value or len(divisors) != 1 or divisors[0] <= 0:
             raise Unknown
@@ -150,12 +150,12 @@ def before_shift(ranges, given, sign, bad, value):
         return 0, value
     if sign == 1 and least == greatest == 0:
         return 1, value
-    # The element of x was between these two, and that of y between the other two.
+    # The bounds of the element of x, then those of the element of y.
     x = sorted((value - sign * low, value - sign * high))
     y = sorted(((value - least) * sign, (value - greatest) * sign))
     for first, last, inner, outer in ((*x, least, greatest), (*y, low, high)):
         if bad.is_beyond(max(first, inner)) or bad.is_beyond(min(last, outer)):
-            raise Unknown  # it may have been bad, and mean something else
+            raise Unknown  # the element may have been bad before, with a different meaning
     return None
 
 
@@ -179,7 +179,7 @@ class Way:
         self.bad = bad
         self.steps = []  # results that contain the element, latest first
         self.role, self.certain = "made", True
-        self.is_value_known = True  # and the same as at the end
+        self.is_value_known = True  # whether the value is known and the same in all steps
         self.value = None if bad.side == NOT_A_NUMBER else bad.value  # in the latest step; None if unknown
 
     def follow(self, result):
@@ -211,7 +211,7 @@ class Way:
         return None
 
     def follow_altered(self, result):
-        """follow(), for an operator that may alter the element."""
+        """Like follow(), but for an operator that may alter the element."""
         try:
             before = value_before(result, self.bad, self.value)
         except Unknown:
@@ -232,7 +232,7 @@ class Way:
 
     def began_on_line_of(self, result):
         """Whether all bad elements of the arguments were produced or entered on the line that calls the operator. Then
-        that line is the origin, whichever of its operators made the element."""
+        that line is the origin, whichever of its operators produced the element."""
         for results, least, greatest in result.inputs or ():
             if self.bad.is_in(least, greatest) is False:
                 continue

@@ -56,8 +56,7 @@ def use_each(name, value, depth=4):
 
 
 def before_first(use_name, depth=0):
-    """Returns a function that wraps another one: the wrapper notes a use of its first argument, then calls the
-    original."""
+    """For replace(): the replacement notes a use of its first argument, then calls the original."""
 
     def make(original):
         def replaced(*args, **kwargs):

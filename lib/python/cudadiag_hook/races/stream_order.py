@@ -31,7 +31,7 @@ class Order:
         return number
 
     def comes_after(self, stream, other, number):
-        """Whether the stream's latest operation comes after that operation of another stream."""
+        """Whether the stream's latest operation comes after operation `number` of the stream `other`."""
         return self.clock(stream).get(other, 0) >= number
 
     def record(self, event, stream):
@@ -41,15 +41,15 @@ class Order:
         self.events.pop(event, None)
 
     def recorded(self, event):
-        """What comes before the event, for passes(); None if nothing is known to come before it."""
+        """What comes before the event, as passes() takes it; None if we know of nothing that comes before it."""
         return self.events.get(event)
 
     def reached_by(self, stream):
-        """What comes before the end of the stream's current work, for passes()."""
+        """What comes before the end of the stream's current work, as passes() takes it."""
         return stream, dict(self.clock(stream))
 
     def passes(self, reached, stream):
-        """The stream, or the host, has waited until that point of another stream."""
+        """Notes that the stream, or the host, has waited for `reached`: a point in another stream."""
         if reached is not None:
             self.turn.run(merge, self.clock(stream), reached[1])
             self.waited.add((stream, reached[0]))

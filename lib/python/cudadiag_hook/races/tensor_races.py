@@ -78,8 +78,8 @@ class Where:
 
 
 class Storage:
-    """The latest accesses to the storage's memory, and the streams passed to record_stream: the allocator reuses the
-    memory only after their work."""
+    """The latest accesses to the storage's memory, and the streams passed to record_stream. The allocator reuses the
+    memory only after those streams have finished their work."""
 
     def __init__(self, storage):
         self.key = storage._cdata
@@ -100,7 +100,7 @@ class TensorRaces(Listener):
         self.own = Own()
         self.several = False  # whether there may be more than one stream
 
-    # Tests replace these three.
+    # Tests replace the next three methods.
     def stream_of(self, tensor):
         if tensor.device.type not in devices:
             return HOST
@@ -265,7 +265,7 @@ def about(access):
 
 
 def keep(accesses, access):
-    """Adds the access. It replaces an earlier one of the same stream to the same bytes: whatever is ordered after the
+    """Adds the access, and drops an earlier access of the same stream to the same bytes: whatever is ordered after the
     new access is also ordered after the earlier one."""
     stream, written, pieces = access.stream, access.written, access.pieces
     for number, other in enumerate(accesses):
@@ -287,7 +287,7 @@ def same_pieces(a, b):
 
 
 def waits(facts, args, kwargs):
-    """Whether the host has waited for the operator's stream when the operator returns."""
+    """Whether the host has waited for the operator's stream by the time the operator returns."""
     if facts.reads_scalar:
         return True
     if facts.name == "copy_" and facts.own:
@@ -353,8 +353,8 @@ def waiting_for_all(original):
 
 
 def seen_by_query(reached_by):
-    """Replaces a query. PyTorch does not report queries. If the answer is True, the host has seen the work finish that
-    `reached_by` returned before the query: another thread may issue more work in between."""
+    """Wraps a query, because PyTorch does not report queries. If the answer is True, the host has seen the work finish
+    that `reached_by` returned. It is called before the query, because another thread may issue more work in between."""
 
     def make(original):
         def query(self, *args, **kwargs):
@@ -371,7 +371,7 @@ def seen_by_query(reached_by):
 
 
 def seen_by_time(original):
-    """Replaces Event.elapsed_time, which fails unless both events have finished."""
+    """Wraps Event.elapsed_time. If it succeeds, both events have finished."""
 
     def elapsed_time(self, end_event):
         reached = [guarded(recorded, event) for event in (self, end_event)]

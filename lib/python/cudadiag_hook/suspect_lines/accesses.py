@@ -14,7 +14,7 @@ WHOLE = ("aten::copy_", "aten::fill_", "aten::zero_")  # these use every element
 
 
 class Accesses:
-    """The state of the process."""
+    """Per-process state."""
 
     def __init__(self):
         self.calls, self.known, self.schemas = {}, set(), {}
@@ -44,7 +44,8 @@ def tell_access(message):
 
 
 def stop_telling():
-    """Notes in the session that reports end here: later accesses may use the same memory as the reported ones."""
+    """Notes in the session that no more accesses are reported. Later ones may use the same memory as the reported
+    ones."""
     if not accesses.stopped:
         accesses.stopped = True
         recorder.deliver('{"kind":"untold","arguments":[]}')
@@ -52,7 +53,7 @@ def stop_telling():
 
 
 def span(tensor):
-    """The bytes from the tensor's first element to the end of its last."""
+    """The number of bytes from the start of the tensor's first element to the end of its last element."""
     if not tensor.numel():
         return 0
     return (1 + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride()))) * tensor.element_size()
@@ -75,7 +76,7 @@ def tensor_access(name, tensor, place, written):
 
 
 def named_whole(tensor, variables):
-    """The variable of which the tensor is a view: the smallest one whose memory contains the tensor's."""
+    """The variable that the tensor is a view of: the smallest one whose memory contains the tensor's memory."""
     strided = sys.modules["torch"].strided
     if tensor.layout is not strided or not tensor.numel():
         return None
@@ -131,7 +132,7 @@ def tell_call(kind, place, function, tensors):
 
 
 def before_access(place, function, args, kwargs):
-    """Returns True: the operations that follow belong to the operator."""
+    """Always returns True, because the operations that follow belong to the operator."""
     with Guard():
         tensors = argument_accesses(function._schema, args, kwargs, place)
     news = is_news(place.suspect, facts_of(function)[0], tensors)
@@ -151,7 +152,7 @@ def after_access(function, result):
 
 
 def arrive_racing(place):
-    """Reports the line's variables: kernels that are not operators use them as arguments."""
+    """Reports the line's variables, because kernels that are not operators use them as arguments."""
     if torch_module() is not None:
         with Guard():
             tensors = variable_accesses(place)

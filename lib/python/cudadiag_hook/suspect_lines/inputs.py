@@ -1,5 +1,6 @@
-"""The failing call itself, for a script that repeats it. The arguments of each call are copied to the host before the
-call is issued, and written once it has failed. Each thread keeps one call, and each process writes one."""
+"""Saves the failing call, for a script that repeats it. The arguments of each call are copied to the host before the
+call is issued, and written once it has failed. Each thread keeps only its latest call, and each process writes only
+one."""
 import posix
 import sys
 
@@ -22,7 +23,7 @@ ALIGNED = 512  # the alignment of PyTorch's allocator; a tensor's offset from su
 
 
 class Call:
-    """The data that the script needs of a call, as JSON, and the call's tensors on the host."""
+    """What the script needs to repeat a call, as JSON, and the call's tensors on the host."""
 
     def __init__(self, function):
         self.operator, self.overload = function._schema.name, function._schema.overload_name
@@ -77,7 +78,7 @@ class Call:
         return flat.clone() if flat.device.type == "cpu" else flat.cpu()
 
     def share(self, tensor, about):
-        """Adds a note for each pair of tensors that share memory, since they are restored separately."""
+        """Adds a note for each pair of tensors that share memory, since the script restores them separately."""
         first, last = tensor.data_ptr(), tensor.data_ptr() + about["elements"] * tensor.element_size()
         for number, (other, theirs, _) in enumerate(self.kept):
             begin = other.data_ptr()
@@ -95,7 +96,7 @@ def keep_call(function, args, kwargs):
     call = Call(function)
     call.args = [call.encode(each) for each in args]
     call.kwargs = [[name, call.encode(value)] for name, value in kwargs.items()]
-    call.kept = [(None, about, host) for _, about, host in call.kept]  # the tensors belong to the program
+    call.kept = [(None, about, host) for _, about, host in call.kept]  # do not keep the program's tensors alive
     visits.call = call
 
 

@@ -15,7 +15,7 @@ from .visits import Place, here, visits
 
 
 class Suspect:
-    """A line of CUDADIAG_VALUES (wire/rerun/values.h)."""
+    """One suspect line, as a line of CUDADIAG_VALUES describes it (lib/wire/rerun/values.h)."""
 
     def __init__(self, fields):
         self.line, self.first = int(fields[0]), int(fields[1])
@@ -64,7 +64,7 @@ class Watched:
 
     def __init__(self):
         self.suspects = []
-        self.first_lines = frozenset()  # first lines of the code objects of suspects
+        self.first_lines = frozenset()  # first lines of the suspects' code objects
         self.lines = frozenset()
         self.watched_files = ()  # the ends of the paths of watched lines
 

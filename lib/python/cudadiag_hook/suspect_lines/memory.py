@@ -1,5 +1,6 @@
-"""The memory that PyTorch's allocator holds when a request fails: its own snapshot, with the stacks that it has kept in
-this run. The snapshot is taken on the requesting thread, before the exception is raised."""
+"""Reports the memory that PyTorch's allocator holds when a request fails. The allocator's own snapshot lists that
+memory, with the stacks that the allocator kept in this run. The snapshot is taken on the requesting thread, before the
+exception is raised."""
 import sys
 
 from .. import recorder
@@ -35,7 +36,7 @@ def begin_history():
 
 
 def out_of_memory(device, asked, *_):
-    """PyTorch calls this when an allocation fails."""
+    """Called by PyTorch when an allocation fails."""
     guarded(tell_memory, device, asked)
 
 

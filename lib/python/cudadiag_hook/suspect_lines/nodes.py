@@ -51,7 +51,8 @@ def frames_of(lines):
 
 
 def stacks_of(node):
-    """Stacks of the node, of the node that ran when this one was created, and so on; [] if PyTorch kept none."""
+    """The stack of the node, then of the node that was running when it was created, and so on; [] if PyTorch kept
+    none."""
     stacks = []
     while node is not None and len(stacks) < MOST_PARENTS:
         kept = node.metadata
@@ -63,8 +64,9 @@ def stacks_of(node):
 
 
 def announce(node):
-    """Handles of the hooks that report the node; none if its stacks are unknown. No hook runs after the node: with such
-    a hook, the engine runs the node from a different place, so the stack would no longer identify the operation."""
+    """Registers hooks that report the node, and returns their handles; [] if the node's stacks are unknown. There is no
+    hook after the node: with such a hook, the engine runs the node from a different place, and the stack no longer
+    identifies the operation."""
     stacks = stacks_of(node)
     if not stacks:
         return []
@@ -92,7 +94,7 @@ def announce_all(outputs):
 
 
 def keep_stacks():
-    """Makes PyTorch start or stop keeping stacks."""
+    """Makes PyTorch keep stacks while an operation that the rerun waits for may come soon."""
     torch = sys.modules["torch"]
     wanted = state.on and recorder.near()
     if wanted and not torch.is_anomaly_enabled():

@@ -1,4 +1,5 @@
-"""Reports the operators of a suspect line before they are issued. The stream of operators is on while the line runs."""
+"""Reports the operators of a suspect line before they are issued. The dispatch mode (module `stream`) is on while the
+line runs."""
 from .. import recorder
 from ..budget import guarded, tell
 from ..tensor_data.arguments import named_arguments, operator_arguments, touches_device
@@ -54,8 +55,8 @@ def before_operator(function, args, kwargs):
 
 
 def takes_another_way(place):
-    """Whether the line uses ctc_loss: with any mode on, ctc_loss rejects lengths on the host, which it otherwise
-    requires."""
+    """Whether the line uses ctc_loss. While any mode is on, ctc_loss rejects lengths on the host, although it requires
+    them there otherwise."""
     if any(path[-1] in ("ctc_loss", ("attribute", "ctc_loss")) for path in place.suspect.paths):
         return True
     module = getattr(getattr(torch_module(), "nn", None), "CTCLoss", None)

@@ -1,5 +1,5 @@
-"""Where a thread was started, or where its thread pool received its current work: for threads that run no user code.
-The stacks are kept as text, as long as the thread or the work exists."""
+"""Reports where a thread was started, or where its thread pool received the current work. Threads that run no user code
+need this. The stacks are kept as text, as long as the thread or the work exists."""
 import _weakref
 import sys
 
@@ -15,8 +15,8 @@ MOST_KEPT = 4096
 class Starts:
     def __init__(self):
         self.wanted = False
-        self.kept = {}  # by the id() of the thread or of the work
-        self.carriers = []  # code whose frame has a thread or work as `self`
+        self.kept = {}  # by id() of the thread or the work
+        self.carriers = []  # code of methods whose `self` is a thread or the work of a pool
 
 
 starts = Starts()
@@ -76,7 +76,8 @@ def look_for_starts():
 
 
 def look_for_pools():
-    """Looks again, since pools may be imported late. A pool's first work also starts its first thread."""
+    """Called at the start of each thread, since pools may be imported late. A pool starts its first thread after it has
+    received its first work."""
     work = getattr(sys.modules.get("concurrent.futures.thread"), "_WorkItem", None)
     if not hasattr(work, "__weakref__") or any(work.run.__code__ is code for code in starts.carriers):
         return

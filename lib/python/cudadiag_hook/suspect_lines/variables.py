@@ -21,7 +21,8 @@ def source_of(file):
 
 
 def without_escapes(source):
-    """Removes the escape sequences from the source's strings: compiling invalid ones would warn the program again."""
+    """Removes the escape sequences from the source's strings. Compiling an invalid one would repeat its warning in the
+    program."""
     marks = "\\", "_", "\r\n{}", "N{", "}"
     backslash, blank, ends, named, end = marks if type(source) is str else (each.encode() for each in marks)
     parts = source.split(backslash)
@@ -155,7 +156,7 @@ def tensors_of_module(text, value):
 
 
 def variables_at(paths, frame):
-    """[(name, value)] of the variables that the line refers to, and the same for tensors in modules among them."""
+    """[(name, value)] of the variables that the line refers to, then the same for the tensors of modules among them."""
     frame_locals, found, hidden = frame.f_locals, [], []
     for path in paths:
         text, value = look_up(path, frame_locals, frame.f_globals)

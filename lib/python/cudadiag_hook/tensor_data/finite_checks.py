@@ -68,7 +68,8 @@ class Buffer:
             self.host = self.slots.to("cpu", non_blocking=True)
         else:
             self.host.copy_(self.slots, non_blocking=True)
-        # Without a stream, the event belongs to the current device, and another GPU's copy would count as arrived.
+        # Without a stream argument, the event belongs to the current device, so another GPU's copy would seem to have
+        # arrived.
         self.event.record(sys.modules["torch"].cuda.current_stream(self.slots.device))
 
 
@@ -137,7 +138,7 @@ class Slots:
         return page, slot
 
     def add_all(self, tensors):
-        """The checks of the results of one operator. Small tensors of one type share kernels."""
+        """Queues the checks of one operator's results. Small tensors of the same type share kernels."""
         torch = sys.modules["torch"]
         if len(tensors) < FEW or not hasattr(torch, "_foreach_copy_"):  # before 2.1
             return [self.add(each) for each in tensors]
@@ -170,7 +171,7 @@ class Slots:
                 self.send_all_of((device, stream))
 
     def wait(self):
-        """Waits for everything issued, at the end of the program."""
+        """Waits until all queued checks have arrived."""
         torch = sys.modules["torch"]
         for (device, _, _), page in list(self.pages.items()):
             torch.cuda.synchronize(device)

@@ -125,7 +125,7 @@ class Guard:
             recorder.quiet(True)
             for name in ("DisableTorchFunction", "_DisableTorchDispatch"):
                 guard = getattr(core, name)()
-                # The guards of older releases work from construction to destruction.
+                # In older releases, the guards work from construction to destruction.
                 enter = getattr(guard, "__enter__", None)
                 if enter is not None:
                     enter()

@@ -26,7 +26,7 @@ PLAIN = (int, float, bool, str, type(None))
 
 
 class Use:
-    """The use of one tensor."""
+    """One tensor that an operator uses, and the pieces of it that the operator reads or writes."""
 
     __slots__ = ("tensor", "parameter", "written", "pieces")
 
@@ -35,7 +35,7 @@ class Use:
 
 
 def whole(tensor):
-    """The pieces of the whole tensor; [] if its bytes are unknown, or if it has none."""
+    """The pieces of the whole tensor; [] if its bytes are unknown, or if it is empty."""
     if tensor.layout is not sys.modules["torch"].strided or not tensor.numel():
         return []
     if tensor.is_contiguous():
@@ -58,7 +58,7 @@ def rows(tensor, dimension, index):
 
 
 class Rule:
-    """The known properties of an operator."""
+    """What is known about an operator's use of its arguments."""
 
     def __init__(self, facts):
         self.written = [facts.parameters[number] for number in facts.written]

@@ -13,7 +13,7 @@ class Inside(_thread._local):
 
 
 class Steps:
-    """The state of the process."""
+    """Per-process state."""
 
     def __init__(self):
         self.ended = 0

@@ -17,7 +17,7 @@ def replace(owner, name, make):
 
 
 def follow_threads(listener):
-    """Listens on new Python threads, too. Autograd threads inherit the stream from the thread that runs a graph."""
+    """Listens on new Python threads, too. Autograd threads inherit the mode from the thread that runs a graph."""
 
     def make(original):
         def _bootstrap_inner(self):
@@ -34,8 +34,8 @@ def follow_threads(listener):
 
 
 def leave_alone(torch):
-    """Switches modes off around ctc_loss. With any mode on, ctc_loss rejects lengths on the host, which it otherwise
-    requires."""
+    """Switches modes off around ctc_loss. While any mode is on, ctc_loss rejects lengths on the host, although it
+    requires them there otherwise."""
 
     def make(original):
         def ctc_loss(*args, **kwargs):

@@ -1,5 +1,6 @@
-"""Numbers in the place of tensors. In C++, a number such as the 1 of `x + 1` may be a tensor. PyTorch passes it to a
-dispatch mode as a Python number, but only some operators accept that number again. torch.jit.trace calls others, too."""
+"""Numbers in place of tensors. In C++, a number such as the 1 of `x + 1` may be a tensor. PyTorch passes it to a
+dispatch mode as a Python number, but only some operators accept that number again. torch.jit.trace also calls operators
+that do not."""
 import sys
 
 from ..tensor_data.tensors import Guard
@@ -8,8 +9,8 @@ NUMBERS = (bool, int, float, complex)
 
 
 def as_tensors(function, args, kwargs, error):
-    """The arguments of an operator that has refused a number in the place of a tensor, with a tensor instead: (args,
-    kwargs). None if the operator has failed for another reason: then it may have run, and must not be called again."""
+    """The arguments of an operator that has rejected a number in place of a tensor, with a tensor instead: (args,
+    kwargs). None if the operator has failed for a different reason: it may have run, and must not be called again."""
     text = str(error)
     if "Expected a value of type" not in text or "Tensor" not in text:
         return None
