@@ -1,5 +1,5 @@
-// A thread is cancelled while it works with a lock held; the cancellation takes effect at its next cancellation point.
-// Then a launch fails.
+// A thread is cancelled while it holds a lock, and the cancellation takes effect at its next cancellation point. Then a
+// launch fails.
 // Plan: fault kernel=scale nth=1 code=700
 #include <pthread.h>
 

@@ -1,4 +1,4 @@
-// A stream that is being captured is destroyed, or its context is. Then one of several launches fails.
+// A stream or its context is destroyed while the stream is being captured. Then one of several launches fails.
 // Plan: fault kernel=scale nth=1 code=700
 #include <vector>
 

@@ -1,5 +1,5 @@
-// Two threads capture at once, each in thread-local mode. One breaks its capture and handles that, the other one does
-// not.
+// Two threads capture at once, each in thread-local mode, and both break their captures. Only one of them handles the
+// error.
 #include <thread>
 
 #include "driver.h"

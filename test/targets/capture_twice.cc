@@ -1,4 +1,4 @@
-// Two captures on one stream: the first one is broken and given up, the second one's failure is fatal.
+// Two captures on one stream. The first is broken and abandoned; the failure of the second is fatal.
 #include "driver.h"
 
 int main() {

@@ -1,4 +1,4 @@
-// Executes itself again with an empty environment, in which nothing requests an injection any more.
+// Executes itself again with an empty environment, so no variable requests the injection any more.
 #include <unistd.h>
 
 #include "driver.h"

@@ -1,5 +1,5 @@
-// An event is recorded after a kernel, and then refers to something else that no call on a stream shows. Its completion
-// therefore says nothing about the kernel. ./event_elsewhere gone|context|graph
+// An event is recorded after a kernel, and is then reused in a way that no call on the kernel's stream shows. Its
+// completion therefore says nothing about the kernel. ./event_elsewhere gone|context|graph
 // Plan: hold kernel=slow until=notify run=1; fault kernel=scale code=700
 #include <cstring>
 
@@ -7,7 +7,7 @@
 
 extern "C" void sim_notify();
 
-// A new event with the handle of a destroyed one, which was never recorded: a wait for it does not wait for anything.
+// Creates a new event with the handle of a destroyed one. It was never recorded, so a wait for it returns at once.
 static CUevent made_anew(CUevent event) {
   CUevent again = nullptr;
   CHECK(cuEventDestroy(event));

@@ -1,5 +1,5 @@
-// The only node of a graph with an effect gets freed memory after the first replay. The argument gives the node's kind;
-// "later": it is a kernel, and the memory is freed only after the node has got it.
+// After the first replay, the only node that has an effect is changed to use freed memory. The argument gives the
+// node's kind; "later": it is a kernel, and the memory is freed only after the node was changed to use it.
 #include <cstring>
 
 #include "driver.h"

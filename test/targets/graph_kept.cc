@@ -1,4 +1,4 @@
-// A graph's memory may be freed once the graph has got other memory, or is not replayed any more.
+// Correct: a graph's memory is freed once the graph uses different memory, or is no longer replayed.
 #include <initializer_list>
 
 #include "driver.h"
@@ -28,7 +28,7 @@ static Recorded storing(CUfunction store, CUdeviceptr memory) {
   return recorded;
 }
 
-// All nodes of a child graph get other memory.
+// All nodes of a child graph are changed to different memory.
 static void change_child(const Driver& driver, CUstream stream, CUfunction store) {
   CUdeviceptr before = driver.allocate(4096), after = driver.allocate(4096);
   Recorded around;
@@ -72,7 +72,7 @@ int main() {
     CHECK(cuGraphInstantiateWithFlags(&recorded->exec, recorded->graph, 0));
     CHECK(cuGraphLaunch(recorded->exec, stream));
   }
-  // The node gets other memory, twice.
+  // The node is changed to different memory, twice.
   const CUDA_KERNEL_NODE_PARAMS moved = launch(store, parameters);
   for (CUdeviceptr* memory : {&third, &second}) {
     parameters[0] = memory;

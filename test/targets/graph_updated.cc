@@ -1,11 +1,11 @@
-// An executable graph gets new contents between its replays; the kernel that was captured last fails.
+// An executable graph is updated between its replays; the kernel that was captured last fails.
 // Plan: fault kernel=scale nth=2 code=700
 #include "driver.h"
 
 static CUgraph captured(CUstream stream, CUfunction scale, bool first) {
   CUgraph graph = nullptr;
   CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
-  // Two equal launches would be merged by the compiler.
+  // The compiler would merge two equal launches.
   if (first) {
     CHECK(cuLaunchKernel(scale, 1, 1, 1, 64, 1, 1, 0, stream, nullptr, nullptr));
   } else {

@@ -1,4 +1,4 @@
-// A correct program, which gets back the value that it wrote. The first argument is the exit status.
+// A correct program that reads back the value that it wrote. The first argument is the exit status.
 #include "driver.h"
 
 int main(int argc, char** argv) {

@@ -1,4 +1,4 @@
-// A bad host pointer ends the program. The GPU is not involved.
+// A bad host pointer crashes the program. The GPU is not involved.
 #include "driver.h"
 
 int main() {

@@ -1,5 +1,5 @@
-// A program built for other GPUs by nvcc 13. Its kernel cannot be loaded, which no API callback shows, so the runtime
-// itself rejects the launch. The program does not check the error.
+// A program built for other GPUs by nvcc 13. Its kernel cannot be loaded, so the runtime itself rejects the launch. No
+// API callback shows why. The program does not check the error.
 // kernel_without_code [asked]: another call has already requested the kernel, and the program checked that call's
 // error.
 // Plan: fail api=cuModuleLoadData nth=1 code=209

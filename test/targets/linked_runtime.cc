@@ -1,7 +1,7 @@
 // A runtime linked into the program, as nvcc links it. Prints whether any callback reports its launches. One launch is
 // rejected, and the program does not check the error.
 // linked_runtime [direct|shared]: direct: the rejected launch is a driver call; shared: a libcudart.so was initialised
-// before.
+// earlier.
 #include <cupti_runtime_cbid.h>
 #include <dlfcn.h>
 

@@ -1,5 +1,5 @@
 // For LD_PRELOAD: makes the recorder believe that the kernel or sandbox does not support MADV_WIPEONFORK. The simulated
-// driver uses that option, too.
+// driver needs the option, and still gets it.
 #include <dlfcn.h>
 #include <errno.h>
 #include <sys/mman.h>

@@ -50,7 +50,7 @@ struct Program : Driver {
     CHECK(cuMemsetD8Async(buffer, 0, kHalf, b));
   }
 
-  void freed() {  // memory of stream a, used by b
+  void freed() {  // memory that was allocated on stream a and is used on stream b
     CUdeviceptr memory = 0;
     CHECK(cuMemAllocAsync(&memory, kHalf, a));
     CHECK(cuEventRecord(event, a));

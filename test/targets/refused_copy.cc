@@ -1,5 +1,5 @@
-// Copies and memsets that fail because of their arguments. Argument "freed": memory that was freed; "past": less memory
-// than the copy takes, which not all drivers reject; "exchanged": source and destination swapped; "unmade": the null
+// Copies and memsets that fail because of their arguments. Argument "freed": memory that was freed; "past": memory that
+// is too small for the copy, which some drivers accept; "exchanged": source and destination swapped; "unmade": the null
 // pointer of a failed allocation whose error was not checked.
 // Plan: fail api=cuMemcpyDtoD_v2 code=1; memory=64
 #include <cstring>

@@ -1,4 +1,4 @@
-// Correct: requests memory that it may not get, again and again, continues without it, and exits with its own status.
+// Correct: requests memory in vain, again and again, continues without it, and exits with its own status.
 // Plan: fail api=cuMemAlloc_v2 nth=every code=2
 #include "driver.h"
 

@@ -1,5 +1,5 @@
 // A stream of one device's context is used and waited for while another device's context is current, as in copies
-// between devices. It counts as one stream, which is gone once it is destroyed.
+// between devices. The recorder must count one stream, and none once the stream is destroyed.
 // Plan: devices=2
 #include "driver.h"
 

@@ -1,5 +1,5 @@
-# A stream has got almost 2^32 operations, or so the test makes its recording believe; then its ordinals wrap around.
-# With an argument, the host waits only for events, or another stream captures meanwhile.
+# The test makes the recording believe that a stream has had almost 2^32 operations; then the ordinals wrap around. With
+# an argument, the host waits only for events, or another stream captures meanwhile.
 # Plan: fault kernel=scale nth=334 code=700
 import ctypes
 import mmap
