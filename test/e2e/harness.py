@@ -28,8 +28,8 @@ class Machine:
         self.build = pathlib.Path(build).resolve()
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="cudadiag-e2e-"))
         self.state = self.folder / "state"
-        # The simulated driver writes to memory here, as the real one writes to a device. It also writes to a folder of
-        # MPS, whose lock isolated reruns may write.
+        # The simulated driver writes to memory here, as the real one writes to a device. The folder is also that of
+        # MPS, because an isolated rerun may write to the control lock there.
         memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
         self.gpu = pathlib.Path(tempfile.mkdtemp(prefix="cudadiag-e2e-", dir=memory))
         self.wrapper = []  # a command that starts cudadiag

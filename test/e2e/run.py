@@ -100,7 +100,7 @@ def check_rerun(machine, name, recorded):
 
 
 def check_memory_lines(finding, name):
-    """Checks the lines that allocated and freed memory that the operation should not have got."""
+    """Checks the lines that allocated and freed the memory that the operation should not have used."""
     for role, mark in (("allocated", "ALLOCATED LINE"), ("freed", "FREED LINE")):
         wanted = targets.marked_line(name, mark)
         if wanted is not None:

@@ -11,7 +11,7 @@ def _with_disassembler(machine):
 
 
 def _finding(machine, what, options=()):
-    """`what` fails, on a separate stream next to a kernel that does not."""
+    """Runs `what`, which fails, next to a healthy kernel on a separate stream."""
     machine.plan(f"fault kernel={what.partition(':')[0]}")
     result = machine.run(machine.build / "targets/race_kernels", CUBIN, what, "elsewhere", options=options)
     return result, machine.report()["findings"][0]

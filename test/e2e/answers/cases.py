@@ -305,8 +305,8 @@ def killed_program_leaves_its_record(machine):
 
 
 def killed_at_any_moment_the_record_is_whole(machine):
-    """CUDADIAG_KILLS is the number of kills. Everything is kept that was published before a kill and is within a ring's
-    horizon."""
+    """CUDADIAG_KILLS is the number of kills. Each record that was published before the kill, and is within a ring's
+    horizon, must survive."""
     horizon, unfinished = 4096, 5
     moments = random.Random(20261121)
     machine.plan("hang stream=1")
@@ -357,7 +357,7 @@ def thread_that_may_not_end_a_capture_ends_none(machine):
     dump = expect_success(machine.cudadiag("dump")).stdout
     flags = [line.split(" flags=")[1].split()[0] for line in dump.splitlines()
              if line.startswith("operation ") and " kind=1 " in line]
-    captured = "3"  # captured, and returned
+    captured = "3"  # the call is part of a capture, and has returned
     expect(flags, [captured] * 2, "flags of the launches")
 
 

@@ -13,7 +13,7 @@ EVENT_RECORD, EVENT_WAIT = 7, 8  # wire::operation::Kind
 
 
 def _deep(machine, *options):
-    # The slow stream fails at its 30th of 41 operations. They are queued until the ring has been overwritten.
+    # The slow stream fails at its 30th of 41 operations, which stay queued until the ring has been overwritten.
     machine.plan("hold kernel=slow nth=1 until=stream:2:6001; fault kernel=bad code=700")
     paced = ["paced"] if "--full-log" in options else []
     return machine.run(*program(DEEP, *paced), options=options)
@@ -47,7 +47,7 @@ def every_operation_is_dumped(machine):
 
 
 def when_events_were_recorded_and_waited_for_is_told(machine):
-    """A call of one thread came first if it had returned when the other thread's call began."""
+    """One thread's call comes before another thread's call if it returned before the other call began."""
     for options in ([], ["--full-log"]):
         machine.plan(targets.plan("event_wait"))
         machine.run(*targets.command(machine.build, "event_wait"), options=options)

@@ -61,7 +61,8 @@ def rank_that_works_on_is_late(machine):
 
 
 def rank_that_does_not_come_to_its_group_is_named(machine):
-    """If two ranks wait for it, each in a different group, the report names the one that began to wait first."""
+    """If two ranks wait for the missing rank in different groups, the report gives the rank that began to wait
+    first."""
     marks = {"world": "ALL REDUCE", "tp1": "ALL REDUCE", "pp1": "SEND", "ep1": "EXCHANGE", "dp1": "ALL REDUCE"}
     for shape, groups in (("ddp", ["world"]), ("pipeline", ["tp1", "pp1"]), ("experts", ["ep1", "dp1"])):
         found, (kind, group, function, number, absent), text = _stuck(machine, shape, "missing")

@@ -1,5 +1,5 @@
-"""Work that never finishes: what other commands show about a live run, and what the report says when the run is ended for
-it."""
+"""Work that never finishes: what other commands show about a live run, and what the report says when the launcher ends
+the run because of it."""
 
 import json
 import os
@@ -54,7 +54,7 @@ def _status(machine, *words):
 
 
 def _until(machine, run, shows, *words):
-    """Waits for the first status of the run that shows `what`."""
+    """Returns the first status for whose first process `shows` is true."""
     while True:
         expect(run.poll(), None, "status of the run")
         result = machine.cudadiag("status", "--json", *words)
@@ -246,7 +246,7 @@ def _lives(pid):
 
 
 def hang_of_a_child_that_ignores_being_asked_is_killed(machine):
-    """The parent ends when it is asked to, and leaves the child behind. The GPU must still be released."""
+    """The parent ends on SIGTERM, and leaves the child behind. The GPU must still be released."""
     command = ["sh", "-c", """sh -c 'trap "" TERM; exec "$@"' sh "$@" >/dev/null 2>&1 & wait""", "sh",
                *stuck(machine, "kernel")]
     result = machine.run(*command, options=["--hang-after", "0.3"])
@@ -415,8 +415,7 @@ def status_leaves_no_trace_of_a_clean_run(machine):
 
 
 def hang_is_followed_by_a_rerun_for_a_dump(machine):
-    """With real dumps: one of the same kernel, one of no kernel, and one of another program's failure that is not the
-    hang."""
+    """Uses real dumps: of the same kernel, of no kernel, and of the failure of a different program."""
     for dump, device in (("running", ("spin.cuh", 8, None)), ("idle", None), ("load", None)):
         target = stuck(machine, "kernel")[0]
         command = program("hangs_twice.py", target, DATA / f"gpucore/{dump}.nvcudmp.gz")

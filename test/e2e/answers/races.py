@@ -305,7 +305,7 @@ def device_code_that_is_loaded_again_is_kept_once(machine):
 def device_code_beyond_the_limit_of_files_does_not_end_the_target(machine):
     large = _large_device_code(machine, 70 << 20)
     command = machine.command("races", "--", machine.build / "targets/race_kernels", large, "write__8", "elsewhere")
-    limit = 68 << 20  # the recording of one process takes 64 of these
+    limit = 68 << 20  # the recording of one process takes 64 MiB of this
     process = machine.start(*command, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
     output, errors = process.communicate(timeout=60)
     expect((process.returncode, output), (0, "done\n"), "status and stdout, with stderr " + errors)

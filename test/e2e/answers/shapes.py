@@ -28,7 +28,7 @@ def _leads(machine, file, line=LINE):
 
 
 def _fails(machine, *command, file, line=LINE, **options):
-    """Under cudadiag, the command ends as it does without it, and the report names the line."""
+    """Expects the command to end as it does without cudadiag, and the report to give the line."""
     machine.plan(FAULT)
     result = machine.run(*command, **options)
     expect(result.returncode, 3, f"status of {command}, with stderr {result.stderr}")

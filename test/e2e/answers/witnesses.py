@@ -1,7 +1,7 @@
 """What NVIDIA's debugger and compute-sanitizer report. Each function's name is its claim.
 
-These are external programs. Here, scripts take their place, which print what the real ones print, crash or hang. The
-simulated driver writes no core dumps, so the programs put real dumps of an H200 where the driver would write them."""
+Scripts take the place of these external programs: they print what the real ones print, crash or hang. The simulated
+driver writes no core dumps, so the programs put real dumps of an H200 where the driver would write them."""
 
 import gzip
 import json
@@ -35,7 +35,7 @@ def _saying(text, then=""):
 
 
 def _witness(text):
-    """The lines of `cudadiag core` about the debugger."""
+    """Returns the lines of `cudadiag core` about the debugger, and the text before them."""
     head, _, tail = text.partition("Witness ")
     return [line.strip() for line in tail.splitlines()], head
 

@@ -258,7 +258,7 @@ def reader_of_the_latest_session_says_that_a_newer_run_goes_on(machine):
     machine.run(*program("ten_launches.py"))
     (older,) = machine.sessions()
     expect(machine.cudadiag("report").stderr, "", "stderr without a newer run")
-    # Session names have a resolution of one second.
+    # Session names have a resolution of one second, so the first session gets an older name.
     finished = machine.state / "cudadiag" / older
     older = finished.with_name("20200101-000000-1")
     finished.rename(older)
@@ -374,7 +374,7 @@ def what_a_killed_launcher_recorded_is_said_to_be_lost(machine):
     finished = machine.state / "cudadiag" / older
     older = finished.with_name("20200101-000000-1")
     finished.rename(older)
-    expect_success(machine.cudadiag("env"))  # nothing was run with it, so no message mentions it
+    expect_success(machine.cudadiag("env"))  # no program uses this session, so no message mentions it
     run = machine.start(*machine.command("run", "--", "sh", "-c", "echo ready; read line"))
     expect(run.stdout.readline(), "ready\n", "first line")
     run.kill()

@@ -121,7 +121,7 @@ def list_says_what_failed_where_and_keeps_what_it_has_read(machine):
     expect((listed["finding"], listed["exit"]), (None, {"code": 4, "signal": None}), "the same as JSON")
     expect((other["number"], other["state"], other["kept"], other["finding"]["grade"], other["finding"]["location"]["file"]),
            (2, "finished", False, "bracketed", path), "a failure as JSON")
-    # Only the manifest shows whether the finding must be computed again.
+    # Without the record, only the manifest shows whether the finding must be computed again.
     folder = machine.state / "cudadiag" / other["name"]
     shutil.rmtree(folder / "record")
     def row():

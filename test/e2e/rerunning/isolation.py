@@ -157,7 +157,7 @@ def rerun_touches_no_stranger(machine):
 
 
 def kernel_confines_the_rerun_whoever_answers_its_calls(machine):
-    """Landlock keeps the rerun from reading other processes, which no answer to a system call could prevent."""
+    """Landlock keeps the rerun from reading other processes. Answering its system calls would not be enough."""
     machine.plan(AGAIN)
     with Place(machine) as place:
         looks = f'readlink /proc/{place.stranger().pid}/cwd; exec "$@"'
@@ -248,7 +248,7 @@ def nothing_of_a_rerun_is_left(machine):
     (folder,) = [path for path in (machine.state / "cudadiag").iterdir() if not path.is_symlink()]
     expect((folder / "confirm/private").exists(), False, "a private folder in the session")
     expect([name for name in os.listdir(machine.folder) if name.startswith("cudadiag-")], [], "temporary folders")
-    own = [name for name in os.listdir("/dev/shm") if name.startswith(machine.folder.name)]  # other tests run too
+    own = [name for name in os.listdir("/dev/shm") if name.startswith(machine.folder.name)]  # of this test
     expect(own, [], "files in shared memory")
 
 

@@ -112,7 +112,8 @@ def signals_to_the_launcher_reach_the_program(machine):
 
 
 def signal_that_the_program_sends_to_its_group_arrives_once(machine):
-    """The launcher is stopped meanwhile, so that two signals could not merge into one."""
+    """The launcher is stopped meanwhile. If it forwarded the signal, the program would get it again later, so the two
+    signals could not merge."""
     script = ("import os, signal\ncount = 0\n"
               "def on(*_):\n global count; count += 1\n"
               "def end(*_):\n os.write(1, b'%d\\n' % count); os._exit(0)\n"
@@ -231,7 +232,7 @@ def _finished(machine):
 
 
 def _waits_for_a_reader(pid):
-    """Whether the process polls, as it does for a limited time if no process reads."""
+    """Whether the process is in poll() with the timeout of 5 seconds that it uses while no process reads its output."""
     try:
         call = pathlib.Path(f"/proc/{pid}/syscall").read_text().split()
         return len(call) > 3 and int(call[3], 16) == 5000

@@ -12,7 +12,8 @@ from harness import (expect, expect_answer, expect_in, expect_success, expect_tr
 
 
 def _with_a_disk(machine, size, first, *command):
-    """What `cudadiag run` does there, and what the other commands print afterwards, by name."""
+    """Runs `cudadiag run` with its sessions on a small disk. Returns the result, the status, and what the other
+    commands print afterwards, by name."""
     machine.state.mkdir(exist_ok=True)
     script = '"$0" run --rerun=never "$@"; echo $? > ended; for c in list report status dump; do "$0" $c > $c 2>&1; done; ' \
              '"$0" report --json > json 2> /dev/null; find . -name "*.log" > logs'
@@ -64,7 +65,7 @@ def full_log_gives_way_to_the_recording(machine):
 
 
 def full_log_leaves_room_on_the_disk(machine):
-    """Otherwise the program's own files would find no room."""
+    """The program's own files need the room."""
     machine.plan("fault kernel=fill nth=100000 code=700")
     target = machine.build / "targets/million_launches"
     recorded, status, said = _with_a_disk(machine, "1m", "", "--full-log", "--", target, "100000")
@@ -77,7 +78,7 @@ def full_log_leaves_room_on_the_disk(machine):
 
 
 def no_shared_memory(machine):
-    """/dev/shm is small and full. It is needed by data loaders, and cudadiag does not use it."""
+    """/dev/shm is small and full. Data loaders need it, but cudadiag does not use it."""
     faulty_program = faulty(machine)
     plain = machine.plain(faulty_program)
     fill = "mount -t tmpfs -o size=64k none /dev/shm || exit 77; head -c 1M /dev/zero > /dev/shm/full 2>/dev/null"

@@ -103,7 +103,7 @@ def status_under_a_filter_that_kills(machine):
 
 
 def what_keeps_a_command_from_being_started_is_told(machine):
-    """The reason is not the permissions of the command itself."""
+    """The message must give the system call that failed, and not blame the permissions of the command."""
     for refused, said in (({"pipe": 22, "pipe2": 293}, "cannot create a pipe to it (pipe, fcntl)"),
                           ({"fcntl": 72}, "cannot create a pipe to it (pipe, fcntl)"),
                           ({"fork": 57, "vfork": 58, "clone": 56, "clone3": 435}, "cannot create a process (fork)")):
@@ -145,7 +145,7 @@ def refuse_system_calls(refused=OFTEN_REFUSED):
 
 
 def recorded_twice(machine):
-    """The program is this launcher itself, with the same program under it."""
+    """The recorded program is another launcher, which runs the same program."""
     program = faulty(machine)
     plain = machine.plain(program)
     inner = machine.command("run", "--rerun=never", "--", program)
@@ -188,7 +188,7 @@ def process_numbers_of_its_own(machine):
 
 
 def program_that_replaces_one_that_looked_for_a_device(machine):
-    """Without the launcher, both have a file with the same process id."""
+    """Without the launcher, both programs write a file for the same process id."""
     program = faulty(machine)
     exports = expect_success(machine.cudadiag("env")).stdout
     probe = machine.build / "targets/exec_after_probe"
