@@ -1,5 +1,5 @@
 // Nanoseconds that the recorder's own work adds to a launch, on the simulated driver. Each way of launching runs in a
-// separate process, which is this program or launches.py, and the ways take turns. A part is the difference in cost
+// separate process, which is this program or launches.py, and the ways take turns. The cost of a part is the difference
 // between two ways. Only the launching thread's CPU time counts, so the simulated GPU's threads do not.
 #include <benchmark/benchmark.h>
 #include <cuda.h>

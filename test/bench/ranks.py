@@ -3,9 +3,9 @@
 
 Usage: ranks.py [--build BUILD] [--sessions N] [--json FILE]
 
-One rank is recorded on the simulated driver: 16,400 launches, 400 collectives of its own and 5 of the whole job. Each
-other session is a copy with a rank of its own. One rank has not called the job's last collective, as the answer finds
-in three ways:
+One rank is recorded on the simulated driver: 16,400 launches, 400 collectives of its own and 5 of the whole job. The
+other sessions are copies, each with a different rank. One rank has not called the job's last collective. The command
+finds this in three ways:
   nccl     NCCL described the groups
   dumps    NCCL did not, but each rank left a dump of PyTorch's Flight Recorder with 2,000 calls
   kernels  there are only the kernels, and all ranks have come
@@ -108,7 +108,7 @@ def copy(one, folder, ranks):
 
 
 def write_dumps(machine, folder, ranks):
-    """Dumps of all ranks: equal ones, and that of the rank which has not called the last collective."""
+    """Writes the dumps of all ranks. They are equal, except for the rank that has not called the last collective."""
     called = int((machine.folder / "called").read_text())
     stacks = [[torch_pickle.Shared(name=f"call_{depth}", filename=f"/opt/job/layers/part_{depth}.py", line=stack + depth)
                for depth in range(DEPTH)] for stack in range(50)]

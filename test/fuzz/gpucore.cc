@@ -1,5 +1,4 @@
-// Feeds the reader of GPU core dumps with bytes that no driver wrote. Whatever they are, the reader answers or
-// declines.
+// Feeds the reader of GPU core dumps with bytes that no driver wrote. It must answer or decline.
 #include "evidence/testimony.h"
 
 using namespace cudadiag::evidence;

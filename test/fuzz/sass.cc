@@ -12,7 +12,7 @@ using namespace cudadiag::sass;
 
 namespace {
 
-// The state of a thread that has stopped there. If its registers are unknown, everything has to be computed.
+// A thread that has stopped at offset `stands`. If its registers are unknown, everything has to be computed.
 LaneState lane_at(std::uint32_t stands, bool known) {
   LaneState lane;
   lane.stands = stands;

@@ -15,7 +15,7 @@ namespace {
 
 namespace area = wire::area;
 
-constexpr std::size_t kFields = 192;  // of the header, from its start
+constexpr std::size_t kFields = 192;  // the header's first bytes
 constexpr std::size_t kTable = 16 * area::kRegions;
 constexpr std::size_t kMost = 16384;
 

@@ -8,8 +8,8 @@ namespace sim {
 // The calling thread's mode, which cuThreadExchangeStreamCaptureMode swaps.
 CUstreamCaptureMode& thread_capture_mode();
 
-// Returns CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED if a capture forbids a
-// potentially unsafe call on this thread. Then the capture is invalid.
+// Returns CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, and invalidates the capture, if a capture forbids a potentially unsafe
+// call on this thread.
 CUresult unsafe_during_capture();
 
 // Runs the operation on the stream, or makes it a node of the graph that the stream captures. Mutex held.
@@ -20,7 +20,7 @@ CUgraphNodeType node_type(const Op& op);
 
 CUresult begin_capture(CUstream_st& stream, CUstreamCaptureMode mode);
 CUresult end_capture(CUstream_st& stream, CUgraph* graph);
-// The effect of a synchronising call on a capturing stream.
+// Returns the error of a synchronising call if the stream is capturing, and invalidates the capture.
 CUresult refuse_capturing(CUstream_st& stream);
 
 }  // namespace sim

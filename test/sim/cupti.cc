@@ -33,7 +33,7 @@ CUptiResult refuse(const char* rival, const CUpti_SubscriberParams* params) {
   return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
 }
 
-// A member that CUpti_SubscriberParams has had since 13.2.
+// Reads a member that CUpti_SubscriberParams has had since 13.2.
 bool asks_to_share(const CUpti_SubscriberParams* params) {
   constexpr std::size_t kOlderSize = offsetof(CUpti_SubscriberParams, oldSubscriberSize) + sizeof(std::size_t);
   return params && params->structSize > kOlderSize && reinterpret_cast<const char*>(params)[kOlderSize] == 1;
@@ -86,7 +86,7 @@ void enable_all(CUpti_CallbackDomain domain, bool enable) {
   for (std::uint32_t id = 1; switches && id < sim::Hooks::kIds; ++id) switches[id] = enable;
 }
 
-// The real library registers as many: more handlers than fit into libc's first block.
+// The real library registers this many handlers, which is more than libc's first block holds.
 const bool registered_handlers = [] {
   constexpr int kHandlers = 38;
   for (int i = 0; i < kHandlers; ++i) __cxa_atexit([](void*) { sched_yield(); }, nullptr, &__dso_handle);

@@ -130,7 +130,7 @@ Dependency Gpu::record(CUstream_st& stream) {
   return {stream.shared_from_this(), stream.issued};
 }
 
-// The legacy stream and the blocking streams wait for each other. An entry in front of the operation says so.
+// The legacy stream and the blocking streams wait for each other. An entry in front of the operation does the waiting.
 void Gpu::put_barriers(CUstream_st& stream) {
   CUctx_st& context = *stream.context;
   CUstream_st& legacy = *context.legacy;

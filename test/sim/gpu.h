@@ -38,10 +38,10 @@ class Gpu {
   std::shared_ptr<CUstream_st> create_stream(CUctx_st& context, unsigned int flags, int priority);
   // Ignores the stream's own capture: see capture.h for that.
   CUresult submit(Lock& lock, CUstream_st& stream, Op op);
-  // The stream's state that an event recorded now represents.
+  // Returns the work of the stream that an event represents if it is recorded now.
   Dependency record(CUstream_st& stream);
-  // Returns once all dependencies are met, or once the context has failed. Notifies planned faults that the program
-  // asks.
+  // Returns once all dependencies are met, or once the context has failed. Planned faults may now happen, because the
+  // program asks.
   CUresult wait(Lock& lock, CUctx_st& context, const std::vector<Dependency>& dependencies);
   // The same, without waiting: returns CUDA_ERROR_NOT_READY if the operations have not finished.
   CUresult query(Lock& lock, CUctx_st& context, const std::vector<Dependency>& dependencies);

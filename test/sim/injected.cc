@@ -1,4 +1,4 @@
-// Represents an injected tool: the driver must answer it inside cuInit. With INJECTED_TOOL_HOLDS_CUPTI it subscribes.
+// An injected tool, which calls the driver from inside cuInit. With INJECTED_TOOL_HOLDS_CUPTI, it subscribes to CUPTI.
 #include <cuda.h>
 #include <cupti.h>
 

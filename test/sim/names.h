@@ -32,7 +32,7 @@ const char* name_in(const Name (&table)[Count], std::uint32_t number) {
   return nullptr;
 }
 
-// The sentence for the commonest codes, the name of other codes, or null for an unknown code.
+// Returns a sentence for the most common codes, the name of any other known code, or null for an unknown code.
 inline const char* error_text(std::uint32_t code) {
   switch (code) {
     case 0:

@@ -73,7 +73,7 @@ class Plan {
   std::uint64_t memory() const { return memory_; }
   CuptiPolicy cupti() const { return cupti_; }
   const std::string& dump() const { return dump_; }  // file to copy as a core dump; empty if none is written
-  // Instead of a file: operations do not fault while a core dump is requested.
+  // A value of dump() that is not a file: operations do not fault while a core dump is requested.
   static constexpr std::string_view kLost = "lost";
 
  private:

@@ -300,7 +300,7 @@ class Bench:
 
 
 def peak_mib(command, env):
-    """The peak of this process and of those that it waits for."""
+    """Peak memory of the command, and of the processes that it waits for."""
     with open(os.devnull, "r+b") as null:
         child = subprocess.Popen(command, env=env, stdin=null, stdout=null, stderr=null)
         _, _, usage = os.wait4(child.pid, 0)

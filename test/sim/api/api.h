@@ -29,7 +29,7 @@ void set_driver_ready(bool ready);
 // Mutex held.
 CUstream_st* stream_of(CUstream handle, bool per_thread);
 
-// Resource callbacks are kept until the thread holds no lock, at most until the end of the call.
+// Resource callbacks are delivered once the thread holds no lock, at the end of the call at the latest.
 void announce(CUpti_CallbackIdResource id, CUcontext context, CUstream stream = nullptr);
 void announce_module(CUpti_CallbackIdResource id, CUcontext context, CUmodule module);
 void announce_node(CUgraph_st& graph, CUgraphNode_st& node);

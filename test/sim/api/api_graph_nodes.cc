@@ -32,7 +32,7 @@ CUresult set(CUgraphExec exec, CUgraphNode node, Op op) {
   return CUDA_ERROR_INVALID_VALUE;
 }
 
-// As real drivers do, it accepts only a node of a graph that still exists, of one of three kinds.
+// Like real drivers, this accepts only nodes of three kinds, and only while their graph exists.
 CUgraphExec_st::Step* switchable(CUgraphExec exec, CUgraphNode node) {
   for (auto& step : exec->steps) {
     if (step.node != node || step.life.expired()) continue;
@@ -48,7 +48,7 @@ CUgraphNode add(CUgraph graph, Op op, const CUgraphNode* dependencies, std::size
   return sim::add_node(*graph, std::move(op), {dependencies, dependencies + count});
 }
 
-// The usual form of a query: it returns only the number if the answer does not fit.
+// Answers like the driver: copies as many nodes as `out` has room for, and sets the count to their total number.
 CUresult answer(const std::vector<CUgraphNode>& nodes, CUgraphNode* out, std::size_t* count) {
   if (out) std::copy_n(nodes.begin(), std::min(*count, nodes.size()), out);
   *count = nodes.size();
@@ -107,7 +107,7 @@ SIM_API(cuGraphAddChildGraphNode, context,
   return CUDA_SUCCESS;
 }
 
-// Conditional nodes with one body.
+// Supports only conditional nodes with one body.
 SIM_API(cuGraphAddNode_v2, context,
         (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies,
          const CUgraphEdgeData* dependencyData, std::size_t numDependencies, CUgraphNodeParams* nodeParams),

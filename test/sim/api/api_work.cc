@@ -52,7 +52,7 @@ CUresult sim::check(const Launch& launch) {
 
 namespace {
 
-// The parameter at an offset, in either form of a launch.
+// Reads a parameter, whether the launch passes pointers to parameters or a single buffer.
 template <typename T>
 T parameter_at(const Launch& launch, std::size_t index, std::size_t offset) {
   T value{};
