@@ -26,7 +26,7 @@ Allocation& add(session::ProcessRecord& record, std::uint64_t address, std::uint
   return record.allocations.back();
 }
 
-// The same answers, found by checking each allocation in turn.
+// Finds the same answers by checking each allocation in turn.
 std::pair<State, std::uint64_t> look_at_each(const session::ProcessRecord& record, std::uint64_t ticks,
                                              std::uint64_t address) {
   const Allocation *live = nullptr, *freed = nullptr, *before = nullptr;
@@ -283,7 +283,7 @@ TEST_CASE("the states of a rejected copy's addresses, as far as the record prove
   using Pair = std::pair<State, State>;
   Refused between("cuMemcpyDtoD_v2");
   CHECK(between.states(0x10000000, 0x20000000) == Pair(State::live, State::freed));
-  CHECK(between.states(0x10001008, 0x30000000) == Pair(State::unknown, State::unknown));  // anything may follow it
+  CHECK(between.states(0x10001008, 0x30000000) == Pair(State::unknown, State::unknown));  // we cannot tell what follows
   between.record().allocations[0].kind = wire::allocation::Kind::pinned;
   CHECK(between.states(0x10000000, 0x20000000) == Pair(State::unknown, State::freed));
 

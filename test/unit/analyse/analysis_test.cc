@@ -97,7 +97,7 @@ TEST_CASE("a process that outlived its command leaves the verdict open if it had
   CHECK(working.notes.front().text ==
         "process 4711 was still running when the command exited, so cudadiag stopped watching it; to watch it until it "
         "exits, make the command wait for it");
-  process.record.state = wire::area::State::finished;  // between two polls
+  process.record.state = wire::area::State::finished;  // the process ended between two polls
   CHECK(cudadiag::analyse::analyse(session).verdict == Verdict::no_cuda_failure);
   session.processes.push_back(frozen_process(4712, 0));
   const Analysis failed = cudadiag::analyse::analyse(session);

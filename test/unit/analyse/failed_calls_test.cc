@@ -403,7 +403,7 @@ TEST_CASE("an earlier failure with nothing issued in between") {
   CHECK(swallowed() == &calls.process.record.errors[0]);
   calls.process.record.errors[1].operation = 9;
   CHECK(swallowed() == nullptr);
-  // If a launch has no kernel, the call that failed to load it may be long ago.
+  // If a launch has no kernel, the call that failed to load the kernel may have come much earlier.
   calls.process.record.sites.resize(1);
   calls.process.record.errors[1].site = 1;
   CHECK(swallowed() == &calls.process.record.errors[0]);

@@ -396,7 +396,7 @@ TEST_CASE("a dump does not outweigh a leading node of a graph") {
   CHECK(leads(&node, analyse::Kind::async_error));
   CHECK(leads(&node, analyse::Kind::graph_node));
   CHECK(leads(nullptr, analyse::Kind::graph_stale_pointer));
-  // The node's pointer alone does not show that the node failed, and not the other operation.
+  // The node's pointer alone does not show whether the node or the other operation failed.
   CHECK_FALSE(leads(&node, analyse::Kind::graph_stale_pointer, &pointer));
 }
 

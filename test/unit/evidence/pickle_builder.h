@@ -20,7 +20,7 @@ class PickleBuilder {
     if (value == static_cast<std::int32_t>(value)) return raw("J").little(value, 4);
     return raw("\x8a\x08").little(value, 8);
   }
-  // A text is written once, and referred to after that.
+  // A text is written once; later uses refer to it.
   PickleBuilder& text(const std::string& value) {
     const auto [known, is_new] = texts_.emplace(value, stored_);
     if (!is_new) return recall(known->second);

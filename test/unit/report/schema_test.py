@@ -30,7 +30,7 @@ def without_repeats(pairs):
 
 PRINT_SAMPLES = sys.argv.pop(1)
 SCHEMA = json.loads(pathlib.Path(sys.argv.pop(1)).read_text(), object_pairs_hook=without_repeats)
-# Older releases support only an older dialect than the schema's, but the schema is valid in both.
+# Older releases of jsonschema support only an older dialect, but the schema is valid in both.
 VALIDATOR = jsonschema.validators.validator_for(SCHEMA, default=jsonschema.Draft7Validator)(SCHEMA)
 SAMPLES = [json.loads(line) for line in subprocess.check_output([PRINT_SAMPLES]).splitlines()]
 

@@ -53,7 +53,7 @@ struct Parameters {
   }
 };
 
-// The bytes of a parameter, by mode.
+// The bytes that a kernel uses, by parameter and mode.
 using Bytes = std::map<std::pair<std::uint32_t, Mode>, std::set<std::int64_t>>;
 
 struct Thread {
@@ -103,7 +103,7 @@ Bytes by_code(const ByteRanges& code, const LaunchValues& launch) {
   return out;
 }
 
-// A parameter counts as unknown if the model does not use it.
+// Checks each parameter that the model uses. The bytes of all other parameters must be unknown.
 void check(const std::string& kernel, Sizes grid, Sizes block, const Parameters& parameters, const Model& model) {
   const Bytes expected = by_model(grid, block, model);
   for (const Architecture& architecture : kArchitectures) {

@@ -270,7 +270,7 @@ TEST_CASE("lost records are counted, and where the ranks diverge before them is 
   CHECK(ranks->number == 60);
   CHECK(ranks->first == 41);
   CHECK(!ranks->calls[1].collective);
-  // The second one never got as far as the first one's remaining records.
+  // The second rank never reached the calls that the first rank's remaining records show.
   first.lose(19);
   processes = job({first, second});
   CHECK(parted(processes)->number == 60);
