@@ -118,11 +118,11 @@ CASES = [
     native("refused_shared", "refused shared", mark="shared", **REFUSED),
     native("refused_device", "refused device", mark="device", **fails(101, (SYNC,), "inferred")),
     native("refused_and_thrown", "refused thrown", mark="thrown", **REFUSED),
-    # They use one of the runtimes whose launches are watched only in the driver.
+    # These use a runtime whose launches cudadiag watches only in the driver.
     native("refused_block_shared", "refused_shared block", source="refused.cu", mark="block", **REFUSED),
     native("unchecked_block_shared", "refused_shared unchecked_block", source="refused.cu", mark="unchecked_block",
            **fails((1, 9), (UNCHECKED,), "suspected")),
-    # Not on Turing GPUs.
+    # These do not fail on Turing GPUs.
     *[native(f"{program}_{kind}", f"{program} {kind}", source="no_image.cu", mark=kind,
              **fails(209, (kind_of_failure,), grade))
       for program in ("no_image", "no_image_shared")
@@ -176,7 +176,7 @@ CASES = [
     *[native("graph_" + shape, "graphs " + shape, mark=shape, **fails(700, (ASYNC, GRAPH)))
       for shape in ("captured", "added", "thousand", "updated", "child", "conditional", "branches")],
     native("graph_changed", "graphs changed", mark="changed", **fails(700, (GRAPH,), kernel="fill")),
-    # Followed by one rerun that does not fail; by three, the last of which fails; and by one that gives up waiting.
+    # Followed by one rerun, which does not fail; by three, the last of which fails; and by one that gives up waiting.
     native("race", "reruns race", mark="race", rerun="did not fail",
            **fails(700, grade="inferred", first=False)),
     native("sometimes", "reruns sometimes @runs", source="reruns.cu", mark="sometimes",

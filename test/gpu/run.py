@@ -137,8 +137,8 @@ class Suite:
         return None
 
     def examine(self, case, examined):
-        """The case's dictionary of results: what `examined(command, folder, env)` returns, with a folder that is
-        removed afterwards; or what went wrong. None: the case cannot run here."""
+        """Returns what `examined(command, folder, env)` returns, or a dictionary that says what went wrong. The folder
+        is removed afterwards. None: the case cannot run here."""
         command = self.command(case)
         if self.missing(case, command):
             return None
@@ -232,7 +232,7 @@ class Suite:
         return wrong
 
     def waited_for_throughout(self, case, plain, session, env):
-        """Runs the program with a wait for every single operation: that is slower, but the program must not notice."""
+        """Reruns the program with a wait after every operation. This is slower, but the program must not notice."""
         bisected = execute([self.cudadiag, "bisect", session, "--window=all", "--time-limit=60"], env)
         manifest = json.loads((session / "latest" / "manifest.json").read_text())
         rerun = manifest["passes"][-1]

@@ -105,7 +105,7 @@ def build_all(labels, folder, jobs):
 
 
 def command(label, folder):
-    """`@` is the folder of built files; python/ is in this folder."""
+    """Replaces a leading `@` by the folder of built programs, and finds python/ in this folder."""
     built = (str(folder / word[1:]) if word.startswith("@") else word for word in label["run"])
     return [str(HERE / word) if word.startswith("python/") else sys.executable if word == "python3" else word
             for word in built]
@@ -228,7 +228,7 @@ def wrong_fields(fields):
 
 
 def summary(fields):
-    """A cell of the table: the counts, and the names of what is wrong."""
+    """A cell of the table: the counts, and the names of the fields that are wrong."""
     right, unknown = (sum(answer == each for answer in fields.values()) for each in (RIGHT, UNKNOWN))
     return f"{right:2} right, {unknown:2} not known, wrong: {', '.join(wrong_fields(fields)) or 'none':20}"
 

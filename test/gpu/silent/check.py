@@ -141,8 +141,8 @@ def judge_past(label, findings):
 
 
 def compared_ranks(report):
-    """The ranks of a job, as their groups or kernels tell them apart. In a circle, each rank has reached a different
-    call."""
+    """The ranks of a job, from NCCL's groups if the report has them, else from their kernels. In a circle, each rank
+    has reached a different call."""
     groups = report.get("groups")
     if groups and groups["circle"]:
         return [{**wait, "has_come": True} for wait in groups["circle"]]

@@ -1,4 +1,4 @@
-// cudaFreeAsync on one stream; after a wait for both streams, the memory is used on another one.
+// Memory is freed on one stream by cudaFreeAsync, and used on another stream after a wait for the first one.
 __global__ void square(float* x) { x[threadIdx.x] *= x[threadIdx.x]; }  // ACCESS
 
 int main() {

@@ -1,4 +1,4 @@
-"""Batches are copied in a side stream; the main stream waits for it, and it waits before it reuses a buffer.
+"""Batches are copied in a side stream. The main stream waits for each copy, and each copy for the main stream.
 
 Pattern: https://github.com/NVIDIA/apex/issues/304
 """

@@ -1,5 +1,5 @@
-// No bounds check, and a grid of whole blocks: 90 elements, 256 threads. Report:
-// https://github.com/risc0/risc0/issues/3803
+// No bounds check, and a grid of whole blocks: 90 elements, 256 threads.
+// Report: https://github.com/risc0/risc0/issues/3803
 #include "../bounded.cuh"
 
 __global__ void zeroize(unsigned* elements) {

@@ -1,5 +1,5 @@
-"""The ranks of a job. NCCL's kernels have no time limit, so the process ends after a number of seconds, whatever still
-runs."""
+"""For the ranks of a job. NCCL's kernels have no time limit, so each process ends itself after a number of seconds,
+whatever still runs."""
 import datetime
 import os
 import threading
@@ -15,7 +15,7 @@ def end_after(seconds):
 
 
 def join(seconds=9):
-    """Returns the rank. By then, all ranks have used NCCL once. Each ends after so many more seconds."""
+    """Returns the rank once all ranks have used NCCL. The process ends itself after `seconds` more."""
     rank = int(os.environ["LOCAL_RANK"])
     torch.cuda.set_device(rank)
     dist.init_process_group("nccl", timeout=datetime.timedelta(seconds=600))
