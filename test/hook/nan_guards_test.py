@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Whether the program handles a NaN that has left PyTorch, where unwritten memory ends, and whether the program ended
-because of a NaN: with programs of their own, on the CPU. Skips with a message (77) if PyTorch is missing."""
+"""Whether the program handles a NaN that has left PyTorch, or ended because of it, and which memory counts as data that
+other code wrote. Runs programs on the CPU. Skips with a message (77) if PyTorch is missing."""
 import pathlib
 import tempfile
 import unittest
@@ -87,7 +87,7 @@ ENDED = {
     "operator that names it": "x = torch.zeros(3) / 0\ntorch.multinomial(x, 1)",
 }
 
-# It cannot be seen what the program does.
+# We cannot see what the program does with the NaN.
 UNSEEN = {
     "number": "x = torch.zeros(2) / 0\nvalues = [x.sum().item()]",
     "array": "x = (torch.zeros(2) / 0).numpy()\nprint(max(x))",

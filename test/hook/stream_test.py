@@ -13,7 +13,7 @@ import torch
 
 hook = Hook()
 package = hook.load()
-warnings.simplefilter("ignore")  # the tracer's, of Python numbers
+warnings.simplefilter("ignore")  # the tracer warns about Python numbers
 
 
 class Layers(torch.nn.Module):

@@ -86,7 +86,7 @@ class Order(unittest.TestCase):
         self.assertTrue(order.comes_after(2, 1, number))
 
     def test_a_query_that_finds_finished_work_is_a_wait(self):
-        unrecorded = torch.cuda.Event()  # which PyTorch takes for finished; its handle is 0
+        unrecorded = torch.cuda.Event()  # its handle is 0, and PyTorch regards it as finished
         finds = package.tensor_races.seen_by_query(lambda self: order.reached_by(1))
         for ask, ordered in ((unrecorded.query, True), (lambda: finds(lambda self: True)(self), True),
                              (lambda: finds(lambda self: False)(self), False),

@@ -200,7 +200,7 @@ class Values(unittest.TestCase):
         scores = torch.randn(3, 4)
         self.check_outside(nll, scores, long(-7, 3, 4), op="nll_loss_forward", name="labels", bound=4, outside=1,
                            first=[2], value=4)
-        # The user's shape, although the operator got a different one of the same memory.
+        # Reports the user's shape, although the operator got the same memory in a different shape.
         self.check_outside(cross_entropy, torch.randn(2, 3, 4), torch.tensor([[0, -100, 1], [2, 4, 3]]),
                            op="nll_loss_forward", name="labels", bound=4, outside=1, first=[1, 1], value=4)
         self.check_outside(nll_2d, torch.randn(1, 4, 2, 2), torch.tensor([[[0, 1], [9, 2]]]),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The hook's Python sources with the interpreter alone: which lines are seen, and what is read of variables."""
+"""The hook's Python sources with the interpreter alone: which lines they notice, and what they read from variables."""
 import ast
 import functools
 import signal

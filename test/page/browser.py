@@ -25,8 +25,8 @@ class Browser:
         environment = dict(os.environ, HOME=self.folder.name)
 
         def take_places():
-            # The browser reads 3 and writes 4. The pipes may have these numbers, so copies of them come first, out of
-            # the way.
+            # The browser reads descriptor 3 and writes descriptor 4. The pipes may already have these numbers, so they
+            # are first copied out of the way.
             reading, writing = os.dup(to_browser), os.dup(from_browser)
             os.dup2(reading, 3)
             os.dup2(writing, 4)

@@ -31,7 +31,7 @@ PROGRAMS_OF_CASES = ("ends_abruptly", "race_kernels", "race_streams", "stuck")
 
 
 def all_at_once(machine):
-    """A program with many threads fails while everything that can watches it."""
+    """A program with many threads fails while everything that can watch it is switched on."""
     machine.plan(targets.plan("many_threads"))
     machine.run(machine.build / "targets/many_threads",
                 options=["--full-log", "--races", "--hang-after=60", "--rerun=always"])
@@ -83,10 +83,10 @@ class Helgrind:
         errors = ElementTree.parse(self.log).getroot().iter("error")
         return [self.text(error) for error in errors if not self.excused(error)]
 
-    # Helgrind knows pthread's locks but no atomics. These reports are ignored: an atomic on either side, which is in a
-    # header of the standard library; the id that a table's key publishes, which is an atomic stored after the id; the
+    # Helgrind understands pthread's locks, but not atomics. Reports about these are ignored: an atomic on either side,
+    # in a header of the standard library; an id that is published by storing its table's atomic key afterwards; the
     # unwinder's tables, which are the same whichever thread creates them; the simulator; and a wait with a deadline,
-    # whose release of the lock Helgrind does not see.
+    # because Helgrind does not see that the wait releases the lock.
     @staticmethod
     def excused(error):
         frames = [{part.tag: part.text for part in frame} for frame in error.iter("frame")]

@@ -108,7 +108,7 @@ class Failure(Trial):
         if launch["site_ordinal"] is not None and self.script.own_lines:
             wants(launch["site_ordinal"] == true.ordinals[nth - 1], f"{nth}, {true}: call {launch['site_ordinal']}")
 
-    # The launch is known, and one or some of its nodes.
+    # Checks a finding that gives the launch of a graph, and one or more of the graph's nodes.
     def check_graph(self, finding, true, which, line, among):
         launch = finding["launch"]
         node = launch["graph_node"]

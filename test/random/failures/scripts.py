@@ -6,7 +6,7 @@ import typing
 
 SITES = 32
 KERNELS = ("scale", "fill", "reduce", "smooth")
-# Calls that wait for their operation. The driver checks its addresses before it queues it, so it never faults.
+# Calls that wait for their operation. The driver checks the addresses before it queues the work, so it never faults.
 NOW = ("sync", "in_now", "out_now", "within_now", "out_page")
 
 # Calls that can fail at once; the program ends because of that, or continues.
@@ -23,7 +23,7 @@ class Operation(typing.NamedTuple):
     kernel: str
     thread: int
     context: int
-    ordinals: list  # plain ones: its calls among the thread's calls of the line, if only this thread uses it
+    ordinals: list  # if only this thread uses the line: which of the calls there
     node: int  # node number in its graph, from 1; 0: none, or not reported
     launches: list  # for nodes: (line, number) of each launch that runs it
     can_fail: bool
@@ -53,7 +53,7 @@ class Script:
             self.step()
         self.lines.append("end " + self.ending)
 
-    # The objects: contexts, streams of one thread or of all, events.
+    # Creates the contexts, the streams of one thread or of all threads, and the events.
     def lay_out(self):
         pick = self.random
         self.threads = pick.choice((1, 1, 2, 3, 4))
@@ -360,8 +360,8 @@ class Script:
         return "; ".join(rules)
 
     def plan_of_hang(self, pick):
-        """The plan for an operation that never finishes: its size, which of its runs, and the plan. Size 0: there is
-        none."""
+        """Returns (size, nth, plan) for an operation that never finishes: its size, which of its runs hangs, and the
+        plan. Size 0 means that no operation can hang."""
         rules = [f"devices={self.devices}"]
         if pick.random() < 0.75:
             rules.append(f"shuffle={pick.randrange(1, 1 << 30)}")

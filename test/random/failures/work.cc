@@ -46,7 +46,7 @@ struct Step {
   std::string verb, how;
   unsigned site = 0;
   std::vector<unsigned> numbers;
-  // The state that issue() needs.
+  // Used by issue().
   const Context* context = nullptr;
   CUstream stream = nullptr;
   CUfunction function = nullptr;
@@ -196,7 +196,7 @@ CUresult with_graph(Step& s) {
   return issue(s);
 }
 
-// The nodes that a capture created, in order: "named GRAPH SIZE…"; 0 for a node that is not changed later.
+// Finds the nodes that a capture created, in order: "named GRAPH SIZE…"; 0 for a node that is not changed later.
 CUresult name_nodes(const Step& s) {
   std::vector<CUgraphNode> found(s.numbers.size() - 1);
   std::size_t count = found.size();
@@ -314,7 +314,7 @@ void add_context(const std::string& which) {
   contexts.push_back(context);
 }
 
-// Before the numbers come, if the verb has them: the kernel, the way to issue it, and the line at which it is issued.
+// Some verbs have words before their numbers: the kernel, the way to issue it, and the line at which it is issued.
 void add_step(unsigned thread, std::istringstream& words) {
   Step step;
   std::string kernel;

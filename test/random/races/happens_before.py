@@ -48,7 +48,7 @@ def disturb(a, b):
 class Happening:
     def __init__(self, step, accesses=(), launch=None):
         self.step, self.accesses, self.launch = step, accesses, launch
-        self.vague = False  # a wait for a word: it is open what else may have ended it, and what waits for the same
+        self.vague = False  # a wait for a word: we cannot tell what else may have ended it
         # The predecessors, as bits: by SURE edges alone, with TOLD ones, with OPEN ones, and by all.
         self.before = {}
 

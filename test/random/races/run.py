@@ -101,8 +101,8 @@ class Check:
         self.wrong.append(f"not reported: places {self.places(pair)}, {pair.verdict}")
 
     def is_told(self, pair):
-        """Whether a pair was reported. For a pair of lines, a race may be reported instead of a possible one, and so
-        may one that is open."""
+        """Whether a pair was reported. If other pairs of the same lines are races or may be reported, their grades are
+        accepted, too."""
         places = frozenset(self.places(pair))
         verdicts = {pair.verdict} | {each.verdict for each in self.by_places[places]} & {RACE, EITHER}
         return any(self.told.get(places, set()) & GRADES[verdict] for verdict in verdicts)
@@ -128,7 +128,7 @@ def kind(wrong):
 
 
 def shortened(machine, steps, wanted):
-    """The steps without every step that can be omitted."""
+    """Returns the steps without those that the failure does not need."""
     part = len(steps) // 2
     while part:
         at = len(steps) - part
