@@ -1,4 +1,4 @@
-// Rules for accesses whose address is known: how the address relates to the intended memory.
+// Rules for accesses whose address is known. They differ in how the address relates to the intended memory.
 
 #include <string_view>
 #include <vector>

@@ -60,7 +60,7 @@ std::string size_text(std::uint64_t bytes) {
   if (bytes < 1024) return fmt::format("{} byte{}", bytes, bytes == 1 ? "" : "s");
   double size = static_cast<double>(bytes);
   std::size_t unit = 0;
-  // A size that would print as 1024.0 moves on to the next unit.
+  // A size that would print as 1024.0 is shown in the next unit.
   for (; size >= 1023.95 && unit + 1 < std::size(kUnits); ++unit) size /= 1024;
   return fmt::format("{:.1f} {}", size, kUnits[unit]);
 }
@@ -116,7 +116,7 @@ bool add_bad_value(const Symptoms& symptoms, Facts& facts, double low, double hi
   const auto beyond = [&](const Argument& argument) {
     return (argument.min && real(*argument.min) < low) || (argument.max && real(*argument.max) > high);
   };
-  // Operators check their first floating-point argument; weights after it may have any values.
+  // Operators check their first floating-point argument. The weights that follow may have any values.
   const auto bad = std::find_if(symptoms.arguments.begin(), symptoms.arguments.end(), [&](const Argument& argument) {
     return argument.dtype.find("float") != std::string::npos &&
            (any(argument.nan) || any(argument.inf) || beyond(argument));

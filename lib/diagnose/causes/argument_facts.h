@@ -1,4 +1,4 @@
-// Facts for the texts of rules, proven by the values of the arguments.
+// Facts for the texts of rules. The values of the arguments prove them.
 #pragma once
 
 #include <cstdint>
@@ -24,21 +24,22 @@ std::string size_text(std::uint64_t bytes);
 void add_place(Facts& facts, const char* name, const std::optional<diagnose::Location>& location,
                const std::string& directory);
 
-// Number of elements from the first to the last one in memory, inclusive. Returns nullopt if the shape is unknown.
+// Returns how many elements the argument spans in memory, from its first to its last one. Returns nullopt if the shape
+// is unknown.
 std::optional<std::uint64_t> extent(const Argument& argument);
 std::uint64_t item_size(std::string_view dtype);  // 0 if unknown
 
 // Adds facts about the argument that has indices out of bounds: argument, at, value, bound, last, outside. Prefers the
-// user's own variable to the operator's parameter. Returns false if the call lacks this argument.
+// user's own variable to the operator's parameter. Returns false if no argument has such indices.
 bool add_bad_index(const Symptoms& symptoms, Facts& facts);
-// Does the same for labels, and adds from_one: "labels from 1 to 10". The call's ignore_index does not count as out of
-// bounds.
+// Like add_bad_index(), for labels. Also adds from_one: "labels from 1 to 10". The call's ignore_index does not count
+// as out of bounds.
 bool add_bad_label(const Symptoms& symptoms, Facts& facts);
 // Adds facts about the first floating-point argument that has NaN, infinity or a value outside low..high: argument and
-// values ("12 NaN", "min -0.5, max 3.25"). Returns false if the call lacks this argument.
+// values ("12 NaN", "min -0.5, max 3.25"). Returns false if there is none.
 bool add_bad_value(const Symptoms& symptoms, Facts& facts, double low, double high);
 
-// The function of torch/nn/functional.py that the true line called, such as "embedding"; empty if unknown.
+// Returns the function of torch/nn/functional.py that the true line called, such as "embedding"; empty if unknown.
 std::string_view torch_function(const Symptoms& symptoms);
 
 }  // namespace cudadiag::causes

@@ -1,4 +1,4 @@
-// Rules for missing devices, drivers and code that do not fit the GPU, and processes that cannot use CUDA.
+// Rules for devices, drivers and code that are missing or do not fit the GPU, and for processes that cannot use CUDA.
 
 #include <fmt/core.h>
 
@@ -29,7 +29,7 @@ bool refused(const Symptoms& symptoms, Facts& facts) {
   return !symptoms.asynchronous;
 }
 
-// These calls take only a device number.
+// The error is about the device, because these calls take nothing but a device number.
 bool chooses_device(const Symptoms& symptoms, Facts& facts) {
   return refused(symptoms, facts) && (symptoms.call == "cudaSetDevice" || symptoms.call == "cuDeviceGet");
 }

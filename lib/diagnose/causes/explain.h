@@ -1,5 +1,5 @@
-// Explains why an operation failed, in the terms of the program and its framework. A table of rules is tried in order,
-// and the first match wins. A wrong cause is worse than none: if no rule matches, no cause is given.
+// Explains why an operation failed, in the terms of the program and its framework. Tries the rules of a table in order
+// and takes the first match. A wrong cause is worse than none, so if no rule matches, there is no cause.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct Cause {
 
 std::optional<Cause> explain(const Symptoms& symptoms);
 
-// The id of every rule, each once, in the order of the table.
+// Returns the id of every rule, each once, in the order of the table.
 std::vector<std::string_view> cause_ids();
 
 }  // namespace cudadiag::causes

@@ -1,4 +1,5 @@
-// The table of causes, one file for each family. If two families can match, the more specific one comes first.
+// The table of causes, one file for each family. If rules of two families may match, the family that is more specific
+// comes first.
 #pragma once
 
 #include <vector>
@@ -20,6 +21,6 @@ const std::vector<Rule>& stream_rules();
 const std::vector<Rule>& device_rules();
 const std::vector<Rule>& hardware_rules();
 const std::vector<Rule>& kernel_rules();
-const std::vector<Rule>& hang_rules();  // for hangs only; hangs try no other family
+const std::vector<Rule>& hang_rules();  // for hangs only; a hang tries no other family
 
 }  // namespace cudadiag::causes

@@ -23,7 +23,7 @@ bool other_threads_capture(const Symptoms& symptoms, Facts& facts) {
   return refused_at_once(symptoms, facts) && symptoms.captured_by_other_thread;
 }
 
-// Matches Python's built-in print(), but neither blueprint() nor a method.
+// Returns whether the line calls Python's built-in print(), rather than blueprint() or a method.
 bool prints(const Symptoms& symptoms) {
   constexpr std::string_view kPrint = "print(";
   const std::string_view source = symptoms.source;

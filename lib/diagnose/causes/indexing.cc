@@ -44,7 +44,7 @@ bool any_index(const Symptoms& symptoms, Facts& facts) {
   return true;
 }
 
-// Does not match "composition".
+// Returns whether the text contains "position" as a word of its own: "composition" does not count.
 bool names_positions(std::string_view text) {
   for (auto at = text.find("position"); at != text.npos; at = text.find("position", at + 1)) {
     if (at == 0 || std::islower(static_cast<unsigned char>(text[at - 1])) == 0) return true;
@@ -52,18 +52,18 @@ bool names_positions(std::string_view text) {
   return has_any(text, {"pos_emb", "pos_ids", "pos_id]", "wpe("});
 }
 
-// Whether the values can be 0, 1, 2 … along the last dimension.
+// Returns whether the values can be 0, 1, 2 … along the last dimension, as positions are.
 bool counts_up(const Argument& argument) {
   return argument.min && argument.max && !argument.shape.empty() && real(*argument.min) == 0 &&
          real(*argument.max) + 1 == static_cast<double>(argument.shape.back());
 }
 
-// A sum of calls may look up both tokens and positions.
+// Returns whether the line is a sum of calls, which may look up both tokens and positions.
 bool adds_calls(std::string_view source) {
   return source.find('+') != source.npos && std::count(source.begin(), source.end(), '(') > 1;
 }
 
-// If a line also looks up tokens, its text does not show which lookup failed, but the values do.
+// A line that looks up both tokens and positions does not show which look-up failed, but the values do.
 bool positions(const Symptoms& symptoms, Facts& facts) {
   const bool known = add_bad_index(symptoms, facts);
   if (known && names_positions(*facts.find("argument"))) return true;
@@ -103,7 +103,7 @@ bool checked_apart(const Symptoms& symptoms, Facts& facts) {
          add_bad_index(symptoms, facts) && facts.find("value") != nullptr && facts.find("bound") != nullptr;
 }
 
-// If the kernel asserts nothing, an index out of range is at least suspicious.
+// The kernel asserted nothing, so an index out of range is only suspicious.
 bool unchecked_index(const Symptoms& symptoms, Facts& facts) {
   return symptoms.asynchronous && symptoms.assertion.empty() && add_bad_index(symptoms, facts) &&
          facts.find("value") != nullptr && facts.find("bound") != nullptr;

@@ -1,5 +1,5 @@
-// Rules for failures of the kernel itself: its own assertion, a trap, a recursion that is too deep. This family comes
-// last, because its error codes alone say little.
+// Rules for failures of the kernel itself: its own assertion, a trap, a recursion that is too deep. Other families come
+// first, because the error codes say little here.
 
 #include "diagnose/causes/families.h"
 

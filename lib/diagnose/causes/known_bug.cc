@@ -1,5 +1,5 @@
-// Known bugs of frameworks: one row each, with the thread on GitHub that describes it. Facts count for more than
-// versions: if a kernel received arguments that it cannot handle, this version still has the bug.
+// Known bugs of frameworks: one row each, with the GitHub thread that describes it. Observed facts outweigh versions:
+// if a kernel received arguments that it cannot handle, this version still has the bug.
 
 #include <algorithm>
 #include <charconv>
@@ -13,13 +13,13 @@ namespace {
 constexpr std::uint32_t kMostGridYZ = 65535;
 
 struct KnownBug {
-  std::string_view package, last;  // last version known to have it; empty means any
+  std::string_view package, last;  // `last`: the last version known to have the bug; empty means any
   std::string_view kernel;
   std::string_view what;
   std::string_view source;
 };
 
-// Kernels whose grid grows with the input in y or z.
+// Kernels whose grid grows with the input in y or z, where CUDA allows only 65535 blocks.
 constexpr KnownBug kGrids[] = {
     {"torch", "", "vectorized_gather_kernel", "indexing of very large rows",
      "https://github.com/pytorch/pytorch/issues/164048"},
@@ -44,7 +44,7 @@ int number(std::string_view& text) {
   return error == std::errc() ? value : 0;
 }
 
-// Compares major and minor version. Text that is not a version counts as newer than all versions.
+// Compares major and minor version. Text that is not a version counts as newer than any version.
 bool at_most(std::string_view version, std::string_view last) {
   if (version.empty() || version[0] < '0' || version[0] > '9') return false;
   const int major = number(version), last_major = number(last);

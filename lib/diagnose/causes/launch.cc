@@ -10,7 +10,7 @@
 namespace cudadiag::causes {
 namespace {
 
-// The limits common to all GPUs of compute capability 3.0 to 12.x.
+// The limits that all GPUs of compute capability 3.0 to 12.x share.
 constexpr std::uint64_t kThreads = 1024;
 constexpr Dim3 kMostBlock = {1024, 1024, 64}, kMostGrid = {2147483647, 65535, 65535};
 constexpr std::uint32_t kSharedByDefault = 48u << 10;
@@ -20,7 +20,7 @@ constexpr std::uint64_t kMostRegisters = 255;        // at most per thread
 
 std::string dimensions(const Dim3& d) { return fmt::format("{},{},{}", d[0], d[1], d[2]); }
 
-// Saturates at the largest 64-bit number.
+// Returns the largest 64-bit number if the product does not fit.
 std::uint64_t volume(const Dim3& d) {
   std::uint64_t product = std::uint64_t{d[0]} * d[1];
   return __builtin_mul_overflow(product, d[2], &product) ? std::numeric_limits<std::uint64_t>::max() : product;

@@ -1,4 +1,5 @@
-// Rules for failures inside CUDA's libraries, whose status hides the CUDA error, and for failures that a peer caused.
+// Rules for failures inside CUDA's libraries, whose status hides the CUDA error, and for failures caused by a peer
+// process.
 
 #include "diagnose/causes/argument_facts.h"
 #include "diagnose/causes/families.h"

@@ -1,4 +1,4 @@
-// Rules for pointers that do not point into live memory, offsets that overflow, and addresses that are not aligned.
+// Rules for pointers that do not point into live memory, offsets that overflow, and misaligned addresses.
 
 #include <fmt/core.h>
 
@@ -41,7 +41,8 @@ bool is_of_host(const Symptoms& symptoms, const Argument& argument) {
   return !symptoms.host_side.empty() && argument.name == symptoms.host_side;
 }
 
-// Whether only pointers into freed memory can be at fault. A kernel can index past any allocation, but a copy cannot.
+// Returns whether only pointers into freed memory can be at fault. A kernel can also index past the end of any
+// allocation, but a copy cannot.
 bool only_freed(const Symptoms& symptoms, Facts& facts) {
   const bool copy = !symptoms.asynchronous || std::any_of(symptoms.arguments.begin(), symptoms.arguments.end(),
                                                           [](const Argument& argument) { return argument.bytes; });
@@ -58,7 +59,7 @@ bool freed_before_replay(const Symptoms& symptoms, Facts& facts) {
   return symptoms.in_graph && points_into_freed(symptoms, facts);
 }
 
-// Uses the address in the core dump of the run itself.
+// The core dump of the run itself shows the address, so it proves that the kernel used the freed memory.
 bool used_freed_in_replay(const Symptoms& symptoms, Facts& facts) {
   if (!symptoms.in_graph || !symptoms.access || symptoms.access->relation != Relation::freed) return false;
   const FailedAccess& access = *symptoms.access;
@@ -70,7 +71,7 @@ bool used_freed_in_replay(const Symptoms& symptoms, Facts& facts) {
   return true;
 }
 
-// Without a failure, the pointer into freed memory is all that can be reported.
+// In a run without a failure, the pointer into freed memory is all that there is to report.
 bool only_freed_before_replay(const Symptoms& symptoms, Facts& facts) {
   if (!symptoms.in_graph || symptoms.pointer_in_doubt) return false;
   return symptoms.code == 0 ? points_into_freed(symptoms, facts) : only_freed(symptoms, facts);
@@ -102,8 +103,8 @@ bool wrong_way(const Symptoms& symptoms, Facts& facts) {
   return true;
 }
 
-// Whether this is the only address passed to the kernel. If there are others, an index into one of them may be the
-// cause. The kernel may also never use a suspicious pointer, which may be null by design or mark the end of a range.
+// Returns whether this is the only address passed to the kernel. If there are others, the cause may be an index into
+// one of those. The kernel may also never use this pointer: it may be null by design, or mark the end of a range.
 bool is_only_address(const Symptoms& symptoms, const Argument& argument) {
   return std::ranges::none_of(symptoms.arguments, [&](const Argument& other) {
     return &other != &argument && (other.allocation || other.pointer.value_or(0) != 0);
@@ -133,7 +134,7 @@ bool of_another_gpu(const Symptoms& symptoms, Facts& facts) {
   return true;
 }
 
-// Whether the kernel's demangled name declares this parameter as a pointer.
+// Returns whether the kernel's demangled name declares this parameter as a pointer.
 bool is_pointer_by_type(const Symptoms& symptoms, const Argument& argument) {
   const auto types = diagnose::parameter_types(symptoms.kernel);
   const std::uint32_t number = argument.parameter;
@@ -144,7 +145,8 @@ bool is_zero(const Argument& argument) {
   return argument.origin == session::ValueOrigin::kernel && argument.pointer == 0u;
 }
 
-// An unchecked allocation that failed leaves a null pointer. Without a failed allocation, the null may be intended.
+// Returns whether the null pointer may be the cause. A failed allocation that the program did not check leaves a null
+// pointer. Without one, the null may be intended.
 bool may_be_blamed(const Symptoms& symptoms, const Argument& null) {
   return !symptoms.swallowed.empty() || is_only_address(symptoms, null);
 }
@@ -156,7 +158,7 @@ bool null_pointer(const Symptoms& symptoms, Facts& facts) {
          }) != nullptr;
 }
 
-// If a kernel's name lists no types, eight zero bytes may be a number. They may also be a pointer that is null by
+// If the kernel's name lists no types, eight zero bytes may be a number. They may also be a pointer that is null by
 // design, such as Triton's scratch memory or the owner of a Numba array.
 bool zero_of_unknown_type(const Symptoms& symptoms, Facts& facts) {
   if (!symptoms.python.empty() || !diagnose::parameter_types(symptoms.kernel).empty()) return false;

@@ -25,7 +25,7 @@ bool zero_to_one(const Symptoms& symptoms, Facts& facts) {
   return true;
 }
 
-// torch._assert_async prints its message instead of a condition.
+// torch._assert_async prints its message in place of a condition.
 bool own_message(const Symptoms& symptoms, Facts& facts) {
   if (symptoms.device_function.find("_assert_async") == std::string::npos || symptoms.assertion.empty() ||
       symptoms.assertion.starts_with("input[0] != ")) {
@@ -60,7 +60,7 @@ const std::vector<Rule>& numerics_rules() {
                "float16 (use bfloat16 or float32), a temperature of 0, and fully masked rows",
                "apply softmax to logits to get probabilities; do_sample=False avoids sampling"},
        .link = "https://docs.pytorch.org/docs/stable/generated/torch.multinomial.html"},
-      // A NaN makes the sum NaN too, and then the assertion on the sum fails first.
+      // Tested before the other values, because a NaN makes the sum NaN too, so the assertion on the sum fails first.
       {.id = "bad-probabilities",
        .assertions = kSums,
        .when = has_spoilt_probabilities,

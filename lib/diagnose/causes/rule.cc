@@ -11,10 +11,10 @@ bool contains_any(std::string_view text, const std::vector<std::string_view>& pa
   return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) { return text.find(part) != text.npos; });
 }
 
-// A program's own assertion may have the same text as one of PyTorch's; the file distinguishes them.
+// A program's own assertion may have the same text as one of PyTorch's, so this looks at the file.
 bool is_of_pytorch(std::string_view file) { return has_any(file, {"aten/src/", "/THCUNN/", "/THC/"}); }
 
-// Compares the whole condition, because "input_val >= zero" ends in "val >= zero". In `condition && "message"`, a part
+// Compares the whole condition, because "input_val >= zero" ends in "val >= zero". For `condition && "message"`, a part
 // of the message is enough.
 bool is_condition(std::string_view condition, std::string_view wanted) {
   const std::size_t message = std::min(condition.find('"'), condition.size());

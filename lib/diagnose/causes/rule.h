@@ -1,4 +1,4 @@
-// One entry of the table of causes. A rule matches if all its conditions do; an empty member matches anything.
+// One rule of the table of causes. It matches if all its conditions do; an empty member matches anything.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace cudadiag::causes {
 
-// The facts that a rule took from the symptoms, under the names that its texts use.
+// What a rule took from the symptoms, under the names that the rule's texts use.
 struct Facts {
   std::vector<std::pair<std::string, std::string>> values;
   std::vector<std::size_t> proof;  // indices of the arguments that prove the cause
@@ -23,23 +23,23 @@ struct Facts {
   const std::string* find(std::string_view name) const;
 };
 
-// `often`: another cause is possible, and the text says "often" or "probably".
+// `often`: there are other possible causes, so the text says "often" or "probably".
 enum class Sure { certain, often };
 
 struct Rule {
-  std::string_view id{};  // several rules may share an id: they need different facts for the same cause
+  std::string_view id{};  // several rules may have the same id, if they need different facts for the same cause
   Sure sure = Sure::certain;
   std::vector<std::uint32_t> codes{};
-  // Whole conditions of assertions in PyTorch's own kernels, or parts of the message at the end of an assertion.
+  // Whole conditions of assertions in PyTorch's own kernels, or parts of an assertion's message.
   std::vector<std::string_view> assertions{};
-  // Parts of the names of PyTorch kernels that have no other assertions. They are compared if the assertion's text is
-  // unknown, and only for error 710 unless `assertions` is empty.
+  // Parts of the names of PyTorch kernels that have no other assertions. Compared if the assertion's text is unknown,
+  // and then only for error 710 unless `assertions` is empty.
   std::vector<std::string_view> kernels{};
   std::vector<std::string_view> calls{};  // parts of the refused call's name
-  // A further condition. It also adds the facts that the texts use.
+  // A further condition, which also adds the facts that the texts use.
   bool (*when)(const Symptoms&, Facts&) = nullptr;
-  // "{name}" is replaced by a fact. The first text with all its facts becomes the cause; steps that lack a fact are
-  // omitted. Steps and link may contain choices for in_dialect().
+  // A fact replaces each "{name}". The first text with all its facts becomes the cause; steps that lack a fact are left
+  // out. Steps and link may contain choices for in_dialect().
   std::vector<std::string_view> texts{};
   std::vector<std::string_view> fix{};
   std::string_view link{};
@@ -48,16 +48,16 @@ struct Rule {
 // Returns `text` with its facts filled in, or nullopt if one is missing.
 std::optional<std::string> filled(std::string_view text, const Facts& facts);
 
-// Chooses by dialect: "{cuda:cudaFree|cuMemFree}" becomes the part before the bar if the program uses the runtime, else
+// Resolves choices: "{cuda:cudaFree|cuMemFree}" becomes the part before the bar if the program uses the runtime, else
 // the part after it. "{python:…|…}" and "{torch:…|…}" do the same for programs that use Python or PyTorch. Without a
-// bar, the second choice is empty.
+// bar, the second part is empty.
 std::string in_dialect(std::string_view text, const Dialect& dialect);
 
 bool fits(const Rule& rule, const Symptoms& symptoms, Facts& facts);
 
 bool has_any(std::string_view text, std::initializer_list<std::string_view> parts);
 
-// Whether this is an NCCL kernel; the names differ between versions of NCCL.
+// Returns whether this is an NCCL kernel. The names differ between versions of NCCL.
 inline bool is_of_nccl(std::string_view kernel) { return has_any(kernel, {"ncclDevKernel", "ncclKernel", "ncclSym"}); }
 
 }  // namespace cudadiag::causes

@@ -1,4 +1,5 @@
-// Rules for calls that fail because an earlier one failed, handles of the wrong device, missing waits, and peer access.
+// Rules for calls that fail because an earlier call failed, handles of the wrong device, missing waits, and peer
+// access.
 
 #include "diagnose/causes/families.h"
 

@@ -1,5 +1,5 @@
-// The known facts of one failure, as the rules need them: plain data, with names resolved and demangled, numbers exact.
-// Empty, zero or nullopt means unknown, and a rule that needs the fact does not match.
+// The facts of one failure as the rules need them: plain data, with names resolved and demangled and numbers exact.
+// Empty, zero or nullopt means unknown: a rule that needs the fact then does not match.
 #pragma once
 
 #include <array>
@@ -32,10 +32,10 @@ struct FailedAccess {
   std::string verb;             // "reads"
   std::string parameter;        // "parameter 1"; empty if unknown
   std::uint32_t bytes = 0;      // size of the access; 0 if unknown
-  std::uint32_t alignment = 0;  // what the address must be a multiple of
+  std::uint32_t alignment = 0;  // the address must be a multiple of this
   std::optional<std::uint64_t> distance;
   bool farthest = false;  // the distance is that of the farthest thread
-  bool overflow = false;  // the access would be inside the allocation if moved by 2^32 elements
+  bool overflow = false;  // the access would be inside the allocation if its address were moved by 2^32 elements
   std::optional<diagnose::PointedMemory> allocation;
 };
 
@@ -44,7 +44,7 @@ struct Frame {
   bool user = false;
 };
 
-// The APIs that the process used; advice names the calls of these APIs.
+// The APIs that the process used. Advice names the calls of these APIs.
 struct Dialect {
   bool driver = false;  // it calls the driver API itself; if false, it calls the runtime, or that is unknown
   bool python = false;
@@ -57,7 +57,7 @@ struct Symptoms {
   bool asynchronous = false;          // GPU work failed; if false, a call was refused
   std::string call;                   // the refused call by the name that the program used: "cudaMalloc"
   std::string host_side;              // the side that a refused copy treats as host memory: "destination" | "source"
-  std::string swallowed;              // an earlier failed call of the same thread, with nothing issued in between
+  std::string swallowed;              // an earlier failed call of the same thread, if it issued nothing in between
   std::string library;                // the CUDA library that made the call: "libcublas.so.13"
   std::uint64_t bytes = 0;            // requested by the call
   std::optional<std::uint64_t> free;  // bytes free on the device right after the call
@@ -77,8 +77,8 @@ struct Symptoms {
   std::string missing_ranks;  // "rank 1": the ranks that have not reached the collective
   std::string rank_calls;     // calls of the other ranks: "rank 0: train.py:40, step"
   bool in_graph = false;      // the operation is a node of a launched graph, or the graph's launch
-  // The graph's pointer to freed memory may not be the cause: another operation may have failed, or the pointer is a
-  // field of a structure.
+  // The graph's pointer to freed memory may not be the cause, because another operation may have failed, or because the
+  // pointer is a field of a structure.
   bool pointer_in_doubt = false;
   bool launch = false;  // the refused call launches a kernel with this grid, block and shared_bytes
   std::string kernel;   // demangled; empty if several kernels are possible
@@ -92,7 +92,7 @@ struct Symptoms {
   std::optional<FailedAccess> access;
   std::string source;         // text of the true line, without its comment
   std::vector<Frame> python;  // innermost first
-  // The next one is for a broken capture.
+  // For a broken capture.
   bool captured_by_other_thread = false;  // another thread captures; this one does not
   std::uint32_t forked_from = 0;          // pid of the process with CUDA that this one was forked from; 0 if unknown
   std::string forked_at;                  // "train.py:39, start"
