@@ -14,7 +14,7 @@ using State = analyse::Whereabouts::State;
 
 constexpr std::uint64_t kNull = 64u << 10;
 
-// How one address relates to the memory that the parameter pointed to.
+// How an address relates to the memory that the parameter pointed to.
 struct Lying {
   Relation relation = Relation::unknown;
   std::uint64_t distance = 0;
@@ -50,7 +50,7 @@ class Join {
  private:
   bool is_global() const { return dump_.space == sass::Space::global || dump_.space == sass::Space::generic; }
 
-  // For an unknown address: returns a relation only if it applies to every address computed from the parameter.
+  // For an unknown address: returns the relation that every address computed from the parameter has, if there is one.
   Relation by_parameter() const {
     if (parameter_ == nullptr) return Relation::unknown;
     if (parameter_->value == 0u) return Relation::null;
@@ -78,7 +78,7 @@ class Join {
       return {Relation::host, 0, 0};
     }
     if (address < kLowestAddress) return {Relation::never_allocated, 0, 0};
-    // A pointer that the kernel read from memory.
+    // The address is not computed from a parameter, so the kernel read this pointer from memory.
     if (parameter_ == nullptr && causes::host_memory_at(address) != nullptr) return {Relation::host, 0, 0};
     return in_allocation(address);
   }
@@ -92,13 +92,13 @@ class Join {
     const auto size = static_cast<std::int64_t>(argument_->where.bytes);
     if (position < 0) return {Relation::before, static_cast<std::uint64_t>(-position), position};
     if (position >= size) return {Relation::past_end, static_cast<std::uint64_t>(position - size), position};
-    // The last bytes of the access may be past the end.
+    // The access begins inside, but its last bytes are past the end.
     const std::int64_t end = position + static_cast<std::int64_t>(dump_.bytes);
     if (end > size) return {Relation::past_end, 0, position};
     return {Relation::inside, 0, position};
   }
 
-  // A bulk copy's address in shared memory, and its size, must be aligned too.
+  // The misaligned part may be in shared memory, or the size: a bulk copy needs both to be aligned.
   bool may_be_misaligned_elsewhere() const { return dump_.misaligned && dump_.bytes == 0; }
 
   // A 32-bit index that overflowed is off by 2^32 elements.
@@ -107,7 +107,9 @@ class Join {
     constexpr std::int64_t kSlack = 4096;
     const std::int64_t wrapped = (std::int64_t{1} << 32) * dump_.bytes;
     const auto size = static_cast<std::int64_t>(argument_->where.bytes);
-    if (its.distance <= static_cast<std::uint64_t>(kSlack) * dump_.bytes) return false;  // only off by some elements
+    if (its.distance <= static_cast<std::uint64_t>(kSlack) * dump_.bytes)
+      return false;  // off by some elements, not by
+                     // an overflow
     if (its.relation == Relation::before) return its.position + wrapped >= 0 && its.position + wrapped < size;
     return its.relation == Relation::past_end && its.position - wrapped >= -kSlack * dump_.bytes &&
            its.position - wrapped < size;
@@ -152,7 +154,7 @@ class Join {
   const BaseParameter* parameter_ = nullptr;
 };
 
-// Returns the pointer among the parameter words that add up to the address, if there is exactly one; else null.
+// Returns the pointer among the parameter words that add up to the address; null unless there is exactly one.
 const OperationArgument* pointer_of(const DumpAccess& dump, const std::vector<OperationArgument>& arguments) {
   const OperationArgument* found = nullptr;
   for (const OperationArgument& argument : arguments) {
@@ -167,7 +169,7 @@ const OperationArgument* pointer_of(const DumpAccess& dump, const std::vector<Op
   return found;
 }
 
-// Looks up addresses of the first run's own dump in the recording, where they are the same.
+// Looks up addresses from the first run's own dump in the recording. Both are of the same run, so the addresses agree.
 class Recorded {
  public:
   // `failure` must have a candidate.
@@ -176,8 +178,8 @@ class Recorded {
         resolve_(resolve),
         map_(failure.process->record, failure.candidates.front().operation->ticks) {}
 
-  // The only parameter that the address is computed from, if it points to live memory. The recording has the parameters
-  // of a launch, but not always those of a graph's node.
+  // Returns the only parameter that the address is computed from, if it points to live memory. The recording has the
+  // parameters of a launch, but not always those of a graph's node.
   std::optional<OperationArgument> parameter(const DumpAccess& dump) const {
     const BaseParameter* parameter = only_parameter(dump);
     if (parameter == nullptr || !parameter->value) return std::nullopt;
@@ -187,8 +189,8 @@ class Recorded {
     return argument;
   }
 
-  // The address alone identifies memory that was freed before the launch and not handed out again, and the live memory
-  // that a misaligned address is in.
+  // Finds the memory by the address alone. This works for memory that was freed before the launch and not handed out
+  // again, and for live memory that contains a misaligned address.
   void complete(Access& access) const {
     const bool global = access.space == sass::Space::global || access.space == sass::Space::generic;
     if (access.allocation || !access.address || !global) return;

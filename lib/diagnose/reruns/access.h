@@ -1,4 +1,4 @@
-// The failing access of a finding: the facts of a GPU core dump, joined with the recorded allocations.
+// Builds the failing access of a finding from the facts of a GPU core dump and the recorded allocations.
 #pragma once
 
 #include <vector>
@@ -10,8 +10,8 @@
 
 namespace cudadiag::diagnose {
 
-// `argument` is the recorded launch parameter from which the address was computed; null if unknown. `all_known` says
-// that every allocation of the recorded process is known, so that an address can be outside all of them.
+// `argument` is the recorded launch parameter from which the address was computed; null if unknown. `all_known`: every
+// allocation of the recorded process is known, so an address may be outside all of them.
 Access joined(const DumpAccess& dump, const analyse::OperationArgument* argument, bool all_known);
 
 // Sets the access of the finding whose `device` is the dump's failure. `failures` has one entry for each finding.

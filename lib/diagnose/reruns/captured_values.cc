@@ -13,7 +13,7 @@ namespace {
 using session::by_id;
 using session::Delivery;
 
-// Whether the delivery is for a line of the finding.
+// Returns whether the delivery is about a line of the finding.
 bool is_of_line(const Delivery& delivery, const Finding& finding) {
   const auto same = [&](const Location& location) {
     return location.line == delivery.line &&
@@ -23,19 +23,19 @@ bool is_of_line(const Delivery& delivery, const Finding& finding) {
          (finding.thread_start && same(finding.thread_start->issued));
 }
 
-// The last delivery of the operation's thread before the operation, if it belongs to the operation.
+// Returns the last delivery of the operation's thread before the operation, if it belongs to the operation.
 const Delivery* delivery_for(const Finding& finding, const analyse::Failure& failure) {
   const session::ProcessRecord& record = failure.again_process->record;
   const session::Operation& operation = *failure.again;
   if (operation.thread >= record.threads.size()) return nullptr;
   const session::Site* site = by_id(record.sites, operation.site);
-  // If a site has no native stack, the Python hook issued the operation.
+  // A site without a native stack was recorded by the Python hook.
   const bool of_operator = site != nullptr && site->native == 0;
   const std::uint32_t tid = record.threads[operation.thread].tid;
   const Delivery* last = nullptr;
   for (const Delivery& delivery : failure.again_process->deliveries) {
     if (delivery.tid != tid || delivery.ticks > operation.ticks) continue;
-    // The hook also reports lines of libraries, deeper in the stack.
+    // The hook also reports lines of libraries, which are deeper in the stack.
     const bool wanted = of_operator ? delivery.kind == session::DeliveryKind::call
                                     : delivery.kind == session::DeliveryKind::line && is_of_line(delivery, finding);
     if (wanted) last = &delivery;

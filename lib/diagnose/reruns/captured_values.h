@@ -12,16 +12,16 @@ void add_captured_values(Finding& finding, const analyse::Failure& failure);
 
 Argument argument_of(const session::DeliveredValue& value);
 
-// The user's innermost line; an unknown location if there is none.
+// Returns the user's innermost line; an unknown location if there is none.
 Location line_of_user(const symbolize::SourceStack& stack);
 
-// Adds the values at watched lines before the failure.
+// Adds the values that watched lines had before the failure.
 void add_watched(Finding& finding, const analyse::Failure& failure);
 
 // For a call that ran out of memory: adds what PyTorch's allocator reported in a rerun.
 void add_tensor_memory(Finding& finding, const session::Session& session, const symbolize::Symbolizer& symbolizer);
 
-// Adds the saved call, if the user requested one.
+// Adds the saved call or launch, if the user requested one.
 void add_inputs(Finding& finding, const analyse::Failure& failure, const session::Session& session);
 void add_saved_launch(Finding& finding, const analyse::Failure& failure, const session::Session& session);
 

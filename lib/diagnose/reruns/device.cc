@@ -42,7 +42,7 @@ std::string own_name(const std::string& function) {
 
 bool is_named(const Dim3& d) { return d != Dim3{}; }
 
-// How well a dump matches a launch of the same kernel in the first run: in points, and in words.
+// How well a dump matches a launch of the same kernel in the first run, in points and in words.
 struct Fit {
   int points = 0;
   std::string words;
@@ -62,7 +62,7 @@ Fit fit(const DeviceFailure& failure, const Finding& finding, const Launch& laun
   fit.words = "same " + joined(same, " and ");
   if (!other.empty()) fit.words += ", different " + joined(other, " and ");
   if (!failure.grid) fit.words += "; the grid was not recorded";
-  // Grid numbers are not documented to count launches, so they can only support a match, never refute it.
+  // CUDA does not document that grid numbers count launches, so they may support a match but not refute it.
   if (failure.grid_id && launch.kernel_ordinal == failure.grid_id) {
     ++fit.points;
     fit.words += fmt::format("; kernel {} of its process in both runs", *failure.grid_id);
@@ -73,14 +73,14 @@ Fit fit(const DeviceFailure& failure, const Finding& finding, const Launch& laun
   return fit;
 }
 
-// "cases.cu:16", or function and offset if the line is unknown.
+// Returns "cases.cu:16", or function and offset if the line is unknown.
 std::string place_of(const DeviceFailure& failure) {
   if (!failure.lines.empty()) return fmt::format("{}:{}", file_name(failure.lines[0].file), failure.lines[0].line);
   if (!failure.function.empty()) return fmt::format("{}+{:#x}", failure.function, failure.offset);
   return "an unknown place";
 }
 
-// Whether the assertion's line is inside this kernel in a Python file: Triton's message names no function.
+// Returns whether the assertion's line is inside this kernel in a Python file. Triton's message names no function.
 bool is_in_source_of(const Assertion& assertion, const std::string& kernel) {
   constexpr int kWholeFile = 100'000;
   if (!assertion.file.ends_with(".py")) return false;
@@ -166,7 +166,7 @@ class Matching {
     return "the driver began a core dump but did not finish it";
   }
 
-  // Without reruns, only a run with --once can have a dump.
+  // Without reruns, a dump can only come from a run with --once.
   std::string why_no_own_dump() const {
     if (!testimony_.unreadable.empty()) return testimony_.unreadable;
     const bool awaited = std::any_of(
@@ -206,7 +206,7 @@ class Matching {
     finding.device->of_first_run = true;
   }
 
-  // For a hang: uses the best match among the kernels that the dump shows running.
+  // For a hang: uses the best match among the kernels that were running according to the dump.
   void join_running(Finding& finding) const {
     Fit best;
     for (const DeviceFailure& kernel : testimony_.running) {
@@ -219,7 +219,8 @@ class Matching {
     }
   }
 
-  // If the first run shows only that one of several nodes of a graph failed, the dump may name any of them.
+  // If the first run shows only that one of several nodes of a graph failed, the dump may name the kernel of any of
+  // them.
   static std::optional<Fit> fit_of(const DeviceFailure& failure, const Finding& finding) {
     if (failure.mangled.empty() || !finding.launch) return std::nullopt;
     if (finding.launch->mangled == failure.mangled) return fit(failure, finding, *finding.launch);
@@ -254,7 +255,7 @@ class Matching {
       }
     }
     first->device_unknown = text;
-    // For an invalid PC, the dump cannot name the code, because the PC itself is wrong.
+    // For an invalid PC, the dump cannot name the code that failed, because the PC itself is wrong.
     const bool foreign = failure.mangled.empty() && failure.function.empty() && failure.exception != "Warp Invalid PC";
     if (foreign) first->foreign_exception = failure.exception;
     report_.notes.push_back({analyse::NoteCode::device_disagrees, text + "; the dump is not used for this finding"});
@@ -286,8 +287,8 @@ class Matching {
   }
 
   bool is_of(const Assertion& assertion, const DeviceFailure& failure) const {
-    // A function with another name may be part of the kernel: inlined, or a lambda. If only one assertion was printed,
-    // and from the failing block, it belongs to the kernel.
+    // The function's name may differ because the assertion is in inlined code or a lambda. If only one assertion was
+    // printed, and by the failing block, it belongs to the kernel.
     if (failure.lines.empty()) {
       return printed_.size() == 1 && (own_name(assertion.function) == own_name(failure.kernel) ||
                                       (failure.block && assertion.block == *failure.block));
@@ -304,7 +305,7 @@ class Matching {
       device.message = assertion.condition;
       device.assertions = printed_.size();
       told_ = &assertion;
-      // The printed text names the line even if the code has no line information.
+      // The printed text has the line even if the code was built without line information.
       if (device.line == 0) {
         device.file = assertion.file;
         device.line = static_cast<int>(assertion.line);
@@ -313,7 +314,8 @@ class Matching {
     }
   }
 
-  // The assertions printed by the rerun that proved the failure; null if there was no such rerun, or no output.
+  // Returns the assertions that were printed by the rerun that proved the failure; null if there was no such rerun, or
+  // no output.
   const std::vector<Assertion>* printed_in_proof(const analyse::Failure& failure) const {
     const session::Pass* pass = session::rerun_of(session_, failure.again_process);
     if (pass == nullptr || failure.grade != analyse::Grade::proven) return nullptr;
@@ -322,7 +324,7 @@ class Matching {
     return found == testimony_.printed.end() ? nullptr : &found->assertions;
   }
 
-  // Without a dump: uses the assertion that a rerun printed, if it can only belong to this kernel.
+  // Without a dump: uses an assertion that a rerun printed, if it can only belong to this kernel.
   void join_text() {
     for (std::size_t i = 0; i < report_.findings.size(); ++i) {
       Finding& finding = report_.findings[i];
@@ -381,7 +383,7 @@ class Matching {
   const session::Session& session_;
   const std::vector<const analyse::Failure*>& failures_;  // one for each finding
   bool passed_ = false;                                   // a rerun for a core dump did not fail
-  std::span<const Assertion> printed_;                    // printed by the rerun that is evidence for the findings
+  std::span<const Assertion> printed_;                    // by the rerun that is evidence for the findings
   const Assertion* told_ = nullptr;
 };
 

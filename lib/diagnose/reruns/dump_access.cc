@@ -31,7 +31,8 @@ sass::LaneState state_of(const evidence::FailingWarp& warp, const evidence::Fail
   state.lane = lane.lane;
   state.thread = lane.thread;
   state.block = warp.block;
-  // Uniform registers are valid only if the warp is together: other threads may have changed them since.
+  // Uniform registers are valid only if the whole warp was at this instruction. Otherwise other threads may have
+  // changed them since.
   if (warp.together) {
     state.uniform_registers = warp.uniform_registers;
     state.uniform_predicates = warp.uniform_predicates;
@@ -53,7 +54,7 @@ BaseParameter parameter_at(const evidence::FailingState& state, std::uint32_t wo
   return parameter;
 }
 
-// A generic address may be in shared or local memory. If all lanes' addresses are, converts them to offsets in that
+// Generic addresses may refer to shared or local memory. If those of all lanes do, converts them to offsets in that
 // memory.
 void resolve_space(DumpAccess& access, const evidence::FailingState& state) {
   if (access.space != Space::generic) return;
@@ -133,8 +134,8 @@ std::optional<DumpAccess> dump_access(const evidence::DumpedFailure& failure, co
   resolve_space(access, state);
   if (access.space == Space::shared || access.space == Space::local) return access;
   for (const std::uint32_t word : base.words) access.parameters.push_back(parameter_at(state, word));
-  // A small number is an offset if another value is added too, or if the address is far from it: the pointer then came
-  // from memory or from the code.
+  // A small number may be an offset rather than the pointer: if another value is added too, or if the address is far
+  // from the number. The pointer then came from memory or from the code.
   const bool is_far = !access.lanes.empty() && access.lanes.front().address >= kLongestIndex;
   if (base.others || is_far) {
     std::erase_if(access.parameters,

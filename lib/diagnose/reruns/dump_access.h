@@ -1,4 +1,4 @@
-// The access that failed, as far as a GPU core dump and the kernel's code show it. No recording is needed.
+// The access that failed, as far as a GPU core dump and the kernel's code show it. Needs no recording.
 #pragma once
 
 #include <array>
@@ -14,12 +14,12 @@ namespace cudadiag::diagnose {
 
 struct LaneAddress {
   std::array<std::uint32_t, 3> block{}, thread{};
-  std::uint64_t address = 0;  // for shared and local memory, relative to its beginning
+  std::uint64_t address = 0;  // for shared and local memory, relative to where it begins
 };
 
 // One of the parameter words that add up to the address.
 struct BaseParameter {
-  std::uint32_t word = 0;                // offset in bytes from the beginning of the first parameter
+  std::uint32_t word = 0;                // offset in bytes among all parameters
   std::optional<std::uint32_t> number;   // number of the parameter, from 1
   std::uint32_t byte = 0;                // position of the word in the parameter
   std::optional<std::uint64_t> value{};  // nullopt if the dump does not contain it
@@ -30,17 +30,17 @@ struct DumpAccess {
   sass::Space space = sass::Space::global;
   std::uint32_t bytes = 0;  // 0 if unknown
   bool misaligned = false;  // the exception is a misaligned address
-  // In the order of blocks and threads. The hardware reports whole warps, so some of these accesses may be valid.
+  // Sorted by block and thread. The hardware reports whole warps, so some of these accesses may be valid.
   std::vector<LaneAddress> lanes{};
-  std::uint64_t unknown = 0;                // number of further threads whose addresses cannot be computed
+  std::uint64_t unknown = 0;                // how many more threads have addresses that cannot be computed
   std::vector<BaseParameter> parameters{};  // several if the address is a pointer plus offsets in bytes
-  std::uint32_t shared_bytes = 0;           // of a block, including those reserved by the system; 0 if unknown
+  std::uint32_t shared_bytes = 0;           // of a block, including what the system reserves; 0 if unknown
 };
 
-// `code` is nvdisasm's text of the kernel. Returns nullopt if the instruction is unknown or not understood.
+// `code` is nvdisasm's text of the kernel. Returns nullopt if cudadiag does not understand the failing instruction.
 std::optional<DumpAccess> dump_access(const evidence::DumpedFailure& failure, const std::string& code);
 
-// The parameter that must be the pointer; null if there is none, or if several are possible.
+// Returns the parameter that must be the pointer; null if there is none, or if several may be.
 const BaseParameter* only_parameter(const DumpAccess& access);
 
 // "load of 4 bytes"

@@ -21,7 +21,7 @@ using symbolize::DeviceFailure;
 
 constexpr std::uint32_t kDeviceAssert = 710, kLaunchFailed = 719;
 
-// Returns the CUDA error of an exception other than a failed assertion, if that exception has its own error.
+// Returns the CUDA error of an exception that is not a failed assertion; nullopt if it has no error of its own.
 std::optional<std::uint32_t> own_error(const DeviceFailure& exception) {
   constexpr std::pair<std::string_view, std::uint32_t> kErrors[] = {
       {"Illegal Address", 700},     {"MMU Fault", 700},  {"Hardware Stack", 714},
@@ -33,8 +33,8 @@ std::optional<std::uint32_t> own_error(const DeviceFailure& exception) {
   return std::nullopt;
 }
 
-// Whether CUDA can report this exception as this error. CUDA reports an exception either as its own error, if it has
-// one, or as the general error 719.
+// Returns whether CUDA can report this exception as this error. CUDA uses the exception's own error, if it has one, or
+// the general error 719.
 bool fits(const DeviceFailure& exception, std::uint32_t code) {
   if (exception.assertion || code == kDeviceAssert) return exception.assertion && code == kDeviceAssert;
   const auto own = own_error(exception);
@@ -70,7 +70,7 @@ bool are_of_one_operation(const Failure& failure) {
 
 bool is_error_of_the_gpu(const Failure& failure) { return analyse::is_asynchronous(failure.kind) && failure.code != 0; }
 
-// Whether a node of the graph may run the dump's kernel.
+// Returns whether a node of the graph may run the dump's kernel.
 bool may_launch(const DeviceFailure& exception, const ProcessRecord& record, const session::Graph& graph) {
   if (!graph.whole || analyse::hides_nodes(graph)) return true;
   return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const session::GraphNode& node) {
@@ -84,7 +84,7 @@ class Weighing {
   Weighing(const DeviceFailure& exception, const session::Session& session, symbolize::Symbolizer& symbolizer)
       : exception_(exception), session_(session), symbolizer_(symbolizer) {}
 
-  // `alone` is true if no other failure could have caused the dump.
+  // `alone`: no other failure can have caused the dump.
   void weigh(Failure& failure, bool alone) const {
     if (!is_open(failure) || !fits(exception_, failure.code)) return;
     const ProcessRecord& record = failure.process->record;
@@ -98,7 +98,7 @@ class Weighing {
     failure.because.add(fmt::format("in a rerun without waits, {} came from the kernel of ", exception_.exception));
     if (alone && is_launched_at_one_line(*failure.process, *failure.candidates.front().operation)) {
       failure.because.append("this line, and no other line launches that kernel");
-      // In the first run, a launch with a different grid may have failed.
+      // In the first run, a launch with a different grid may have failed instead.
       failure.call_not_known =
           failure.unlisted > 0 || std::any_of(others, failure.candidates.end(), [&](const auto& other) {
             return is_of_its_code(exception_, record, other);
@@ -111,8 +111,8 @@ class Weighing {
   }
 
  private:
-  // Whether the answer is still open. A leading graph node is open only if it was inferred from its stale pointer, and
-  // another operation may have failed.
+  // Returns whether more evidence can change the answer. An answer that is a graph node can change only if the node was
+  // inferred from its stale pointer and another operation may have failed.
   static bool is_open(const Failure& failure) {
     if (failure.grade != analyse::Grade::inferred || failure.again != nullptr || failure.candidates.size() < 2) {
       return false;
@@ -156,7 +156,7 @@ class Weighing {
 
 // ---- nodes of a graph
 
-// Whether the candidates are nodes of one launch, and include all its possible nodes.
+// Returns whether the candidates are nodes of one launch, and include all nodes that may have failed.
 bool are_nodes_of_one_launch(const Failure& failure) {
   const auto& candidates = failure.candidates;
   return !candidates.empty() && failure.unlisted == 0 && !failure.records_lost && are_of_one_operation(failure) &&
@@ -170,7 +170,7 @@ bool is_of_its_node(const DeviceFailure& exception, const ProcessRecord& record,
          may_be_same(exception.block_dim, candidate.node->block);
 }
 
-// Keeps the nodes that have the dump's kernel. Returns true if all of them come from one line.
+// Keeps the nodes that run the dump's kernel. Returns true if they all come from one line.
 bool name_node(Failure& failure, const DeviceFailure& exception, std::string_view dump) {
   if (!are_nodes_of_one_launch(failure)) return false;
   const ProcessRecord& record = failure.process->record;
@@ -192,7 +192,7 @@ bool name_node(Failure& failure, const DeviceFailure& exception, std::string_vie
   const bool several = candidates.front().nodes > 1;
   candidates.erase(others, candidates.end());
   failure.kind = analyse::Kind::graph_node;
-  // The failing kernel is not the one with the stale pointer.
+  // The kernel that failed is not that of the node with the stale pointer.
   if (failure.stale != nullptr && candidates.front().node_index != failure.stale->node + 1) failure.stale = nullptr;
   failure.because.add(fmt::format("only the node{} of this line {} the kernel in the {}", several ? "s" : "",
                                   several ? "run" : "runs", dump));
@@ -207,13 +207,14 @@ bool has_own_dump(const Failure& failure) {
   return is_error_of_the_gpu(failure) && found != properties.end() && found->second == "written";
 }
 
-// Whether the kernel of a launch or of a graph node is the dump's, with the same dimensions.
+// Returns whether the candidate's kernel, or that of its graph node, is the one in the dump and has the same
+// dimensions.
 bool is_its_launch(const DeviceFailure& exception, const ProcessRecord& record, const analyse::Candidate& candidate) {
   return candidate.node == nullptr ? is_its_kernel(exception, record, candidate)
                                    : is_of_its_node(exception, record, candidate);
 }
 
-// Whether the candidate is a launch of a graph without a chosen node.
+// Returns whether the candidate is a launch of a graph and no node is chosen yet.
 bool is_of_graph(const analyse::Candidate& candidate) {
   return candidate.node == nullptr && candidate.operation->kind == wire::operation::Kind::graph;
 }
@@ -224,8 +225,8 @@ bool may_have_run_it(const DeviceFailure& exception, const ProcessRecord& record
   return graph == nullptr || may_launch(exception, record, *graph);
 }
 
-// Continues with the nodes of the graph. All candidates launch it at one line, and nothing else could have run the
-// dump's kernel.
+// Narrows the candidates to nodes of the graph. All candidates launch the graph at one line, and nothing else can have
+// run the dump's kernel.
 void prove_in_graph(Failure& failure, const DeviceFailure& exception) {
   auto& candidates = failure.candidates;
   failure.call_not_known = candidates.size() > 1;
@@ -237,7 +238,8 @@ void prove_in_graph(Failure& failure, const DeviceFailure& exception) {
   if (name_node(failure, exception, "GPU core dump of this run")) failure.grade = analyse::Grade::proven;
 }
 
-// The first run's own dump shows the operation that failed. Keeps the candidates that may have run the dump's kernel.
+// Uses the first run's own dump, which shows the operation that failed: keeps the candidates that may have run its
+// kernel.
 void prove_by_own_dump(Failure& failure, const DeviceFailure& exception) {
   failure.code = exception.assertion ? kDeviceAssert : own_error(exception).value_or(kLaunchFailed);
   if (exception.mangled.empty() || failure.candidates.empty()) return;
@@ -275,8 +277,8 @@ void prove_by_own_dump(Failure& failure, const DeviceFailure& exception) {
   }
 }
 
-// Whether the last rerun for a dump ran a different version of the source. A kernel's name then proves nothing about
-// lines of the first run.
+// Returns whether the last rerun for a dump ran a different version of the source. A kernel's name then proves nothing
+// about lines of the first run.
 bool ran_another_text(const session::Session& session) {
   const auto& passes = session.manifest.passes;
   const auto pass = std::find_if(passes.rbegin(), passes.rend(),

@@ -1,4 +1,5 @@
-// Narrows a failure with several candidates by the exception in a GPU core dump, which names the kernel that failed.
+// Narrows down a failure with several candidates by the exception in a GPU core dump, which names the kernel that
+// failed.
 #pragma once
 
 #include <vector>
@@ -9,9 +10,9 @@
 
 namespace cudadiag::diagnose {
 
-// In each failure with several candidates, moves those whose kernel the dump names to the front. If the program
-// launches that kernel at only one line, the other candidates are removed, and the line is proven. Changes nothing if a
-// rerun has proven a line, if the error differs, or if no candidate has that kernel.
+// In each failure with several candidates, moves those with the dump's kernel to the front. If only one line of the
+// program launches that kernel, removes the other candidates, and the line is proven. Changes nothing if a rerun has
+// proven a line, if the error differs, or if no candidate has that kernel.
 void weigh_by_dump(std::vector<analyse::Failure>& failures, const symbolize::DeviceTestimony& testimony,
                    const session::Session& session, symbolize::Symbolizer& symbolizer);
 

@@ -1,4 +1,4 @@
-// Evidence from reruns without torch.compile about a failure in compiled code: the line and the cause. Its grade is
+// Adds the line and the cause of a failure in compiled code from reruns without torch.compile. They are only
 // `inferred`, because the compiled and the eager program differ.
 #pragma once
 
@@ -10,9 +10,8 @@
 
 namespace cudadiag::diagnose {
 
-// Adds the line, with role `eager`, to the findings in compiled code. Also adds the cause with the arguments that prove
-// it, if the finding's own cause has less proof. `failures` has one entry for each finding. Call this after
-// add_causes().
+// Adds the line, with role `eager`, to findings in compiled code. Also adds the cause with the arguments that prove it,
+// if the finding's own cause has less proof. `failures` has one entry for each finding. Call this after add_causes().
 void add_eager(Diagnosis& report, const EagerAnswer& eager, const std::vector<const analyse::Failure*>& failures);
 
 }  // namespace cudadiag::diagnose

@@ -74,7 +74,7 @@ class Joining {
   }
 
  private:
-  // If it is unknown which node of a graph failed, the kernel of any candidate matches.
+  // If we do not know which node of a graph failed, the kernel of any candidate matches.
   std::vector<const InvalidAccess*> of_kernel(const Finding& finding) const {
     std::vector<const InvalidAccess*> found;
     for (const InvalidAccess& access : testimony_.log.accesses) {
@@ -106,7 +106,8 @@ class Joining {
     }
   }
 
-  // If a whole block of threads fails, each tool may report a different thread first.
+  // If a whole block of threads fails, each tool may report another thread first, so different threads are no
+  // contradiction.
   void compare(Finding& finding, const std::vector<const InvalidAccess*>& accesses,
                std::vector<std::string>& same) const {
     const Device& device = *finding.device;
@@ -169,7 +170,7 @@ void add_debugger(Diagnosis& report, const symbolize::WitnessWords& words) {
   }
 }
 
-// Adds commands to paste on a machine that has the tool.
+// Adds commands that the user can paste on a machine that has the tool.
 void add_wanted(Diagnosis& report, const symbolize::DeviceTestimony& testimony) {
   const auto first = std::find_if(report.findings.begin(), report.findings.end(),
                                   [](const Finding& f) { return analyse::is_asynchronous(f.kind) && f.launch; });
@@ -178,7 +179,7 @@ void add_wanted(Diagnosis& report, const symbolize::DeviceTestimony& testimony) 
   if (!testimony.sanitizer && !kernel.empty() && analyse::memcheck_may_help(first->code) && !report.command.empty()) {
     std::string text = report.torch.empty() ? "" : "PYTORCH_NO_CUDA_MEMORY_CACHING=1 ";
     text += "compute-sanitizer --tool memcheck";
-    // If several kernels are possible, a filter for the likeliest one could leave the failing one unchecked.
+    // If several kernels are possible, filtering for the likeliest one could leave the failing one unchecked.
     if (!possible_kernels(*first).several()) text += " --kernel-name " + shell_word("kne=" + kernel);
     first->witness_wanted.push_back({text, true});
   }

@@ -1,5 +1,5 @@
-// Adds the findings of other tools (symbolize/device_testimony.h). They are labelled with the tool's name, and shown
-// next to cudadiag's own if the two differ.
+// Adds the findings of other tools (symbolize/device_testimony.h), labelled with the tool's name. If they differ from
+// cudadiag's own, the report shows both.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace cudadiag::diagnose {
 
-// Call this after add_device(): it does not replace facts of the core dump.
+// Call this after add_device(), because facts from the core dump take precedence.
 void add_external_findings(Diagnosis& report, const symbolize::DeviceTestimony& testimony);
 
-// Whether memcheck can add to this finding: at least one kernel that may have failed is known.
+// Returns whether memcheck can add to this finding: we know at least one kernel that may have failed.
 bool memcheck_may_help(const Finding& finding);
 
-// The outcome of the compute-sanitizer pass in a few words.
+// Returns the outcome of the compute-sanitizer pass in a few words.
 std::string outcome_of(const symbolize::SanitizerTestimony& testimony);
 
 }  // namespace cudadiag::diagnose

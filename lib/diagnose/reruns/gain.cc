@@ -24,7 +24,7 @@ bool was_possible(const Finding& before, const Finding& after) {
          });
 }
 
-// Whether both headlines name the same line. If a rerun found the line that started the thread, this compares the
+// Returns whether both headlines are at the same line. If a rerun found the line that started the thread, compares the
 // library's line.
 bool leads_as_before(const Finding& before, const Finding& after) {
   const bool new_start = after.thread_start && !before.thread_start;
@@ -81,7 +81,7 @@ bool says_more(const Finding& was, const Finding& is) {
          wrong_pointers(was) != wrong_pointers(is);
 }
 
-// Counts the out-of-memory findings for which a rerun asked PyTorch's allocator.
+// Counts the out-of-memory findings for which a rerun queried PyTorch's allocator.
 auto asked_allocators(const Diagnosis& report) {
   return std::count_if(report.findings.begin(), report.findings.end(),
                        [](const Finding& finding) { return finding.memory_use && finding.memory_use->tensors; });

@@ -1,4 +1,4 @@
-// Compares the diagnosis of a session before reruns with the one after them, to find what the reruns added.
+// Finds out what reruns added, by comparing the diagnosis of a session before them with the one after them.
 #pragma once
 
 #include <optional>
@@ -7,23 +7,23 @@
 
 namespace cudadiag::diagnose {
 
-// Concerns the first failure that the reruns proved, else the first asynchronous one, because a refused call needs no
-// rerun. The pointers point into the two diagnoses.
+// Is about the first failure that the reruns proved, else about the first asynchronous one, because a refused call
+// needs no rerun. The pointers point into the two diagnoses.
 struct Gain {
   const Finding* before = nullptr;
   const Finding* after = nullptr;
-  bool is_proof = false;   // the answer was not proven before and is now
+  bool is_proof = false;   // the answer is proven now and was not before
   bool moved = false;      // the headline names a different line now
   bool narrowed = false;   // the new line was a candidate of the first answer, or a node of its graph
   bool elsewhere = false;  // a rerun also failed elsewhere
-  bool says_more = false;  // the report has more facts on the failure than before
+  bool says_more = false;  // the report has more facts about the failure than before
 };
 
-// Returns nullopt if one of the two has no failure, or if they are about races.
+// Returns nullopt if either diagnosis has no failure, or if they are about races.
 std::optional<Gain> gain(const Diagnosis& before, const Diagnosis& after);
 
 bool is_race(const Finding& finding);
-// Whether both have the same races at the same lines.
+// Returns whether both have the same races at the same lines.
 bool same_races(const Diagnosis& before, const Diagnosis& after);
 
 }  // namespace cudadiag::diagnose

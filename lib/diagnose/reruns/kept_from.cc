@@ -43,7 +43,7 @@ const char* doing(Deed deed) {
   return "changing";
 }
 
-// A process changes settings under /proc only in passing: denying these changes ends no program.
+// Processes change settings under /proc only in passing, so denying such a change ends no program.
 bool is_of_process(const KeptFrom& kept) { return kept.object.starts_with("/proc/"); }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Describes what an isolated rerun was kept from doing.
+// Says what isolation kept a rerun from doing.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace cudadiag::diagnose {
 
-// "writing ckpt/ and 2 other things": names the last attempt, which is likely the one that ended the rerun. Paths
-// inside `directory` are shown relative to it. Empty if it was kept from nothing.
+// Returns "writing ckpt/ and 2 other things". Names the last attempt, which probably ended the rerun. Shows paths
+// inside `directory` relative to it. Empty if isolation kept the rerun from nothing.
 std::string kept_from_text(const std::vector<session::KeptFrom>& kept, const std::string& directory);
 
 }  // namespace cudadiag::diagnose
