@@ -50,7 +50,8 @@ void drop_text(Finding& finding) {
   if (finding.source_changed()) finding.excerpt.clear();
 }
 
-// The text for Finding::source_newer_than; empty if the source of the leading line is not newer than the code.
+// Returns the text for Finding::source_newer_than; empty if the source of the finding's line is not newer than the
+// code.
 std::string older_than_source(const Finding& finding, const session::ProcessRecord& record) {
   const Location& shown = finding.location.nearest();
   if (symbolize::written_since_start(shown.file, record)) return "the program had started";
@@ -64,8 +65,8 @@ std::string older_than_source(const Finding& finding, const session::ProcessReco
   return std::filesystem::path(frame->module).filename().string() + " had been built";
 }
 
-// The line of the same call in the rerun that failed at it, if it differs but is in the same file; else 0. Graph nodes
-// and backward kernels are skipped, because their lines are not those of the failed launch.
+// If the rerun failed at the same call on another line of the same file, returns that line; else 0. Skips graph nodes
+// and backward kernels, because their lines are not those of the failed launch.
 int line_in_rerun(const Finding& finding, const analyse::Failure& failure, symbolize::Symbolizer& symbolizer) {
   if (failure.again == nullptr || failure.again_process == nullptr || finding.backward) return 0;
   if (finding.location.line == 0) return 0;
@@ -87,7 +88,7 @@ std::optional<double> met_at(const analyse::Failure& failure) {
 std::optional<double> heard_until(const session::ProcessRecord& record) { return at(record, record.clock_last); }
 
 // If a file server's clock is ahead, a file saved just before the run may seem changed. The report then shows less, but
-// nothing wrong.
+// shows nothing wrong.
 void drop_changed_sources(Finding& finding, const session::ProcessRecord& record, std::optional<double> met) {
   for_locations(finding, [&](Location& location) {
     const auto written = location.line > 0 && met ? symbolize::time_written(location.file) : std::nullopt;
@@ -100,14 +101,14 @@ void drop_changed_sources(Finding& finding, const session::ProcessRecord& record
 
 void compare_rerun_source(Finding& finding, const analyse::Failure& failure, const session::Session& session,
                           symbolize::Symbolizer& symbolizer) {
-  // A finding from a rerun has the lines of that rerun.
+  // A finding from a rerun has lines of that rerun, so there is nothing to compare.
   if (session::rerun_of(session, failure.process) != nullptr) return;
   const std::string& file = finding.location.file;
   const auto name_of = [](const std::string& path) { return std::filesystem::path(path).filename().string(); };
   if (const int line = line_in_rerun(finding, failure, symbolizer); line > 0) {
     finding.because.add(
         fmt::format("the rerun ran a different version of {}, where this call is on line {}", name_of(file), line));
-    // An editor may have kept the file's modification time, so the text is dropped here too.
+    // Drops the text even if the file seems old, because an editor may have kept its modification time.
     add_once(finding.changed_sources, file);
     drop_text(finding);
   } else if (!failure.rewritten.empty()) {

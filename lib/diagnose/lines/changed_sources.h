@@ -1,5 +1,5 @@
-// Handles source files that were written after the failure. Their present text is not the text that ran, so it is
-// neither shown nor used as evidence.
+// Handles source files that were written after the failure. Their text is not what ran, so it is neither shown nor used
+// as evidence.
 #pragma once
 
 #include <optional>
@@ -10,21 +10,21 @@
 
 namespace cudadiag::diagnose {
 
-// When the failure was noticed, in seconds since the epoch: all code in its stacks was loaded by then. Returns nullopt
-// if the process's clock is unknown.
+// Returns when the failure was noticed, in seconds since the epoch. All code on its stacks was loaded by then. Returns
+// nullopt if the process's clock is unknown.
 std::optional<double> met_at(const analyse::Failure& failure);
-// The time of the process's latest record.
+// Returns the time of the process's latest record, in seconds since the epoch.
 std::optional<double> heard_until(const session::ProcessRecord& record);
 
 // Removes the text of the finding's lines if their file was written after `met`.
 void drop_changed_sources(Finding& finding, const session::ProcessRecord& record, std::optional<double> met);
 
-// If a rerun ran a different version of the source than the first run, adds this to `because`. `finding` must be the
+// If a rerun ran a different version of the source than the first run, says so in `because`. `finding` must be the
 // finding of `failure`.
 void compare_rerun_source(Finding& finding, const analyse::Failure& failure, const session::Session& session,
                           symbolize::Symbolizer& symbolizer);
 
-// The text to show instead of the finding's line if that was removed; else empty.
+// Returns what to show in place of the finding's line if drop_changed_sources() removed the text; else "".
 std::string changed_source_text(const Finding& finding);
 
 void note_changed_sources(Diagnosis& report);

@@ -16,7 +16,7 @@ namespace cudadiag::diagnose {
 namespace {
 
 constexpr std::size_t kMostText = 16u << 20;
-constexpr int kMostLinesAbove = 40;  // between a kernel's comment and its launch
+constexpr int kMostLinesAbove = 40;  // the longest distance between a kernel's comment and its launch
 
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
@@ -45,14 +45,14 @@ std::vector<std::string> listed(std::string_view text) {
   return out;
 }
 
-// "x" for "x_1": Inductor appends numbers to equal names.
+// Returns "x" for "x_1": Inductor appends numbers to equal names.
 std::string_view without_number(std::string_view name) {
   const std::size_t last = name.find_last_not_of("0123456789");
   const bool numbered = last != name.npos && last > 0 && last + 1 < name.size() && name[last] == '_';
   return numbered ? name.substr(0, last) : name;
 }
 
-// "# Topologically Sorted Source Nodes: [hidden, picked], Original ATen: [aten.embedding, aten.index]"
+// Reads "# Topologically Sorted Source Nodes: [hidden, picked], Original ATen: [aten.embedding, aten.index]".
 void read_comment(std::string_view comment, GeneratedKernel& kernel) {
   constexpr std::string_view kNodes = "Source Nodes: [", kFile = "# File: ", kIn = " in ";
   if (const std::size_t at = comment.find(kNodes); at != comment.npos && kernel.nodes.empty()) {
@@ -70,7 +70,8 @@ void read_comment(std::string_view comment, GeneratedKernel& kernel) {
   kernel.line = another ? -1 : line;
 }
 
-// The name that a line calls: "triton_poi_fused_0" for "triton_poi_fused_0.run(arg0_1, buf0, 8, stream=stream0)".
+// Returns the name that a line calls: "triton_poi_fused_0" for "triton_poi_fused_0.run(arg0_1, buf0, 8,
+// stream=stream0)".
 std::string_view called_at(std::string_view line) {
   const std::string_view text = trim(line);
   const auto end = std::find_if_not(text.begin(), text.end(), is_name);
@@ -84,7 +85,7 @@ bool launches(std::string_view line) {
          line.find("torch.ops.") != line.npos;
 }
 
-// "#   hidden => embedding, embedding_1"
+// Reads "# hidden => embedding, embedding_1".
 void read_mapping(std::string_view comment, GeneratedKernel& kernel) {
   const std::size_t arrow = comment.find(" => ");
   if (!comment.starts_with("#") || arrow == comment.npos) return;
@@ -143,8 +144,8 @@ bool indexes(const SourceNode& node) {
 
 std::size_t indentation(std::string_view line) { return line.find_first_not_of(" \t"); }
 
-// The body lines of a function whose decorators or `def` begin at line `first` (from 1). The body ends before the next
-// line that is not indented further than `def`.
+// Returns the range of lines in the body of a function whose decorators or `def` begin at line `first` (from 1). The
+// body ends before the next line that is not indented further than `def`.
 std::pair<std::size_t, std::size_t> body(const std::vector<std::string_view>& lines, int first) {
   std::size_t at = first < 1 ? lines.size() : static_cast<std::size_t>(first) - 1;
   while (at < lines.size() && !trim(lines[at]).starts_with("def ") && !trim(lines[at]).starts_with("async def ")) {
@@ -161,11 +162,11 @@ std::pair<std::size_t, std::size_t> body(const std::vector<std::string_view>& li
   return {begin, end};
 }
 
-// The part of a statement before "=" or an augmented assignment such as "+="; empty if it assigns nothing.
+// Returns the part of a statement before "=" or an augmented assignment such as "+="; empty if it assigns nothing.
 std::string_view assigned_part(std::string_view line) {
   for (std::size_t at = line.find('='); at != line.npos && at > 0; at = line.find('=', at + 1)) {
     if (line.find_first_of("([{") < at) {
-      // This "=" belongs to a keyword argument; "a, (b, c) = f()" is rare.
+      // This "=" belongs to a keyword argument. A target with brackets, as in "a, (b, c) = f()", is too rare to matter.
       return "";
     }
     if (at + 1 < line.size() && line[at + 1] == '=') return "";
@@ -191,7 +192,7 @@ bool calls(std::string_view line, std::string_view name) {
   return false;
 }
 
-// Whether the line indexes a name, or the result of a call or of another index: "table[rows]".
+// Returns whether the line indexes a name, or the result of a call or of another index: "table[rows]".
 bool has_index(std::string_view line) {
   for (std::size_t at = line.find('['); at != line.npos; at = line.find('[', at + 1)) {
     if (at > 0 && (is_name(line[at - 1]) || line[at - 1] == ')' || line[at - 1] == ']')) return true;
@@ -253,7 +254,7 @@ std::optional<Location> line_inside(const Finding& finding, const session::Code&
   const auto launch = std::find_if(frames.begin(), frames.end(), [](const symbolize::PythonFrame& frame) {
     return session::is_generated(frame.file) && frame.function.find("call") != std::string::npos;
   });
-  // In a report on another user's session, source_excerpt() reads no sources.
+  // Reports on another user's session contain no sources, so there source_excerpt() returns nothing.
   const int first = static_cast<int>(function.first_line);
   if (launch == frames.end() || symbolize::source_excerpt(function.file, first, 0).empty()) return std::nullopt;
   const auto generated = session::read_named_file(launch->file, kMostText);

@@ -1,5 +1,5 @@
-// Finds the source line of a kernel that torch.compile generated from a function. Inductor's file lists the nodes from
-// which it generated a kernel; their names are those of the function's variables or operators.
+// Finds the source line of a kernel that torch.compile generated from a function. Inductor's file lists the graph nodes
+// that it generated each kernel from. They are named after the function's variables or operators.
 #pragma once
 
 #include <optional>
@@ -12,10 +12,10 @@
 
 namespace cudadiag::diagnose {
 
-// A node of the function's graph.
+// A node of the graph that torch.compile made from the function.
 struct SourceNode {
   std::string name;
-  std::vector<std::string> operators{};  // operators that it was lowered to: "embedding"; empty if unknown
+  std::vector<std::string> operators{};  // what it was lowered to: "embedding"; empty if unknown
 };
 
 struct GeneratedKernel {
@@ -24,12 +24,12 @@ struct GeneratedKernel {
   int line = 0;      // 0 if no comment names it
 };
 
-// Returns the source of the kernel that a generated file launches at `line`. If it is unknown, `nodes` is empty and
-// `line` is 0.
+// Returns the source of the kernel that a generated file launches at `line`. If it is unknown, `nodes` is empty and the
+// result's `line` is 0.
 GeneratedKernel kernel_at(std::string_view generated, int line);
 
-// The only line of a function from which all nodes come. With `by_index`, only nodes that index count. `first` is the
-// function's first line. Returns 0 unless exactly one line fits.
+// Returns the line of a function that all nodes come from; 0 unless exactly one line fits. If `by_index`, only nodes
+// that index count. `first` is the function's first line.
 int line_of_nodes(std::string_view source, int first, const std::vector<SourceNode>& nodes, bool by_index);
 
 // Adds the line to findings in compiled code, with role `source` and grade `inferred`. `failures` has one entry for

@@ -15,7 +15,7 @@ using session::Process;
 using symbolize::PythonFrame;
 using symbolize::SourceStack;
 
-constexpr std::size_t kMostStacks = 32;  // resolved for one node
+constexpr std::size_t kMostStacks = 32;  // how many stacks to resolve for one node
 constexpr int kDeepest = 4;              // backward of a backward of a backward
 
 symbolize::Location frame_location(const PythonFrame& frame) {
@@ -34,7 +34,7 @@ std::string letters(std::string_view name) {
   return out;
 }
 
-// The operators whose autograd code is on the stack: "index_Tensor".
+// Returns the operators whose autograd code is on the stack: "index_Tensor".
 std::vector<std::string_view> operators_on(const SourceStack& stack) {
   constexpr std::string_view kPlace = "VariableType::(anonymous namespace)::";
   std::vector<std::string_view> operators;
@@ -54,8 +54,8 @@ bool makes(std::string_view operator_name, std::string_view node) {
   return !base.empty() && letters(operator_name).starts_with(base);
 }
 
-// Whether the node's operator only creates another view of the same memory. A view launches nothing, so launches with
-// the node's number belong to another operator.
+// Returns whether the node's operator only creates another view of the same memory. A view launches nothing, so
+// launches with the node's number belong to another operator.
 bool launches_nothing(std::string_view node) {
   static constexpr std::string_view kViews[] = {
       "Alias",  "AsStrided", "Detach",     "Diagonal",  "Expand",         "Permute",    "ReshapeAlias",
@@ -65,7 +65,7 @@ bool launches_nothing(std::string_view node) {
   return std::find(std::begin(kViews), std::end(kViews), base) != std::end(kViews);
 }
 
-// The user's line that called the innermost autograd.Function on the stack.
+// Returns the user's line that called the innermost autograd.Function on the stack.
 std::optional<symbolize::Location> line_of_apply(const SourceStack& stack) {
   const auto apply = std::find_if(stack.python.begin(), stack.python.end(), [](const PythonFrame& frame) {
     return analyse::is_function_apply(frame.file, frame.function);
@@ -79,7 +79,7 @@ class Search {
  public:
   Search(const Process& process, symbolize::Symbolizer& symbolizer) : process_(process), symbolizer_(symbolizer) {}
 
-  // Returns nullopt if the line is unknown, with the reason in `because`.
+  // If the line is unknown, returns nullopt and puts the reason into `because`.
   std::optional<symbolize::Location> forward(const Operation& operation, int depth, std::string& because) {
     const std::string node = analyse::node_name(process_.record, operation);
     const analyse::ForwardLaunches found = analyse::forward_launches(process_.record, operation);
@@ -108,7 +108,8 @@ class Search {
       if (std::any_of(operators.begin(), operators.end(), [&](auto name) { return makes(name, node); })) {
         return line_of(*claim, *site, stack, depth, because);
       }
-      // The number of the last node that a thread created stays current during the whole backward pass.
+      // Throughout the backward pass, a thread keeps the number of the last node that it created, so this launch need
+      // not belong to the node.
       if (analyse::runs_node(*claim) != analyse::runs_node(*claims.front())) continue;
       if (claim == claims.front()) {
         first = line_of(*claim, *site, stack, depth, because);
@@ -129,7 +130,7 @@ class Search {
   }
 
  private:
-  // Skips operations that ran this node in the backward pass.
+  // Returns the first launch at each site, without operations that ran this node in the backward pass.
   static std::vector<const Operation*> first_of_each_site(const std::vector<const Operation*>& claims,
                                                           const Operation& operation) {
     std::vector<const Operation*> firsts;
@@ -148,7 +149,8 @@ class Search {
     return symbolizer_.true_line(stack, kernel == nullptr ? "" : *kernel);
   }
 
-  // A node created in a backward pass (create_graph) has the forward line of the node that was running then.
+  // If the node was created in a backward pass (create_graph), its forward line is that of the node that was running
+  // then.
   std::optional<symbolize::Location> line_of(const Operation& claim, const session::Site& site,
                                              const SourceStack& stack, int depth, std::string& because) {
     const symbolize::TrueLine line = own_line(site, stack);
@@ -206,7 +208,8 @@ ForwardLine forward_line(const Process& process, const Operation& operation, con
 
 namespace {
 
-// The node that the thread was running when it issued the operation; null if there is none, or if it does not match.
+// Returns what the hook reported about the node that the thread was running when it issued the operation; null if there
+// was no node, or if the report is about another one.
 const session::Delivery* node_of(const Process& process, const Operation& operation) {
   const session::ProcessRecord& record = process.record;
   if (!analyse::has_forward(operation) || operation.thread >= record.threads.size()) return nullptr;

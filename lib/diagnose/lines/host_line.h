@@ -1,4 +1,4 @@
-// The line at which a blocked process is, if cudadiag read its stacks from its memory.
+// Finds the line where a blocked process is, if cudadiag read its stacks from its memory.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace cudadiag::diagnose {
 
-// Prefers the main thread. Returns nullopt if no stack was read, or if the stack has no line.
+// Prefers the main thread. Returns nullopt if no stack was read, or the stack has no line.
 std::optional<Location> host_line(const session::Session& session, const session::Process& process,
                                   symbolize::Symbolizer& symbolizer);
 

@@ -1,4 +1,4 @@
-// The last operation of a process that has a line.
+// Finds the last operation of a process that has a line.
 #pragma once
 
 #include "session/session.h"
@@ -6,7 +6,7 @@
 
 namespace cudadiag::diagnose {
 
-// The newest operation with a known line; null if none of the latest operations has one.
+// Returns the newest operation with a known line; null if none of the latest operations has one.
 const session::Operation* latest_of_a_line(const session::Process& process, symbolize::Symbolizer& symbolizer);
 
 }  // namespace cudadiag::diagnose

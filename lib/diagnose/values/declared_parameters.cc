@@ -42,7 +42,7 @@ std::string without_python_comments(std::string_view source) {
   return out;
 }
 
-// The end positions of all occurrences of `word` as a whole word.
+// Returns where each occurrence of `word` as a whole word ends.
 std::vector<std::size_t> ends_of_word(std::string_view text, std::string_view word) {
   std::vector<std::size_t> found;
   for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
@@ -58,8 +58,8 @@ std::size_t skip_space(std::string_view text, std::size_t at) {
   return at;
 }
 
-// The elements of the list that begins after the bracket at `open`, split at its own commas. Returns nullopt if the
-// list does not end.
+// Returns the elements of the list that begins after the bracket at `open`, split at its own commas only. Returns
+// nullopt if the list does not end.
 std::optional<std::vector<std::string>> elements(std::string_view text, std::size_t open) {
   std::vector<std::string> found(1);
   int depth = 0;
@@ -99,13 +99,13 @@ DeclaredParameter parameter_of(std::string_view text) {
   return {std::string(type), std::string(name)};
 }
 
-// The text from the end of the previous statement to `at`.
+// Returns the text between the end of the previous statement and `at`.
 std::string_view statement_until(std::string_view text, std::size_t at) {
   text = text.substr(0, at);
-  return text.substr(text.find_last_of(";}{#\"") + 1);  // without a previous statement, npos + 1 is 0
+  return text.substr(text.find_last_of(";}{#\"") + 1);  // if there is no previous statement, npos + 1 is 0
 }
 
-// Merges one more declaration into those read so far. Returns false if they declare different kernels.
+// Merges another declaration into those read so far. Returns false if the declarations are of different kernels.
 bool merge(std::optional<DeclaredParameters>& into, DeclaredParameters from) {
   if (!into) {
     into = std::move(from);
@@ -122,7 +122,7 @@ bool merge(std::optional<DeclaredParameters>& into, DeclaredParameters from) {
   return true;
 }
 
-// Size of a member's type in bytes, which is also its alignment; 0 if unknown.
+// Returns the size of a member's type in bytes, which is also its alignment; 0 if unknown.
 std::uint32_t size_of(std::string_view type) {
   if (type.ends_with('*') || type.ends_with("* __restrict__") || type.ends_with("*__restrict__")) return 8;
   if (type.starts_with("const ")) type.remove_prefix(6);
@@ -135,7 +135,7 @@ std::uint32_t size_of(std::string_view type) {
   return found == std::end(kSizes) ? 0 : found->second;
 }
 
-// The member at `byte` in a body such as "float* cells; int rows, width;".
+// Returns the member at `byte` of a body such as "float* cells; int rows, width;".
 std::string member_at(std::string_view body, std::uint32_t byte) {
   std::uint32_t offset = 0;
   while (!(body = bare(body)).empty()) {

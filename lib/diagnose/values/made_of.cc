@@ -14,7 +14,7 @@ namespace {
 using session::DeliveredNonFinite;
 using ValueRole = DeliveredNonFinite::Role;
 
-// "div" for "aten::div_"
+// Returns "div" for "aten::div_".
 std::string base_name(std::string_view op) {
   const std::size_t colon = op.rfind(':');
   std::string name(colon == std::string_view::npos ? op : op.substr(colon + 1));
@@ -22,7 +22,7 @@ std::string base_name(std::string_view op) {
   return name;
 }
 
-// "0" for "0.0"
+// Returns "0" for "0.0".
 std::string number(std::string text) {
   if (text.ends_with(".0")) text.resize(text.size() - 2);
   return text;
@@ -34,7 +34,7 @@ const std::string* element(const DeliveredNonFinite& value, std::string_view nam
   return found == value.elements.end() ? nullptr : &found->second;
 }
 
-// "0 / 0"; empty if the elements of the arguments are unknown.
+// Returns "0 / 0"; empty if the elements of the arguments are unknown.
 std::string computation(const std::string& name, const DeliveredNonFinite& value) {
   constexpr std::pair<std::string_view, std::string_view> kBetween[] = {
       {"div", " / "},       {"sub", " - "},           {"mul", " * "}, {"add", " + "}, {"pow", " to the power of "},
@@ -66,7 +66,7 @@ std::string with_result(std::string text, const DeliveredNonFinite& value) {
   return result.empty() ? text : text + ": " + result;
 }
 
-// "; self has 3 infinite elements"
+// Returns "; self has 3 infinite elements".
 std::string inputs_text(const std::vector<Argument>& arguments) {
   for (const Argument& argument : arguments) {
     if (argument.inf.value_or(0) == 0) continue;

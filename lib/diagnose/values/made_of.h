@@ -1,4 +1,4 @@
-// Texts for an element that is not finite: how the operator computed it, how the program used it, and a remedy.
+// Writes about an element that is not finite: how the operator computed it, how the program used it, and what may help.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace cudadiag::diagnose {
 
-// "0 / 0 is NaN: element [3,0] of a result float32[8,1], 2 elements in all"
+// Returns "0 / 0 is NaN: element [3,0] of a result float32[8,1], 2 elements in all".
 std::string made_of(std::string_view op, const session::DeliveredNonFinite& value,
                     const std::vector<Argument>& arguments);
-// "the program wrote it into a parameter"
+// Returns "the program wrote it into a parameter".
 std::string use_text(std::string_view used);
-// Advice; empty if none is known.
+// Returns advice; empty if we have none.
 std::string remedy(std::string_view op, const session::DeliveredNonFinite& value);
 
 std::string_view role_word(session::DeliveredNonFinite::Role role);

@@ -34,15 +34,16 @@ bool ended_badly(const session::Session& session, std::uint32_t pid) {
   return own->second.signal.has_value() || own->second.code.value_or(0) != 0;
 }
 
-// Whether cudadiag cannot see that the program keeps the NaN, or that it ended because of it.
+// Returns whether this use is weak evidence: we cannot see that the program kept the NaN, or that it ended because of
+// it.
 bool is_weak(const DeliveredNonFinite& value) {
   constexpr std::string_view kWeak[] = {"number", "array", "compared", "refused"};
   return std::find(std::begin(kWeak), std::end(kWeak), value.used) != std::end(kWeak);
 }
 
-// Returns the use whose root came first, among lasting uses and losses that the program did not check. Without these,
-// returns the first other use, or the value that the program checked before it failed, or else the first weak use. Null
-// if the program used no NaN.
+// Chooses the use to report. Among lasting uses, and losses that the program did not check, returns the one whose root
+// came first. Otherwise returns the first other use, or the value that the program checked before it failed, or else
+// the first weak use. Null if the program used no NaN.
 const Delivery* first_used(const session::Session& session, const session::Process& process) {
   std::set<std::uint64_t> asked;
   for (const Delivery& delivery : process.deliveries) {
@@ -116,8 +117,8 @@ class NonFiniteBuilder {
     return with_source(line_of_user(symbolizer_.stack(process_, frames)));
   }
 
-  // The headline is the user's line in the operator's own stack. If that stack has none, and the operator belongs to a
-  // backward pass, it is the line that created its autograd node.
+  // The headline is the user's line on the operator's own stack. If there is none and the operator belongs to a
+  // backward pass, it is the line that created the operator's autograd node.
   void lead() {
     finding_.stack = symbolizer_.stack(process_, value_.stack);
     finding_.location = with_source(line_of_user(finding_.stack));

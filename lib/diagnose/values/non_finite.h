@@ -1,4 +1,4 @@
-// Adds the findings of `cudadiag nans`: in each process, the first operator whose result was not finite and was used.
+// Adds the findings of `cudadiag nans`: for each process, the first operator whose result was not finite and was used.
 #pragma once
 
 #include "diagnose/diagnosis.h"
@@ -7,7 +7,7 @@
 
 namespace cudadiag::diagnose {
 
-// Adds at most one finding for each process, in the order of their pids.
+// Adds at most one finding for each process, sorted by pid.
 void add_non_finite(Diagnosis& report, const session::Session& session, const symbolize::Symbolizer& symbolizer);
 
 }  // namespace cudadiag::diagnose

@@ -1,4 +1,4 @@
-// Adds the origin of a bad value of the failing operator, from a rerun that traced it.
+// Finds the origin of a bad value that the failing operator received, in a rerun that traced values.
 #pragma once
 
 #include "diagnose/diagnosis.h"
@@ -7,10 +7,10 @@
 
 namespace cudadiag::diagnose {
 
-// Whether an argument of the finding has an element out of bounds.
+// Returns whether an argument of the finding has an element out of bounds.
 bool names_bad_value(const Finding& finding);
 
-// Adds the known origin to each finding whose line received a bad value in a rerun that traced values.
+// Adds the origin, if known, to each finding whose line received a bad value in such a rerun.
 void add_origins(Diagnosis& report, const session::Session& session, const symbolize::Symbolizer& symbolizer);
 
 }  // namespace cudadiag::diagnose

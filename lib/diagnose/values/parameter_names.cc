@@ -20,7 +20,7 @@ namespace {
 constexpr int kMostLines = 20000;
 constexpr std::size_t kMostFiles = 8;
 
-// Files that may define the kernel, likeliest first.
+// Returns the files that may define the kernel, likeliest first.
 std::vector<std::string> files_of(const Finding& finding) {
   std::vector<std::string> files;
   const auto add = [&](const std::string& file) {
@@ -38,7 +38,7 @@ std::vector<std::string> files_of(const Finding& finding) {
   return files;
 }
 
-// The file's text when the kernel was built; empty if unknown, or if the file has changed since.
+// Returns the file's text; empty unless the file has existed unchanged since before the failure.
 std::string text_of(const std::string& file, std::optional<double> met) {
   const auto written = symbolize::time_written(file);
   if (!written || !met || *written > *met) return "";
@@ -47,7 +47,7 @@ std::string text_of(const std::string& file, std::optional<double> met) {
   return text;
 }
 
-// How many parameters the launch had; 0 if unknown.
+// Returns how many parameters the launch had; 0 if unknown.
 std::size_t count_of(const Finding& finding, const analyse::Failure& failure) {
   if (const auto types = parameter_types(finding.launch->kernel); !types.empty()) return types.size();
   if (analyse::arguments_of(failure).cut) return 0;
@@ -69,7 +69,7 @@ class Names {
     }
   }
 
-  // "t.cells"; empty if unknown.
+  // Returns "t.cells"; empty if unknown.
   std::string of(std::uint32_t number, std::uint32_t byte) const {
     if (number == 0 || number > declared_.size()) return "";
     const DeclaredParameter& parameter = declared_[number - 1];
@@ -90,7 +90,7 @@ bool has_parameters(const Finding& finding) {
   return std::ranges::any_of(finding.arguments, [](const Argument& argument) { return argument.parameter != 0; });
 }
 
-// "x_ptr = x (parameter 1)"
+// Returns "x_ptr = x (parameter 1)".
 std::string full_name(const Argument& parameter, const std::string& declared, const std::string& variable) {
   if (declared.empty() && variable.empty()) return parameter.name;
   const char* const joint = declared.empty() || variable.empty() ? "" : " = ";
