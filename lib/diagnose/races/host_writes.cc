@@ -36,7 +36,7 @@ class HostWriteBuilder {
   }
 
  private:
-  // The copy's line is the headline, because the line of the host's write is unknown.
+  // The headline is the copy's line, because nobody knows which line of the host wrote.
   void accesses() {
     ResolvedAccess copy, write;
     copy.operation = from_.first.what;

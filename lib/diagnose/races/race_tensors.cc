@@ -31,14 +31,15 @@ const DeliveredValue* holder(const Delivery& delivery, std::uint64_t address) {
   return best;
 }
 
-// Schemas of PyTorch's own operators are reliable, except for the running statistics that a normalisation updates.
+// Returns whether the operator writes the value. Schemas of PyTorch's own operators are reliable, except about the
+// running statistics that a normalisation updates.
 std::optional<bool> written(const Delivery& delivery, const DeliveredValue& value, const std::string& argument) {
   if (value.written == true) return true;
   const bool reliable = delivery.op.starts_with("aten::") && !argument.starts_with("running_");
   return value.written && reliable ? std::optional(false) : std::nullopt;
 }
 
-// Whether the elements fill the range from the first to the last one, each byte exactly once.
+// Returns whether the elements fill the range from the first to the last one, each byte exactly once.
 bool is_dense(const DeliveredValue& value) {
   if (value.shape.size() != value.strides.size() || value.shape.size() > 16) return false;
   std::vector<std::pair<std::int64_t, std::int64_t>> dimensions;
@@ -75,14 +76,14 @@ NamedAccess named(const Delivery& delivery, const DeliveredValue* value, std::ui
   tensor.device = value->device;
   tensor.shape = value->shape;
   tensor.strides = value->strides;
-  // The tensor's addresses in the first run.
+  // Converts the tensor's addresses to those of the first run.
   tensor.begin = first_begin - (address - *value->pointer);
   tensor.end = tensor.begin + *value->bytes;
   access.whole = tensor.role != TensorRole::variable && delivery.whole && is_dense(*value) && tensor.end > tensor.begin;
   return access;
 }
 
-// The operator call that the thread was in at `ticks`: between the hook's messages before and after the call.
+// The operator call in which the thread was at `ticks`: the hook sends a message before and after each call.
 struct Call {
   const Delivery *before = nullptr, *behind = nullptr;
 };
@@ -168,8 +169,8 @@ NamedAccess RaceTensors::name(const session::RaceAccess& access, const Process& 
       return named(*call->before, nullptr, access.begin, first_begin);
     }
   }
-  // The hook did not report the call, either because it had nothing new, or because it is a node of a graph that was
-  // captured earlier. In that case, all reported uses of the address at this line must be alike.
+  // The hook did not report this call. Either it had nothing new to say, or the call is a node of a graph that was
+  // captured earlier. The answer is then certain only if all reported uses of the address at this line are alike.
   const auto alike = [](const NamedAccess& a, const NamedAccess& b) {
     return a.schema == b.schema && std::tie(a.tensor->argument, a.tensor->name, a.tensor->dtype, a.tensor->shape) ==
                                        std::tie(b.tensor->argument, b.tensor->name, b.tensor->dtype, b.tensor->shape);

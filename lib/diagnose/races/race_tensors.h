@@ -1,5 +1,5 @@
-// Finds which operators and tensors race. The facts come from a rerun that searched for the same races and saw the
-// operators at their lines (wire/rerun/delivery.h).
+// Finds out which operators and tensors race, from a rerun that searched for the same races and watched the operators
+// at their lines (wire/rerun/delivery.h).
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace cudadiag::diagnose {
 
-// The known facts of one side. `op` is empty if it is not a PyTorch operator; `tensor` is nullopt if the memory belongs
-// to the operator itself.
+// What is known about one side of a race. `op` is empty if the side is not a PyTorch operator. `tensor` is nullopt if
+// the memory belongs to the operator itself.
 struct NamedAccess {
   std::string op, schema;
   std::optional<RaceTensor> tensor;
@@ -26,12 +26,12 @@ class RaceTensors {
   // `session` and `resolve` must outlive this object.
   RaceTensors(const session::Session& session, const ResolveSite& resolve);
 
-  // Whether there was such a rerun, and why it was cut short; empty if it was not.
+  // Whether there was such a rerun, and why it was cut short (empty if it was not).
   bool made() const { return races_ != nullptr; }
   const std::string& cut_short() const { return cut_short_; }
 
-  // Finds the same pair of sites and parameters in the rerun; an unknown side is empty. Returns nullopt if the rerun
-  // did not show the race.
+  // Finds the race between the same sites and parameters in the rerun. A side about which nothing is known is empty.
+  // Returns nullopt if the rerun did not show the race.
   struct Pair {
     NamedAccess first, second;
   };

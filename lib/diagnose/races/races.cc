@@ -34,18 +34,18 @@ std::string verb(const ResolvedAccess& access) {
   return access.mode == RaceMode::read ? "is read" : "is written";
 }
 
-// A race, and the facts that a rerun adds to it.
+// A race, and what a rerun adds to it.
 struct Judged {
   session::Race race;
   NamedAccess first, second;
   bool first_by_schema = false, second_by_schema = false;
-  std::string rerun;                     // note that the rerun did not show the race; else empty
+  std::string rerun;                     // says that the rerun did not show the race; else empty
   std::optional<RaceOverlap> overlap{};  // of the two tensors
 
   bool by_schema() const { return first_by_schema || second_by_schema; }
 };
 
-// Lets the operator's schema decide if the kernel's code does not.
+// If the kernel's code does not show how it uses the memory, the operator's schema decides.
 bool judge(session::RaceAccess& access, const NamedAccess& name) {
   if (access.mode != RaceMode::unknown || !name.tensor || !name.tensor->written) return false;
   access.mode = *name.tensor->written ? RaceMode::write : RaceMode::read;
@@ -59,7 +59,7 @@ std::optional<RaceOverlap> overlap_of(const NamedAccess& a, const NamedAccess& b
   return first && second ? overlap(*first, *second) : std::nullopt;
 }
 
-// Whether the tensors are views of the same memory without a common byte.
+// Returns whether the tensors are views of the same memory but have no byte in common.
 bool is_apart(const Judged& judged) { return judged.overlap && judged.overlap->bytes == 0; }
 
 Judged judged(const session::Race& race, const Process& process, RaceTensors& tensors) {
@@ -279,7 +279,7 @@ bool same_pair(const Finding& a, const Finding& b) {
          x[0].location.nearest().line > 0 && x[1].location.nearest().line > 0;
 }
 
-// Adds each pair of lines only once, and keeps the finding with the most known tensors.
+// Adds only one finding for each pair of lines: the one with the most known tensors.
 void add(std::vector<Finding>& found, Finding finding) {
   const auto same =
       std::find_if(found.begin(), found.end(), [&](const Finding& other) { return same_pair(finding, other); });
@@ -346,7 +346,7 @@ void add_races(Diagnosis& report, const session::Session& session, const Resolve
     const Process* process = process_of(session.processes, race.pid);
     if (process == nullptr || race.second.on_host) continue;
     const Judged now = judged(race, *process, tensors);
-    // A race that represents several is kept: the others were not checked.
+    // A race that represents several is kept, because the others were not checked.
     if (is_apart(now) && race.possible && !race.several) {
       ++apart;
     } else if (only_reads(now) && race.possible && !race.several) {

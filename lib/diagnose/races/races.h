@@ -6,8 +6,7 @@
 
 namespace cudadiag::diagnose {
 
-// Returns in words how many pairs of kernels are undecided, and why; empty if none is. `settled` counts the pairs that
-// a rerun decided.
+// Says how many pairs of kernels are undecided, and why; empty if none is. `settled`: how many pairs a rerun decided.
 std::string unjudged_text(const session::Races& races, std::uint64_t settled = 0);
 
 // See operation_memory.h for `resolve`.

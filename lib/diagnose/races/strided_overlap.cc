@@ -8,7 +8,7 @@
 namespace cudadiag::diagnose {
 namespace {
 
-constexpr std::uint64_t kMostPieces = 1u << 20;  // of the tensor with fewer pieces
+constexpr std::uint64_t kMostPieces = 1u << 20;  // of whichever tensor has fewer
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 46;
 constexpr std::size_t kMostDimensions = 16;
 
@@ -28,7 +28,7 @@ std::uint64_t pieces(const StridedBytes& bytes) {
   return count;
 }
 
-// How many of the bytes are in [first, last). Counts only the `depth` innermost dimensions, starting at `begin`.
+// Counts the bytes in [first, last). Looks only at the `depth` innermost dimensions, which start at `begin`.
 std::uint64_t count_in(const StridedBytes& bytes, std::uint64_t begin, std::size_t depth, std::uint64_t first,
                        std::uint64_t last) {
   if (depth == 0) {
@@ -41,15 +41,16 @@ std::uint64_t count_in(const StridedBytes& bytes, std::uint64_t begin, std::size
     span += (bytes.dimensions[i].count - 1) * bytes.dimensions[i].pitch;
     whole *= bytes.dimensions[i].count;
   }
-  // The parts of this dimension do not overlap. Those at the edges of the range may be only partly inside.
+  // The parts of this dimension do not overlap. Those at the edges of the range may be only partly in it.
   if (last <= begin) return 0;
   const std::uint64_t from = first > begin ? std::min((first - begin) / pitch, count) : 0;
-  const std::uint64_t to = std::min((last - begin - 1) / pitch + 1, count);  // after the last part that begins inside
+  const std::uint64_t to = std::min((last - begin - 1) / pitch + 1, count);  // one past the last part that begins
+                                                                             // inside
   std::uint64_t found = 0;
   for (std::uint64_t part = from; part < to; ++part) {
     const std::uint64_t at = begin + part * pitch;
     if (at >= first && at + span <= last) {
-      // All parts that follow are inside too, except perhaps the last one.
+      // All parts that follow are in the range too, except perhaps the last one.
       const std::uint64_t inside = std::max(part + 1, to - 1) - part;
       found += inside * whole;
       part += inside - 1;
@@ -64,8 +65,8 @@ std::uint64_t count_in(const StridedBytes& bytes, std::uint64_t first, std::uint
   return count_in(bytes, bytes.begin, bytes.dimensions.size(), first, last);
 }
 
-// first_in() returns the first of the bytes in [first, last), end_in() the end of the last one. At least one byte must
-// be in the range.
+// first_in() returns the first of the bytes that is in [first, last); end_in() returns the end of the last one. The
+// range must contain at least one byte.
 std::uint64_t first_in(const StridedBytes& bytes, std::uint64_t first, std::uint64_t last) {
   std::uint64_t none_before = first, one_before = last;
   while (one_before - none_before > 1) {
@@ -85,7 +86,7 @@ std::uint64_t end_in(const StridedBytes& bytes, std::uint64_t first, std::uint64
   return enough;
 }
 
-// Visits the beginning of each piece in the order of addresses.
+// Visits where each piece begins, in the order of addresses.
 template <typename Visit>
 void each_piece(const StridedBytes& bytes, std::uint64_t begin, std::size_t depth, const Visit& visit) {
   if (depth == 0) return visit(begin);
@@ -123,7 +124,7 @@ std::optional<StridedBytes> strided_bytes(const RaceTensor& tensor) {
     } else if (!merged.empty() && dimension.pitch == merged.back().pitch * merged.back().count) {
       merged.back().count *= dimension.count;
     } else {
-      // Windows overlap, as those of unfold() do.
+      // This is how overlapping windows look, such as those of unfold().
       if (dimension.pitch < StridedBytes{0, bytes.width, merged}.end()) return std::nullopt;
       merged.push_back(dimension);
     }

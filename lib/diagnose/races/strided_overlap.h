@@ -1,4 +1,4 @@
-// Finds the bytes that two tensors share. Comparing ranges is not enough: two columns of a matrix share no byte.
+// Finds the bytes that two tensors share. Comparing their ranges is not enough: two columns of a matrix share no byte.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@ struct StridedBytes {
   std::uint64_t begin = 0, width = 0;
   std::vector<Dimension> dimensions;
 
-  std::uint64_t end() const;  // end of the last element
+  std::uint64_t end() const;  // one past the last byte
 };
 
 // Returns nullopt if the type, shape or strides are unknown, or if elements of the tensor overlap.
 std::optional<StridedBytes> strided_bytes(const RaceTensor& tensor);
 
-// Returns nullopt if there are too many pieces to compare. `bytes` is 0 if the tensors do not overlap.
+// Returns nullopt if there are too many pieces to compare. If the tensors do not overlap, `bytes` is 0.
 std::optional<RaceOverlap> overlap(const StridedBytes& a, const StridedBytes& b);
 
 }  // namespace cudadiag::diagnose

@@ -18,7 +18,7 @@ namespace {
 using session::DeliveredRace;
 using session::Process;
 
-constexpr std::uint64_t kDefaultStream = 1;  // CU_STREAM_LEGACY of cuda.h, which PyTorch calls 0
+constexpr std::uint64_t kDefaultStream = 1;  // CU_STREAM_LEGACY of cuda.h; PyTorch calls this stream 0
 
 RaceTensor tensor_of(const session::DeliveredValue& value) {
   RaceTensor tensor;
@@ -60,7 +60,7 @@ std::string place_of(const ResolvedAccess& access) {
 
 const char* use_verb(const ResolvedAccess& access) { return session::alters(access.mode) ? "is written" : "is read"; }
 
-// The variable's name if both lines use the same one, else "memory".
+// Returns the variable's name if both lines use the same one, else "memory".
 std::string memory_of(const ResolvedRace& race) {
   const RaceTensor &first = *race.accesses[0].tensor, &second = *race.accesses[1].tensor;
   if (!first.name.empty() && first.name == second.name) return first.name;

@@ -24,7 +24,7 @@ using wire::collective::Function;
 using wire::collective::Type;
 namespace site_key = wire::site_key;
 
-// The element count that all ranks of a call have in common.
+// Which element count is the same for all ranks of a call.
 enum class Size { of_input, of_output, own };
 
 struct Named {
@@ -33,7 +33,7 @@ struct Named {
   Size size;
 };
 
-// The names of the functions in PyTorch's dumps. The ranks of a function that is not listed have no size in common.
+// The names of functions in PyTorch's dumps. For a function that is not listed, ranks need not have a size in common.
 constexpr std::array kDumpedFunctions = {
     Named{"all_reduce", Function::all_reduce, Size::of_input},
     Named{"all_reduce_barrier", Function::all_reduce, Size::of_input},
@@ -79,8 +79,8 @@ Named named(std::string_view function) {
   return found == kDumpedFunctions.end() ? Named{function, Function::other, Size::own} : *found;
 }
 
-// Whether this call ends a batch that NCCL runs as one: "coalesced", "ALLGATHER_coalesced". It has the state of the
-// whole batch.
+// Returns whether this call ends a batch that NCCL runs as one: "coalesced", "ALLGATHER_coalesced". Its state is that
+// of the whole batch.
 bool ends_batch(const FlightCall& call) {
   constexpr std::string_view kEnd = "coalesced";
   if (!call.function.ends_with(kEnd)) return false;
@@ -92,7 +92,7 @@ struct Message {
   std::int32_t peer = 0;
 };
 
-// "send 0->1", "recv 1<-0": the other rank comes last.
+// Reads "send 0->1" or "recv 1<-0". The second number is the peer.
 std::optional<Message> message_of(const FlightCall& call) {
   const bool sends = call.function.starts_with("send ");
   if (!sends && !call.function.starts_with("recv ")) return std::nullopt;
@@ -104,8 +104,8 @@ std::optional<Message> message_of(const FlightCall& call) {
   return message.peer < 0 ? std::nullopt : std::optional(message);
 }
 
-// Which calls have finished. In a batch, PyTorch gives a state only to the last call. PyTorch may also have missed the
-// end of a call; it has finished if a later call of its group has, because they finish in order.
+// Returns which calls have finished. In a batch, PyTorch gives a state only to the last call. PyTorch may also have
+// missed the end of a call. Such a call has finished if a later call of its group has, because they finish in order.
 std::vector<bool> finished_calls(const FlightDump& dump) {
   std::vector<bool> finished(dump.calls.size());
   std::set<std::uint32_t> collective_after;                               // by group
@@ -130,7 +130,7 @@ std::vector<bool> finished_calls(const FlightDump& dump) {
   return finished;
 }
 
-// The key of the innermost frame in the program's own code. It is the same on all hosts.
+// Returns the key of the innermost frame in the program's own code. All hosts compute the same key.
 site_key::Key line_of(const std::vector<FlightFrame>& stack) {
   for (const FlightFrame& frame : stack) {
     if (!session::is_python_file_of_users(frame.file) || session::is_made_at_run_time(frame.file)) continue;
@@ -142,9 +142,11 @@ site_key::Key line_of(const std::vector<FlightFrame>& stack) {
   return 0;
 }
 
-// The frames that may be shown, without C++ frames. The stacks of a thousand ranks must fit in memory.
+// Returns the frames that may be shown, without C++ frames. Keeps few, because the stacks of a thousand ranks must fit
+// in memory.
 std::vector<session::DeliveredFrame> python_frames(const std::vector<FlightFrame>& stack) {
-  constexpr int kMostOwn = 3;  // frames of the program; the user's rules can turn one into library code
+  constexpr int kMostOwn = 3;  // frames of the program; more than one, because the user's rules can declare a frame to
+                               // be library code
   std::vector<session::DeliveredFrame> frames;
   int own = 0;
   for (const FlightFrame& frame : stack) {
@@ -173,7 +175,7 @@ class Conversion {
     for (std::uint32_t i = 0; i < dump.groups.size(); ++i) {
       const std::vector<std::int32_t>& ranks = dump.groups[i].ranks;
       const auto own = std::find(ranks.begin(), ranks.end(), rank);
-      // The rank may have called the group before the first call in the dump.
+      // The rank may have called the group before the dump's first call.
       if (own == ranks.end() || (!called.contains(i) && !dump.is_whole)) continue;
       session::Communicator communicator;
       communicator.hash = key_of(dump.groups[i]);
@@ -203,13 +205,13 @@ class Conversion {
     const auto batch = latest_.find(call.group);
     const bool continues = batch != latest_.end() && state_.calls[batch->second].ordinal == call.collective;
     if (ends_batch(call)) {
-      // PyTorch before 2.7 gives a batch of messages a collective's number, but only on the ranks that send or receive
-      // them.
+      // PyTorch before 2.7 gives a batch of messages the number of a collective, but only on ranks that send or receive
+      // them. The numbers then differ between ranks.
       if (!continues) state_.is_whole = false;
       return;
     }
     if (continues) {
-      // Ranks may divide the data of a batch differently.
+      // Ranks may split the data of a batch differently.
       state_.calls[batch->second].flags |= RankState::kOwnSize;
       return;
     }
@@ -238,7 +240,7 @@ class Conversion {
       made.ordinal = static_cast<std::uint32_t>(++calls[static_cast<std::uint32_t>(message->peer)]);
     }
     if (finished_[index]) return;
-    // It is unknown which call of the peer matches this one.
+    // We cannot tell which call of the peer matches this one.
     if (!dump_.is_whole) state_.is_whole = false;
     add_unfinished({communicator, message->peer});
   }
@@ -260,14 +262,14 @@ class Conversion {
     return *line;
   }
 
-  // Collectives of a group run one after another: those after the first have not begun.
+  // Collectives of a group run one after another, so only the first has begun.
   void add_unfinished(std::pair<std::uint32_t, std::int32_t> stream) {
     std::vector<std::size_t>& calls = streams_[stream];
     if (!calls.empty() && stream.second < 0) state_.calls.back().flags |= RankState::kQueued;
     calls.push_back(state_.calls.size() - 1);
   }
 
-  // Keeps the latest calls, the positions of the unfinished ones among them, and their stacks.
+  // Keeps the latest calls, their stacks, and the positions of the unfinished ones among them.
   void keep(std::size_t most) {
     const std::size_t first = state_.calls.size() - std::min(most, state_.calls.size());
     std::vector<RankState::Call> kept(state_.calls.begin() + static_cast<std::ptrdiff_t>(first), state_.calls.end());
@@ -291,7 +293,7 @@ class Conversion {
   const FlightDump& dump_;
   const std::vector<bool> finished_;
   RankState state_;
-  std::vector<std::optional<site_key::Key>> lines_;         // by stack, as far as they were needed
+  std::vector<std::optional<site_key::Key>> lines_;         // by stack; filled in when first needed
   std::map<std::uint32_t, std::uint32_t> communicator_of_;  // by index of the group
   std::map<std::uint32_t, std::size_t> latest_;             // the latest collective, by index of the group
   std::map<std::pair<std::uint32_t, std::int32_t>, std::vector<std::size_t>> streams_;  // communicator and peer

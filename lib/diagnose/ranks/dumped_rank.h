@@ -1,4 +1,4 @@
-// The state of a rank according to its PyTorch Flight Recorder dump, for ranks about which NCCL reported nothing.
+// Reads the state of a rank from its PyTorch Flight Recorder dump, for ranks about which NCCL reported nothing.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,9 @@
 
 namespace cudadiag::diagnose {
 
-// `rank`: in the job. `until`: when the dump was written or, if earlier, its process ended, in seconds since the epoch.
-// `most`: how many of the latest calls are kept. Collectives have the numbers that PyTorch gives them, counted per
-// group; sends and receives have numbers only if the dump has all calls of the process.
+// `rank` is the number in the job. `until`, in seconds since the epoch, is when the dump was written or, if earlier,
+// when its process ended. `most` is how many of the latest calls to keep. Collectives keep the numbers that PyTorch
+// gives them, which count per group. Sends and receives have numbers only if the dump has all calls of the process.
 analyse::RankState dumped_rank(const evidence::FlightDump& dump, int rank, double until, std::size_t most);
 
 }  // namespace cudadiag::diagnose

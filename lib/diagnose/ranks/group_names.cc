@@ -15,7 +15,7 @@ struct Group {
   std::string name;  // from the program; empty if none
   std::int32_t size = 0;
   std::vector<RankName> ranks;
-  std::uint64_t made = 0;  // how many communicators the process of its first rank had created earlier
+  std::uint64_t made = 0;  // how many communicators the process of its first rank had created by then
 };
 
 // "ranks 2 and 3", "ranks 0-5 and 2 more"
@@ -48,7 +48,7 @@ GroupNames::GroupNames(std::span<const analyse::RankState> states) {
     if (group.name.empty()) {
       alike[ranks_of(group)].push_back(hash);
     } else {
-      // A program may give the same name to several groups.
+      // A program may give several groups the same name, so the ranks distinguish them.
       groups_[hash] = "group " + base::printable(group.name) + (named[group.name] > 1 ? " of " + ranks_of(group) : "");
     }
   }

@@ -1,5 +1,5 @@
-// Gives groups of ranks, and the ranks in them, names for use in text. A group has the name that the program gave it;
-// without one, its ranks are listed.
+// Names groups of ranks, and the ranks in them, in text. A group has the name that the program gave it. Without one,
+// the text lists its ranks.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ class GroupNames {
   // `states` are all recorded ranks of the job.
   explicit GroupNames(std::span<const analyse::RankState> states);
 
-  // "group tp1". A group without a name is "the group of ranks 2 and 3", or "group 2 of ranks 2 and 3" if there are
-  // several.
+  // Returns "group tp1". A group without a name is "the group of ranks 2 and 3". If several groups have these ranks, it
+  // is "group 2 of ranks 2 and 3".
   const std::string& group(std::uint64_t hash) const { return groups_.at(hash); }
-  // "rank 3": the job-wide name of a rank of the group.
+  // Returns "rank 3": the number in the job of the group's rank `rank`.
   std::string rank(std::uint64_t hash, std::int32_t rank) const;
 
  private:

@@ -71,7 +71,7 @@ Location line_of(const RecordedRank& rank, const std::vector<session::DeliveredF
   return frames.empty() ? Location{} : located(rank.symbolizer.true_line(stack, "").location);
 }
 
-// Describes what an absent rank does instead.
+// Says what a rank does that has not reached the call.
 void describe_absent(const RecordedRank& from, GroupRank& rank) {
   const session::ProcessRecord& record = from.process.record;
   const analyse::Ending end = analyse::own_ending(from.process);
@@ -158,7 +158,7 @@ class Resolution {
   }
 
  private:
-  // Ranks of the same program call from the same line, so its symbols are resolved only once.
+  // Ranks of the same program call from the same line, so this resolves its symbols only once.
   Location location_of(std::size_t state, const RankState::Call& call) {
     if (call.line != 0) {
       const auto known = known_.find(call.line);
@@ -201,7 +201,7 @@ std::string names(const std::vector<const GroupRank*>& ranks) {
 
 using Texts = std::vector<std::pair<std::string, std::vector<const GroupRank*>>>;
 
-// Groups ranks by what they do, most frequent first.
+// Groups ranks by what they do, the most frequent first.
 template <typename Text>
 Texts by_text(const std::vector<const GroupRank*>& ranks, Text text) {
   Texts texts;
@@ -269,7 +269,7 @@ std::string mismatch_sentence(const GroupsPart& part, const std::string& directo
                      usual_ranks.size() == 1 ? "calls" : "call", usual, part.title);
 }
 
-// The source of an answer that NCCL did not give.
+// Returns the source of an answer that is not from NCCL's own records.
 std::string origin(const GroupsPart& part) {
   const std::size_t others = part.dumps.size() - 1;
   const std::string more = others == 0 ? "" : fmt::format(" and {} other{}", others, others == 1 ? "" : "s");

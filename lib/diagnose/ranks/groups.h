@@ -18,17 +18,18 @@ struct RecordedRank {
   const session::Session& session;
   const session::Process& process;
   symbolize::Symbolizer& symbolizer;
-  bool is_own = true;  // false: the rank left only a dump. The process is another rank's, for resolving lines.
+  bool is_own = true;  // false: the rank left only a dump, and `process` is another rank's, used for resolving lines
 };
 
-// `recorded` gets an index into `states`. It is called only for ranks that differ from all earlier ones.
+// `recorded` receives an index into `states`. It is called only for ranks that differ from all earlier ones.
 GroupsPart groups_part(const analyse::GroupAnswer& answer, std::span<const analyse::RankState> states,
                        const std::function<RecordedRank(std::size_t state)>& recorded);
 
-// The answer in one sentence: "rank 2 never reached all_reduce 481 of group tp1: it last worked at model.py:212".
+// Returns the answer in one sentence: "rank 2 never reached all_reduce 481 of group tp1: it last worked at
+// model.py:212".
 std::string group_sentence(const GroupsPart& part, const std::string& directory);
 
-// One line for what each rank does; ranks with the same text share a line.
+// Returns a line for what each rank does. Ranks with the same text share a line.
 std::vector<std::string> group_lines(const GroupsPart& part, const std::string& directory);
 
 // Sets the facts for the rules of a hang in a collective.
@@ -37,9 +38,10 @@ void add_groups(causes::Symptoms& symptoms, const GroupsPart& part, const std::s
 // Writes the answer into the note on the ranks.
 void add_groups_note(std::vector<analyse::Note>& notes, const GroupsPart& part, const std::string& directory);
 
-// The answer for the whole job, shown before that of one process; empty if its groups are unknown, or if none waits.
+// Returns the answer for the whole job, which a report shows before that of one process; empty if the job's groups are
+// unknown, or if no rank waits.
 std::string job_sentence(const Diagnosis& report);
-// Lines on the job's ranks, by group if the groups are known; empty if there are none.
+// Returns lines about the job's ranks, by group if the groups are known; empty if there are none.
 std::vector<std::string> job_lines(const Diagnosis& report);
 
 }  // namespace cudadiag::diagnose

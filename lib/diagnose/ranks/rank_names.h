@@ -20,8 +20,8 @@ struct RankName {
   }
 };
 
-// "rank 0", "ranks 0, 2-5", or "processes 4711 and 4712" for processes without a rank, which come last. `ranks` must
-// be sorted.
+// Returns "rank 0", "ranks 0, 2-5", or "processes 4711 and 4712" for processes without a rank, which come last. `ranks`
+// must be sorted.
 std::string names_of(const std::vector<RankName>& ranks);
 
 }  // namespace cudadiag::diagnose

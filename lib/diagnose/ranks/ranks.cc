@@ -38,7 +38,8 @@ RanksDifference difference_of(const analyse::Ranks& ranks) {
   return ranks.all_have_come() ? RanksDifference::none : RanksDifference::absence;
 }
 
-// How the process ended; empty if unknown. Returns nullopt unless it ended on its own before others of its host.
+// Returns how the process ended; empty if unknown. Returns nullopt unless it ended on its own before others of its
+// host.
 std::optional<std::string> ended(const analyse::Ranks& ranks, const RankCall& call, const Recorded& recorded) {
   constexpr double kTogether = 1;  // seconds
   const session::Manifest& manifest = recorded.session.manifest;
@@ -106,7 +107,7 @@ std::string present_text(const RanksPart& part, const RankLine& line, const std:
   return text;
 }
 
-// Ranks that are reported together, with their text.
+// Ranks that share one text in the report.
 using Told = std::vector<std::pair<std::vector<const RankLine*>, std::string>>;
 
 template <typename Text>
@@ -195,7 +196,7 @@ std::optional<RanksPart> ranks_part(const analyse::Ranks& ranks,
   part.first = ranks.first;
   part.difference = difference_of(ranks);
   for (const RankCall& call : ranks.calls) part.ranks.push_back(line_of(call, ranks, recorded(call.process)));
-  // These are different calls of one line.
+  // The calls are different ones of a single line, so the line does not explain the hang.
   if (ranks.difference == Difference::line &&
       std::all_of(part.ranks.begin(), part.ranks.end(), [&](const RankLine& line) {
         return !line.has_come || same_line(line.location, part.ranks.front().location);

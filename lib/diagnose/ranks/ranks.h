@@ -19,18 +19,18 @@ struct Recorded {
   symbolize::Symbolizer& symbolizer;
 };
 
-// `recorded` gets the index of a process that was compared; its result is used until the next call. Returns nullopt if
-// the ranks diverge within one line.
+// `recorded` receives the index of a compared process; its result is used until the next call. Returns nullopt if the
+// ranks diverge within one line.
 std::optional<RanksPart> ranks_part(const analyse::Ranks& ranks,
                                     const std::function<Recorded(std::size_t process)>& recorded);
 
-// Adds the lines at which the ranks are to the note on the ranks.
+// Adds to the note on the ranks the lines where they are.
 void add_ranks_note(std::vector<analyse::Note>& notes, const RanksPart& part, const std::string& directory);
 
 // Ranks with the same text share a line.
 std::vector<std::string> rank_lines(const RanksPart& part, const std::string& directory);
 
-// The same in one line, to follow "the ranks of the job diverge".
+// The same in one line, as it follows "the ranks of the job diverge".
 std::string ranks_text(const RanksPart& part, const std::string& directory);
 
 // Sets the facts for the rules of a hang in a collective.
