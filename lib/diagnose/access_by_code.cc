@@ -16,11 +16,12 @@ using wire::allocation::Kind;
 
 constexpr std::uint32_t kIllegalAddress = 700, kMisaligned = 716, kInvalidSpace = 717;
 constexpr std::int64_t kNull = 64 << 10;
-constexpr std::int64_t kIndices = std::int64_t{1} << 32;  // the number of different 32-bit indices
+constexpr std::int64_t kIndices = std::int64_t{1} << 32;  // how many different 32-bit indices there are
 constexpr std::int64_t kPage = 2 << 20;                   // memory is mapped in pages of this size
 constexpr std::int64_t kSlack = 4096;                     // elements before the beginning
-// How far from an allocation memory may be mapped that no recorded call allocated. On an H200, addresses up to 200 MiB
-// after a small allocation did not fail; 256 MiB and more did. Pools keep more memory mapped than they hand out.
+// Within this distance of an allocation, the driver may have mapped memory that no recorded call allocated. On an H200,
+// addresses up to 200 MiB after a small allocation did not fail; 256 MiB and more did. Pools keep more memory mapped
+// than they hand out.
 constexpr std::int64_t kMaybeMapped = 1 << 30;
 
 // Where an access lies relative to the memory that its parameter word points into.
@@ -28,7 +29,7 @@ struct Fault {
   Relation relation = Relation::unknown;
   std::uint64_t distance = 0;
   bool overflow = false;
-  bool by_exclusion = false;  // the address may be mapped, but no other access can have failed
+  bool by_exclusion = false;  // the address may be mapped, but nothing else can have failed
   const sass::CertainAccess* access = nullptr;
   const ParameterWord* word = nullptr;  // null if unknown
 };
@@ -41,7 +42,7 @@ class Judgement {
 
   std::optional<Fault> run() const {
     std::vector<Fault> faults;
-    bool others = false;  // other accesses may have failed too
+    bool others = false;  // there are other accesses that may have failed
     for (const sass::CertainAccess& access : all_.accesses) {
       if (access.space != sass::Space::global && access.space != sass::Space::generic) continue;
       const Fault fault = fault_of(access);
@@ -107,7 +108,7 @@ class Judgement {
     const std::int64_t wrapped = kIndices * bytes;
     if (last + bytes > size && fails(fault, begin + last, last - size, *where.allocation)) {
       fault.distance = static_cast<std::uint64_t>(std::max<std::int64_t>(0, last - size));
-      const bool far = last - size > kSlack * bytes;  // a nearer access did not overflow: it is off by some elements
+      const bool far = last - size > kSlack * bytes;  // a nearer access is off by some elements, not by an overflow
       fault.overflow = far && last - wrapped >= -kSlack * bytes && last - wrapped < size;
       return Relation::past_end;
     }
@@ -119,7 +120,8 @@ class Judgement {
     return first >= 0 && last + bytes <= size ? Relation::inside : Relation::unknown;
   }
 
-  // The freed memory must be the reason if nothing else can fail, or if it was a large allocation that is now unmapped.
+  // Freed memory may still be mapped, so it is the reason only if nothing else can fail, or if it was a large
+  // allocation, because the driver unmaps those.
   Relation of_freed(Fault& fault, const session::Allocation& allocation) const {
     const bool unmapped = allocation.kind == Kind::device && allocation.bytes >= static_cast<std::uint64_t>(kPage);
     const bool of_host = allocation.kind >= Kind::pinned;
@@ -127,15 +129,15 @@ class Judgement {
     return unmapped || (all_.only_these && !of_host) ? Relation::freed : Relation::unknown;
   }
 
-  // Returns whether this address, `beyond` bytes outside its allocation, must be the one that failed.
+  // Returns whether this address, which is `beyond` bytes outside its allocation, must be the one that failed.
   bool fails(Fault& fault, std::int64_t address, std::int64_t beyond, const session::Allocation& allocation) const {
     const bool unmapped = address < 0 || (beyond > kMaybeMapped && !may_be_mapped(address, allocation));
     fault.by_exclusion = !unmapped;
-    // Memory near an allocation is never in an invalid address space.
+    // Memory near an allocation is in a valid address space, so this error is not about it.
     return unmapped || (all_.only_these && (launch_.error != kInvalidSpace || beyond >= kMaybeMapped));
   }
 
-  // Memory is mapped up to the ends of its pages.
+  // Returns whether the address may be in a page that is mapped for another allocation.
   bool may_be_mapped(std::int64_t address, const session::Allocation& own) const {
     const analyse::Whereabouts where = launch_.map.find(static_cast<std::uint64_t>(address));
     const bool past_another = where.state == State::past_end && where.allocation != &own;
@@ -158,7 +160,7 @@ T number_at(const std::string& bytes, std::size_t at) {
   return value;
 }
 
-// The failed launch as it was recorded.
+// The failed launch as the first run recorded it.
 struct Recorded {
   const session::Process& process;
   const session::Operation& operation;
@@ -203,7 +205,7 @@ std::vector<ParameterWord> words_of(const Recorded& launch, const std::string& b
   return words;
 }
 
-// Returns nullopt if several kernels have this name and their accesses differ.
+// Returns the accesses of the kernel with this name; nullopt if several kernels have it and their accesses differ.
 std::optional<sass::CertainAccesses> accesses_of(const std::string& kernel, const session::Session& session,
                                                  const sass::LaunchValues& launch) {
   std::optional<sass::CertainAccesses> all;
@@ -217,7 +219,7 @@ std::optional<sass::CertainAccesses> accesses_of(const std::string& kernel, cons
   return all;
 }
 
-// If the failing warp has exited, the dump has no address.
+// Returns whether the address is still unknown. A dump has no address if the failing warp has exited.
 bool is_open(const Finding& finding) {
   return !finding.access || (finding.access->relation == Relation::unknown && !finding.access->address);
 }

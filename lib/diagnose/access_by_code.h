@@ -1,5 +1,6 @@
-// Finds the access that failed in the first run, without a core dump: from the code of the only kernel that may have
-// failed, its grid and its parameters. An access counts only if threads perform it whatever the memory contains.
+// Finds the access that failed in the first run without a core dump. Uses the code, the grid and the parameters of the
+// kernel, which must be the only one that can have failed. Considers only accesses that threads make whatever the
+// memory contains.
 #pragma once
 
 #include <cstdint>
@@ -36,18 +37,17 @@ struct AccessByCode {
   const ParameterWord* word = nullptr;  // one of the launch's words
 };
 
-// Whether this driver error is about an address: illegal, misaligned or in the wrong memory space.
+// Returns whether this driver error is about an address: illegal, misaligned or in the wrong memory space.
 bool is_address_error(std::uint32_t code);
 
-// Returns the launch of the only kernel that can have failed at an address; null if there is none.
+// Returns the launch of the only kernel that can have failed because of an address; null if there is none.
 const session::Operation* only_kernel(const analyse::Failure& failure);
 
-// Returns the access that is certain to fail; nullopt if no access is certain to fail, or if accesses through several
-// words fail.
+// Returns the access that must have failed; nullopt if none must, or if accesses through several words must.
 std::optional<AccessByCode> access_by_code(const sass::CertainAccesses& accesses, const FailedLaunch& launch);
 
-// Adds the access to findings whose failing address is in no core dump. `failures` has one for each finding, in the
-// same order.
+// Adds the access to findings for which no core dump shows the failing address. `failures` has one entry for each
+// finding, in the same order.
 void add_access_by_code(Diagnosis& report, const session::Session& session,
                         const std::vector<const analyse::Failure*>& failures, const ResolveSite& resolve);
 

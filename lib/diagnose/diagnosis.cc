@@ -30,12 +30,13 @@
 namespace cudadiag::diagnose {
 namespace {
 
-// Under MPS, only the code that failed shows which process failed.
+// Under MPS, another process may have caused the failure. A kernel that raised the exception proves that it was this
+// one.
 void settle_shared_gpu(Diagnosis& report, const std::vector<const analyse::Failure*>& failures) {
   for (std::size_t i = 0; i < report.findings.size(); ++i) {
     Finding& finding = report.findings[i];
     const analyse::Failure& failure = *failures[i];
-    // The dump of a hang shows running kernels. It has neither an exception nor the text of an assertion.
+    // The dump of a hang shows running kernels, without an exception or an assertion's text.
     if (!finding.device || finding.device->exception.empty() || failure.candidates.size() != 1) continue;
     if (!analyse::under_mps(failure.process->record)) continue;
     finding.grade = analyse::Grade::proven;
@@ -44,7 +45,7 @@ void settle_shared_gpu(Diagnosis& report, const std::vector<const analyse::Failu
   }
 }
 
-// Sets the command and the session, for the head of a report and for the commands that it suggests.
+// Sets the command and the session. The head of a report shows them, and the commands that it suggests contain them.
 void describe_session(Diagnosis& report, const Known& known) {
   const session::Manifest& manifest = known.session.manifest;
   report.verdict = known.analysis.verdict;
@@ -96,14 +97,14 @@ Diagnosis diagnose(const Known& known) {
   const ResolveSite resolve_site = located_by(symbolizer);
   Diagnosis report;
   describe_session(report, known);
-  // Each failure becomes a finding, with the lines, the operation, the arguments and the memory of its own process.
+  // Each failure becomes a finding, with the lines, operation, arguments and memory of its own process.
   for (const analyse::Failure* failure : failures) {
     report.findings.push_back(finding_of(*failure, session, symbolizer));
   }
   // The GPU core dump, or an assertion that a rerun printed, goes to the finding whose kernel it names.
   add_device(report, testimony, session, analysis, failures);
-  // The dump's registers and the kernel's code give the address that failed; the parameters show the intended
-  // memory.
+  // The dump's registers and the kernel's code give the address that failed. The parameters show which memory was
+  // meant.
   add_access(report, testimony, failures, resolve_site);
   // Without a dump, the code of the kernel may show which of its accesses must have failed.
   add_access_by_code(report, session, failures, resolve_site);
@@ -111,27 +112,27 @@ Diagnosis diagnose(const Known& known) {
   name_parameters(report, failures);
   // Under MPS, the kernel that raised the exception shows which process failed.
   settle_shared_gpu(report, failures);
-  // Versions of the software, and devices.
+  // Adds the versions of the software, and the devices.
   add_environment(report, session);
   // compute-sanitizer and cuda-gdb add what the dump does not contain.
   add_external_findings(report, testimony);
-  // The processes of the first run, and how they ended.
+  // Adds the processes of the first run, and how they ended.
   add_processes(report, session);
-  // Everything that cudadiag could not see. The symbolizer's notes are complete once the findings are resolved.
+  // Adds what cudadiag could not see. The symbolizer's notes are complete only now that the findings are resolved.
   add_notes(report, session, analysis, symbolizer);
-  // For a job of several ranks: the collective at which they diverge.
+  // For a job of several ranks, adds the collective at which they diverge.
   add_ranks(report, known);
-  // Without a finding: the work that was unfinished when the program was killed.
+  // Without a finding, adds the work that was unfinished when the program was killed.
   add_unfinished(report, session, analysis, symbolizer);
-  // PyTorch refuses to use CUDA in a forked process, before any CUDA call: note the line that forked.
+  // PyTorch refuses to use CUDA in a forked process before any CUDA call, so this notes the line that forked.
   note_forks(report, session, analysis, symbolizer);
   // Traces bad values among the arguments back to their origin.
   add_origins(report, session, symbolizer);
-  // The rules for causes read all of the above.
+  // The rules for causes read all of the above, so they come late.
   add_causes(report, session, analysis, failures);
-  // Reruns without torch.compile name the line and the cause inside compiled code, if the first run named neither.
+  // Reruns without torch.compile give the line and the cause inside compiled code, if the first run gave neither.
   if (eager) add_eager(report, *eager, failures);
-  // Otherwise Inductor's own code may name the line.
+  // Otherwise Inductor's generated code may show the line.
   add_compiled_lines(report, failures);
   // Races are separate findings and need no rules for causes.
   add_races(report, session, resolve_site);
@@ -140,7 +141,7 @@ Diagnosis diagnose(const Known& known) {
   add_overruns(report, session, resolve_site);
   // Bad values found in a run that checked for them need no rules either.
   add_non_finite(report, session, symbolizer);
-  // A line for each run of the command, with its outcome.
+  // Adds a line for each run of the command, with its outcome.
   add_passes(report, session, analysis, testimony);
   // Omits the text of source files that have changed since the run.
   note_changed_sources(report);

@@ -1,6 +1,6 @@
 // The finding model: everything that any output prints, resolved and put into words once. `diagnose` (known.h) builds
-// it; `write_text` and `write_json` only write it and decide nothing. The members follow the contract
-// "cudadiag.report/1" (report.schema.json); optional members are null or empty there, never absent.
+// it. `write_text` and `write_json` write it and decide nothing. The members follow the contract "cudadiag.report/1"
+// (report.schema.json); optional members are null or empty there, never absent.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@
 
 namespace cudadiag::diagnose {
 
-// How another line relates to the finding.
+// How another line is related to the finding.
 enum class Role {
   forward,   // created the autograd node of a backward kernel
   backward,  // called backward()
@@ -54,7 +54,7 @@ struct Related {
 };
 
 struct NodeNumber {
-  std::uint32_t index = 0, of = 0;  // node `index` of `of` nodes, counted from 1
+  std::uint32_t index = 0, of = 0;  // this is node `index` of `of` nodes, counted from 1
   std::uint32_t nodes = 1;          // how many nodes of the line are possible; `index` is the first of them
 };
 
@@ -66,13 +66,13 @@ struct Launch {
   std::uint64_t stream = 0;
   std::optional<std::uint32_t> device;
   std::optional<std::uint64_t> process_ordinal, stream_ordinal, site_ordinal;
-  // Other call sites are on the same line, so site_ordinal does not count all calls of the line.
+  // The line has other call sites, so site_ordinal does not count all calls of the line.
   bool shares_line = false;
   std::uint32_t thread = 0;
-  bool by_hooks = false;                 // seen by hooks, not by CUPTI
+  bool by_hooks = false;                 // recorded by hooks, not by CUPTI
   std::optional<NodeNumber> graph_node;  // `operation` and `kernel` describe this node, all else the graph's launch
   std::optional<std::uint32_t> replay;  // for graphs and their nodes: the number of this launch of the executable graph
-  std::optional<std::uint64_t> kernel_ordinal;  // number among the kernels of the process, if all are known
+  std::optional<std::uint64_t> kernel_ordinal;  // its number among the kernels of the process, if all are known
 
   bool shape_known() const { return grid != std::array<std::uint32_t, 3>{} || block != grid; }
   bool has_shape_of(const Launch& other) const {
@@ -84,7 +84,7 @@ struct Launch {
   }
 };
 
-// Evidence from the GPU itself in a rerun of the failure: its core dump, or an assertion that it printed.
+// Evidence from the GPU in a rerun of the failure: its core dump, or an assertion that it printed.
 struct Device {
   std::string exception, function, file, message;  // for an assertion, `message` is its condition
   int line = 0;                                    // 0 if unknown
@@ -95,7 +95,7 @@ struct Device {
   std::optional<std::uint64_t> threads, blocks;               // how many failed
   bool asserted = false;
   bool of_first_run = false;   // the core dump is the first run's own
-  std::size_t assertions = 0;  // number of different assertions printed; 0 if `message` is not an assertion
+  std::size_t assertions = 0;  // how many different assertions were printed; 0 if `message` is not an assertion
   std::string join;            // how the evidence matches the launch: "same kernel, grid and block"
   bool line_by_sanitizer = false, threads_by_sanitizer = false;  // from compute-sanitizer, not from the dump
 };
@@ -105,17 +105,17 @@ struct Memory {
   std::string space, mode, problem;  // "global", "write", "out of bounds"
   std::uint64_t bytes = 0;
   std::optional<std::uint64_t> address;
-  std::optional<std::uint64_t> allocation, allocation_bytes;  // the nearest one
+  std::optional<std::uint64_t> allocation, allocation_bytes;  // of the nearest allocation
   std::string text;                                           // all of the above in words
   std::string function, file;
   int line = 0;
   std::array<std::uint32_t, 3> block{}, thread{};
-  std::size_t accesses = 0;  // invalid accesses printed for this kernel
+  std::size_t accesses = 0;  // how many invalid accesses were printed for this kernel
 };
 
-// The access that failed, from the GPU core dump of a rerun. Its relation to memory comes from the recorded launch of
-// the same kernel. Addresses differ between the two runs, so distances are measured from the parameter. Without a dump,
-// the kernel's code can show which access must have failed.
+// The access that failed, from the GPU core dump of a rerun. The recorded launch of the same kernel shows how it
+// relates to memory. Addresses differ between the two runs, so distances are measured from the parameter. Without a
+// dump, the kernel's code may show which access must have failed.
 struct Access {
   bool by_code = false;  // inferred from the code; the distance is that of the farthest thread
   sass::AccessKind kind = sass::AccessKind::load;
@@ -135,7 +135,7 @@ struct Access {
   bool overflow = false;     // the address would be inside if moved by 2^32 elements
 };
 
-// The values at a line that the user watches.
+// The values at a line that the user asked to watch.
 struct Watched {
   Location location;
   std::uint64_t visit = 0;
@@ -148,8 +148,8 @@ struct Inputs {
   std::string folder, op;
   std::uint64_t bytes = 0;
   std::size_t tensors = 0;
-  std::vector<std::string> missing;  // parts that could not be saved exactly
-  std::string outcome;  // result of the script: "reproduces", "does not reproduce", "could not be run", "not run"
+  std::vector<std::string> missing;  // parts that the rerun could not save exactly
+  std::string outcome;  // of running the script: "reproduces", "does not reproduce", "could not be run", "not run"
 };
 
 // The failing launch, saved and then replayed alone.
@@ -175,7 +175,7 @@ struct OtherProcess {
 // What PyTorch's allocator reported in a rerun when it ran out of memory.
 struct TensorMemory {
   std::uint64_t reserved = 0, allocated = 0, largest_free = 0;
-  std::vector<MemoryHolder> holders;  // by the user's line, largest first
+  std::vector<MemoryHolder> holders;  // by line of the user's code, largest first
   // An exception whose traceback kept tensors alive: its type, and where it was raised.
   struct Exception {
     std::string type;
@@ -183,22 +183,22 @@ struct TensorMemory {
     std::uint64_t bytes = 0;
   };
   std::vector<Exception> exceptions;
-  std::size_t times = 1;  // how many times it ran out of memory, including the last
+  std::size_t times = 1;  // how many times memory ran out, including the last
 };
 
-// The holders of the memory when a call ran out of memory.
+// What held the memory when a call ran out of it.
 struct MemoryUse {
   bool of_host = false;                      // the call requested pinned memory
   std::uint64_t asked = 0;                   // 0 if unknown
   std::optional<std::uint64_t> free, total;  // bytes of the device
-  std::uint64_t held = 0, peak = 0;          // bytes of this process: at that moment, and at its peak
-  bool whole = true;                         // the records of all its allocations are present
+  std::uint64_t held = 0, peak = 0;          // bytes of this process: at that moment, and the most so far
+  bool whole = true;                         // every allocation of the process was recorded
   std::vector<MemoryHolder> holders;         // by line, largest first
   std::vector<OtherProcess> others;          // on the same device, after this process had ended
   std::optional<TensorMemory> tensors;
 };
 
-// A tensor's role in the operator; `variable` if no operator is known.
+// A tensor's role in the operator; `variable` if the operator is unknown.
 enum class TensorRole { argument, result, variable };
 
 // The memory of an access, as Python reported it in a rerun: a PyTorch tensor, or an array of another library.
@@ -213,7 +213,7 @@ struct RaceTensor {
   std::uint64_t begin = 0, end = 0;  // in the first run
 };
 
-// One of the two accesses that race.
+// One of two accesses that race.
 struct ResolvedAccess {
   session::Work operation = session::Work::call;  // kernel, copy, memset, allocation or free
   std::string kernel, mangled;                    // for kernels
@@ -221,7 +221,7 @@ struct ResolvedAccess {
   std::uint64_t stream = 0;
   bool on_host = false;  // the program's own code on the CPU, without a stream
   std::uint64_t begin = 0, end = 0;
-  bool exact = false;      // if false, a kernel was given `begin`, and the end of its access is unknown
+  bool exact = false;      // false: a kernel received `begin`, and we do not know where its access ends
   std::string op, schema;  // "aten::add_.Tensor"; empty if unknown
   std::optional<RaceTensor> tensor;
   bool judged_by_schema = false;  // `mode` comes from the schema, not from the call (copies) or the code (kernels)
@@ -236,18 +236,18 @@ struct RaceOverlap {
   std::uint64_t bytes = 0;           // bytes in common; fewer than the range has, if it has gaps
 };
 
-// Two operations on streams that nothing orders. The finding's own line issued the later one.
+// Two operations that no stream order separates. The finding's own line issued the later one.
 struct ResolvedRace {
   std::vector<ResolvedAccess> accesses;  // both accesses, in the order of issue
   std::string missing;                   // the order that is missing between them, in words
-  std::string rerun;      // note that a rerun did not show the race; empty if one did, or if there was no rerun
+  std::string rerun;      // says that a rerun did not show the race; empty if one did, or if there was no rerun
   bool possible = false;  // not certain; the finding's `because` gives the reason
   std::uint64_t times = 1;
   std::optional<PointedMemory> allocation;
   std::optional<RaceOverlap> overlap;  // of the two tensors; nullopt if unknown
 };
 
-// Why the operation failed, concluded by a rule from the facts of the finding.
+// Why the operation failed: a rule concluded this from the facts of the finding.
 struct Cause {
   std::string id;    // "index-out-of-range"
   std::string text;  // one or two sentences with the values filled in
@@ -257,23 +257,23 @@ struct Cause {
   std::vector<std::size_t> proof;  // indices in Finding::arguments
 };
 
-// A kernel that PyTorch's autograd launched. Its lines are in `related`, if they are known: the line that created the
-// node ("forward") and the line that called backward() ("backward").
+// A kernel that PyTorch's autograd launched. If known, the line that created the node ("forward") and the line that
+// called backward() ("backward") are in `related`.
 struct Backward {
   std::string node;     // "GatherBackward0"; empty if the kernel adds up gradients, or if unknown
   std::string because;  // why the forward line is unknown
   bool leads = false;   // the forward line is the true line: no user code ran in the backward pass
 };
 
-// The start of a thread that runs none of the user's lines. The finding's location is then the line that started the
-// thread (also in `related`, as "started"), and not a line of `stack`.
+// For a thread that runs none of the user's lines: how it started. The finding's location is then the line that started
+// the thread (also in `related`, as "started"), which is not a line of `stack`.
 struct ThreadStart {
   Location issued;                            // the library's line that issued the operation
   bool pool = false;                          // the line gave the work to a thread pool
   std::vector<symbolize::PythonFrame> stack;  // the stack that started the thread, innermost first
 };
 
-// All candidates with the same true line: `launch` is the likeliest of `launches`.
+// All candidates with the same true line. `launch` is the likeliest of its `launches`.
 struct CandidateLine {
   Location location;
   Launch launch;
@@ -282,7 +282,7 @@ struct CandidateLine {
   std::vector<std::string> kernels{};  // mangled names if the line's nodes run several kernels, else empty
 };
 
-// A command to paste, quoted for a shell.
+// A command for the user to paste, quoted for a shell.
 struct WitnessCommand {
   std::string text;
   bool runs_target = false;  // append the report's command to it
@@ -300,22 +300,23 @@ struct Finding {
   Location location;                           // the true line
   std::vector<symbolize::SourceLine> excerpt;  // the nearest line and its neighbours; empty if the file cannot be read
   std::string why_no_line;                     // why the location has no line
-  bool lacks_line_information = false;         // it has no line because its module was built without line information
+  bool lacks_line_information = false;         // no line, because the module was built without line information
   std::string
       module_unknown;  // why the module of a location without a line is unknown: "has been removed since the run"
-  // The event after which the file was written: "the program had started" (but before the failure), or "libstep.so had
-  // been built". Empty if the file is not newer than the code that ran.
+  // What the file is newer than: "the program had started" (but before the failure), or "libstep.so had been built".
+  // Empty if the file is not newer than the code that ran.
   std::string source_newer_than;
   std::vector<std::string> changed_sources;  // source files written since the run; their text is not shown
   std::optional<Location> caller;            // Python line that called a native one (also in `related`)
   std::optional<Backward> backward;          // set for a kernel of a backward pass
   std::optional<ThreadStart> thread_start;   // set if a library issued the operation on its own thread
-  std::string via;                           // bridge from Python to native code: "ctypes, libsmooth.so"
+  std::string via;                           // how Python reached native code: "ctypes, libsmooth.so"
   std::optional<Location> reported_at;       // where the program noticed the failure; nullopt if it never checked
   std::string reported_api;                  // "cudaMemcpy"
   std::string reported_library;              // "libcublas.so.13": the library that made that call
-  bool found_at_exit = false;  // by cudadiag's probe before the process or context ended, not by a call of the program
-  bool found_by_wait = false;  // by cudadiag's wait for the operation, before any call of the program
+  bool found_at_exit = false;  // a probe of cudadiag found it before the process or context ended, not a call of the
+                               // program
+  bool found_by_wait = false;  // cudadiag's wait for the operation found it, before any call of the program
   std::optional<double> standstill;  // for a hang: seconds without progress
   // For a hang that was found while the program ran: its index in Manifest::stalls.
   std::optional<std::size_t> stall;
@@ -335,7 +336,7 @@ struct Finding {
   std::vector<std::string> witnesses;          // findings of other tools, one sentence each
   std::vector<WitnessCommand> witness_wanted;  // commands for the tools that were not run
   // The possible lines, likeliest first, including `location` and `launch`; empty if there is only one. `unlisted`
-  // counts those beyond the listed maximum. If one line has several possible calls, `launch` has no ordinals.
+  // counts the lines beyond the most that are listed. If one line has several possible calls, `launch` has no ordinals.
   std::vector<CandidateLine> candidates;
   std::size_t unlisted = 0;
   std::vector<Argument> arguments;
@@ -343,7 +344,7 @@ struct Finding {
   std::optional<Inputs> inputs;
   std::optional<SavedLaunch> saved_launch;
   std::vector<Watched> watched;            // oldest first
-  std::uint64_t watched_milliseconds = 0;  // time spent reading them
+  std::uint64_t watched_milliseconds = 0;  // how long reading them took
   std::optional<MemoryUse> memory_use;
   std::optional<ResolvedRace> race;  // for Kind::stream_race
   std::optional<Cause> cause;
@@ -355,19 +356,19 @@ struct Finding {
   std::string host;
 };
 
-// One rank of a job, at the collective at which the ranks diverge.
+// One rank of a job that diverged at a collective.
 struct RankLine {
   std::uint32_t pid = 0;
   std::optional<int> rank;
   std::uint64_t issued = 0;  // how many collectives it issued in the whole run
   bool has_come = false;     // whether it has reached this collective
-  // The line of its call. If it has not reached the call: where it is on the host or, if that is unknown, the line of
-  // its latest operation.
+  // The line of its call. For a rank that has not reached the call: where it is on the host or, if that is unknown, the
+  // line of its latest operation.
   Location location;
   bool on_host = false;
   std::string kernel;  // launched at `location`
   std::array<std::uint32_t, 3> grid{};
-  std::optional<double> seconds;     // from that call to the end of the process
+  std::optional<double> seconds;     // from that call until the process ended
   std::optional<std::string> ended;  // "status 1", or "" if unknown; nullopt unless it ended before the others
 };
 
@@ -386,14 +387,14 @@ struct RanksPart {
   std::optional<Uneven> uneven{};
 };
 
-// One rank of a job, at the call of its group that blocks the job.
+// One rank of a job that is blocked at a call of the rank's group.
 struct GroupRank {
   std::uint32_t pid = 0;
   std::optional<int> rank;      // in the job
   std::int32_t group_rank = 0;  // in the group
   bool has_come = false;
   std::string call;   // "all_reduce 481 of 1,024 float32"; empty if it has not made the call, or the record is lost
-  Location location;  // line of that call, or the line at which the rank is instead
+  Location location;  // line of that call, or else where the rank is
   std::string does;   // for a rank that has not made the call: "is in cudaMemcpy", "last worked"
 };
 
@@ -418,7 +419,7 @@ struct GroupsPart {
   std::vector<GroupRank> ranks;
   std::vector<std::int32_t> unseen;  // ranks of the group without a recording
   std::vector<GroupWait> circle;
-  std::vector<std::string> dumps{};  // the Flight Recorder files that show this; empty if NCCL's records do
+  std::vector<std::string> dumps{};  // the Flight Recorder files that show this; empty if NCCL's own records do
 };
 
 struct ProcessLine {
@@ -427,7 +428,7 @@ struct ProcessLine {
   std::optional<int> rank, code, signal;
 };
 
-// The GPU core dump of a device pass.
+// What became of the GPU core dump of a device pass.
 enum class DumpState { none, unfinished, unread, read };
 
 struct PassLine {
@@ -435,12 +436,13 @@ struct PassLine {
   std::string outcome;  // in words, for people
   double seconds = 0;
   std::uint64_t operations = 0, dropped = 0;
-  bool isolated = false;  // ran isolated, where it could not change anything
+  bool isolated = false;  // ran in isolation, so it could change nothing
   std::vector<session::KeptFrom> kept_from{};
-  bool ended_at_that = false;                       // it did not fail, perhaps because a change was prevented
+  bool ended_at_that = false;                       // isolation denied it a change, and perhaps that is why it did not
+                                                    // fail
   bool leaves_proof_open = false;                   // a plain cudadiag bisect can prove what this rerun could not
-  std::optional<session::CutShort> cut_short{};     // nullopt if it was not ended early
-  std::optional<analyse::Rerun::Outcome> judged{};  // for a rerun that was not ended early
+  std::optional<session::CutShort> cut_short{};     // nullopt if it ran to its end
+  std::optional<analyse::Rerun::Outcome> judged{};  // set for a rerun that ran to its end
   DumpState dump = DumpState::none;
 };
 
@@ -457,9 +459,9 @@ struct Diagnosis {
   std::vector<std::string> gpus;
   std::vector<std::string> command;  // of the target
   std::string session;               // folder of the session, for the commands that a report suggests
-  bool input_read = false;           // the target read its standard input: a rerun needs the same input again
-  bool may_come_back = false;        // reruns did not fail, and none shows that waiting prevented the failure
-  bool was_repeated = false;         // as many reruns as kRepeat makes did not fail
+  bool input_read = false;           // the target read its standard input, so a rerun needs the same input again
+  bool may_come_back = false;        // reruns did not fail, but nothing shows that waiting prevented the failure
+  bool was_repeated = false;         // as many reruns as kRepeat asks for did not fail
   std::string started;               // ISO 8601, UTC
   std::string foreign{};             // why the session is not the reader's own (session/ownership.h); empty if it is
   std::string working_directory;     // of the target; paths inside it are shown relative to it

@@ -12,8 +12,8 @@ std::string file_name(const symbolize::NativeFrame& frame) {
   return std::filesystem::path(frame.module).filename().string();
 }
 
-// A statically linked runtime counts too: its functions are in the program's own module. A name that begins with a
-// type such as cudaError_t belongs to another function.
+// Returns whether the frame is in the CUDA runtime. A statically linked runtime counts too: its functions are in the
+// program's own module. A longer name that begins with a type such as cudaError_t belongs to another function.
 bool is_runtime(const symbolize::NativeFrame& frame) {
   const std::string& function = frame.function;
   const bool plain =
@@ -22,7 +22,7 @@ bool is_runtime(const symbolize::NativeFrame& frame) {
          (plain && function.size() > 4 && function.starts_with("cuda") && std::isupper(function[4]) != 0);
 }
 
-// Whether the user's own code calls the driver, without a library in between.
+// Returns whether the user's own code calls the driver, without a library in between.
 bool calls_driver(const symbolize::SourceStack& stack) {
   const auto caller = std::find_if(stack.native.begin(), stack.native.end(), [](const auto& frame) {
     return frame.user || (!frame.module.empty() && !file_name(frame).starts_with("libcuda.so"));

@@ -1,4 +1,4 @@
-// Finds the APIs that a process uses, so that advice names the calls of these APIs.
+// Finds out which APIs a process uses, so that advice names the calls of these APIs.
 #pragma once
 
 #include "diagnose/causes/symptoms.h"
@@ -7,7 +7,7 @@
 
 namespace cudadiag::diagnose {
 
-// Decides by the calls that failed in the process, and by `stack`, the stack of one of its operations.
+// Decides by the calls that failed in the process and by `stack`, the stack of one of the process's operations.
 causes::Dialect dialect_of(const session::Process& process, const symbolize::SourceStack& stack, bool torch);
 
 }  // namespace cudadiag::diagnose

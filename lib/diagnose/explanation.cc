@@ -30,7 +30,7 @@ namespace {
 
 constexpr std::string_view kVariables = "env.";
 
-// How the access relates to memory, or nullopt if no rule can use it.
+// Returns how the access relates to memory, or nullopt if no rule uses this relation.
 std::optional<Relation> relation_of(const Access& access) {
   switch (access.relation) {
     case Relation::inside:
@@ -71,7 +71,8 @@ std::optional<causes::FailedAccess> access_of(const Finding& finding) {
                               .allocation = access.allocation};
 }
 
-// Whether the launch that points to freed memory is one of several operations, or its pointer may be a leftover.
+// Returns whether the pointer to freed memory may not be the cause: its launch is one of several candidates, or the
+// pointer may be a leftover in a structure.
 bool is_pointer_in_doubt(const analyse::Failure& failure) {
   const session::Operation* launch = failure.candidates.front().operation;
   return failure.stale->in_structure ||
@@ -79,7 +80,7 @@ bool is_pointer_in_doubt(const analyse::Failure& failure) {
                      [&](const analyse::Candidate& candidate) { return candidate.operation != launch; });
 }
 
-// Whether all candidates have the kernel of the likeliest one. Otherwise its name proves nothing.
+// Returns whether all candidates run the kernel of the likeliest one. If not, that kernel's name proves nothing.
 bool kernel_is_known(const Finding& finding) {
   return std::all_of(finding.candidates.begin(), finding.candidates.end(),
                      [&](const CandidateLine& candidate) { return candidate.launch.kernel == finding.launch->kernel; });
@@ -98,7 +99,7 @@ class Gathering {
     symptoms.pointer_in_doubt = failure.stale != nullptr && is_pointer_in_doubt(failure);
     if (failure.hang) add_hang(finding, failure, symptoms);
     symptoms.dialect = dialect_of(*failure.process, finding.stack, !report_.torch.empty());
-    // A source file that was changed after the run proves nothing.
+    // The source must be the text that ran, so a file that changed after the run proves nothing.
     if (finding.source_newer_than.empty()) {
       symptoms.source = symbolize::without_comment(
           finding.location.source, finding.location.language == symbolize::Language::python ? "#" : "//");
@@ -143,7 +144,7 @@ class Gathering {
     if (finding.device->assertions > 0) symptoms.assertion = finding.device->message;
   }
 
-  // If there are several candidates, the wait of one does not explain the hang yet.
+  // If there are several candidates, the wait of one of them does not explain the hang yet.
   void add_hang(const Finding& finding, const analyse::Failure& failure, causes::Symptoms& symptoms) const {
     symptoms.hang = true;
     if (report_.groups && analyse::in_collective(failure)) {
@@ -188,7 +189,8 @@ class Gathering {
       if (name.starts_with(kVariables)) symptoms.environment[name.substr(kVariables.size())] = value;
     }
     if (const auto origin = session::fork_origin(session_, process)) symptoms.forked_from = origin->parent->pid;
-    // If no fork was recorded, compare command lines: a child that executed another program has a different one.
+    // No fork was recorded. A parent with the same command line counts: a child that executed another program has a
+    // different one.
     for (const session::Process& other : session_.processes) {
       if (other.pid == process.parent_pid && other.argv == process.argv) symptoms.forked_from = other.pid;
     }
@@ -258,7 +260,7 @@ void add_causes(Diagnosis& report, const session::Session& session, const analys
                              : fmt::format("rerun the program until it fails again: cudadiag bisect {}", kRepeat));
     }
     if (!cause) continue;
-    // An access that is inferred from the kernel's code and the recording was not observed.
+    // Nobody observed this access: it is inferred from the kernel's code and the recording.
     if (symptoms.access && finding.access->by_code) cause->certain = false;
     finding.cause = {std::move(cause->id),   std::move(cause->text), std::move(cause->facts),
                      std::move(cause->link), cause->certain,         std::move(cause->proof)};

@@ -37,7 +37,7 @@ namespace {
 
 using session::Process;
 
-// The bridge between Python and the native code that it called, as far as the modules between the two show it.
+// Returns the bridge between Python and the native code that it called, as far as the modules between them show it.
 std::string way_in(const ResolvedSite& site) {
   std::string bridge, module;
   for (const symbolize::NativeFrame& frame : site.stack.native) {
@@ -92,7 +92,7 @@ class FindingBuilder {
       finding_.title = "a CUDA graph is replayed with a pointer into freed memory";
       finding_.text = "A graph keeps the addresses that it was captured with; other data may be there now.";
     }
-    // If the call itself failed, the driver's explanation may say more than the error code.
+    // If the call itself failed, the driver's explanation may say more than the meaning of the error code.
     const bool own_words = !analyse::is_asynchronous(failure_.kind) && failure_.reported != nullptr;
     if (own_words && !failure_.reported->explanation.empty()) {
       const wire::error::Pool* pool = wire::error::pool_of(failure_.reported->call);
@@ -121,7 +121,7 @@ class FindingBuilder {
   }
 
   void locate_call() {
-    // An asynchronous failure without candidates did not happen at the call that reported it.
+    // The call that reported an asynchronous failure did not cause it, so it is not the place of the failure.
     if (failure_.reported == nullptr || analyse::is_asynchronous(failure_.kind)) return;
     ResolvedSite site = resolve(symbolizer_, process_, failure_.reported->site);
     finding_.launch = launch_of(process_, *failure_.reported, site.mangled);
@@ -140,7 +140,7 @@ class FindingBuilder {
     }
   }
 
-  // The first candidate is the headline, unless the launch of its graph is.
+  // Makes the first candidate the headline, unless lead_with_replay() chooses the launch of its graph.
   void locate(const analyse::Candidate& candidate) {
     const session::GraphNode* node = candidate.node;
     ResolvedSite site = resolve(symbolizer_, process_, candidate.site(),
@@ -168,7 +168,7 @@ class FindingBuilder {
 
   void describe_several() {
     const analyse::Candidate& first = failure_.candidates.front();
-    // True if all candidates are nodes of one launch of a graph.
+    // All candidates are nodes of one launch of a graph.
     const bool of_nodes =
         first.node != nullptr && std::all_of(failure_.candidates.begin(), failure_.candidates.end(),
                                              [&](const auto& other) { return other.operation == first.operation; });
@@ -184,7 +184,7 @@ class FindingBuilder {
     }
   }
 
-  // Clears the properties in which the possible calls differ.
+  // Clears whatever differs between the possible calls.
   void leave_open_which() {
     if (calls_of_line(finding_) <= 1) return;
     const auto on_same_stream = [&](const analyse::Candidate& candidate) {
@@ -193,7 +193,7 @@ class FindingBuilder {
     forget_call(std::all_of(failure_.candidates.begin(), failure_.candidates.end(), on_same_stream));
   }
 
-  // Keeps the properties of the code, and drops those of one call.
+  // Keeps what is true of the code, and drops what is true of only one call.
   void forget_call(bool stream_is_known) {
     if (!finding_.launch) return;
     Launch& launch = *finding_.launch;
@@ -203,7 +203,7 @@ class FindingBuilder {
     forget_shape(launch);
   }
 
-  // Drops the shape if the possible calls differ in it; the rerun that proved the code may know the right one.
+  // Drops the shape if the possible calls have different ones. If a rerun proved the code, its shape is the right one.
   void forget_shape(Launch& launch) const {
     if (!finding_.candidates.empty() && !finding_.candidates.front().launch.shape_known()) launch.forget_shape();
     if (!failure_.call_not_known || failure_.again == nullptr || launch.graph_node) return;
@@ -212,7 +212,7 @@ class FindingBuilder {
     launch.shared_bytes = failure_.again->shared_bytes;
   }
 
-  // The failing node is unknown, but the line that launched the graph is known.
+  // The failing node is unknown, but the line that launched the graph is not.
   void lead_with_replay() {
     const analyse::Candidate& first = failure_.candidates.front();
     if (failure_.kind != analyse::Kind::async_error || first.node == nullptr) return;
@@ -241,7 +241,7 @@ class FindingBuilder {
                     start.pool ? "submitted this work to the thread's pool" : "started that thread"));
   }
 
-  // The kernels of the nodes that one line created or changed.
+  // Returns the kernels of the nodes that the candidate's line created or changed.
   std::vector<std::string> kernels_of(const analyse::Candidate& candidate) const {
     std::vector<std::string> kernels;
     if (candidate.node == nullptr || candidate.alike) return kernels;
@@ -326,7 +326,7 @@ class FindingBuilder {
     const symbolize::Location line = resolve(symbolizer_, process_, earlier.site).line.location;
     const Location at = located(line);
     const session::FailedCall* refused = analyse::is_asynchronous(failure_.kind) ? nullptr : failure_.reported;
-    // The record of an operation exists even if the driver refused it.
+    // An operation that the driver refused still has a record.
     const bool counted = refused != nullptr && refused->domain == wire::error::Domain::driver;
     const bool issued_since = refused != nullptr && refused->operation > earlier.operation + (counted ? 1 : 0);
     finding_.because.add(fmt::format("earlier, {} had returned {} ({}){}{}", session::visible_call(earlier),

@@ -7,8 +7,8 @@
 
 namespace cudadiag::diagnose {
 
-// PyTorch refuses to use CUDA in a forked process before it makes any call. If a Python program failed and no CUDA
-// failure was recorded, this adds a note with the line that forked.
+// PyTorch refuses to use CUDA in a forked process, before any CUDA call. If a Python program failed without a recorded
+// CUDA failure, this adds a note with the line that forked.
 void note_forks(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
                 symbolize::Symbolizer& symbolizer);
 

@@ -7,11 +7,11 @@
 
 namespace cudadiag::diagnose {
 
-// Returns `demangled` without return type and parameters. If that is longer than `columns`, drops the namespaces,
+// Returns `demangled` without return type and parameters. If the result is longer than `columns`, drops the namespaces,
 // then folds the template arguments to `<...>`, and finally cuts the name.
 std::string short_kernel_name(std::string_view demangled, std::size_t columns);
 
-// The name without return type, namespaces, template arguments and parameters: "scale".
+// Returns the name without return type, namespaces, template arguments and parameters: "scale".
 std::string bare_kernel_name(std::string_view demangled);
 
 }  // namespace cudadiag::diagnose

@@ -1,4 +1,4 @@
-// The facts of one state of a session, from which a Diagnosis is built.
+// What is known about a session at one moment. A Diagnosis is built from this.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace cudadiag::diagnose {
 
-// The reruns without torch.compile, diagnosed as a separate session.
+// The reruns without torch.compile, diagnosed as a session of their own.
 struct EagerAnswer {
   const session::Session* session = nullptr;
   const analyse::Analysis* analysis = nullptr;
@@ -24,15 +24,15 @@ struct Known {
   const analyse::Analysis& analysis;
   const symbolize::DeviceTestimony& testimony;
   symbolize::Symbolizer& symbolizer;
-  std::optional<EagerAnswer> eager{};  // nullopt without such reruns
+  std::optional<EagerAnswer> eager{};  // nullopt if there were no such reruns
   std::optional<RanksPart> job{};      // where the ranks of the job diverge, if the session is part of a job
   std::optional<GroupsPart> groups{};  // the same according to NCCL's communicators
 };
 
 Diagnosis diagnose(const Known& known);
 
-// The order of the first findings of a Diagnosis: failures of the first failure's process, then those of other
-// processes, each group by time. The pointers point into the analysis.
+// Returns the failures of the first failure's process, then those of other processes, each sorted by time. The first
+// findings of a Diagnosis are in this order. The pointers point into the analysis.
 std::vector<const analyse::Failure*> failures_in_order(const analyse::Analysis& analysis);
 
 }  // namespace cudadiag::diagnose

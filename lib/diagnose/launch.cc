@@ -16,7 +16,7 @@ using session::Work;
 
 using session::Process;
 
-// `index` may be one of the "none" values, which are larger than any table.
+// Returns null for the "none" values, which are larger than any table.
 template <typename T>
 const T* at(const std::vector<T>& table, std::uint32_t index) {
   return index < table.size() ? &table[index] : nullptr;
@@ -39,7 +39,8 @@ void add_kernel(Launch& launch, const std::string& mangled) {
   launch.kernel = mangled.empty() ? "" : base::demangle(mangled);
 }
 
-// Returns nullopt after a graph, which launches kernels too, or if records are lost: any lost record may be a kernel's.
+// Returns nullopt if records are lost, because any of them may be a kernel's, or after the launch of a graph, because
+// graphs launch kernels too.
 std::optional<std::uint64_t> kernel_ordinal(const session::ProcessRecord& record, const session::Operation& operation) {
   using wire::operation::Kind;
   if (operation.kernels != 0) return operation.kernels;
@@ -97,7 +98,7 @@ Launch node_launch_of(const Process& process, const analyse::Candidate& candidat
   launch.site_ordinal.reset();
   if (!candidate.alike) return launch;
   launch.operation = work_of_node(node);
-  // If the record names the nodes that were changed, all others are as they were created.
+  // If the record shows which nodes were changed, all other nodes are as they were created.
   const std::uint32_t flags = candidate.operation->graph_flags;
   const bool told = (flags & wire::operation::kGraphUntold) == 0;
   const bool as_made = (flags & wire::operation::kGraphAltered) == 0 || (told && candidate.changed == 0);

@@ -1,4 +1,4 @@
-// Advice for an error if only its kind and code are known. It says where to look, never what is wrong.
+// Advice for an error of which only the kind and the code are known. It says where to look, never what is wrong.
 #pragma once
 
 #include <string>
@@ -8,15 +8,16 @@
 
 namespace cudadiag::diagnose {
 
-// Advice for a call whose error was never checked. It contains choices for causes::in_dialect(), as all steps may.
+// Returns advice for a call whose error the program never checked. It contains choices for causes::in_dialect(), as all
+// steps may.
 std::string check_what_it_returns(const analyse::Failure& failure);
 
-// Advice for an error that the check after another call found.
+// For an error that the check after another call found.
 inline constexpr const char* kClearTheError =
     "clear the error where you handle it (cudaGetLastError): otherwise the next check mistakes it for the error of "
     "another call";
 
-// Whether there was a rerun for a GPU core dump that the user did not interrupt.
+// Returns whether cudadiag reran the program for a GPU core dump and the user did not interrupt it.
 bool asked_for_dump(const session::Manifest& manifest);
 
 std::vector<std::string> next_steps(const analyse::Failure& failure, const session::Manifest& manifest);

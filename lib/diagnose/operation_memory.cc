@@ -12,11 +12,11 @@ namespace {
 
 using State = analyse::Whereabouts::State;
 
-// Each holder's stack is resolved; more holders would take too long.
+// Resolving more holders' stacks would take too long.
 constexpr std::size_t kMostHolders = 200;
 constexpr std::size_t kMostRelated = 4;
 
-// Libraries with memory pools, each identified by a part of its module's path.
+// Returns the library whose memory pool made the allocation. Each is recognised by a part of its module's path.
 std::string owner_of(const symbolize::SourceStack& stack) {
   constexpr std::pair<std::string_view, std::string_view> kAllocators[] = {
       {"libc10_cuda", "PyTorch's caching allocator"},
@@ -80,7 +80,7 @@ void add_holder(MemoryUse& memory, const analyse::MemoryHolder& holder, Location
   }
 }
 
-// PCI bus id of the device that the call was made for; empty if unknown.
+// Returns the PCI bus id of the device that the call was for; empty if unknown.
 std::string bus_id_of(const session::ProcessRecord& record, const session::FailedCall& call) {
   const auto device = device_of(record, call.context);
   return device ? session::pci_bus_id(record, *device) : "";

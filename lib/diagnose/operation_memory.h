@@ -1,5 +1,5 @@
-// The memory facts of a finding: the failing operation's pointers and the memory that they point to, and for a call
-// that ran out of memory, what held the memory.
+// Adds the memory facts of a finding: what the failing operation's pointers point to and, for a call that ran out of
+// memory, what held the memory.
 #pragma once
 
 #include <functional>
@@ -10,10 +10,10 @@
 
 namespace cudadiag::diagnose {
 
-// Returns the true line of a call site of a process, and its stack.
+// Returns the true line and the stack of a call site of a process.
 using ResolveSite = std::function<std::pair<Location, symbolize::SourceStack>(const session::Process&, std::uint32_t)>;
 
-// The allocation that a pointer among the arguments points to. `process` made the call.
+// Returns the allocation that a pointer among the arguments points to. `process` issued the operation.
 PointedMemory allocation_of(const analyse::OperationArgument& argument, const session::Process& process,
                             const ResolveSite& resolve);
 

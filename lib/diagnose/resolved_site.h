@@ -17,19 +17,19 @@ struct ResolvedSite {
   std::string mangled;
 };
 
-// `function` is the id of the kernel if it differs from the kernel of the site.
+// `function` is the id of the kernel if that is not the site's own kernel; otherwise 0.
 ResolvedSite resolve(symbolize::Symbolizer& symbolizer, const session::Process& process, std::uint32_t site_id,
                      std::uint32_t function = 0);
 
-// Whether another call site of the same kernel is on the same line, for example in a loop that the compiler unrolled.
-// The calls of one such site are then not all calls of the line.
+// Returns whether another call site of the same kernel is on the same line, as in a loop that the compiler unrolled.
+// The calls of one site are then not all calls of the line.
 bool shares_line(symbolize::Symbolizer& symbolizer, const session::Process& process, std::uint32_t site_id,
                  const symbolize::Location& line);
 
 // For analyse::analyse. `symbolizer` must outlive the result.
 analyse::SameLine same_line_by(symbolize::Symbolizer& symbolizer);
 
-// The same location, with the text of its source line.
+// Adds the text of the source line to the location.
 Location located(const symbolize::Location& from);
 
 // Returns kernel, graph, copy, memset or call.

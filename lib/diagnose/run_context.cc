@@ -25,7 +25,7 @@ void add(std::vector<analyse::Note>& notes, analyse::NoteCode code, const std::s
   if (!known && !text.empty()) notes.push_back({code, text});
 }
 
-// " at a.cu:62, a.cu:80 and 3 other lines"; empty if no line is known.
+// Returns " at a.cu:62, a.cu:80 and 3 other lines"; empty if no line is known.
 std::string at_lines(const analyse::NotedCalls& calls, symbolize::Symbolizer& symbolizer,
                      const std::string& directory) {
   constexpr std::size_t kNamed = 2;
@@ -74,7 +74,7 @@ std::string dump_text(const session::Pass& device, DumpState state, const symbol
   return device.cut_short ? std::string(word(*device.cut_short)) : "no core dump";
 }
 
-// Builds the lines for all passes; each function fills in the outcome of one kind of pass.
+// Builds a line for each pass. Each function fills in the outcome of one kind of pass.
 class PassLines {
  public:
   PassLines(const session::Session& session, const analyse::Analysis& analysis,
@@ -238,7 +238,7 @@ void add_environment(Diagnosis& report, const session::Session& session) {
         if (member->empty() && found != source->end()) *member = found->second;
       }
     }
-    // Device numbers differ between processes. The process that sees the most devices represents all.
+    // Device numbers differ between processes, so the report uses those of the process that sees the most devices.
     std::vector<std::string> gpus;
     for (std::string name; !(name = session::device_name(process.record, gpus.size())).empty();) {
       gpus.push_back(std::move(name));

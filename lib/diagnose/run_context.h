@@ -11,21 +11,21 @@ namespace cudadiag::diagnose {
 
 void add_environment(Diagnosis& report, const session::Session& session);
 void add_processes(Diagnosis& report, const session::Session& session);
-// Call this after the findings are built: the outcome of a pass depends on them.
+// Call this once the findings are complete, because the outcome of a pass depends on them.
 void add_passes(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
                 const symbolize::DeviceTestimony& testimony);
-// Adds each note once. Call this after the symbolizer has resolved all findings.
+// Adds each note once. Call this once all findings are resolved, because resolving adds the symbolizer's notes.
 void add_notes(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
                symbolize::Symbolizer& symbolizer);
 
-// Call this after add_notes(). If a program was ended from outside, adds work that had long been unfinished.
+// If something outside ended the program, adds the work that had long been unfinished. Call this after add_notes().
 void add_unfinished(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
                     symbolize::Symbolizer& symbolizer);
 
-// Adds a note that source lines are not shown, with the reason. Does nothing if the reason is empty.
+// Adds a note that the report shows no source lines, and why. Does nothing if `why` is empty.
 void mark_foreign(Diagnosis& report, const std::string& why);
 
-// Returns why a report with `foreign` omits source lines, and how to get them.
+// Returns why a report with `foreign` omits source lines, and how the user can get them.
 std::string withheld_text(const Diagnosis& report);
 
 }  // namespace cudadiag::diagnose

@@ -1,6 +1,6 @@
-// One state of a session with its analysis and diagnosis. Policy, reruns and writers all read them here, so that reruns
-// are decided by the same facts that are printed. Each state is analysed once. Resolving symbols takes time, so the
-// diagnosis is built at the first request. Not safe for use by several threads at once.
+// A session at one moment, with its analysis and diagnosis. Policy, reruns and writers all read them here, so that
+// cudadiag decides about reruns by the same facts that it prints. Each state is analysed only once. The diagnosis is
+// built at the first request, because resolving symbols takes time. Not safe for use by several threads at once.
 #pragma once
 
 #include <memory>
@@ -18,9 +18,9 @@ class EagerReruns;
 
 class SessionState {
  public:
-  // `session` must outlive this object and must not be replaced. Call advance() after a rerun has extended it.
+  // `session` must outlive this object, and must stay the same object. Call advance() after a rerun has extended it.
   explicit SessionState(const session::Session& session);
-  // Uses an existing analysis.
+  // As above, with an analysis that the caller already has.
   SessionState(const session::Session& session, analyse::Analysis analysis);
   ~SessionState();
   SessionState(const SessionState&) = delete;
@@ -31,25 +31,23 @@ class SessionState {
 
   // First failures, candidates and grades, including the evidence of a GPU core dump.
   const analyse::Analysis& analysis();
-  // Everything that is printed.
+  // Everything that the writers print.
   const Diagnosis& diagnosis();
-  // The reruns without torch.compile, as a separate session; null if there were none.
+  // The reruns without torch.compile as a session of their own; null if there were none.
   EagerReruns* eager();
 
-  // Records that the session is part of a job, and where the ranks diverge (nullopt if nowhere). Call before
-  // diagnosis().
+  // Call this before diagnosis() if the session is part of a job, with where the ranks diverge (nullopt if nowhere).
   void set_job(std::optional<RanksPart> ranks, std::optional<GroupsPart> groups);
 
-  // Call this when the session's folder has been removed: the diagnosis then names no session.
+  // Call this after removing the session's folder: the diagnosis then names no session.
   void folder_removed();
 
-  // Call this when the session has a new rerun or its manifest has changed. References that were returned earlier then
-  // dangle.
+  // Call this when the session has a new rerun, or its manifest has changed. Invalidates references returned earlier.
   void advance();
 
  private:
   const symbolize::DeviceTestimony& testimony();
-  // Weighs the failures of a new analysis by the GPU core dump.
+  // Uses the GPU core dump to narrow down the failures of a new analysis.
   void weigh();
 
   const session::Session& session_;

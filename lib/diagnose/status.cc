@@ -22,13 +22,13 @@ using session::Operation;
 using session::Process;
 using wire::operation::MemoryOperation;
 
-// The largest number of a stream's operations that are resolved and shown.
+// how many of a stream's operations to resolve and show
 constexpr std::size_t kShown = 16;
 constexpr std::size_t kUnfinishedColumns = 40;
 
 class StatusBuilder {
  public:
-  // `proven` is the failed operation if that is proven, else null.
+  // `proven` is the operation that failed, if that is proven; else null.
   StatusBuilder(const Process& process, const Operation* proven, symbolize::Symbolizer& symbolizer,
                 const std::string& directory)
       : process_(process), record_(process.record), proven_(proven), symbolizer_(symbolizer), directory_(directory) {}
@@ -79,8 +79,7 @@ class StatusBuilder {
     return open;
   }
 
-  // The ordinal up to which the stream's operations are shown or counted as candidates. Earlier operations that are
-  // neither do not block the stream, and nothing waits for them.
+  // Returns the last ordinal that the shown operations or the candidates cover. Later operations are only counted.
   static std::uint32_t last_told(const analyse::UnfinishedStream& stream,
                                  const std::vector<const session::Operation*>& shown) {
     if (shown.empty()) return stream.proven() ? stream.bound : stream.stream->issued;
@@ -102,7 +101,7 @@ class StatusBuilder {
     for (const std::uint32_t other : stream.behind) {
       open.may_wait_for.push_back(analyse::stream_name(record_.streams[other]));
     }
-    // Operations that cannot block a stream are shown only if there are no others.
+    // Shows operations that cannot block a stream only if there are no others.
     const auto& shown = stream.candidates.empty() ? stream.operations : stream.candidates;
     for (std::size_t i = 0; i < std::min(shown.size(), kShown); ++i) open.operations.push_back(of(*shown[i], stream));
     const std::uint32_t told = last_told(stream, shown);
@@ -152,7 +151,7 @@ std::string place_of(const Process& process, const Operation& operation, symboli
   return place(located(resolve(symbolizer, process, operation.site).line.location), directory);
 }
 
-// The working directory from the launcher, or from the process if no launcher recorded one.
+// Returns the working directory that the launcher recorded or, without a launcher, that of the process.
 std::string directory_of(const session::Session& session) {
   if (!session.manifest.working_directory.empty() || session.processes.empty()) {
     return session.manifest.working_directory;
@@ -160,7 +159,7 @@ std::string directory_of(const session::Session& session) {
   return session::value_of(session.processes.front().record, session::Property::cwd);
 }
 
-// Returns null if no operation is proven, or if it is unknown which call of the line failed.
+// Returns null if no operation is proven, or if we do not know which call of the line failed.
 const Operation* proven_of(const analyse::Analysis& analysis, const Process& process) {
   for (const analyse::Failure& failure : analysis.failures) {
     const bool failed = analyse::is_asynchronous(failure.kind) && failure.code != 0 && failure.process == &process;
@@ -231,7 +230,7 @@ Status build_status(const session::Session& session, const analyse::Analysis& an
     status.processes.push_back(StatusBuilder(process, proven, symbolizer, status.working_directory).build());
     status.processes.back().outlived = session.manifest.outlived_by.contains(process.pid);
     const session::ProcessRecord& record = process.record;
-    // How long a frozen process has continued after its error is not recorded.
+    // The recording ends at the freeze, so it does not show how long the process continued.
     if (record.clock_last == 0 || (goes_on.value_or(false) && record.state == wire::area::State::frozen)) continue;
     const double seconds = record.seconds(record.clock_last);
     if (!status.seconds || seconds > *status.seconds) status.seconds = seconds;
@@ -243,7 +242,7 @@ Status build_status(const session::Session& session, const analyse::Analysis& an
       status.seconds = passes.front().seconds;
       status.since_cuda = false;
     }
-    // Without a launcher, the session is never marked as whole.
+    // Only a launcher marks a session as whole.
     status.whole = session.whole || (passes.empty() && !status.processes.empty());
   }
   if (status.command.empty() && !status.processes.empty()) status.command = status.processes.front().argv;

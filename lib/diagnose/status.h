@@ -1,5 +1,5 @@
-// The unfinished work and the waits of a run at one moment, while it runs or at its end, resolved and put into words.
-// The writers are in report/status/status_text.h.
+// What a run has not finished and what it waits for at one moment, while it runs or at its end, resolved and put into
+// words. The writers are in report/status/status_text.h.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct OpenOperation {
   bool candidate = false;  // it may block its stream
 };
 
-// An action elsewhere for which an operation waits.
+// Something elsewhere that an operation waits for.
 struct OpenWait {
   WaitsFor kind = WaitsFor::stream;
   std::uint32_t ordinal = 0;
@@ -36,7 +36,7 @@ struct OpenStream {
   std::uint64_t handle = 0;
   std::optional<std::uint32_t> device;
   std::uint32_t issued = 0, completed = 0;
-  bool proven = false;  // whether unfinished work on it is certain
+  bool proven = false;  // some work on it is certainly unfinished
   analyse::Grade grade = analyse::Grade::suspected;
   std::uint32_t candidates = 0;           // operations that may block it
   std::uint32_t missing = 0;              // how many of them have no record
@@ -62,26 +62,27 @@ struct ProcessStatus {
   std::vector<std::string> argv;
   wire::area::State state = wire::area::State::empty;
   std::uint64_t operations = 0;
-  std::optional<double> idle;  // seconds since the newest operation was issued
+  std::optional<double> idle;  // since it issued its newest operation
   std::uint64_t errors = 0;    // calls that returned an error
-  bool outlived = false;       // the process outlived the command
+  bool outlived = false;       // it kept running when the command ended
   std::vector<OpenStream> streams;
   std::vector<OpenCall> calls;
 };
 
 struct Status {
   std::optional<bool> goes_on = false;  // nullopt if unknown
-  std::optional<double> seconds;        // of the run if it has ended; otherwise see `since_cuda`
-  bool since_cuda = false;              // `seconds` begin when the first process initialised CUDA
+  std::optional<double> seconds;        // how long the run took or, while it runs, has taken; see `since_cuda`
+  bool since_cuda = false;              // `seconds` count from when the first process initialised CUDA
   std::string session, working_directory;
   std::vector<std::string> command;
   std::vector<ProcessStatus> processes;
   std::vector<std::string> notes;
   std::string unrecorded;  // why the program was run without recording; empty if it was recorded
-  bool whole = true;       // if false, part of a finished run is missing, and the notes say which
+  bool whole = true;       // false: part of a finished run is missing, and the notes say which
 };
 
-// `analysis` is that of the session if the run is over. A run in progress is read often, and needs no analysis.
+// `analysis` is of the same session if the run has ended. A run in progress is read often, and needs no analysis, so
+// pass an empty one.
 Status build_status(const session::Session& session, const analyse::Analysis& analysis, std::optional<bool> goes_on,
                     symbolize::Symbolizer& symbolizer);
 
@@ -89,10 +90,11 @@ Status build_status(const session::Session& session, const analyse::Analysis& an
 std::string wait_text(const session::Process& process, const analyse::StreamWait& wait,
                       symbolize::Symbolizer& symbolizer, const std::string& directory);
 
-// The grade of evidence for the operation that blocks a stream.
+// Returns the grade of evidence for the operation that blocks a stream.
 analyse::Grade grade_of(const analyse::UnfinishedStream& stream);
 
-// Names the oldest work that had been unfinished for at least a second when its program ended; empty if none.
+// Returns the oldest work that had been unfinished for at least a second when its program ended; empty if there is
+// none.
 std::string unfinished_text(const Status& status);
 
 }  // namespace cudadiag::diagnose

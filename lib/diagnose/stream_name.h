@@ -1,4 +1,4 @@
-// Names of streams for people, from the streams' handles.
+// Names streams by their handles, for people.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The folders in which packages are installed, found through the libraries that were on a stack.
+// Returns the folders in which packages are installed, found by the paths of the recorded libraries.
 std::set<std::string> package_folders(const session::ProcessRecord& process) {
   std::set<std::string> folders;
   for (const session::Module& module : process.modules) {

@@ -1,5 +1,5 @@
-// Versions of the packages that a process used. They come from the names of the metadata folders that Python
-// installers put next to packages ("torch-2.11.0.dist-info"). Nothing is imported or executed.
+// Finds the versions of the packages that a process used, from the metadata folders that Python installers put next to
+// packages ("torch-2.11.0.dist-info"). Imports and executes nothing.
 #pragma once
 
 #include <map>
@@ -9,8 +9,8 @@
 
 namespace cudadiag::diagnose {
 
-// Versions of "torch", "triton", "cudnn" and "nccl", if they are installed in a folder from which the process loaded
-// libraries.
+// Returns the versions of "torch", "triton", "cudnn" and "nccl", as far as they are installed in a folder from which
+// the process loaded libraries.
 std::map<std::string, std::string> package_versions(const session::ProcessRecord& process);
 
 }  // namespace cudadiag::diagnose

@@ -228,8 +228,8 @@ std::string_view meaning(Grade grade) {
 
 namespace {
 
-// Writes $'…', which bash, zsh, ksh and POSIX since 2024 support, for bytes that a terminal would not show: everything
-// but plain ASCII becomes an escape.
+// Quotes a word that contains bytes a terminal would not show. Everything but plain ASCII becomes an escape in $'…',
+// which bash, zsh, ksh and POSIX since 2024 support.
 std::string escaped_word(std::string_view word) {
   std::string quoted = "$'";
   for (const char c : word) {

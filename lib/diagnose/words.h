@@ -1,4 +1,4 @@
-// The words of the JSON contract for the model's enumerations: `--json` prints them, and people filter by them.
+// The words of the JSON contract for the model's enumerations. `--json` prints them, and users filter by them.
 #pragma once
 
 #include <array>
@@ -36,13 +36,13 @@ std::string_view word(analyse::Rerun::Outcome outcome);
 // "4096,1,1"
 std::string dimensions(const std::array<std::uint32_t, 3>& d);
 
-// The command that reruns a recorded command. `session` is the session's folder. `input` is true if the program reads
-// its standard input, which the user must then supply again.
+// Returns the command that reruns a recorded command. `session` is the session's folder. `input`: the program reads its
+// standard input, which the user must then supply again.
 std::string bisect_command(const std::string& session, bool input, const std::string& options = "");
-// The shell comment after a command that reruns the program without isolation, although the user did not request it.
+// The shell comment after a command that reruns the program without isolation although the user did not ask for that.
 inline constexpr const char* kNotIsolated = "  # not isolated: it can write files";
 
-// Option of `cudadiag bisect` for a failure that comes and goes.
+// The option of `cudadiag bisect` for a failure that comes and goes.
 inline constexpr const char* kRepeat = "--repeat 20";
 inline constexpr int kRepeats = 20;
 
@@ -55,13 +55,13 @@ std::string thousands(std::uint64_t number);
 // "40 ms", "4.2 s", "62 s", "3 min"
 std::string duration(double seconds);
 
-// Returns `word` quoted as one word for a shell and printable: characters that base::printable() would change are
-// written as escapes.
+// Quotes `word` so that it is one word for a shell and printable: characters that base::printable() would change become
+// escapes.
 std::string shell_word(std::string_view word);
 // Returns the words of a command as one line for a shell, each quoted by shell_word().
 std::string shell_line(const std::vector<std::string>& words);
 
-// Explains a grade to readers who meet the word for the first time.
+// Explains a grade to readers who see the word for the first time.
 std::string_view meaning(analyse::Grade grade);
 
 }  // namespace cudadiag::diagnose

@@ -1,4 +1,4 @@
-// An argument of the failing operation, and the memory that it points to. Unknown parts are empty.
+// An argument of the failing operation, and the memory that it points to. Unknown members are empty.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,22 @@
 
 namespace cudadiag::diagnose {
 
-// A number as in the program; integers stay exact.
+// A number as the program has it; integers stay exact.
 using Number = std::variant<std::int64_t, double>;
 
 // The memory that a pointer pointed to when the operation was issued.
 struct PointedMemory {
   std::uint64_t address = 0, bytes = 0;
-  std::uint64_t offset = 0;  // of the pointer from `address`; past the end if not less than `bytes`
+  std::uint64_t offset = 0;  // distance of the pointer from `address`; past the end unless less than `bytes`
   std::optional<std::uint32_t> device;
   bool out_of_reach = false;                 // on another device, to which the operation's device has no access
-  bool is_freed = false;                     // freed before the operation; `freed` is the line
-  std::string owner;                         // "PyTorch's caching allocator" if it hands out parts of this; else empty
+  bool is_freed = false;                     // freed before the operation was issued; `freed` is the line
+  std::string owner;                         // "PyTorch's caching allocator" if that hands out parts of this memory;
+                                             // else empty
   std::optional<Location> allocated, freed;  // nullopt if not recorded
 };
 
-// Captured in a rerun before the operation was issued, or taken from the record of a launch.
+// Comes from a rerun, which captured it before the operation was issued, or from the record of a launch.
 struct Argument {
   std::string name;  // name of the operator's or kernel's parameter, or of the user's variable
   session::ValueOrigin origin = session::ValueOrigin::schema;
@@ -37,18 +38,19 @@ struct Argument {
   std::vector<std::int64_t> shape, strides;
   std::optional<Number> min, max;
   std::optional<std::uint64_t> nan, inf;
-  // The next four concern indices into a dimension of `bound` entries: how many are outside 0..bound-1, and the first.
+  // If the argument holds indices into a dimension of `bound` entries: how many are outside 0..bound-1, and the first
+  // of them.
   std::optional<std::int64_t> bound;
   std::optional<std::uint64_t> outside;
-  std::vector<std::int64_t> first_outside;  // index of the first one
+  std::vector<std::int64_t> first_outside;  // where in the argument the first one is
   std::optional<Number> first_value;
   std::optional<std::uint64_t> pointer;
-  std::optional<std::uint64_t> bytes;  // bytes that a copy or memset accesses from `pointer` on
+  std::optional<std::uint64_t> bytes;  // how many bytes a copy or memset accesses from `pointer` on
   std::optional<PointedMemory> allocation;
 
-  // How many bytes it points or reaches past the end of its live memory; 0 if it does not.
+  // Returns how many bytes the argument points or extends past the end of its live memory; 0 if it does not.
   std::uint64_t past_end() const;
-  // Whether this is a kernel parameter that points to freed memory, or past the end.
+  // Returns whether this is a kernel parameter that points to freed memory or past the end.
   bool points_amiss() const {
     return origin == session::ValueOrigin::kernel && allocation && (allocation->is_freed || past_end() > 0);
   }

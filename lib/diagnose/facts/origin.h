@@ -1,4 +1,4 @@
-// The origin of an argument's bad value, traced in a rerun.
+// Where an argument's bad value came from, according to a rerun that traced it.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@
 
 namespace cudadiag::diagnose {
 
-// A line through which the value passed on its way to the failing operator.
+// A line that the value passed through on its way to the failing operator.
 struct OriginStep {
   session::DeliveredOrigin::Role role = session::DeliveredOrigin::Role::made;
   std::string op;                                 // "aten::remainder.Scalar", "DataLoader"
-  std::optional<Number> value{};                  // nullopt if the value was different there, or is unknown
+  std::optional<Number> value{};                  // nullopt if the value was another one there, or is unknown
   std::optional<std::int64_t> batch{}, sample{};  // index of the batch, and of the sample in the data set
   Location location{};
 };
 
 struct Origin {
   std::vector<OriginStep> steps;    // the origin first, then the lines that passed the value on; never empty
-  std::vector<std::int64_t> index;  // index of the element in the argument
-  analyse::Grade grade = analyse::Grade::inferred;  // proven if the rerun saw the value appear or come in
+  std::vector<std::int64_t> index;  // index of the bad element in the argument
+  analyse::Grade grade = analyse::Grade::inferred;  // proven if the rerun saw the value appear or enter the program
 };
 
 }  // namespace cudadiag::diagnose

@@ -1,4 +1,4 @@
-// The parameter types at the end of a C++ kernel's demangled name.
+// Reads the parameter types at the end of a C++ kernel's demangled name.
 #pragma once
 
 #include <string_view>
@@ -6,7 +6,7 @@
 
 namespace cudadiag::diagnose {
 
-// Views into `kernel`, in order; empty if it has no parameters, or if its name does not list them.
+// Returns views into `kernel`, in order; empty if the kernel has no parameters or its name does not list them.
 std::vector<std::string_view> parameter_types(std::string_view kernel);
 
 }  // namespace cudadiag::diagnose

@@ -20,7 +20,7 @@ bool same_line(const Location& a, const Location& b) {
 
 std::string_view path_inside(std::string_view file, std::string_view directory) {
   if (directory.ends_with('/')) directory.remove_suffix(1);
-  // If the directory is /, it is empty now: every path would be inside it.
+  // For the directory /, this is empty now. Every path would be inside it, so none counts.
   const bool inside = !directory.empty() && file.size() > directory.size() + 1 && file.starts_with(directory) &&
                       file[directory.size()] == '/';
   return inside ? file.substr(directory.size() + 1) : std::string_view();

@@ -8,15 +8,16 @@
 
 namespace cudadiag::diagnose {
 
-// The part of an absolute path below `directory`. Empty if it is not below it, or if `directory` is / or unknown.
+// Returns the part of an absolute path below `directory`. Empty if the path is elsewhere, or if `directory` is / or
+// unknown.
 std::string_view path_inside(std::string_view file, std::string_view directory);
 
 std::string relative_path(const std::string& file, const std::string& directory);
 
-// A demangled name without its parameters: "(anonymous namespace)::work" for "(anonymous namespace)::work(int) const".
+// Drops the parameters of a demangled name: "(anonymous namespace)::work" for "(anonymous namespace)::work(int) const".
 std::string_view without_parameters(std::string_view function);
 
-// Omits unknown parts. If nothing is known, the text says so.
+// Leaves out unknown parts. If nothing is known, the text says so.
 std::string place(const Location& location, const std::string& directory);
 
 }  // namespace cudadiag::diagnose

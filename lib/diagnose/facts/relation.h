@@ -1,4 +1,4 @@
-// The relation of an access's address to the intended memory.
+// How the address of an access relates to the memory that it was meant for.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,6 @@ enum class Relation : std::uint8_t {
   misaligned
 };
 
-inline constexpr std::uint64_t kLowestAddress = std::uint64_t{1} << 32;  // CUDA never hands out addresses below it
+inline constexpr std::uint64_t kLowestAddress = std::uint64_t{1} << 32;  // CUDA hands out no lower address
 
 }  // namespace cudadiag::diagnose

@@ -1,5 +1,5 @@
-// The drawings and quotations of a page, which need more of a session than a Diagnosis contains. They are computed when
-// a page is written, because they resolve many call sites. They hold values only, no references to the session.
+// The drawings and quotations of an HTML page. They need more of a session than a Diagnosis contains, and resolving
+// many call sites takes time, so they are computed only when a page is written. They do not refer to the session.
 #pragma once
 
 #include <cstddef>
@@ -13,19 +13,19 @@
 
 namespace cudadiag::diagnose {
 
-// A line and its neighbours in the current file. `lines` is empty if the file cannot be read, or has changed since the
+// A line and its neighbours, as the file is now. `lines` is empty if the file cannot be read or has changed since the
 // run.
 struct Quotation {
   Location at;
   std::vector<symbolize::SourceLine> lines;
 };
 
-// How far an operation got, according to the first run's record.
+// How far an operation got, according to the recording of the first run.
 enum class Progress : std::uint8_t {
-  finished,   // a marker shows it, or the host waited for it
+  finished,   // a marker or a wait of the host shows it
   failed,     // the finding's operation
   suspected,  // one of several that may be the finding's operation
-  blocked,    // the same for a hang
+  blocked,    // like `suspected`, for a hang
   not_run,    // after the finding's operation, on its stream
   not_known,
 };
@@ -39,12 +39,12 @@ struct DrawnOperation {
   double seconds = 0;  // since the process began; 0 if unknown
   Progress progress = Progress::not_known;
   bool marked = false;          // a completion marker was queued after it
-  bool marker_written = false;  // the GPU has written that marker
+  bool marker_written = false;  // the GPU wrote that marker
 };
 
 struct DrawnStream {
   std::string name;
-  std::uint32_t earlier = 0, later = 0;  // how many of its operations are not drawn before and after these
+  std::uint32_t earlier = 0, later = 0;  // how many of its operations before and after these are not drawn
   std::vector<DrawnOperation> operations;
 };
 
@@ -52,10 +52,10 @@ struct DrawnStream {
 struct Timeline {
   std::size_t columns = 0;
   std::vector<DrawnStream> streams;
-  std::size_t other_streams = 0;  // number of streams that are not drawn
+  std::size_t other_streams = 0;  // how many streams are not drawn
 };
 
-// The memory that a process held over time, up to the call that ran out of memory.
+// How much memory a process held over time, up to the call that ran out of memory.
 struct MemoryCurve {
   struct Point {
     double seconds = 0;       // since the process began
@@ -66,8 +66,8 @@ struct MemoryCurve {
 };
 
 struct FindingPictures {
-  std::optional<Quotation> own;     // quotation of the true line
-  std::optional<Quotation> blamed;  // quotation of the line at which the program noticed the failure, if different
+  std::optional<Quotation> own;     // the true line
+  std::optional<Quotation> blamed;  // the line where the program noticed the failure, if different
   std::vector<Quotation> accesses;  // for a race: both accesses, in the order of issue
   std::optional<Timeline> timeline;
   std::optional<MemoryCurve> memory;

@@ -13,7 +13,8 @@ namespace {
 using analyse::StreamHistory;
 using session::Operation;
 
-// How many operations to draw on a stream around the failure, and on other streams around their last finished one.
+// How many operations to draw: on a failing stream, before and after the failure, and on other streams around the last
+// finished one.
 constexpr std::size_t kBefore = 3, kAfter = 3, kMostOfStream = 16, kOfOthers = 2;
 constexpr std::size_t kStreams = 6;
 
@@ -56,7 +57,7 @@ class TimelineBuilder {
                        [this](const Operation* each) { return is_candidate(*each); });
   }
 
-  // Whether the one operation that failed is known, and not only its line.
+  // Returns whether we know which operation failed, and not only its line.
   bool single() const {
     return failure_.candidates.size() == 1 && failure_.unlisted == 0 && !failure_.call_not_known &&
            (failure_.grade == analyse::Grade::proven || failure_.grade == analyse::Grade::bracketed);
@@ -73,7 +74,7 @@ class TimelineBuilder {
     return single() && after ? Progress::not_run : Progress::not_known;
   }
 
-  // A half-open range of indices into the history's operations.
+  // Returns which of the history's operations to draw, as a half-open range of indices.
   std::pair<std::size_t, std::size_t> part_to_draw(const StreamHistory& history) const {
     const auto& all = history.operations;
     const auto candidate = [this](const Operation* each) { return is_candidate(*each); };
@@ -124,7 +125,8 @@ class TimelineBuilder {
     return result;
   }
 
-  // Numbers the columns by time of issue. `order_` has the ticks of the operations in the order of drawing.
+  // Numbers the columns by the time of issue. `order_` holds the ticks of the operations in the order in which they are
+  // drawn.
   void number_columns(Timeline& timeline) const {
     std::vector<std::size_t> by_time(order_.size()), column(order_.size());
     for (std::size_t i = 0; i < by_time.size(); ++i) by_time[i] = i;
@@ -157,7 +159,7 @@ class TimelineBuilder {
 std::optional<Timeline> timeline_of(const analyse::Failure& failure, symbolize::Symbolizer& symbolizer) {
   const bool of_operation = analyse::is_asynchronous(failure.kind) || failure.kind == analyse::Kind::hang;
   if (!of_operation || failure.candidates.empty()) return std::nullopt;
-  // The record was read after the stall, when the operation may have finished.
+  // This was recorded after the stall, when the operation may have finished, so a drawing would mislead.
   if (failure.hang && failure.hang->stall != nullptr) return std::nullopt;
   return TimelineBuilder(failure, symbolizer).build();
 }
