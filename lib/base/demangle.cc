@@ -22,7 +22,7 @@ struct Text {
 
 void add(const char* part, std::size_t size, void* to) {
   auto& out = *static_cast<Text*>(to);
-  // Only a long jump stops the demangler. The skipped frames belong to C functions, which have nothing to free.
+  // longjmp is the only way to stop the demangler. It skips only C frames, which have nothing to free.
   if (size > kLongestText - out.text.size()) std::longjmp(out.full, 1);
   out.text.append(part, size);
 }

@@ -8,7 +8,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Gives up at the first part that exceeds a limit.
+// Stops parsing at the first part that exceeds a limit.
 class Counter : public nlohmann::json_sax<Json> {
  public:
   explicit Counter(const JsonLimits& limits) : limits_(limits) {}

@@ -1,5 +1,5 @@
-// Checks JSON text from outside before it is parsed: a parsed value takes far more memory than its text, and code that
-// visits it may recurse once for each level.
+// Checks untrusted JSON text before it is parsed. A parsed value takes far more memory than its text, and code that
+// visits the value may recurse once for each level.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +8,12 @@
 namespace cudadiag::base {
 
 struct JsonLimits {
-  int depth;          // of nested objects and arrays
+  int depth;          // levels of nested objects and arrays
   std::size_t parts;  // keys, values, and the two ends of each object and array
 };
 
-// Returns whether the text is one JSON value within the limits. Takes linear time and constant memory for each level.
+// Returns whether the text is one JSON value within the limits. Takes linear time, and memory proportional to the
+// depth.
 bool is_json_within(std::string_view text, const JsonLimits& limits);
 
 }  // namespace cudadiag::base

@@ -8,7 +8,7 @@
 
 namespace cudadiag::base {
 
-// The `size` bytes at offset `from`; fewer if the file ends earlier or cannot be read.
+// Returns `size` bytes at offset `from`, or fewer if the file ends early or a read fails.
 inline std::string read_part(int file, std::uint64_t from, std::uint64_t size) {
   std::string text(size, '\0');
   std::uint64_t done = 0;

@@ -6,7 +6,7 @@
 
 namespace cudadiag::base {
 
-// `text` without the characters of `margin` at both ends.
+// Strips every leading and trailing character that occurs in `margin`.
 inline std::string_view trimmed(std::string_view text, std::string_view margin = " ") {
   const std::size_t first = text.find_first_not_of(margin);
   if (first == std::string_view::npos) return {};

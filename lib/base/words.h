@@ -1,4 +1,4 @@
-// The text for each value of an enumeration, in one table. Convert only where text is written or read; all other code
+// Tables that map the values of an enumeration to text. Convert only when text is written or read; all other code
 // compares values.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace cudadiag::base {
 template <typename Value, std::size_t size>
 using Words = std::array<std::pair<Value, std::string_view>, size>;
 
-// Returns `otherwise` for a value without a word.
+// Returns `otherwise` if the table has no word for the value.
 template <typename Value, std::size_t size>
 constexpr std::string_view word_of(const Words<Value, size>& words, Value value, std::string_view otherwise = "") {
   const auto found = std::find_if(words.begin(), words.end(), [&](const auto& each) { return each.first == value; });

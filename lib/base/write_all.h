@@ -8,7 +8,7 @@
 
 namespace cudadiag::base {
 
-// Writes the whole text to a file descriptor. Returns false if that failed; errno says why.
+// Writes all of `text` to a file descriptor. On failure, returns false with errno set.
 inline bool write_all(int file, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(file, text.data(), text.size());
