@@ -26,7 +26,7 @@ base::Error failed(const std::string& what, int error) {
   return {"cannot " + what + ": " + std::strerror(error), "the recording goes to the session folder instead"};
 }
 
-// Growing a file past RLIMIT_FSIZE sends SIGXFSZ, so this function checks the limit first.
+// Growing a file past RLIMIT_FSIZE raises SIGXFSZ, so the arena gets only the areas that fit below the limit.
 std::size_t areas_that_fit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return wire::arena::kAreaCount;
@@ -120,7 +120,7 @@ void Arena::stamp_clock(std::size_t area) const {
   const auto now = wire::ClockReading::now();
   const std::uint64_t fields[] = {now.ticks, now.nanoseconds};
   static_assert(wire::area::kClockNanosecondsLast.offset == wire::area::kClockTicksLast.offset + 8);
-  // If the write fails, the area lacks these times. No reader depends on them.
+  // A failed write is harmless: readers can do without these times.
   [[maybe_unused]] const ssize_t written = ::pwrite(
       file_.get(), fields, sizeof fields, static_cast<off_t>(begin(area) + wire::area::kClockTicksLast.offset));
 }

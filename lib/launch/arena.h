@@ -19,7 +19,7 @@ bool fits_in_files();
 
 class Arena {
  public:
-  // Creates fewer areas if RLIMIT_FSIZE does not allow all of them. An area beyond the limit would kill this process.
+  // Creates fewer areas if not all fit below RLIMIT_FSIZE. Growing the file past that limit would kill this process.
   static base::Result<Arena> create();
 
   // Attaches to the arena of another running launcher, to read it. Fails if the place has no arena.
@@ -46,10 +46,12 @@ class Arena {
   std::uint64_t begin(std::size_t area) const;
   std::uint64_t end(std::size_t area) const { return begin(area) + area_bytes_; }
 
-  // Stores the clock times that a later reader of the area needs, if the process has not stored them itself.
+  // Stores the clock's current times in the area for later readers, if the process has not stored its last times
+  // itself.
   void stamp_clock(std::size_t area) const;
 
-  // Waits until the count of freezes differs from `seen`, for at most `milliseconds`. Returns the current count.
+  // events() counts freezes and wake-ups. wait_for_event() returns that count when it differs from `seen`, or after
+  // `milliseconds`.
   std::uint32_t events() const;
   std::uint32_t wait_for_event(std::uint32_t seen, int milliseconds) const;
   // Wakes the thread of this process that is in wait_for_event().

@@ -10,8 +10,8 @@ namespace cudadiag::launch {
 
 // Returns true if no other user can write to the file and to the folders above it. All of them must belong to this
 // process's effective user, to root or to `also`. A folder that other users can write to is accepted if it is sticky,
-// like /tmp, because no user can replace another user's entries there. Links are resolved first. Returns false if any
-// part of the path cannot be inspected.
+// like /tmp, because no user can replace another user's entries there. Symbolic links are resolved first. Returns false
+// if any part of the path cannot be inspected.
 bool only_trusted_can_write(const std::filesystem::path& file, uid_t also);
 
 }  // namespace cudadiag::launch

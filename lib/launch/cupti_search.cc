@@ -67,8 +67,8 @@ void add_python_prefix(const fs::path& prefix, std::vector<fs::path>& folders) {
   }
 }
 
-// The prefix of the Python environment of an interpreter, or of a script next to an interpreter. By running one of
-// these, the user chose the environment. For any other program, the user did not choose the folders around it.
+// The prefix of a Python environment. The user chose that environment by running its interpreter, or a script next to
+// the interpreter. We do not search around any other program, because the user did not choose those folders.
 struct PythonPrefix {
   fs::path path;
   uid_t owner;  // the owner of the program; everyone who runs the program trusts this user
@@ -81,7 +81,7 @@ std::vector<PythonPrefix> python_prefixes(const std::vector<std::string>& comman
   const CommandPath found = find_command(command.front());
   if (found.path.empty()) return prefixes;
   std::error_code error;
-  // The python of a virtual environment is a link: try its own prefix first, then that of the link's target.
+  // The python of a virtual environment is a link. Try its own prefix first, then the prefix of the link's target.
   for (const fs::path& program : {fs::absolute(found.path, error), fs::canonical(found.path, error)}) {
     const fs::path folder = program.parent_path();
     struct stat status {};

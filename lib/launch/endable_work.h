@@ -1,9 +1,9 @@
-// Work that a second request to end always stops, even if the work is stuck in a call that no signal handler
-// interrupts.
+// Makes sure that a second request to end (TERM, INT, QUIT or HUP) always works. It works even while this process is
+// stuck in a call that no signal handler interrupts.
 //
-// Reading a source can block until the process is killed if the file server does not answer. A signal handler would not
-// run in the blocked thread. While an EndableWork exists, another thread therefore takes TERM, INT, QUIT and HUP. It
-// passes the first request to the usual handlers. A later second request has the default effect of its signal.
+// Reading a source file can block forever if the file server does not answer, and the blocked thread runs no signal
+// handler. While an EndableWork exists, a separate thread therefore takes these signals. It passes the first request to
+// the usual handler. A second request then has the default effect of its signal.
 //
 // Only one EndableWork may exist at a time, on the thread that does the work. If no thread can be created, signals keep
 // their actions.
@@ -20,7 +20,7 @@ namespace cudadiag::launch {
 
 class EndableWork {
  public:
-  // Requests within `patience` of the first count as one request, because many users press Ctrl-C twice.
+  // Requests within `patience` of the first count as part of it, because many users press Ctrl-C twice.
   explicit EndableWork(std::chrono::milliseconds patience = std::chrono::seconds(1));
   ~EndableWork();
   EndableWork(const EndableWork&) = delete;

@@ -30,9 +30,8 @@ std::string joined(const std::vector<fs::path>& paths) {
   return out;
 }
 
-// The driver writes no core dumps while an injection library is loaded, so a library is preloaded instead. It precedes
-// the libraries that the user preloads, and forwards all calls. GCC's address sanitizer accepts it only with this
-// option.
+// The driver writes no core dumps while an injection library is loaded, so we preload a library instead, before those
+// that the user preloads. It forwards all calls. GCC's address sanitizer accepts it only with verify_asan_link_order=0.
 std::vector<Variable> preloading(const fs::path& recorder) {
   const std::string others = variable("LD_PRELOAD"), sanitizer = variable("ASAN_OPTIONS");
   const std::string own = (recorder.parent_path() / kPreloadFile).string();
@@ -42,13 +41,14 @@ std::vector<Variable> preloading(const fs::path& recorder) {
 
 bool is_a_recorder(const fs::path& library) { return library.filename() == kRecorderFile; }
 
-// Returns the library in CUDA_INJECTION64_PATH; empty if that is a recorder. Two recorders would write to one session.
+// Returns the library in CUDA_INJECTION64_PATH, or an empty string if that is a recorder. Two recorders would write to
+// one session.
 std::string earlier_injection(const fs::path& recorder) {
   const std::string earlier = variable(names::kInjection);
   return earlier == recorder || is_a_recorder(earlier) ? "" : earlier;
 }
 
-// The driver writes no core dump while CUPTI is in use, so a run with --once uses hooks.
+// The driver writes no core dump while CUPTI is in use, so a run with --once uses hooks instead of CUPTI.
 wire::RecordOptions as_recorded(wire::RecordOptions options) {
   if (options.once) options.watch_by = wire::WatchBy::hooks;
   return options;

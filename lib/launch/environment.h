@@ -19,16 +19,16 @@ base::Result<std::filesystem::path> find_recorder();
 std::vector<std::filesystem::path> find_cupti(const std::vector<std::string>& command);
 // One sentence for each element of $CUDADIAG_CUPTI that is not a file.
 std::vector<std::string> missing_cupti();
-// The hint for each of these sentences.
+// The hint to print with each of these sentences.
 inline constexpr const char* kCorrectCupti = "correct it, or unset it";
 
-// The elements of an environment variable that is a list of paths.
+// Splits an environment variable that is a colon-separated list of paths.
 std::vector<std::string> listed_paths(const char* variable);
 
 // The package folders of the Python environment that `command` uses, most likely first. They belong to $VIRTUAL_ENV, or
 // to the prefix that contains the command if an interpreter is next to it.
 std::vector<std::filesystem::path> python_packages(const std::vector<std::string>& command);
-// The files with this name below those folders, most likely first, except those that other users can write to.
+// The files with this name in those package folders, most likely first, except those that other users can write to.
 std::vector<std::filesystem::path> files_in_python_packages(const std::vector<std::string>& command,
                                                             const std::filesystem::path& name);
 

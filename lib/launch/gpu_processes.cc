@@ -9,7 +9,7 @@
 namespace cudadiag::launch {
 namespace {
 
-// No build dependency provides nvml.h. These are NVML's stable names and layouts.
+// NVML's stable names and layouts, repeated here because no build dependency provides nvml.h.
 struct NvmlProcess {
   unsigned int pid;
   unsigned long long bytes;
@@ -18,7 +18,8 @@ struct NvmlProcess {
 using NvmlDevice = void*;
 constexpr unsigned long long kNotAvailable = ~0ull;
 
-// NVML reports process ids of the host. In a container, the same ids belong to different processes.
+// NVML reports the host's process ids. In a container, the same ids belong to different processes, so we do not look
+// them up there.
 bool counts_as_the_host() {
   std::array<char, 64> name{};
   const ssize_t size = ::readlink("/proc/self/ns/pid", name.data(), name.size() - 1);

@@ -40,7 +40,7 @@ Input::Input(int number) : number_(number) {
   }
 }
 
-// Returns true if no process has the other end open any more.
+// Whether no process has the other end open any more.
 bool Input::is_at_end() const {
   pollfd source{number_, POLLIN, 0};
   return ::poll(&source, 1, 0) > 0 && (source.revents & POLLHUP) != 0;
@@ -51,8 +51,8 @@ bool Input::has_something() const {
   return ::poll(&source, 1, 0) > 0;
 }
 
-// Copies the contents of the pipe with tee(2), which does not remove them. Does so only if the pipe has no writer left:
-// nothing can then be added.
+// Copies the pipe's contents with tee(2), which leaves them in the pipe. Copies only if no writer is left; otherwise
+// the copy could be incomplete.
 void Input::copy_pipe() {
   pollfd source{number_, POLLIN, 0};
   if (::poll(&source, 1, 0) <= 0 || (source.revents & POLLHUP) == 0) return;
@@ -63,7 +63,7 @@ void Input::copy_pipe() {
   const int room = ::fcntl(number_, F_GETPIPE_SZ);
   if (room > 0) ::fcntl(to.get(), F_SETPIPE_SZ, room);
   if (::fcntl(to.get(), F_GETPIPE_SZ) < room) return;
-  // tee returns 0 for an empty pipe without a writer.
+  // tee returns 0, not an error, for an empty pipe without a writer.
   if (::tee(number_, to.get(), static_cast<std::size_t>(room), SPLICE_F_NONBLOCK) >= 0) copied_ = std::move(from);
 }
 
@@ -71,7 +71,7 @@ std::string Input::obstacle() const {
   if (kind_ == Kind::terminal) return "its input is a terminal";
   if (!is_stream() || copied_.valid()) return "";
   if (gave_something()) return "its input is a pipe that cannot be read again";
-  // Input that was written and read while the target ran has left no trace.
+  // The target may have read input that was written while it ran. No trace of that is left in the pipe.
   if (had_writer_) return "its input is a pipe that another process could write to";
   return "";
 }

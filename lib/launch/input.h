@@ -15,8 +15,8 @@ class Input {
   // Inspects descriptor `number` before the target starts.
   explicit Input(int number = 0);
 
-  // Says in a clause why a rerun cannot read the target's input again; empty if it can. Call this only after the target
-  // has ended.
+  // Returns a clause that says why a rerun cannot read the target's input again; empty if it can. Call this only after
+  // the target has ended.
   std::string obstacle() const;
   // Whether the target read its input. Also true if the input is a pipe that the target may have read. Call this only
   // after the target has ended.
@@ -32,7 +32,7 @@ class Input {
   void copy_pipe();
   bool has_something() const;
   bool is_at_end() const;
-  // Whether this class has seen signs that the target read its input.
+  // Whether the pipe or socket held data before the target started, or holds data now.
   bool gave_something() const;
 
   int number_;
@@ -40,7 +40,7 @@ class Input {
   off_t offset_ = 0;
   bool had_something_ = false;   // whether a pipe had contents before the target started
   bool had_writer_ = false;      // whether a pipe had a writer before the target started
-  base::FileDescriptor copied_;  // all contents of a pipe that no longer had a writer then
+  base::FileDescriptor copied_;  // a copy of the pipe's contents, if no writer was left before the target started
 };
 
 }  // namespace cudadiag::launch

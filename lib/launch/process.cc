@@ -33,7 +33,7 @@ namespace bp = boost::process;
 namespace cudadiag::launch {
 namespace {
 
-// The actions that this process inherited for the signals that it handles itself.
+// The inherited actions of the signals that this process handles itself. Targets start with these actions.
 std::map<int, struct sigaction> inherited;
 std::optional<sigset_t> inherited_blocked;
 
@@ -129,8 +129,7 @@ StartFailure start(const std::string& path, const std::vector<std::string>& argu
   bp::child child(command, error);
   if (error) return {error, fork_failed ? "cannot create a process (fork)" : ""};
   pid = child.id();
-  // If Boost cannot create a pipe, it reports neither an error nor a process: the pid is -1, which kill() takes for all
-  // processes.
+  // If Boost cannot create a pipe, it reports no error and returns the pid -1. kill() would take -1 for all processes.
   if (pid <= 0) {
     return {{errno == 0 ? EAGAIN : errno, std::generic_category()}, "cannot create a pipe to it (pipe, fcntl)"};
   }
@@ -139,7 +138,8 @@ StartFailure start(const std::string& path, const std::vector<std::string>& argu
   return {};
 }
 
-// Processes that the first run left running, and children of a shell that replaced itself with this process (exec).
+// Returns this process's descendants so far: processes that the first run left running, and children of a shell that
+// replaced itself with this process (exec).
 std::vector<pid_t> descendants_until_now() {
   siginfo_t child{};
   // Most processes have no children, and then the search of /proc is not needed.

@@ -23,14 +23,14 @@ struct ReceivedSignal {
   pid_t sender;  // 0 if unknown
 };
 
-// Returns the latest of INT, QUIT, TERM and HUP that asked this program or its process group to end, from any sender,
-// since the latest SignalRelay was created; 0 if none did.
+// Returns the latest INT, QUIT, TERM or HUP that this process received, from any sender, since the latest SignalRelay
+// was created. Returns 0 if there was none.
 int ending_signal();
 inline bool asked_to_end() { return ending_signal() != 0; }
 
 // Takes over the signals that a launcher relays, during the lifetime of this object. Only one may exist at a time. A
 // signal that was ignored when this process started stays ignored, here and in the target. A signal that was blocked
-// then stays blocked in the target.
+// when this process started stays blocked in the target.
 class SignalRelay {
  public:
   SignalRelay();
@@ -40,10 +40,10 @@ class SignalRelay {
 
   // Waits until something happens (a signal, the end of a child, wake()) or the time is up.
   void wait(int milliseconds);
-  // May be called from any thread.
+  // Makes wait() return. May be called from any thread.
   void wake();
-  // The signals that other processes sent to this process or to its whole group, oldest first. The kernel does not tell
-  // the two apart.
+  // Returns each signal once, oldest first: those that other processes sent to this process or to its whole group. The
+  // kernel does not distinguish the two.
   std::vector<ReceivedSignal> take_signals();
   bool interrupted() const { return asked_to_end(); }
 };
@@ -70,7 +70,7 @@ struct SpawnOptions {
 // Converts the status that waitpid() returns.
 session::ProcessEnd end_of(int status);
 
-// Starts a single process, which the caller reaps and ends. `environment` has the form that execve takes. The process
+// Starts a single process. The caller must reap and end it. `environment` has the form that execve takes. The process
 // starts with the signal dispositions that this process was started with.
 std::variant<pid_t, SpawnFailure> start_process(const std::vector<std::string>& command,
                                                 const std::vector<std::string>& environment,

@@ -20,7 +20,8 @@ constexpr std::uint32_t kArchitecture = AUDIT_ARCH_X86_64;
 #else
 constexpr std::uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
 #endif
-// Calls with a different numbering, such as those of 32-bit programs, would be checked against the wrong rules.
+// x32 programs number their calls from here on. The rules would not match those numbers, so the filter rejects such
+// calls.
 constexpr std::uint32_t kOtherNumbers = 0x40000000;
 
 // A seccomp filter program. It is built between fork and exec, so it allocates no memory.
@@ -40,7 +41,7 @@ class FilterText {
   sock_fprog program() { return {size_, text_.data()}; }
 
  private:
-  // Between two rules, the filter's register holds the system call number.
+  // Each rule starts and ends with the system call number in the accumulator.
   void add_rule(const CallRule& rule) {
     const auto number = static_cast<std::uint32_t>(rule.number);
     if (rule.when == CallRule::When::always) {

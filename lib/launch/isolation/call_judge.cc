@@ -39,8 +39,7 @@ const Verdict kLetThrough;
 // Appended to an address that the rerun could use if it had a private network.
 constexpr const char* kNoNetwork = " (a private network is not allowed here)";
 
-// Whether the kernel would refuse to write to this file anyway, because of the user's rights or a read-only file
-// system.
+// Whether the kernel refuses writes to this file anyway, because of the user's rights or a read-only file system.
 bool is_refused_anyway(const fs::path& path) { return ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0; }
 
 bool is_service(const fs::path& path) {
@@ -67,7 +66,7 @@ bool is_local_socket(pid_t process, int number) {
   return false;
 }
 
-// The kernel gives an unnamed socket a name of five hexadecimal digits.
+// The kernel binds an unnamed socket to a name of five hexadecimal digits (autobind, unix(7)).
 bool is_given_by_kernel(const std::string& name) {
   return name.size() == 5 && name.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
@@ -75,7 +74,7 @@ bool is_given_by_kernel(const std::string& name) {
 // CUDA creates one such name for each process, and puts the process id into the name.
 bool is_of_cuda(const std::string& name) { return name.starts_with("cuda-uvmfd-"); }
 
-// The file that a call with an empty path refers to: that of the descriptor, or the working folder.
+// The file that a call with an empty path refers to: the file of the descriptor, or the working folder.
 SeenPath see_itself(pid_t process, int folder) {
   return folder == AT_FDCWD ? see_path(process, AT_FDCWD, ".", true) : see_descriptor(process, folder);
 }
@@ -188,14 +187,14 @@ SeenPath CallJudge::see(const Call& call, int folder_argument, int path_argument
   const auto path = read_text(call.thread, call.argument(path_argument));
   if (!path) return {};
   const int folder = folder_argument < 0 ? AT_FDCWD : call.integer(folder_argument);
-  // AT_EMPTY_PATH permits an empty path.
+  // With AT_EMPTY_PATH, an empty path refers to the descriptor itself.
   const bool itself = path->empty() && folder_argument >= 0;
   if (itself && (folder != AT_FDCWD || call.rule.kind == Kind::change)) return see_itself(call.thread, folder);
   return see_path(call.thread, folder, *path, follows);
 }
 
-// Whether the file is below /proc and belongs to a process of the rerun. For example, programs name their threads with
-// such files.
+// Whether the file is below /proc and belongs to a process of the rerun. Programs write to such files to name their
+// threads, for example.
 bool CallJudge::is_own_process(const SeenPath& seen) const {
   const std::string& path = seen.path.native();
   constexpr std::string_view kProcesses = "/proc/";
@@ -234,7 +233,7 @@ CallJudge::Verdict CallJudge::judge_open(const Call& call, std::uint64_t flags) 
   struct stat status {};
   const bool is_folder = ::stat(seen.path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
   const bool nameless = (flags & O_TMPFILE) == O_TMPFILE;
-  // The kernel itself returns an error for these calls.
+  // Let the kernel itself return the error for these calls.
   if (!nameless && ((!seen.exists && !makes) || (seen.exists && (alone || is_folder)))) return kLetThrough;
   if (nameless && isolation_.shared_memory && seen.path == kSharedMemory) return kLetThrough;
   if (seen.exists ? may_use(seen) : may_make(seen)) return kLetThrough;
@@ -300,7 +299,7 @@ CallJudge::Verdict CallJudge::judge_address(const Call& call, std::uint64_t addr
   sa_family_t family = AF_UNSPEC;
   std::memcpy(&family, given.data(), sizeof family);
   if (family == AF_UNIX) return judge_local_address(call, given);
-  // AF_UNSPEC dissolves a connection. AF_NETLINK reaches only the kernel.
+  // AF_UNSPEC disconnects the socket. AF_NETLINK reaches only the kernel.
   if (family == AF_UNSPEC || family == AF_NETLINK) return kLetThrough;
   const auto endpoint = endpoint_of(given);
   if (!endpoint) return call.refuse(EACCES, "an address of family " + std::to_string(family));
@@ -360,7 +359,7 @@ CallJudge::Verdict CallJudge::judge_messages(const Call& call, std::uint64_t fir
   return kLetThrough;
 }
 
-// listen() gives a network socket without an address a free port.
+// listen() binds a network socket that has no address to a free port.
 CallJudge::Verdict CallJudge::judge_listen(const Call& call) {
   if (isolation_.private_network || !isolation_.ports.empty() || is_local_socket(call.thread, call.integer(0)))
     return kLetThrough;
@@ -375,7 +374,7 @@ CallJudge::Verdict CallJudge::judge_process(const Call& call, pid_t process) {
 
 CallJudge::Verdict CallJudge::judge_processes(const Call& call, pid_t process) {
   if (process > 0) return judge_process(call, process);
-  // From this version on, Landlock delivers signals only to processes of the rerun.
+  // From version 6 on, Landlock itself blocks signals to processes outside the rerun.
   if (landlock_version_ >= 6) return kLetThrough;
   if (process == -1) return call.refuse(EPERM, "all processes");
   const pid_t group = process == 0 ? ::getpgid(call.thread) : -process;

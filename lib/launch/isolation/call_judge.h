@@ -1,6 +1,6 @@
-// Decides which system calls of an isolated rerun are allowed, and records the actions that the rerun was kept from.
-// Only one thread may use a CallJudge. The kernel can still refuse an allowed call, because of Landlock or the user's
-// rights. A program that changes its arguments after the check deceives this class, but not the kernel.
+// Decides which system calls an isolated rerun may make, and records the actions that the rerun was kept from. Only one
+// thread may use a CallJudge. The kernel can still refuse an allowed call, because of Landlock or the user's rights. A
+// program that changes its arguments after the check deceives this class, but not the kernel.
 #pragma once
 
 #include <sys/types.h>

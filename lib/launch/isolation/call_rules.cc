@@ -33,7 +33,7 @@ constexpr CallRule on_path(long number, Kind kind, Deed deed, int folder, int pa
   return rule;
 }
 
-// `flags` is the argument that may forbid following a link.
+// `flags` is the number of the argument whose flags may forbid following a link.
 constexpr CallRule with_flags(CallRule rule, int flags) {
   rule.flags = static_cast<std::int8_t>(flags);
   return rule;

@@ -1,6 +1,6 @@
 // The system calls of an isolated rerun that are checked before the kernel carries them out. They are all calls that
-// can change something outside the rerun, even those that Landlock covers. Constant data, and the seccomp filter built
-// from it.
+// can change something outside the rerun, even those that Landlock covers. The seccomp filter is built from this
+// constant table.
 #pragma once
 
 #include <cstdint>
@@ -31,12 +31,12 @@ struct CallRule {
     priority,   // setpriority: argument 0 is the kind of target
     refuse,
   };
-  enum class When : std::uint8_t { always, nonzero, any_bit, equal };  // tests the lower half of argument `tested`
+  enum class When : std::uint8_t { always, nonzero, any_bit, equal };  // compares the low 32 bits of argument `tested`
 
   long number = 0;
   Kind kind = Kind::refuse;
   session::Deed deed = session::Deed::administer;
-  std::int8_t folder = -1;  // the argument with the folder that a path is relative to; -1 for the working folder
+  std::int8_t folder = -1;  // the argument with the folder that the path is relative to; -1 for the working folder
   std::int8_t path = 0;
   std::int8_t flags = -1;    // the argument that may forbid following a link
   bool follows = true;       // whether a link at the end of the path is followed
@@ -50,11 +50,13 @@ struct CallRule {
 // The rules for calls that exist on this architecture.
 std::span<const CallRule> call_rules();
 
-// Installs the filter for this thread, which must have no_new_privs set. Returns the descriptor at which calls wait
-// for an answer, or -1 with errno set; EBUSY means that another listener exists. Safe between fork and exec.
+// Installs the filter for this thread, which must have no_new_privs set. Returns the listener's descriptor, from which
+// to read and answer the calls. Returns -1 with errno set on failure; EBUSY means that another listener exists. Safe
+// between fork and exec.
 int install_filter();
 
-// Whether this kernel, and the container if there is one, allow such a filter. Tested only once, in a child process.
+// Whether this kernel, and the container if there is one, allow such a filter. A child process tests it once; later
+// calls return the same result.
 bool can_filter();
 
 }  // namespace cudadiag::launch

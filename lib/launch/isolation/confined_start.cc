@@ -42,7 +42,7 @@ void close_on_exec_from(unsigned first) {
   for (int number = static_cast<int>(first); number < kMost; ++number) ::fcntl(number, F_SETFD, FD_CLOEXEC);
 }
 
-// Everything that the child needs, prepared before the fork.
+// All that the child needs, prepared before the fork because the child must not allocate.
 struct Prepared {
   const char* path;
   char* const* arguments;
@@ -54,8 +54,8 @@ struct Prepared {
   Told* told;
 };
 
-// Runs in the child, whose memory is a copy, but whose descriptor table is the parent's. Everything here must be safe
-// between fork and exec.
+// Runs in the child, which has a copy of the parent's memory but shares its descriptor table. May call only functions
+// that are safe between fork and exec.
 [[noreturn]] void become_target(const Prepared& prepared) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);

@@ -1,6 +1,6 @@
-// Starts the target of a supervisor from a separate thread. Only this thread is confined, and it stays so; the other
-// threads of this process are not confined. The target reaches its memory for the recording through that thread,
-// because a confined process cannot read another process's memory.
+// Starts the target of a supervisor from a separate thread. Only that thread is confined, and it stays confined. The
+// target reaches its memory for the recording through that thread, because a confined process cannot read another
+// process's memory.
 #pragma once
 
 #include <signal.h>
@@ -30,7 +30,7 @@ struct ConfinedTarget {
   std::string failed = "";  // what failed; empty for exec
 };
 
-// May be called only once in a process. The process has one more thread afterwards.
+// May be called only once in a process. The thread that it creates never ends.
 ConfinedTarget start_confined(ConfinedStart start);
 
 }  // namespace cudadiag::launch

@@ -16,7 +16,8 @@ struct Endpoint {
   std::string text;  // includes the port
 };
 
-// Returns nullopt for another family, or if there are too few bytes. An IPv4-mapped IPv6 address counts as IPv4.
+// Returns nullopt for other address families, or if there are too few bytes. An IPv4-mapped IPv6 address counts as
+// IPv4.
 std::optional<Endpoint> endpoint_of(std::span<const char> bytes);
 
 }  // namespace cudadiag::launch

@@ -94,7 +94,7 @@ void add_existing(const char* pattern, std::vector<fs::path>& paths) {
   ::globfree(&found);
 }
 
-// Whether MPS uses this name. The user chose the folder of MPS, so it may also contain files of other programs.
+// Whether MPS uses this name. The user chooses the MPS folder, so it may also contain other programs' files.
 bool is_name_of_mps(const std::string& name) {
   const bool is_number = name.find_first_not_of("0123456789") == std::string::npos;
   return is_number || name == "control" || name == "control_lock" || name == "control_privileged" || name == "log" ||
@@ -110,7 +110,7 @@ std::vector<fs::path> pipes_of_mps() {
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     std::error_code ignored;
     const fs::file_type type = it->symlink_status(ignored).type();
-    // The lock of the MPS control daemon is a regular file.
+    // The MPS control daemon's lock is a regular file.
     const bool is_used = type == fs::file_type::socket || type == fs::file_type::fifo || type == fs::file_type::regular;
     if (is_used && is_name_of_mps(it->path().filename().string())) pipes.push_back(it->path());
   }

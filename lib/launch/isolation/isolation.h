@@ -16,7 +16,7 @@ namespace cudadiag::launch {
 
 struct Isolation {
   std::vector<std::filesystem::path> folders;  // everything below them may be created, changed and removed
-  std::vector<std::filesystem::path> devices;  // device files, or folders of them; write and ioctl are allowed
+  std::vector<std::filesystem::path> devices;  // device files, or folders of device files; write and ioctl are allowed
   std::vector<std::filesystem::path> pipes;    // existing pipes, sockets and locks that may be written and connected to
   std::vector<std::uint16_t> ports;            // on the loopback interface; all other TCP is refused
   bool any_interface = false;                  // the rerun may listen on `ports` on any interface
@@ -32,8 +32,8 @@ int landlock_version();
 // The access that every rerun needs: the GPU's device files, /dev/null and similar, and the pipes of the MPS daemon.
 Isolation usual_isolation();
 
-// Says which feature this machine lacks to isolate reruns, as in "no Landlock"; nullopt if it lacks none. Isolation
-// needs Landlock, and a filter for the calls that Landlock does not cover.
+// Names a feature that this machine lacks for isolating reruns, as in "no Landlock"; nullopt if it lacks none.
+// Isolation needs Landlock, and a filter for the calls that Landlock does not cover.
 std::optional<std::string> missing_isolation();
 
 // Confines the calling thread and all processes that it starts. Returns 0, or the errno of the failure.

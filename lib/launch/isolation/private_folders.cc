@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The name of a local socket has at most 107 bytes. Programs add up to 40 bytes to the temporary folder's path.
+// A local socket's path has at most 107 bytes, and programs append up to 40 bytes to the temporary folder's path.
 constexpr std::size_t kLongestRoot = 60;
 constexpr std::uint64_t kMostBytes = 512u << 20;
 constexpr std::uint64_t kMostFiles = 20'000;
@@ -26,7 +26,7 @@ constexpr std::uint64_t kMostFiles = 20'000;
 struct KnownCache {
   const char* variable;
   const char* name;                     // the name of the private folder
-  std::array<const char*, 2> defaults;  // below the home folder; "/…" is in the temporary folder
+  std::array<const char*, 2> defaults;  // relative to the home folder; "/…" is in the temporary folder
 };
 
 // XDG_CACHE_HOME is not replaced, because it also contains downloaded models. A rerun without a network could not

@@ -1,5 +1,5 @@
 // The private folders of an isolated rerun, for temporary files and for copies of caches. Owns the folders, which have
-// mode 0700, and removes them on destruction. Errors are values.
+// mode 0700, and removes them on destruction.
 #pragma once
 
 #include <filesystem>

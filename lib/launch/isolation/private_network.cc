@@ -63,7 +63,7 @@ bool write_text(const char* path, const std::string& text) {
   return file.valid() && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
-// An id map for a child namespace. It maps each user or group of this namespace to the same number.
+// Returns an id map for a child namespace in which each user or group keeps its number.
 std::string same_numbers(const char* map) {
   std::string same;
   std::ifstream ranges(map);
@@ -73,8 +73,9 @@ std::string same_numbers(const char* map) {
   return same;
 }
 
-// Starts a process that stays in this namespace, because only such a process may write a map of several users. It waits
-// until `ready` is closed, writes the maps of its parent's namespace, and exits with 0 if that worked.
+// Starts a process that stays in the current namespace, because only a process outside the new namespace may map
+// several users. It waits until `ready` is closed, writes the maps of its parent's namespace, and exits with 0 if that
+// worked.
 pid_t start_map_writer(const FileDescriptor& ready, const FileDescriptor& keep_open) {
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
@@ -130,7 +131,7 @@ void add_to_loopback(const in_addr& address, int number) {
   value.sin_addr = address;
   std::memcpy(&request.ifr_addr, &value, sizeof value);
   if (::ioctl(socket.get(), SIOCSIFADDR, &request) != 0) return;
-  // Without this mask, the interface would get all addresses of the same class.
+  // Without this mask, the interface would claim all addresses of the same class.
   value.sin_addr.s_addr = INADDR_NONE;
   std::memcpy(&request.ifr_netmask, &value, sizeof value);
   ::ioctl(socket.get(), SIOCSIFNETMASK, &request);
@@ -163,7 +164,8 @@ bool make_network() {
   return true;
 }
 
-// Lines have the form "number: address:port address:port state …", in hexadecimal.
+// Searches a table such as /proc/net/tcp, with lines of the form "number: address:port address:port state …" in
+// hexadecimal.
 bool is_served(const std::string& table, std::uint16_t port, unsigned state) {
   std::ifstream file(table);
   for (std::string line; std::getline(file, line);) {

@@ -1,6 +1,6 @@
-// A private network of a rerun, which has only the loopback interface. The interface also has this machine's addresses,
-// so that processes that use this host's name find each other. Sockets in this network can neither reach programs
-// outside it nor be reached by them.
+// A rerun's private network. It has only the loopback interface, to which this machine's addresses are added, so that
+// processes that use this host's name find each other. Sockets in this network can neither reach programs outside it
+// nor be reached by them.
 #pragma once
 
 #include <sys/types.h>
@@ -15,13 +15,12 @@ namespace cudadiag::launch {
 // Tested in a child process: a security module may allow a user namespace, but refuse everything inside it.
 bool can_have_private_network();
 
-// Moves this process and its future children to such a network. If its user may not create one (CAP_SYS_ADMIN), it
-// first moves to a user namespace. Root maps all users there; other users map only their own user and group. Returns
-// false, and changes nothing, if the kernel, a container or a security module refuses. The process must have only one
-// thread.
+// Moves this process and its future children to a new private network. If the user lacks CAP_SYS_ADMIN, moves them to a
+// user namespace first. Root maps all users there; other users map only their own user and group. Returns false, and
+// changes nothing, if the kernel, a container or a security module refuses. The process must have only one thread.
 bool enter_private_network();
 
-// Points variables that choose a network interface to the loopback interface, the only one left.
+// Sets variables that choose a network interface to the loopback interface, the only one in a private network.
 void name_loopback(std::vector<std::string>& environment);
 
 // The addresses of this process's network, in the format of inet_ntop.

@@ -10,8 +10,8 @@ namespace cudadiag::launch {
 
 struct SeenPath {
   std::filesystem::path path;  // absolute; only the last element may be a link
-  bool is_file = true;         // false for a pipe, a socket or memory: these have no folder
-  bool reachable = false;      // its folder exists
+  bool is_file = true;         // false for a pipe, a socket or memory, which have no folder
+  bool reachable = false;      // the folder that contains it exists
   bool exists = false;
 };
 

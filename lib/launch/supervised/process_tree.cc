@@ -19,7 +19,7 @@ namespace cudadiag::launch {
 
 // Parses "pid (name) state parent …". The start time is the 22nd field. The name may contain any characters.
 ProcessState state_of(pid_t process) {
-  // An iterator throws if the process ends between opening and reading, so this uses the stream's own operator.
+  // istreambuf_iterator throws if the process ends between opening and reading; operator<< does not.
   std::ostringstream content;
   content << std::ifstream("/proc/" + std::to_string(process) + "/stat").rdbuf();
   const std::string text = content.str();

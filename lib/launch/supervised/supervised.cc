@@ -151,7 +151,7 @@ bool Supervised::reap() {
 void Supervised::reap_children() {
   pid_t process = 0;
   while ((process = ::waitpid(-1, nullptr, WNOHANG)) > 0) reaped_ |= process == supervisor_;
-  // Another caller of waitpid() has reaped it.
+  // Another caller of waitpid() has reaped the supervisor.
   reaped_ |= process < 0 && errno == ECHILD;
 }
 
@@ -160,7 +160,7 @@ void Supervised::watch_tree() {
   if (now < watch_again_) return;
   tree_.clear();
   for (const pid_t process : descendants_of(supervisor_)) tree_[process] = state_of(process).start;
-  // Limits the share of time spent here on a machine with very many processes.
+  // With very many processes, this function still takes at most a twentieth of this process's time.
   constexpr int kShare = 20;
   watch_again_ = Clock::now() + (Clock::now() - now) * kShare;
 }

@@ -38,8 +38,9 @@ class Supervised {
   Supervised& operator=(Supervised&&) = delete;
   ~Supervised() = default;
 
-  // Handles what has happened, and reaps. Returns true once the target and everything that it started are gone or
-  // cannot be ended. Call this regularly: otherwise, the launcher does not know the tree if the supervisor is killed.
+  // Handles the supervisor's messages, and reaps ended processes. Returns true once the target and everything that it
+  // started are gone or cannot be ended. Call this regularly: it also records the process tree, in case the supervisor
+  // is killed.
   bool reap();
   // Asks all processes of the rerun to end, and kills those left after `grace`. Once that is done, reap() returns true.
   void end(std::chrono::milliseconds grace);
@@ -50,7 +51,7 @@ class Supervised {
   // How the target ended. If the supervisor was killed, this is unknown: neither code nor signal is set.
   const session::ProcessEnd& end() const { return end_; }
   bool has_ended() const { return ended_; }
-  // Whether the terminal stopped the rerun for reading from the terminal. The rerun is then ended.
+  // Whether the terminal stopped the rerun because it read from the terminal. Such a rerun is ended.
   bool asked_terminal() const { return asked_terminal_; }
   // The actions that the rerun was kept from, without duplicates.
   const std::vector<session::KeptFrom>& kept_from() const { return kept_from_; }

@@ -26,7 +26,7 @@ struct Packet {
     left,     // number: pid of a process that could not be ended
     over,     // all processes are gone except those reported by `left`
     // Sent by the launcher.
-    end,   // number: milliseconds between asking and killing
+    end,   // number: milliseconds from the request to end until the kill
     halt,  // stop all processes, because the launcher itself is stopped
     resume,
   };
@@ -37,7 +37,7 @@ struct Packet {
 
 // Returns false if the other side is gone or accepts nothing more.
 bool send(int socket, const Packet& packet);
-// Does not wait. Returns nullopt if no packet has come. Sets `closed` if none will come any more.
+// Returns at once: nullopt if no packet has arrived. Sets `closed` if no more will arrive.
 std::optional<Packet> receive(int socket, bool& closed);
 
 }  // namespace cudadiag::launch::supervision

@@ -41,7 +41,7 @@ using std::chrono::milliseconds;
 // A process that is stuck in the GPU driver does not die until the driver returns. The supervisor waits only this long.
 constexpr auto kUnkillable = std::chrono::seconds(10);
 constexpr auto kLook = milliseconds(20);  // the interval between checks while processes are being killed
-constexpr std::size_t kMostKept = 64;     // the limit for distinct refusals reported for a rerun
+constexpr std::size_t kMostKept = 64;     // at most so many distinct refusals are reported for a rerun
 
 struct Arguments {
   int socket = -1;
@@ -95,7 +95,7 @@ class CallDesk {
 
   // Returns false if no process with this filter is left.
   bool answer() {
-    // A newer kernel may write more than this program's structure holds.
+    // The union leaves room: a newer kernel may write more than this program's structure holds.
     union {
       seccomp_notif call;
       std::array<char, 1024> room{};
@@ -226,7 +226,8 @@ class Supervisor {
   Clock::time_point kill_at_{}, give_up_{};
 };
 
-// Takes the signals that ask this process to end, because they apply to the rerun too.
+// Blocks SIGCHLD and the signals that ask this process to end, and returns a signalfd that delivers them. A request to
+// end this process also ends the rerun.
 int take_over_signals(sigset_t& before) {
   sigset_t taken;
   ::sigemptyset(&taken);
@@ -267,7 +268,7 @@ int supervise(int argc, char** argv) {
   std::error_code ignored;
   if (!arguments.remove.empty()) std::filesystem::remove_all(arguments.remove, ignored);
   supervision::send(arguments.socket, {Packet::Kind::over, 0, ""});
-  // The thread that started the target still exists.
+  // Skips destructors, because the thread that started the target is still running.
   std::_Exit(0);
 }
 

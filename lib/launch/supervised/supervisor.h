@@ -1,6 +1,6 @@
 // The process between a launcher and a rerun. Everything that the rerun starts descends from the supervisor or is
-// adopted by it. No unrelated process is therefore mistaken for one of the rerun's. When the launcher dies or requests
-// it, the supervisor ends all these processes and removes the rerun's private folder. It also starts the target,
+// adopted by it. No unrelated process can therefore be mistaken for a part of the rerun. When the launcher dies or asks
+// for it, the supervisor ends all these processes and removes the rerun's private folder. It also starts the target,
 // confined if requested, and decides which system calls an isolated target may issue.
 #pragma once
 
