@@ -1,5 +1,5 @@
 // One allocation that the driver returned, and how it ended: 64 bytes. Entries of freed allocations stay, so that a
-// reader can tell a stale pointer from a wild one. When an entry is needed, the oldest freed one is reused.
+// reader can tell a stale pointer from a wild one. If no entry is unused, a new allocation gets the oldest freed one.
 //
 //    0        8         16      24            32            40     44          48     49     50       52
 //    +--------+---------+-------+-------------+-------------+------+-----------+------+------+--------+
@@ -10,8 +10,8 @@
 //    | context | stream | freed stream  |
 //    +---------+--------+---------------+
 //
-// The writer clears the serial, fills the record, then stores the serial (release). When the allocation ends, it stores
-// the fields about the end, kFreed last (release).
+// The writer clears the serial, fills the record, then stores the serial (release). When the allocation ends, the
+// writer stores the fields that describe its end, with kFreed last (release).
 #pragma once
 
 #include <cstdint>

@@ -167,7 +167,7 @@ inline constexpr Field<std::uint64_t, 40> kClockNanoseconds;
 inline constexpr Field<std::uint64_t, 48> kClockTicksLast;
 inline constexpr Field<std::uint64_t, 56> kClockNanosecondsLast;
 
-// Counters of data that is missing. Any thread may increment any of them.
+// Counters of lost data. Any thread may increment any of them.
 inline constexpr Field<std::uint64_t, 64> kDroppedOperations;  // no ring for the thread
 inline constexpr Field<std::uint64_t, 72> kDroppedSites;       // the site table is full
 inline constexpr Field<std::uint64_t, 80> kDroppedInterns;     // the intern heap is full
@@ -195,8 +195,8 @@ inline constexpr Field<std::uint64_t, 144> kWaits;  // number of operations that
 // status is unknown. The process's exit handlers may still change its exit status afterwards.
 inline constexpr Field<std::uint32_t, 184> kExitStatus;
 
-// From these ticks on, events may refer to work that is not recorded; 0 if never. Another process may record such
-// events, or a thread without a ring may destroy them.
+// The time (ticks) from which events may refer to unrecorded work; 0 if never. Another process may have recorded such
+// an event, or a thread without a ring may have destroyed it.
 inline constexpr Field<std::uint64_t, 192> kEventsUnseen;
 
 // The size of a page of markers. 0 means 4096, since older recordings lack this field.

@@ -26,8 +26,8 @@ inline constexpr Field<std::uint64_t, 8> kHash;          // the same on all rank
 inline constexpr Field<std::int32_t, 16> kRanks;         // 0 if NCCL does not report it (interface versions 2 and 3)
 inline constexpr Field<std::int32_t, 20> kVersion;       // version of the interface through which NCCL reported it
 inline constexpr Field<std::uint64_t, 24> kMade;         // ticks
-inline constexpr Field<std::uint64_t, 32> kCollectives;  // how many were called in the whole run, except captured ones
-inline constexpr Field<std::uint64_t, 40> kCaptured;     // how many became nodes of a graph
+inline constexpr Field<std::uint64_t, 32> kCollectives;  // collectives called in the whole run, except captured ones
+inline constexpr Field<std::uint64_t, 40> kCaptured;     // collectives captured into a graph
 inline constexpr std::size_t kName = 48;                 // the program's name for it; zeros if it has none
 
 }  // namespace cudadiag::wire::communicator

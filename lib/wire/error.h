@@ -38,7 +38,7 @@ constexpr bool is_sticky(std::uint32_t code) {
 // An error of a stream under capture, or of a call that is not allowed while another stream is under capture.
 constexpr bool is_of_capture(std::uint32_t code) { return code >= 900 && code <= 908; }
 
-// The call names that are recorded if a Python library's memory pool rejected a request although no CUDA call failed.
+// Call names for a request that a Python library's memory pool rejected although no CUDA call failed.
 inline constexpr const char* kCachingAllocator = "CUDACachingAllocator::malloc";
 inline constexpr const char* kCuPyPool = "cupy.cuda.MemoryPool.malloc";
 inline constexpr const char* kJaxPool = "BFCAllocator::AllocateRaw";
@@ -95,8 +95,8 @@ inline constexpr Field<std::uint64_t, 80> kBytes;      // requested size of an a
 inline constexpr Field<std::uint64_t, 88> kOperation;  // serial of the thread's newest operation record
 inline constexpr Field<std::uint32_t, 96> kThread;     // index in `threads`; 0xffffffff if none
 
-// The capture that a capture error concerns, if known: that of the stream passed to the call, else one that the thread
-// began, else one that another thread began. A capture is identified by its begin time and its thread.
+// The capture that a capture error is about, if known: the capture of the stream passed to the call, or else one that
+// this thread began, or else one that another thread began. Its begin time and its thread identify a capture.
 inline constexpr Field<std::uint32_t, 100> kCaptureSite;   // intern id: where it was begun; 0 if no capture is known
 inline constexpr Field<std::uint64_t, 104> kCaptureBegan;  // ticks at ENTER of the call that began it; 0 if unknown
 inline constexpr Field<std::uint32_t, 112> kCaptureTid;    // thread that began the capture
@@ -105,8 +105,8 @@ inline constexpr Field<std::uint32_t, 116> kCaptureMode;   // CUstreamCaptureMod
 inline constexpr Field<std::uint64_t, 120> kStarted;      // ticks at ENTER of a failed driver call; 0 if unknown
 inline constexpr Field<std::uint32_t, 128> kExplanation;  // intern id of a string: the driver's explanation; 0 if
                                                           // none
-// For cudaGetLastError and cudaPeekAtLastError, if they returned the error of an earlier call after which the thread
-// had issued work: the serial of that call's record. 0 if the call itself failed.
+// If cudaGetLastError or cudaPeekAtLastError returned an earlier call's error, and the thread had issued work since
+// then: the serial of the earlier call's record. 0 if this call itself failed.
 inline constexpr Field<std::uint32_t, 132> kOfCall;
 
 // The device's memory when an allocation ran out of memory. Both 0 if the recorder did not query it.

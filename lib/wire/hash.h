@@ -22,7 +22,8 @@ inline constexpr std::uint64_t kSumFactor = 0x9fb21c651e98df25;
 
 template <typename... Words>
 std::uint64_t sum_of(Words... words) {
-  // Odd factors that fit an immediate operand, with no simple ratio that the words might have too.
+  // The factors are odd and fit an immediate operand. Their ratios are not simple, because simple ratios also occur
+  // between words.
   std::uint32_t factor = 0x7f4a7c15;
   std::uint64_t sum = 0;
   ((sum += words * factor, factor = (factor * 0x5e82ef95u + 0x3779b97au) & 0x7fffffff), ...);

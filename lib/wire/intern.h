@@ -5,8 +5,8 @@
 //    | size | tag | count |  payload            |   size: of the whole entry, a multiple of 8
 //    +------+-----+-------+---------------------+
 //
-// Entries follow each other from the start of the heap. area::kInternUsed counts the bytes of whole entries.
-// Ids are dense, per tag, in order of appearance, from 1; 0 means "none". `count` is per tag.
+// Entries follow each other from the start of the heap. area::kInternUsed counts the bytes of whole entries. Each tag
+// has its own ids: 1, 2, … in order of appearance; 0 means "none". `count` depends on the tag:
 //
 //    string    count: bytes              payload: UTF-8, not terminated
 //    module    count: bytes of build-id  payload: u64 load bias, u64 first address, u64 end address,

@@ -57,7 +57,7 @@ enum class Kind : std::uint8_t {
   // Not an operation of a stream. From here on, it is unknown where the CUevent in kArgument was recorded: the event
   // was destroyed, or was recorded for a whole context.
   event_forgotten = 24,
-  source_watched = 25,  // like 12 to 23
+  source_watched = 25,  // like 12 to 23: not an operation of a stream
   source_changed = 26,
 };
 
@@ -79,7 +79,8 @@ constexpr bool is_race_record(Kind kind) {
          kind == Kind::source_changed;
 }
 
-// Whether the GPU executes the operation in stream order. Then it has an ordinal and may be the one that failed.
+// Whether the GPU executes the operation in stream order. Such an operation has an ordinal and may be the one that
+// failed.
 constexpr bool has_ordinal(Kind kind) {
   return kind != Kind::none && kind != Kind::event_sync && kind != Kind::event_forgotten && !is_race_record(kind);
 }
@@ -89,7 +90,7 @@ constexpr bool can_fault(Kind kind) {
          kind == Kind::prefetch;
 }
 
-// Whether the GPU may block in the operation forever. These operations have a site.
+// Whether the GPU may be stuck in the operation forever. These operations have a site.
 constexpr bool can_stand(Kind kind) {
   return can_fault(kind) || kind == Kind::event_wait || kind == Kind::memory_operation || kind == Kind::host_function;
 }
@@ -182,12 +183,13 @@ inline constexpr Field<std::uint8_t, 7> kMemoryOperation;  // MemoryOperation
 inline constexpr Field<std::uint32_t, 40> kGraph;     // intern id of a graph; 0 if unknown
 inline constexpr Field<std::uint32_t, 44> kReplay;    // 1-based; 0 if unknown
 inline constexpr Field<std::uint8_t, 7> kGraphFlags;  // GraphFlag
-// 1 + the index of the first of its nodes' words in `graph_words`; 0 if it has none. Each node has one word, 1 once it
-// has finished. The words describe this launch if it ran alone and the same graph was not launched again.
+// 1 + the index of the first of its nodes' words in `graph_words`; 0 if it has none. Each node has one word, which
+// becomes 1 once the node has finished. The words describe this launch if it ran alone and the same graph was not
+// launched again.
 inline constexpr Field<std::uint32_t, 48> kGraphWords;
 
 enum GraphFlag : std::uint8_t {
-  kGraphAltered = 1,    // after the graph was described, nodes were disabled or given other kernels or dimensions
+  kGraphAltered = 1,    // after the graph was described, nodes were disabled or given different kernels or dimensions
   kGraphRepointed = 2,  // nodes were given new parameters: earlier descriptions of their pointers may be out of date
   kGraphUntold = 4,     // for some of these nodes, it is unknown which call changed them
 };

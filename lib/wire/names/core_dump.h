@@ -3,7 +3,7 @@
 
 namespace cudadiag::wire::core_dump {
 
-// The file is named after the process id, with this suffix. It lies in the folder of the pass.
+// The suffix of the file, which is named after the process id and lies in the pass's folder.
 inline constexpr const char* kSuffix = ".gpucore";
 // A property of the process: "armed", then "written" once the driver has written a dump and is about to end the
 // process. In the latter case, the recorder froze before the failing call returned, so the error's code is unknown.

@@ -13,7 +13,7 @@ inline constexpr std::size_t kDrawn = 8;
 
 constexpr bool is_drawn(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; }
 
-// Whether a module name that begins in this way was generated, because no author would choose it. Generated code uses
+// Whether this beginning shows that a module name was generated, because no author would choose it. Generated code uses
 // the module name of the class that it serves, which has dots or is `__main__`. PyTorch Geometric uses the class name
 // and a known ending instead.
 constexpr bool begins_as_generated(std::string_view name) {

@@ -38,7 +38,7 @@ inline Key of_module(std::string_view path, std::span<const std::byte> build_id)
 class Stack {
  public:
   void add_python(Key code, std::uint32_t offset) { key_ = mix(mix(key_, code), offset); }
-  // `module` 0: the code belongs to no module, and its address differs from run to run.
+  // `module` is 0 if the code belongs to no module. Its address then differs from run to run, so the key omits it.
   void add_native(Key module, std::uint64_t address) { key_ = mix(mix(key_, module), module == 0 ? 0 : address); }
   Key key() const { return key_ | 1; }
 
