@@ -1,5 +1,5 @@
-// Reads values from JSON documents that may come from anyone. A value that is absent, has the wrong type or is out of
-// range counts as missing.
+// Reads values from untrusted JSON documents. A value that is absent, has the wrong type or is out of range counts as
+// missing.
 #pragma once
 
 #include <cstdint>

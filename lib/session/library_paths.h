@@ -1,6 +1,6 @@
 // Decides from paths which files and modules belong to the system, CUDA, frameworks and Python. The analysis uses this
-// to compare runs. The line that a report shows first is chosen by the rules for whole stacks in symbolize/user_code.h,
-// which include the user's own rules.
+// to compare runs. Reports choose the line to show first by the rules for whole stacks in symbolize/user_code.h, which
+// include the user's own rules.
 #pragma once
 
 #include <string_view>
@@ -11,14 +11,14 @@ namespace cudadiag::session {
 bool is_python_file_of_users(std::string_view file);
 bool is_module_of_users(std::string_view path);
 
-// Returns whether `file` stands for code that a library generates at run time, from a string or in a file that the
-// program wrote itself. The code of `python -c` looks the same.
+// Returns whether `file` is the name of code that a library generates at run time. The code comes from a string, or
+// from a file that the program wrote itself. The code of `python -c` looks the same.
 bool is_made_at_run_time(std::string_view file);
 
 // Returns whether a compiler wrote the file at run time: Inductor's modules, in any folder, and Triton's cached files.
 bool is_generated(std::string_view path);
 
-// Returns whether the module is the Python interpreter. Native frames further out add nothing to the Python frames.
+// Returns whether the module is the Python interpreter. Native frames outside its own add nothing to the Python frames.
 bool is_interpreter(std::string_view module);
 
 // Returns whether the path is in Python's own library folder or an installed package: `lib/python3.12/`,

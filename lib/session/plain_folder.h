@@ -9,10 +9,11 @@
 
 namespace cudadiag::session {
 
-// Invalid, with errno set, if it is missing, a link or not a folder. `parent`: a descriptor, or AT_FDCWD.
+// Returns an invalid descriptor, with errno set, if the folder is missing, is a link or is not a folder. `parent` is a
+// descriptor, or AT_FDCWD.
 base::FileDescriptor open_plain_folder(int parent, const char* name);
 
-// Sorted by name, without "." and "..".
+// Returns the names in order, without "." and "..".
 std::vector<std::string> names_in(const base::FileDescriptor& folder);
 
 // Returns names_in() as paths; empty if `folder` is a link.

@@ -376,7 +376,7 @@ inline std::uint32_t site_at(const ProcessRecord& record, const Operation& launc
   return changed != 0 ? changed : graph.nodes[node].site;
 }
 
-// Returns the id of the node's kernel, or otherwise of its site's kernel; 0 if unknown.
+// Returns the id of the node's kernel or, if it has none, of its site's kernel; 0 if unknown.
 inline std::uint32_t kernel_id(const ProcessRecord& record, const GraphNode& node) {
   if (node.function != 0) return node.function;
   const Site* made = by_id(record.sites, node.site);

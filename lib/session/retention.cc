@@ -24,7 +24,8 @@ namespace fs = std::filesystem;
 using std::chrono::hours;
 
 constexpr std::chrono::seconds kUnusedFor = hours(24);
-// The process runs on a different machine, so cudadiag sees only its files. They count as abandoned after this time.
+// cudadiag sees only the files of a process on a different machine. If nothing was written for this long, the files
+// count as abandoned.
 constexpr std::chrono::seconds kUnseenFor = hours(24);
 
 // Returns the space that the folder takes on disk. Areas are sparse, so their sizes do not show it.
@@ -43,7 +44,7 @@ bool written_since(const fs::path& path, std::chrono::seconds ago) {
   return ::lstat(path.c_str(), &status) == 0 && status.st_mtim.tv_sec > std::time(nullptr) - ago.count();
 }
 
-// Processes without a launcher do not lock the folder.
+// Returns whether a process without a launcher may still be recording to the folder. Such processes do not lock it.
 bool is_recorded_to(const fs::path& folder) {
   if (!folder.filename().string().ends_with(kIncomplete)) return false;
   Session session;

@@ -140,7 +140,7 @@ struct Manifest {
   std::optional<double> hang;                 // seconds without progress after which it was ended
   std::vector<Stall> stalls;                  // found while it ran, in this order
   bool asked_to_end = false;                  // a signal asked the launcher to end it, for example from the terminal
-  std::set<std::uint32_t> ended_before_hang;  // pids of processes that had ended by then
+  std::set<std::uint32_t> ended_before_hang;  // pids of processes that had ended before the run hung
   std::vector<HostStack> host_stacks;         // of threads that had issued GPU work, read when the run hung
   std::set<std::uint32_t> outlived_by;        // pids of processes that outlived the command and are no longer watched
   std::string unrecorded;                     // why the command was run without recording; empty if it was recorded

@@ -47,7 +47,7 @@ bool take_number(std::string_view& text) {
   return digits > 0;
 }
 
-// "record", "confirm-2"
+// Matches "record" and "confirm-2".
 bool is_pass(std::string_view name) {
   const std::size_t dash = name.find('-');
   std::string_view rest = name.substr(std::min(dash, name.size()));
@@ -57,7 +57,7 @@ bool is_pass(std::string_view name) {
   return take_number(rest) && rest.empty();
 }
 
-// "4711.area", "4711-2.log", "4711-3-28.unrecorded"
+// Matches "4711.area", "4711-2.log" and "4711-3-28.unrecorded".
 bool is_of_process(std::string_view name) {
   static constexpr std::array<std::string_view, 7> kSuffixes = {".area",
                                                                 ".log",
@@ -74,7 +74,7 @@ bool is_of_process(std::string_view name) {
   return is_one_of(name, kSuffixes);
 }
 
-// "00c0ffee00c0ffee.cubin". While the file is being written, its name also contains a thread's number.
+// Matches "00c0ffee00c0ffee.cubin". While the file is being written, its name also contains a thread's number.
 bool is_module(std::string_view name) {
   constexpr std::size_t kHash = 16;
   const auto is_hex = [](unsigned char c) { return std::isxdigit(c) != 0; };
@@ -86,7 +86,7 @@ bool is_module(std::string_view name) {
   return take_number(rest) && rest.empty();
 }
 
-// A file of a saved launch: lib/replay/launch_folder.h.
+// Whether the file belongs to a saved launch (lib/replay/launch_folder.h).
 bool is_of_launch(std::string_view name) {
   static constexpr std::array<std::string_view, 6> kNames = {wire::saved_launch::kDescription,
                                                              wire::saved_launch::kImage,
@@ -126,7 +126,7 @@ bool is_own_file(Level level, std::string_view name) {
   return false;
 }
 
-// Returns false if cudadiag creates no folder with this name here.
+// Sets `inner` to the level of the folder's contents. Returns false if cudadiag creates no folder with this name here.
 bool is_own_folder(Level level, std::string_view name, Level& inner) {
   if (level == Level::session && is_pass(name)) return inner = Level::pass, true;
   if (level == Level::python && name == "__pycache__") return inner = Level::python, true;

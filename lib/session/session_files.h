@@ -10,7 +10,7 @@ namespace cudadiag::session {
 // The Python code of a run of `cudadiag nans`, in its pass folder.
 inline constexpr const char* kPythonFolder = "python";
 
-// The areas of processes, by name only; no file is opened. Empty if `folder` is a link.
+// Returns the files whose names are those of areas, without opening them. Empty if `folder` is a link.
 std::vector<std::filesystem::path> areas_in(const std::filesystem::path& folder);
 
 // Returns whether the folder contains a manifest with our schema, of any version, or an area with our magic number. The

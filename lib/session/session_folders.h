@@ -41,7 +41,7 @@ inline constexpr const char* kCodeFile = "failing-code.txt";  // likewise: nvdis
 inline constexpr const char* kKernelCodeFile = "kernel-code.json";  // of the record pass: notes/kernel_code.h
 inline constexpr const char* kSanitizerFile = "compute-sanitizer.txt";
 
-// "20261121-101500-4711" or the same with ".incomplete".
+// Returns whether the name has the form "20261121-101500-4711", with or without ".incomplete".
 bool is_session_name(const std::string& name);
 
 // Returns whether the folder contains a session, whatever its name and owner.
@@ -80,7 +80,8 @@ bool is_being_written(const std::filesystem::path& folder);
 
 // The name that the session has, or will have, once it is finished.
 std::filesystem::path finished_name(const std::filesystem::path& folder);
-// The current folder of a session with this finished name: it has its unfinished name while the run is in progress.
+// The current folder of the session with this finished name. While the run is in progress, the folder has its
+// unfinished name.
 std::filesystem::path present_folder(const std::filesystem::path& folder);
 // Returns whether the session's run is in progress and a launcher is writing the session.
 bool run_goes_on(const std::filesystem::path& folder);

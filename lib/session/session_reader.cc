@@ -38,7 +38,7 @@ std::vector<std::string> split_at_zeros(const std::string& text) {
   return parts;
 }
 
-// As many areas as a launcher has room for. Each area costs memory and time, and a forged session may contain more.
+// A launcher records at most so many areas. A forged session may contain more, and each area costs memory and time.
 constexpr std::size_t kMostAreas = wire::arena::kAreaCount + wire::arena::kFilesBeside;
 
 std::vector<fs::path> area_files(const std::vector<fs::path>& folders) {
@@ -50,7 +50,7 @@ std::vector<fs::path> area_files(const std::vector<fs::path>& folders) {
   return files;
 }
 
-// The limit applies to one pass.
+// Removes the files beyond the limit, and adds a note about them. Call this once for each pass.
 void leave_surplus_out(std::vector<fs::path>& files, Session& session) {
   if (files.size() <= kMostAreas) return;
   const std::size_t surplus = files.size() - kMostAreas;
@@ -103,7 +103,7 @@ std::vector<KernelCode> read_kernel_code(const fs::path& file) {
   return codes ? std::move(*codes) : std::vector<KernelCode>();
 }
 
-// Includes sessions without a launcher and those whose launcher was killed, but not sessions that never began.
+// Returns the newest session that has a recording or a manifest, even if it had no launcher or its launcher was killed.
 std::optional<fs::path> newest_begun(const fs::path& root) {
   std::error_code error;
   for (const fs::path& session : sessions_in(root)) {
@@ -133,7 +133,7 @@ std::optional<base::Result<fs::path>> by_number(const std::vector<Root>& roots, 
                      "to list all sessions: cudadiag list"};
 }
 
-// "20261126-1015": the beginning of one name.
+// Finds the session whose name begins with this text, such as "20261126-1015".
 std::optional<base::Result<fs::path>> by_prefix(const std::vector<Root>& roots, const std::string& wanted) {
   std::vector<fs::path> meant;
   for (const fs::path& session : sessions_in(roots)) {
@@ -343,7 +343,7 @@ base::Result<Session> open_session(const fs::path& folder, std::optional<wire::C
   leave_links_out(session);
   leave_surplus_out(files, session);
   read_areas(files, session, session.processes, now);
-  // The run failed, so it had a recording.
+  // A run that failed must have had a recording.
   if (files.empty() && !session.manifest.passes.empty() && session.manifest.passes.front().failed_after) {
     session.manifest.notes.push_back("the recording of its processes is missing");
     session.whole = false;

@@ -19,7 +19,7 @@ std::optional<base::Error> unreadable(const std::filesystem::path& folder);
 // contain only sessions of other users. An empty default folder is not an obstacle.
 std::optional<base::Error> obstacle_to_reading(const std::vector<Root>& roots);
 // Returns an error if $CUDADIAG_DIR names a folder that does not exist although a run could have created it: probably a
-// typing error. If no run could have created it, the other roots contain the sessions.
+// typo. If no run could have created it, the other roots contain the sessions.
 std::optional<base::Error> misnamed(const std::vector<Root>& roots);
 
 // Returns the folder that the user means. `wanted` is "" or "latest" for the newest of all roots; the name of a session

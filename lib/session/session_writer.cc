@@ -76,7 +76,8 @@ void add_warning(Root& root, const std::string& more) {
   if (!more.empty()) root.warning = more + (root.warning.empty() ? "" : "; " + root.warning);
 }
 
-// The path to show in commands for the user to paste. After a link, ".." does not lead where it seems to.
+// Returns the path to show in commands for the user to paste. It has no "..", because after a link, ".." does not lead
+// where it seems to.
 fs::path without_dots(const fs::path& folder) {
   const bool ascends = std::find(folder.begin(), folder.end(), "..") != folder.end();
   std::error_code error;
@@ -291,7 +292,8 @@ bool SessionWriter::holds(const char* name) const {
 
 std::optional<base::Error> SessionWriter::finish(const Retention& retention) {
   if (!holds(kManifest)) {
-    // Keeps the session if it has a recording, or what was stored at the start of the run: both are still useful.
+    // Keeps a session that has a recording, or the files that were stored at the start of the run: both are still
+    // useful.
     if (is_blank(folder_) && !holds(kRunningFile)) discard();
     return base::Error{"the session " + folder_.string() + " could not be finished: it has no " + kManifest, ""};
   }
@@ -315,7 +317,7 @@ std::optional<base::Error> SessionWriter::finish(const Retention& retention) {
 void SessionWriter::discard() {
   const std::string name = folder_.filename().string();
   if (is_same(lock_, root_fd_, name)) remove_session(root_fd_.get(), name.c_str());
-  // The session may have been finished earlier.
+  // `latest` may point to this session, if it was finished earlier.
   mend_latest(root_.folder, root_fd_);
 }
 

@@ -71,7 +71,7 @@ class SessionWriter {
   std::optional<base::Error> finish(const Retention& retention = {});
   // Names of old sessions that finish() has removed.
   const std::vector<std::string>& removed() const { return removed_; }
-  // Removes the session, because the run was clean.
+  // Removes the session. Call this after a clean run.
   void discard();
 
  private:

@@ -21,7 +21,7 @@ enum class Work : std::uint8_t {
   free,
 };
 
-// "kernel", "host function"
+// Returns a name such as "kernel" or "host function".
 std::string_view word(Work work);
 // Returns nullopt if no work has this word.
 std::optional<Work> work_of(std::string_view word);

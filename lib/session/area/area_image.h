@@ -1,5 +1,4 @@
-// A copy of a stored area in our own memory. If the file shrinks or changes in the meantime, the reader is not
-// affected.
+// A private copy of a stored area, so that the reader is not affected if the file shrinks or changes later.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +11,7 @@ namespace cudadiag::session {
 
 class AreaImage {
  public:
-  // Reads the file's contents. Its holes take no memory here either.
+  // Reads the file. Its holes take no memory in the copy either.
   static base::Result<AreaImage> load(const std::filesystem::path& file);
 
   AreaImage(AreaImage&& other) noexcept;

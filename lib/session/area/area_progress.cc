@@ -33,7 +33,7 @@ std::uint64_t progress_digest(std::span<const std::byte> area) {
   for (std::size_t i = 0; i < threads; ++i) {
     const std::byte* entry = regions.region(Region::threads).data() + i * wire::area::kThreadSize;
     add(wire::load_acquire(entry, wire::thread::kPublished));
-    // Calls that only ask whether something is ready do not count as progress, however many there are.
+    // Counts only calls that may block: a loop that queries whether something is ready makes no progress.
     if (wire::load_acquire(entry, wire::thread::kCallSite) != 0)
       add(wire::load_acquire(entry, wire::thread::kCallTicks));
   }

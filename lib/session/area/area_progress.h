@@ -11,13 +11,13 @@ namespace cudadiag::session {
 // Returns the number of stream operations that the process has issued so far.
 std::uint64_t operations_so_far(std::span<const std::byte> area);
 
-// Changes whenever the process issues an operation, an operation is observed to finish, or a call that may block begins
-// or returns.
+// Returns a number that changes with progress: when an operation is issued or seen to have finished, or when a call
+// that may block begins or returns.
 std::uint64_t progress_digest(std::span<const std::byte> area);
 
 // The progress of one stream of the process.
 struct StreamProgress {
-  std::uint64_t created = 0;  // ticks; an entry may be reused for a later stream. 0: the entry is free
+  std::uint64_t created = 0;  // ticks; distinguishes streams that use the same entry; 0 if the entry is free
   std::uint32_t issued = 0;
   std::uint32_t completed = 0;  // markers or host waits show that everything up to this ordinal has finished
 

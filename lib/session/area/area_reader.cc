@@ -169,7 +169,7 @@ void AreaReader::read_threads() {
     thread.name.assign(name, ::strnlen(name, t::kNameSize));
     record_.operations_issued += thread.published;
     if (thread.call_domain != wire::error::Domain::none) read_blocked(entry.data(), thread);
-    // The thread has left that call in the meantime, so the fields may come from two calls.
+    // If the thread has left that call in the meantime, the fields may come from two calls.
     const auto again = copy_record<wire::area::kThreadSize>(at<wire::area::kThreadSize>(Region::threads, i));
     if (wire::load(again.data(), t::kCallTicks) != thread.call_ticks ||
         wire::load(again.data(), t::kCallSite) != thread.blocked.site) {
@@ -199,7 +199,7 @@ void AreaReader::read_blocked(const std::byte* entry, Thread& thread) {
 void AreaReader::check_blocked() {
   for (Thread& thread : record_.threads) {
     Thread::Blocked& blocked = thread.blocked;
-    // This site was interned after the heap was read; the next read will include it.
+    // A site that was interned after the heap was read is still unknown here. The next read will include it.
     if (blocked.site > record_.sites.size()) blocked = {};
     if (blocked.stream >= record_.streams.size()) blocked.stream = wire::operation::kNoStream;
     if (blocked.context >= record_.contexts.size()) blocked.context = 0xffffffff;

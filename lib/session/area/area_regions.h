@@ -53,7 +53,8 @@ std::optional<RecordCopy<Size>> copy_serialised(const std::byte* record) {
   return copy;
 }
 
-// A region inside the area, 8-byte aligned; empty if its entry in the table is invalid.
+// The regions of an area. Each one lies inside the area and is 8-byte aligned. A region with an invalid entry in the
+// table is empty.
 class AreaRegions {
  public:
   explicit AreaRegions(std::span<const std::byte> area) {
@@ -78,8 +79,8 @@ class AreaRegions {
   }
   std::uint64_t damaged() const { return damaged_; }
 
-  // The number of records of `size` bytes in a region, at most `most`. This limits what a hostile table makes us
-  // allocate.
+  // The number of records of `size` bytes in a region, but at most `most`, so that a hostile table cannot make us
+  // allocate too much.
   std::size_t count(wire::area::Region which, std::size_t size, std::size_t most) const {
     return std::min(region(which).size() / size, most);
   }

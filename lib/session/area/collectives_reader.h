@@ -8,8 +8,8 @@
 
 namespace cudadiag::session {
 
-// Fills communicators, collectives and collectives_called. In the file of a process without NCCL, these regions are
-// holes, and are not touched. Sites and threads of `record` must be filled first.
+// Fills communicators, collectives and collectives_called. Does not touch these regions if the process has not used
+// NCCL: they are then holes of the file. The sites and threads of `record` must be filled first.
 void read_collectives(std::span<const std::byte> area, const AreaRegions& regions, ProcessRecord& record);
 
 }  // namespace cudadiag::session

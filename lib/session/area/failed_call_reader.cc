@@ -64,7 +64,8 @@ void read_one(const std::byte* slot, InternStrings& strings, ProcessRecord& reco
   if (error.capture.site > record.sites.size()) error.capture.site = 0;
 }
 
-// Another thread may end the process after the failed call was recorded and before the state was frozen.
+// Freezes the record at the first sticky error if the process did not: another thread may have ended the process after
+// the failed call was recorded and before the state was frozen.
 void freeze_at_lost_context(ProcessRecord& record) {
   const auto lost = std::find_if(record.errors.begin(), record.errors.end(),
                                  [](const FailedCall& error) { return (error.flags & wire::error::kSticky) != 0; });

@@ -9,7 +9,7 @@
 
 namespace cudadiag::session {
 
-// Fills `record.errors` in the order of the calls, and finds the call that froze the state. `frozen_slot`: 1 + the
+// Fills `record.errors` in the order of the calls, and finds the call that caused the freeze. `frozen_slot`: 1 + the
 // index of that call in the area; 0 if there is none.
 void read_failed_calls(const AreaRegions& regions, InternStrings& strings, std::uint32_t frozen_slot,
                        ProcessRecord& record);

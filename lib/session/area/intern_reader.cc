@@ -276,7 +276,7 @@ class HeapReader {
   }
 
   void read_stale_pointer(std::span<const std::byte> payload) {
-    // The recorder reports fewer. The limit is low, because each pointer is searched for among all operations.
+    // No recorder reports this many. The limit is low because each pointer costs a search through all operations.
     constexpr std::size_t kMostPointers = 1024;
     if (!has(payload, 40) || record_.stale_pointers.size() == kMostPointers) return;
     record_.stale_pointers.push_back({number<std::uint64_t>(payload, 0), number<std::uint32_t>(payload, 8),

@@ -11,8 +11,9 @@
 
 namespace cudadiag::session {
 
-// The wire format shares the heap's strings by reference, and the record has copies. A hostile heap could name one long
-// string a million times, so the copies have a budget. Copies beyond the budget are omitted and counted.
+// Copies strings of the intern heap into a record. Many heap entries may refer to one string, and each reference needs
+// a copy. A hostile heap could refer to one long string a million times, so the copies have a budget. Copies beyond the
+// budget are omitted and counted.
 class InternStrings {
  public:
   void add(std::string text) { strings_.push_back(std::move(text)); }

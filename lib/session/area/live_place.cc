@@ -37,7 +37,7 @@ std::optional<fs::path> newest_held(const std::vector<Root>& roots, bool lives) 
   return newest;
 }
 
-// "7f0c14000000-7f0c18000000 rw-s 00001000 00:01 4711   /memfd:cudadiag-arena (deleted)"
+// A line of maps: "7f0c14000000-7f0c18000000 rw-s 00001000 00:01 4711   /memfd:cudadiag-arena (deleted)".
 bool maps(const std::string& process, std::uint64_t inode) {
   std::ifstream file("/proc/" + process + "/maps");
   for (std::string line; std::getline(file, line);) {

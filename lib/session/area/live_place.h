@@ -1,5 +1,5 @@
-// The place where a running launcher keeps its recording, for other processes to read. While the launcher lives, the
-// session's folder contains these files next to the areas:
+// Tells other processes where a running launcher keeps its recording. While the launcher lives, the session's folder
+// contains these files next to the areas:
 //
 //   arena         one line: the launcher's pid, the number of its descriptor, the inode that the descriptor refers to
 //   running.json  the manifest as far as it is known

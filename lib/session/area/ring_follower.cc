@@ -14,7 +14,7 @@ namespace operation = wire::operation;
 
 }  // namespace
 
-// The recorder fills in the header and stores the state last.
+// The recorder fills in the header before it stores the state, so a header with a state is complete.
 bool RingFollower::ready() {
   if (capacity_ > 0) return true;
   if (area_.size() < area::kHeaderSize ||
@@ -64,7 +64,7 @@ bool RingFollower::fetch(RingReader& reader) {
   return true;
 }
 
-// Only the newest record of a thread may still change.
+// Returns whether the record's call has returned. Only a thread's newest record may belong to a call in progress.
 bool RingFollower::returned(const std::byte* slot) const {
   const auto kind = static_cast<operation::Kind>(wire::load_acquire(slot, operation::kKind));
   return operation::is_race_record(kind) || (wire::load_acquire(slot, operation::kFlags) & operation::kReturned) != 0;
@@ -77,7 +77,7 @@ bool RingFollower::fetch_thread(std::uint32_t thread, std::uint64_t published, R
   std::uint64_t missing = 0, until = 0;
   bool fresh = false;
   for (std::uint64_t serial = std::max(done + 1, published > capacity_ ? published - capacity_ + 1 : 1);
-       serial - 1 < published; ++serial) {  // ends for every number, whatever was published
+       serial - 1 < published; ++serial) {  // terminates for any value of `published`
     const std::byte* slot = rings_.data() + (thread * capacity_ + (serial - 1) % capacity_) * kSize;
     if (when_ == When::returned && serial == published && !returned(slot)) break;
     const auto copy = copy_serialised<kSize, Serial>(slot);

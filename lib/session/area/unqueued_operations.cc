@@ -17,8 +17,8 @@ struct Recorded {
   std::uint32_t alone = 0;
 };
 
-// A marker, or an operation that was alone, was queued while no other thread was in a call. If an earlier ordinal has
-// no record, the record was lost.
+// All ordinals before a marker, or before an operation that was alone, were queued, because no other thread was in a
+// call. If one of these ordinals has no record, the record was lost.
 void leave_out(Stream& stream, const Recorded& recorded, std::uint32_t in_flight) {
   const std::uint32_t returned = std::max({stream.completed(), stream.marker_issued, recorded.alone});
   const std::uint32_t newest = std::max(returned, recorded.unfinished.empty() ? 0 : *recorded.unfinished.rbegin());

@@ -8,7 +8,8 @@ namespace {
 
 namespace operation = wire::operation;
 
-// Words of a record: those that predict the others come first. Words 2 and 3, the ticks, are encoded separately.
+// The order in which a record's words are encoded: words that predict others come first. Words 2 and 3 are the ticks,
+// which are encoded separately.
 constexpr std::size_t kSerialWord = 0, kFlagsWord = 1, kTicksWord = 2, kOrdinalWord = 4, kSiteOrdinalWord = 5,
                       kStreamWord = 6;
 constexpr std::array<std::uint8_t, 14> kOrder = {kStreamWord, kFlagsWord,       13, 14, 15, 7,  kOrdinalWord,

@@ -41,7 +41,7 @@ enum class LogNote : std::uint8_t { lost = 1, through = 2 };
 
 using OperationCopy = RecordCopy<wire::area::kOperationSize>;
 
-// The state that both writer and reader derive from the records so far.
+// The state that both writer and reader derive from the records so far, in order to predict the next record.
 class LogModel {
  public:
   // Appends a record, which must not be a race record.

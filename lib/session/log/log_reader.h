@@ -28,7 +28,7 @@ class LogReader {
   enum class Item {
     record,  // record(), serial()
     lost,    // lost_count() records are missing, all from before lost_until()
-    end,     // of the file, or of its valid part
+    end,     // the end of the file, or of its valid part
   };
 
   // Returns nullopt if the file is not a full log of this version, or cannot be read.
@@ -38,7 +38,7 @@ class LogReader {
   std::uint32_t pid() const { return pid_; }
   std::uint64_t start() const { return start_; }
 
-  // At the end, every further call returns `end` again.
+  // After the end, each call returns `end` again.
   Item next();
   const std::byte* record() const { return model_.record().data(); }
   std::uint64_t serial() const { return model_.serial(); }

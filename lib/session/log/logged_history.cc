@@ -25,7 +25,7 @@ constexpr std::size_t kMostUnfinished = 4096;
 constexpr std::size_t kMostKept = 1u << 20;
 constexpr std::size_t kMostEvents = 1u << 18;
 // If several threads issue on one stream at the same time, their operations may be queued in a different order than
-// their ordinals. This is the largest difference that counts.
+// their ordinals. kContention is the largest difference that we expect.
 constexpr std::uint32_t kContention = 64;
 
 using Kept = LoggedRecord;
@@ -63,9 +63,9 @@ class Join {
 
  private:
   struct StreamState {
-    std::vector<Kept> unfinished;  // the oldest ones
-    std::optional<Kept> newest;    // if there were too many
-    std::uint32_t pruned = 0;      // the last ordinal that had finished when they were pruned
+    std::vector<Kept> unfinished;  // the oldest unfinished operations
+    std::optional<Kept> newest;    // the newest unfinished operation, if there were too many to keep
+    std::uint32_t pruned = 0;      // the last ordinal that had finished when `unfinished` was pruned
     // The latest host wait that showed progress of this stream, and the record of the event that it waited for.
     std::optional<std::pair<Kept, Kept>> seen;
   };
@@ -144,7 +144,7 @@ void Join::note(const std::byte* record) {
     note_unfinished(streams_[index], index, ordinal);
   }
   if (kind == Kind::event_wait && !captured(record)) note_wait(kind, record, ordinal > completed);
-  // A record from before a gap may be written after the gap, and the next record of the same event may be lost.
+  // Records from before a gap may follow it in the log. A newer record of the same event may be lost in the gap.
   const bool certain = wire::load(record, o::kTicks) >= since_;
   if (kind == Kind::event_record && certain && (!returned(record) || worked(record))) {
     if (events_.size() >= kMostEvents) events_.clear();
@@ -176,7 +176,7 @@ void Join::note_wait(Kind kind, const std::byte* record, bool open) {
   const auto found = events_.find(wire::load(record, o::kArgument));
   if (found == events_.end()) return;
   const Kept& recorded = found->second;
-  // The event was recorded again while the host waited, so we cannot tell which of the two recordings the host waited
+  // If the event was recorded again while the host waited, we cannot tell which of the two recordings the host waited
   // for.
   const std::uint64_t began = kind == Kind::event_sync ? wire::load(record, o::kBegan) : 0;
   if (began != 0 && recorded.load(o::kTicks) >= began) return;
@@ -218,7 +218,7 @@ void Join::add(const Kept& kept) {
   }
   operation->logged = true;
   operation->graph_words = 0;
-  // About this operation's neighbours, the log contains no more than the rings.
+  // The log says no more about this operation's neighbours than the rings do.
   if (operation->ticks < since_) operation->origin = {};
   record_.operations.push_back(*operation);
 }

@@ -1,5 +1,5 @@
-// Adds a full log to a process's record: the operations, among millions, that an answer can depend on. The answer is
-// then no longer limited to the latest operations, which the rings contain.
+// Adds a full log to a process's record: the operations, among millions, that an answer can depend on. Without the log,
+// the record has only the latest operations, which the rings contain.
 //
 //   unfinished   operations after the last one of their stream that is known to have finished
 //   events       for each kept wait, the event record that it waited for; for each stream, the latest event record

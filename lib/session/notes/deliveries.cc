@@ -331,7 +331,7 @@ std::vector<Delivery> parse_deliveries(std::string_view text) {
 
 namespace {
 
-// Adds processes that have no area.
+// Adds processes that have no area but were checked for non-finite elements.
 void add_checked(const std::filesystem::path& folder, std::vector<Process>& processes) {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {

@@ -30,7 +30,7 @@ struct DeliveredValue {
   std::optional<Number> min, max, first_value;
   std::optional<std::uint64_t> nan, inf, outside, pointer;
   std::optional<std::int64_t> bound;
-  std::optional<std::uint64_t> bytes;  // from its first element to the end of its last
+  std::optional<std::uint64_t> bytes;  // from the start of its first element to the end of its last
   std::optional<bool> written;         // whether the operator writes it, according to its schema
   bool view = false;                   // the tensor is a view of the variable `name`
 };
@@ -149,7 +149,8 @@ struct Delivery {
   std::uint64_t number = 0;
   bool pool = false;  // for the start of a thread's work: a thread pool received the work
   // Each stack is innermost first. The first stack is where the node was created, or where the thread was started. If
-  // that happened while another node was run, or on another started thread, the next stack is where that one came from.
+  // another node ran there, the next stack is where that node was created, and so on. The same applies to threads that
+  // were started by other started threads.
   std::vector<std::vector<DeliveredFrame>> stacks;
   std::optional<DeliveredMemory> memory;
   std::optional<DeliveredNonFinite> non_finite;
@@ -162,8 +163,8 @@ struct Delivery {
 std::vector<Delivery> read_deliveries(const std::filesystem::path& file);
 std::vector<Delivery> parse_deliveries(std::string_view text);
 
-// Adds its deliveries to each process of the pass with this folder. Also adds processes without an area that were
-// checked for non-finite elements.
+// Reads the deliveries of each process from this pass folder. Also adds processes without an area that were checked for
+// non-finite elements.
 struct Process;
 void attach_deliveries(const std::filesystem::path& folder, std::vector<Process>& processes);
 

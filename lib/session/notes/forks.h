@@ -1,4 +1,5 @@
-// A process that was forked from a process that had used CUDA, according to its recorder. All its driver calls fail.
+// Processes that were forked from a process that had used CUDA, according to their recorders. All driver calls of such
+// a process fail.
 #pragma once
 
 #include <cstdint>

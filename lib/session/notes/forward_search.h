@@ -21,8 +21,8 @@ class ForwardSearch {
   bool any() const { return any_; }
   // Call this for each record, after reading it from the log.
   void look_at(const LogReader& log);
-  // Also includes one record of each thread, to show that no older launch belongs to these nodes. Empty if there are
-  // too many launches, because only some of them would not be an answer.
+  // Also includes one record of each thread, to show that no older launch belongs to these nodes. Returns nothing if
+  // there are too many launches, because an incomplete list would be a wrong answer.
   std::vector<LoggedRecord> found() &&;
 
  private:

@@ -1,4 +1,5 @@
-// Numbers operations with a full log: the number of an operation is how many its process had issued up to that point.
+// Numbers operations with the help of a full log. An operation's number is how many operations its process had issued
+// up to and including it.
 #pragma once
 
 #include <cstddef>

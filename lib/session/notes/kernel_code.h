@@ -1,5 +1,5 @@
-// The machine code of kernels that may have failed, as nvdisasm prints it: a file of the record pass, because a report
-// runs no tools.
+// The machine code of kernels that may have failed, as nvdisasm prints it. It is stored in the record pass, because a
+// report must not depend on tools.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,7 @@ enum class RaceMode : std::uint8_t {
   atomic,
 };
 
-// "read"
+// Returns the word for files and reports, such as "read".
 std::string_view word(RaceMode mode);
 
 constexpr bool alters(RaceMode mode) { return mode == RaceMode::write || mode == RaceMode::atomic; }
@@ -78,7 +78,7 @@ struct RaceCounts {
 // The number of kernels whose code was requested, and of those whose code was found and understood.
 struct RaceKernels {
   std::uint64_t wanted = 0, understood = 0;
-  bool disassembler = false;          // whether one was available
+  bool disassembler = false;          // whether a disassembler was available
   std::uint64_t unknown_opcodes = 0;  // in kernels whose accessed bytes are unknown because of these opcodes
 };
 

@@ -23,8 +23,8 @@ struct ReplayTally {
   unsigned failed() const { return as_it_did + otherwise + hung + crashed; }
 };
 
-// "reproduces alone: 20 of 20". `failed_alone` says that a rerun proved that the launch failed with nothing else on the
-// GPU, so other work is not the reason if its replays do not fail.
+// Returns a clause such as "reproduces alone: 20 of 20". Set `failed_alone` if a rerun proved that the launch fails
+// with nothing else on the GPU. Other work is then not the reason why replays succeed.
 std::string sentence(const ReplayTally& tally, bool failed_alone = false);
 
 // The folder of the launch that process `pid` saved.

@@ -47,7 +47,7 @@ std::optional<SavedCall> parse_saved_call(std::string_view text) {
       if (each.is_string() && call.missing.size() < kMostMissing) call.missing.push_back(short_text(each));
     }
   }
-  // The interpreter's path must be absolute, because a bare name could be found elsewhere.
+  // The interpreter's path must be absolute, because PATH could resolve a bare name to a different program.
   if (call.op.empty() || !call.python.starts_with('/')) return std::nullopt;
   return call;
 }
