@@ -249,8 +249,9 @@ void CUPTIAPI callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, 
   }
 }
 
-// Whether a call to the driver could block forever. It could in a signal handler that interrupted a driver call of the
-// program, and on the driver's own thread for host functions, named "cuda-EvtHandlr" or similar.
+// Whether a driver call could block forever here. It could in a signal handler that interrupted one of the program's
+// driver calls. It could also on the driver's own thread for host functions, which is named "cuda-EvtHandlr" or
+// similar.
 bool is_inside_driver() {
   if (t_this.asked) return t_this.runtime_call != nullptr || t_this.state == nullptr || is_in_call(*t_this.state);
   char name[16] = "";
@@ -325,8 +326,9 @@ void start_recorder() {
 
 }  // namespace
 
-// First starts the library that CUDA_INJECTION64_PATH named before the launcher changed it. That library may use CUPTI,
-// in which case the recorder uses hooks. Returns what the library's function returns for the driver.
+// Starts the library that CUDA_INJECTION64_PATH named before the launcher changed it. Must be called before the
+// recorder starts, which uses hooks if that library uses CUPTI. Returns the value that the driver expects from
+// InitializeInjection().
 int start_earlier_injection() {
   const char* path = getenv(wire::environment::kEarlierInjection);
   if (path == nullptr || *path == '\0') return 1;

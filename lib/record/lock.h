@@ -1,5 +1,5 @@
-// The recorder's own locks. std::mutex can throw, which would bring the exceptions of the C++ runtime, and with them
-// half of its library.
+// The recorder's own locks. std::mutex can throw, so it would bring exceptions, and with them half of the C++ runtime,
+// into the recorder.
 #pragma once
 
 #include <pthread.h>

@@ -9,7 +9,7 @@
 
 namespace cudadiag::record {
 
-// The kernel reads the word before it rejects the invalid `how` argument. Changes errno.
+// Uses a system call: the kernel reads the word before it rejects the invalid `how` argument. Changes errno.
 inline bool is_readable(std::uintptr_t word) {
   return syscall(SYS_rt_sigprocmask, -1, word, nullptr, sizeof(std::uint64_t)) != 0 && errno != EFAULT;
 }

@@ -246,7 +246,8 @@ void Recorder::enter_other(ThreadState& thread, std::uint32_t id, const CallRule
       break;
   }
   if (rule.ends_stream) {
-    // The rerun may be waiting for this stream, which it queries by its handle.
+    // The rerun may be waiting for this stream, which it queries by its handle, so the stream must not be destroyed
+    // yet.
     if (alone.on()) alone.pass(thread);
     operations_.mark_last(rule, data);
   }
@@ -319,7 +320,7 @@ void Recorder::finish_wait(ThreadState& thread, std::uint32_t id, const CallRule
 // ---- other callbacks: contexts and streams that end, modules that are loaded and unloaded
 
 void Recorder::resource(ThreadState* thread, std::uint32_t id, const CUpti_ResourceData& data, std::uintptr_t frame) {
-  // When a program cleans up after a failure, the recording must not lose anything.
+  // Ignores the cleanup after a failure, so that the recording loses nothing.
   if (operations_.frozen()) return;
   switch (id) {
     case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING: {

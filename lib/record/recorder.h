@@ -50,7 +50,7 @@ class Recorder {
   // Returns false if it has no area to record to. Any other failure leaves a note and a disabled area.
   bool start(CUpti_CallbackFunc callback, const Options& options);
 
-  // Code that few launches need is marked as cold and is not inlined, here and in the parts.
+  // In this class and its members' classes, code that few launches need is marked cold and is not inlined.
   [[gnu::hot]] void enter_driver_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
                                       std::uintptr_t frame);
   [[gnu::hot]] void leave_driver_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
@@ -67,7 +67,7 @@ class Recorder {
     return id == CUPTI_RUNTIME_TRACE_CBID_cudaDeviceReset_v3020 || WatchedCalls::asks_for_last_error(id);
   }
   void enter_runtime_call(std::uint32_t id) {
-    // The runtime ends its context through calls that CUPTI does not report.
+    // The runtime ends its context through calls that CUPTI does not report, so this is the last chance to look at it.
     if (id != CUPTI_RUNTIME_TRACE_CBID_cudaDeviceReset_v3020) return;
     if (options_.record.races) races_.context_ends();
     exit_probe_.before_device_reset();
@@ -110,11 +110,11 @@ class Recorder {
   // The driver has written a core dump and is about to end the process. Called on a driver thread.
   void device_failed() { failed_calls_.device_failed(threads_.latest_in_wait()); }
 
-  // PyTorch's allocator rejects a request (caching_allocator.h).
+  // Called when PyTorch's allocator rejects a request (caching_allocator.h).
   void allocator_refused(ThreadState* thread, std::uint64_t bytes, std::uintptr_t frame) {
     failed_calls_.allocator_refused(thread, bytes, frame);
   }
-  // The program ends because CuPy's or JAX's memory pool rejected a request (uncaught_refusal.h).
+  // Called when the program ends because CuPy's or JAX's memory pool rejected a request (uncaught_refusal.h).
   void refusal_uncaught(ThreadState* thread, const uncaught_refusal::Refusal& refusal) {
     failed_calls_.refusal_uncaught(thread, refusal);
   }
@@ -123,7 +123,8 @@ class Recorder {
   bool start_in_child(const forks::Origin& origin);
   void refused_in_child(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
 
-  // Does the work that needs a file, because a program may disable file access before its first launch.
+  // Returns the calling thread's state. Also does the work that needs a file, because a program may disable file access
+  // before its first launch.
   [[gnu::noinline]] ThreadState* acquire_thread();
   void release_thread(ThreadState& thread) {
     if (!operations_.frozen()) operations_.streams().thread_ended(thread.tid);

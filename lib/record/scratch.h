@@ -1,5 +1,5 @@
-// Memory for objects that are too large for the stack of the program's thread, which may be as small as 16 KB. It is
-// fresh pages for the duration of a scope. It must not be used on the launch path, since it makes system calls.
+// Memory for objects that are too large for the stack of the program's thread, which may be as small as 16 KB. A
+// Scratch owns fresh pages until the end of its scope. Do not use it on the launch path, because it makes system calls.
 #pragma once
 
 #include <sys/mman.h>

@@ -20,11 +20,11 @@ class Watch {
   bool start(CUpti_CallbackFunc callback, const DriverApi& driver, Interner& interner, wire::WatchBy way);
 
   bool by_hooks() const { return by_hooks_; }
-  // May be called at any time, also inside a callback.
+  // May be called at any time, even inside a callback.
   void enable(CUpti_CallbackDomain domain, std::uint32_t id) {
     by_hooks_ ? hooks_.enable(domain, id) : cupti_.enable(domain, id);
   }
-  // "cuLaunchKernel"; empty for an unknown call.
+  // Returns a name such as "cuLaunchKernel"; empty for an unknown call.
   std::string_view call_name(CUpti_CallbackDomain domain, std::uint32_t id) const {
     return by_hooks_ ? hooks_.call_name(domain, id) : cupti_.call_name(domain, id);
   }

@@ -25,7 +25,7 @@ void read_launch_config(const CUlaunchConfig& config, Call& call) {
   }
 }
 
-// Reads the addresses of a copy of rows. The address of an array is 0.
+// Reads the addresses of a 2D or 3D copy. A CUDA array has no address, so its address counts as 0.
 template <typename Copy>
 void read_rows(const Copy& copy, Call& call) {
   const auto place = [](CUmemorytype type, CUdeviceptr device, const void* host, std::size_t offset) -> std::uint64_t {
@@ -221,7 +221,7 @@ struct Builder {
   }
 };
 
-// A call, and its variant for the per-thread default stream if there is one.
+// Rules for a call: RULE_SZ also covers its variant for the per-thread default stream.
 #define RULE(role, kind, name) \
   b.set(CUPTI_DRIVER_TRACE_CBID_##name, {Role::role, Kind::kind, false, false, decode<name##_params>})
 #define RULE_SZ(role, kind, name) \

@@ -55,14 +55,14 @@ struct CallRule {
   bool per_thread = false;       // handle 0 is the per-thread default stream
   bool proves_finished = false;  // if the call succeeds, its data has arrived
   void (*decode)(const void* parameters, Call& call) = nullptr;
-  bool memory = false;  // memory_calls.h
+  bool memory = false;  // allocates or frees memory (memory_calls.h)
   bool ends_context = false;
   bool ends_stream = false;  // ends a stream, or a context with all its streams
   bool blocks = false;       // may wait for the GPU, so its stacks are published while it runs
   bool only_issues = false;  // an operation without any of the flags above
 };
 
-// The ids of newer drivers lie past the end of the table. These calls get Role::watched.
+// Calls that only newer drivers have are past the end of the table, and get Role::watched.
 [[gnu::hot]] const CallRule& driver_call(std::uint32_t id);
 // Whether the call with this name is a mere query that never returns a failure of the GPU. PyTorch makes thirty such
 // calls per launch. A callback costs 0.2 µs, so these calls get no callback.

@@ -9,7 +9,7 @@
 
 namespace cudadiag::record::driver_log {
 
-// A driver without this function gives no explanations. The program's own callbacks and settings stay
+// Asks the driver for explanations, if it has cuLogsRegisterCallback. The program's own callbacks and settings stay
 // unchanged.
 void start(const DriverApi& driver);
 

@@ -85,7 +85,7 @@ void FailureRecorder::runtime_call_returned(ThreadState* thread, std::uint32_t i
   if (WatchedCalls::asks_for_last_error(id)) {
     if (thread == nullptr) return;
     const std::uint64_t of_call = operations_->failures().looked_at(*thread, result);
-    // For an error of a capture, the failed call's own record is enough.
+    // A capture error needs no second record: the failed call's own record is enough.
     if (of_call != 0 && !wire::error::is_of_capture(result)) {
       add(thread, {Domain::runtime, id, result, of_call}, data, frame);
     }
@@ -100,7 +100,7 @@ void FailureRecorder::runtime_call_returned(ThreadState* thread, std::uint32_t i
 
 void FailureRecorder::allocator_refused(ThreadState* thread, std::uint64_t bytes, std::uintptr_t frame) {
   if (operations_->frozen() || thread == nullptr) return;
-  // The allocator's driver call has failed, and is already recorded.
+  // If the allocator's driver call ran out of memory, that call is already recorded.
   if (operations_->failures().lacks_memory(*thread)) return;
   add_refused(*thread,
               {wire::error::kCachingAllocator, bytes, operations_->sites().site_of(*thread, 0, Kind::none, frame)});
@@ -131,7 +131,7 @@ void FailureRecorder::add_refused(ThreadState& thread, const Refused& refused) {
 void FailureRecorder::device_failed(ThreadState* waiting) {
   if (operations_->frozen()) return;
   interner_->property(wire::core_dump::kProperty, "written");
-  // Only the dump shows which error the call would return.
+  // This code is a placeholder: only the dump shows which error the call would return.
   FailedCall failed{};
   failed.domain = Domain::driver;
   failed.name = "";

@@ -50,7 +50,7 @@ class FailureRecorder {
   struct Return {
     wire::error::Domain domain;
     std::uint32_t id, code;
-    std::uint64_t of_call = 0;  // FailedCall's
+    std::uint64_t of_call = 0;  // as in FailedCall
   };
   void add(ThreadState* thread, Return returned, const CUpti_CallbackData& data, std::uintptr_t frame);
   void ask_what_is_left(FailedCall& failed) const;

@@ -30,7 +30,7 @@ struct FailedCall {
   bool own_wait;
   std::uint64_t started = 0;         // ticks; 0 if unknown
   std::string_view explanation{};    // the driver's own text
-  const Capture* capture = nullptr;  // the capture that the error concerns; null if unknown
+  const Capture* capture = nullptr;  // the capture that the error is about; null if unknown
   std::uint64_t bytes = 0;           // requested bytes, if `call` does not have them
   std::uint64_t device_free = 0, device_total = 0;
   const char* outer = nullptr;  // the enclosing runtime call, if that call has no callback
@@ -50,9 +50,9 @@ class Failures {
   std::uint64_t add(ThreadState* thread, const FailedCall& failed);
   // Called when the runtime call around a failed driver call has returned too.
   void set_outer_code(std::uint64_t serial, std::uint32_t code);
-  // The thread queried its last error, which is `code`. Returns the serial of the call that left the error; if several
-  // calls at one site did so, that of the first one. Returns 0 if the thread has queried the error before, or has
-  // issued no operation since that call.
+  // Call this when the thread has queried its last error and received `code`. Returns the serial of the call that left
+  // the error, or of the first one if several calls at one site left it. Returns 0 if the thread has queried the error
+  // before, or has issued no operation since that call.
   std::uint64_t looked_at(ThreadState& thread, std::uint32_t code);
   // Whether the thread's last failed call ran out of memory, and the thread has issued no operation since.
   bool lacks_memory(const ThreadState& thread);

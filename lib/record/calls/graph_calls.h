@@ -10,7 +10,7 @@ namespace cudadiag::record {
 struct GraphCall {
   enum class What : std::uint8_t {
     none,
-    add_node,     // nodes created inside the call get its line
+    add_node,     // nodes created inside the call get the call's line
     instantiate,  // `made` points to the executable graph once the call has returned
     update,       // gives `exec` the contents of `graph`
     set_node,     // sets the parameters of one node of `exec`

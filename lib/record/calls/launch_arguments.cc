@@ -11,7 +11,8 @@ void LaunchArguments::attach(Interner& interner, const DriverApi& driver) {
   driver_ = &driver;
 }
 
-// The program may have passed a CUkernel as a CUfunction. Each of the two calls rejects a handle of the other type.
+// Tries both queries, because the program may have passed a CUkernel as a CUfunction. Each query rejects handles of the
+// other type.
 bool LaunchArguments::layout_of(CUfunction function, std::size_t parameter, std::size_t& offset,
                                 std::size_t& size) const {
   if (driver_->func_get_param_info != nullptr &&

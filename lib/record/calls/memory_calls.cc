@@ -6,7 +6,7 @@ namespace {
 
 using wire::allocation::Kind;
 
-// The number of bytes is also needed at ENTER and after a failed call, when the output pointers are not valid.
+// Reads no output pointers: the size is also needed at ENTER and after a failed call, when those are invalid.
 template <typename Parameters>
 std::uint64_t bytes(const void* raw) {
   const auto& p = *static_cast<const Parameters*>(raw);

@@ -21,7 +21,8 @@ void ParameterLayouts::attach(AreaMap& area, const DriverApi& driver) {
   pool_ = reinterpret_cast<std::uint16_t*>(area.region(wire::area::Region::layouts));
 }
 
-// The program may have passed a CUkernel as a CUfunction. Each of the two calls rejects a handle of the other type.
+// Tries both queries, because the program may have passed a CUkernel as a CUfunction. Each query rejects handles of the
+// other type.
 std::uint32_t ParameterLayouts::ask(CUfunction function) {
   std::array<std::uint16_t, 1 + 2 * kMostParameters> layout;
   std::size_t count = 0, offset = 0, size = 0;

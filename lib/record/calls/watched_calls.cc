@@ -11,7 +11,7 @@ namespace cudadiag::record {
 void WatchedCalls::enable(bool modules) {
   // A CUPTI that is newer than our headers has callback ids beyond their last one.
   constexpr std::uint32_t kMostCalls = 2048;
-  // Hooks on a shared runtime's launches cost almost nothing.
+  // Hooks always cover launches, because they cost almost nothing on a shared runtime.
   launches_ = !runtimes_.hand_launches_on() || watch_.by_hooks();
   const auto is_left_out = [&](CUpti_CallbackDomain domain, std::uint32_t id) {
     return domain == CUPTI_CB_DOMAIN_RUNTIME_API && !launches_ &&

@@ -26,10 +26,10 @@ class WatchedCalls {
   void enable(bool modules);
   const Watch& watch() const { return watch_; }
 
-  // ENTER of a call that may be the first one of a runtime.
+  // Called at ENTER of a driver call that may be a runtime's first one.
   void runtime_may_start(std::uint32_t id, const CUpti_CallbackData& data);
-  // A driver call has failed. Returns the name of the runtime launch around it if launches have no callbacks; null if
-  // there is no such launch, or if it is unknown.
+  // Called when a driver call has failed. Returns the name of the runtime launch around it if launches have no
+  // callbacks. Returns null if there is no such launch, or if it is unknown.
   const char* driver_call_failed(const char* name, bool launch);
   // Called at the first failure. Calls that query the last error matter only after that. They are too frequent to be
   // watched from the start.

@@ -217,7 +217,7 @@ struct Plugin {
   static void* found() {
     const NamedPlugin& other = NamedPlugin::instance();
     void* theirs = other.table(Version);
-    // The user's plugin lacks this version. NCCL goes on to try other versions.
+    // If the user's plugin lacks this version, NCCL must try other versions.
     if (other.exists() && theirs == nullptr) return nullptr;
     if (!takes_collectives()) return theirs;
     named = static_cast<const Table<Init>*>(theirs);

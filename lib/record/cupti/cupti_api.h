@@ -20,9 +20,9 @@ class CuptiApi {
   // of the tool that holds the process's only subscription, or the error.
   Outcome subscribe(CUpti_CallbackFunc callback, char* detail, std::size_t detail_size);
 
-  // May be called at any time, also inside a callback.
+  // May be called at any time, even inside a callback.
   void enable(CUpti_CallbackDomain domain, std::uint32_t id);
-  // "cuLaunchKernel"; empty if CUPTI has no such call.
+  // Returns a name such as "cuLaunchKernel"; empty if CUPTI has no such call.
   std::string_view call_name(CUpti_CallbackDomain domain, std::uint32_t id) const;
   std::uint32_t version() const;
   // Returns 0 if unknown.

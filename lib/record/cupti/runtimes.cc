@@ -21,7 +21,7 @@ namespace cudadiag::record {
 
 namespace {
 
-constexpr int kHandsOn = 13;  // the first major version that passes all launches on
+constexpr int kHandsOn = 13;  // the first major version that passes all launches on to the driver
 // A runtime looks up at least this many functions. A program that uses the driver directly looks up only a few.
 constexpr std::uint32_t kFunctionsOfARuntime = 100;
 
@@ -163,7 +163,7 @@ const char* Runtimes::failed(std::string_view driver_call, bool launches) {
   constexpr std::string_view kNeeded[] = {"cuLibraryLoad",  "cuLibraryGetKernel",  "cuKernelGetFunction",
                                           "cuModuleLoad",   "cuModuleGetFunction", "cuDevicePrimaryCtxRetain",
                                           "cuCtxSetCurrent"};
-  constexpr std::uint32_t kMostWalks = 16;  // afterwards, callbacks cost less
+  constexpr std::uint32_t kMostWalks = 16;  // after so many walks, callbacks would have cost less
   const bool needed = std::any_of(std::begin(kNeeded), std::end(kNeeded),
                                   [&](std::string_view start) { return driver_call.starts_with(start); });
   if (!hand_launches_on() || !(needed || launches)) return nullptr;

@@ -3,8 +3,9 @@
 // runtimes pass launches on to the driver, whose callback reports the same. The runtime's callback would cost half as
 // much again, so it stays off.
 //
-// Later runtimes reject only launches that lack a context or a kernel. Either the driver call that should have provided
-// it has failed, which is seen, or the kernel is a null pointer, which is not. Measured with 12.8 and 13.0.
+// Later runtimes reject only launches that lack a context or a kernel. Usually, the driver call that should have
+// provided it has failed, and the recorder sees that call. If the kernel is a null pointer, the recorder sees nothing.
+// Measured with 12.8 and 13.0.
 //
 // A process may have several runtimes, one in each of its libraries, and they may start at any time. A runtime looks up
 // more than 400 driver functions, and then calls cuInit. The newest version that it requests is its own version. Two
@@ -26,9 +27,9 @@ namespace cudadiag::record {
 
 class Runtimes {
  public:
-  // Called inside the first cuInit, whose caller has made all its look-ups unseen. Two kinds of callers pass launches
-  // on: a libcudart.so.13 or later, and an executable that contains only such a runtime (nvcc's default), as its symbol
-  // table shows. Any other caller may contain any runtime. Walks the stack.
+  // Called inside the first cuInit, because the recorder did not see its caller's look-ups. Two kinds of callers pass
+  // launches on: a libcudart.so.13 or later, and an executable that contains only such a runtime (nvcc's default), as
+  // its symbol table shows. Any other caller may contain any runtime. Walks the stack.
   void meet_first();
   // Whether, as far as we know, all runtimes found so far pass all launches on.
   bool hand_launches_on() const { return hand_launches_on_.load(std::memory_order_relaxed); }
@@ -36,8 +37,8 @@ class Runtimes {
   // Called for cuGetProcAddress, and for cuInit, on the thread that calls them. The caller may be a runtime.
   static void looked_up(std::string_view function, int version);
   void initialised();
-  // A driver call has failed: a launch (`launches`), or a look-up that a launch needs. Returns the name of the runtime
-  // launch around it that has no callback, or null if none is known. Walks the stack.
+  // Called when a driver call has failed: a launch (`launches`), or a look-up that a launch needs. Returns the name of
+  // the runtime launch around it that has no callback, or null if none is known. Walks the stack.
   const char* failed(std::string_view driver_call, bool launches);
 
   // The launches that have no callback, because they are frequent.

@@ -30,7 +30,8 @@ class CaptureRecorder {
   void stream_destroyed(CUstream stream);
   void context_destroyed(std::uint32_t context);
 
-  // The capture that an error of this thread concerns. `rule` is that of the failed driver call; null for other calls.
+  // Returns the capture that an error of this thread is about. `rule` is the rule of the failed driver call, or null
+  // for other calls.
   Capture concerned(const ThreadState& thread, const CallRule* rule, const CUpti_CallbackData& data) const;
 
  private:

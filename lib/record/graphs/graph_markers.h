@@ -3,8 +3,9 @@
 //
 // The writes are nodes of the program's graph only during the call that instantiates or updates the executable graph.
 // They are added at the call's ENTER and removed at its EXIT. Whatever depends on a node also depends on the node's
-// write. Therefore, if a node has begun, all writes before it are done. Writes cannot be added to graphs with allocations,
-// conditional nodes, launches from the device or programmatic edges. These get no markers, and a note says so.
+// write. Therefore, if a node has begun, all writes before it are done. Writes cannot be added to graphs with
+// allocations, conditional nodes, launches from the device or programmatic edges. These graphs get no markers, and a
+// note says so.
 #pragma once
 
 #include <atomic>

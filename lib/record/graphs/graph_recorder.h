@@ -1,7 +1,7 @@
 // Records graphs: their nodes when they are created, executable graphs, and their launches. Owns the state of graphs
 // and executable graphs.
 //
-// It handles only calls on graphs, and launches of graphs. `thread` may be null only where a comment says so.
+// Handles only calls on graphs and launches of graphs. `thread` may be null only where a comment says so.
 #pragma once
 
 #include <cupti.h>
@@ -46,7 +46,7 @@ class GraphRecorder {
   }
   // Called inside the call that creates the node. `thread` may be null.
   void node(const ThreadState* thread, std::uint32_t id, const CUpti_GraphData& data);
-  // Makes the executable graph that the call changes unknown, because the recorder does not read the call's effect.
+  // Marks the executable graph that the call changes as unknown, for calls whose effect the recorder does not read.
   void forget(std::uint32_t id, const CUpti_CallbackData& data);
   // Writes the part of a launch's record that describes its graph.
   [[gnu::cold, gnu::noinline]] void write_replay(std::byte* record, const OpenOperation& open, CUgraphExec graph,

@@ -207,7 +207,7 @@ void Graphs::forget_pointers(Exec& exec, std::uint32_t node) {
   }
 }
 
-// Pointers that do not fit stay unknown.
+// Ignores pointers that do not fit.
 void Graphs::add_pointers(Exec& exec, std::uint32_t node, std::span<const GraphPointer> given) {
   if (pointers_used_ - exec.first_pointer > kPointers) return;
   std::uint64_t at = exec.first_pointer;

@@ -47,7 +47,7 @@ class Graphs {
   void attach(AreaMap& area, Interner& interner, const DriverApi& driver, const Allocations& allocations);
   void save_by(FollowedGraphs& followed) { followed_ = &followed; }
 
-  // The driver reuses the handles of nodes, so the latest call counts.
+  // The driver reuses node handles, so the latest call for a handle counts.
   void node_created(CUgraphNode node, std::uint32_t site);
   void node_cloned(CUgraphNode node, CUgraphNode original);
   // Called for a node of unknown origin, which may belong to a graph or to an executable graph.

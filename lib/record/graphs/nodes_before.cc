@@ -14,8 +14,8 @@ bool take(const GraphEdge& edge, Orders orders) {
   return true;
 }
 
-// If a child graph comes before, so do all its nodes. They have higher numbers than the node that contains them, so one
-// pass suffices.
+// If a child graph comes before the given node, so do all nodes of the child graph. They have higher numbers than the
+// node that contains them, so one pass suffices.
 void take_children(std::span<const std::uint32_t> parents, Orders orders) {
   for (std::size_t node = 0; node < parents.size(); ++node) {
     const bool held = parents[node] != 0 && orders[parents[node] - 1] == NodeOrder::before;

@@ -1,7 +1,7 @@
 // The entry points of the driver and the runtime that the recorder can replace. Each has a wrapper of the same type.
 // The wrapper calls the original function, and reports the call to the recorder before and after it.
 //
-// An exported name stands for one version of a function, and thus for one type. cuGetProcAddress may return a different
+// An exported name means one version of a function, and thus one type. cuGetProcAddress may return a different
 // version for the same plain name. A look-up therefore returns a wrapper only if it found the wrapper's own original.
 #pragma once
 

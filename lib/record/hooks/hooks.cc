@@ -72,7 +72,7 @@ const Parameters& as(const CUpti_CallbackData& data) {
   return *static_cast<const Parameters*>(data.functionParams);
 }
 
-// Replaces the address that a look-up has found by the address of its wrapper.
+// Replaces the address that a look-up has found with the address of its wrapper.
 void give_wrapper(std::uint32_t id, const CUpti_CallbackData& data) {
   void** given = id == CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress ? as<cuGetProcAddress_params>(data).pfn
                                                                 : as<cuGetProcAddress_v2_params>(data).pfn;
@@ -215,7 +215,7 @@ void Hooks::report_node(std::uint32_t id, CUgraph graph, CUgraphNode node, CUgra
   tell(id, nullptr, nullptr, &data);
 }
 
-// Called as part of an ENTER.
+// Called after the ENTER callback, before the driver's function runs.
 void Hooks::before(std::uint32_t id, const CUpti_CallbackData& data) {
   switch (kEffects[id]) {
     case Effect::stream_ends:
@@ -238,7 +238,7 @@ void Hooks::before(std::uint32_t id, const CUpti_CallbackData& data) {
   }
 }
 
-// Called before an EXIT.
+// Called before the EXIT callback.
 void Hooks::after(std::uint32_t id, const CUpti_CallbackData& data) {
   if (kEffects[id] == Effect::capture_ends) {
     std::uint32_t open = captures_.load();

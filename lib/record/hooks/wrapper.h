@@ -12,7 +12,8 @@ namespace cudadiag::record {
 // Used if CUPTI has no parameter structure for a call.
 struct NoParameters {};
 
-// Whether the wrapper checks if it must not call the driver. Only cuGraphDestroy's wrapper does.
+// Whether the recorder may withhold this call from the driver. Only cuGraphDestroy is ever withheld, so only its
+// wrapper checks.
 template <CUpti_CallbackDomain kDomain, std::uint32_t kCall>
 constexpr bool kMayBeWithheld = kDomain == CUPTI_CB_DOMAIN_DRIVER_API&& kCall == CUPTI_DRIVER_TRACE_CBID_cuGraphDestroy;
 

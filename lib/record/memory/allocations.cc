@@ -67,7 +67,7 @@ std::uint32_t Allocations::take_entry() {
 
 void Allocations::made(const Made& made) {
   const LockGuard lock(mutex_);
-  // Another thread has freed the earlier allocation at this address, but its call has not returned yet.
+  // If an allocation at this address is still listed, another thread has freed it, but that call has not returned yet.
   if (const std::uint32_t before = find(made.address)) {
     end(before - 1, {made.address, ticks(), 0, allocation::kNone}, allocation::kReplaced);
     ++replaced_;
@@ -96,7 +96,8 @@ void Allocations::made(const Made& made) {
   bucket = taken;
 }
 
-// Removes the allocation from the live ones. Its entry stays until it is the oldest freed one and the space is needed.
+// Moves the allocation from the live ones to the freed ones. Its entry stays until it is the oldest freed one and a new
+// allocation needs it.
 void Allocations::end(std::uint32_t index, const Freed& freed, std::uint8_t flags) {
   std::byte* to = entry(index);
   std::uint32_t* at = &buckets_[bucket_of(wire::load(to, allocation::kAddress))];

@@ -8,7 +8,7 @@ namespace cudadiag::record {
 
 namespace {
 
-// Reading write-combined memory is slow, and reading a device's registers can have side effects.
+// Excludes write-combined memory, which is slow to read, and device registers, whose reading can have side effects.
 bool may_be_read(std::uint32_t id, const void* parameters) {
   switch (id) {
     case CUPTI_DRIVER_TRACE_CBID_cuMemAllocHost_v2:

@@ -28,8 +28,8 @@ std::uint32_t Contexts::index_of(CUcontext handle) const {
   return kNone;
 }
 
-// Returns a free entry, else that of the context that was destroyed longest ago. Uids are not reused, so that is the
-// one with the lowest uid. A destroyed context may still be current to a thread.
+// Returns a free entry, or else the entry of the oldest destroyed context. That is the one with the lowest uid, because
+// uids are not reused. A context that was destroyed recently may still be current to a thread.
 Contexts::Place Contexts::place_for(std::uint32_t uid) const {
   using Outcome = Place::Outcome;
   std::uint32_t free = kNone, gone = kNone, gone_uid = 0xffffffff;
@@ -95,7 +95,7 @@ void Contexts::describe_device(std::uint32_t index) {
   }
 }
 
-// Bits of wire::context::kPeers: the peer's device, or all bits if the peer is unknown.
+// Returns the bits of wire::context::kPeers for the peer's device, or all bits if the peer is unknown.
 std::uint64_t Contexts::peer_bits(CUcontext peer) const {
   const std::uint32_t index = index_of(peer);
   const std::uint32_t device = index == kNone ? context::kPeerDevices : wire::load(entry(index), context::kDevice);

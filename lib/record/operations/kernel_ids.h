@@ -16,8 +16,8 @@ namespace cudadiag::record {
 class KernelIds {
  public:
   void attach(Interner& interner, const DriverApi& driver, const Watch& watch);
-  // `symbol` is null if CUPTI did not pass it. `unloads`: how many times code has been unloaded so far, since a handle
-  // may be reused for a different kernel afterwards. Returns 0 if unknown.
+  // `symbol` is null if CUPTI did not pass it. `unloads` is how many times code has been unloaded so far: a handle may
+  // belong to a different kernel after an unload. Returns 0 if the kernel is unknown.
   std::uint32_t id_of(CUfunction kernel, const char* symbol, std::uint64_t unloads);
 
  private:

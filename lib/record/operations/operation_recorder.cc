@@ -88,7 +88,7 @@ void OperationRecorder::enter(ThreadState& thread, std::uint32_t id, const CallR
   write(thread, rule, call, site.ordinal);
 }
 
-// When this is called, all earlier work has finished. Nothing else is issued until this operation has finished too.
+// Called once all earlier work has finished. Nothing else is issued until this operation has finished too.
 void OperationRecorder::keep_suspect(std::uint32_t id, const CallRule& rule, const Call& call,
                                      const CUpti_CallbackData& data) {
   if (rule.kind != Kind::kernel) {
@@ -215,7 +215,7 @@ void OperationRecorder::leave(ThreadState& thread, const CallRule& rule, std::ui
       // finished.
       if (open.ordinal >= (marked ? Streams::kMarkedOrdinal : Streams::kLastOrdinal)) streams_.renew(open.stream);
     }
-    // An event wait for captured work has brought this stream into the capture.
+    // If the stream is capturing now, this event wait for captured work has brought it into the capture.
     if (ok && rule.kind == Kind::event_wait && streams_.capture_going_on() &&
         streams_.is_capturing({streams_.handle(open.stream), false})) [[unlikely]] {
       open.flags |= operation::kCaptured;

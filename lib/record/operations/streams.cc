@@ -91,7 +91,7 @@ bool Streams::register_page(std::uint32_t context_place, std::uint32_t page) {
     CUdeviceptr device = 0;
     CUresult result =
         driver_->mem_host_register(memory, area::kPage, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
-    // A primary context becomes current before the driver has created it.
+    // A primary context becomes current before the driver has created it. The caller then tries again at a later call.
     if (result == CUDA_ERROR_CONTEXT_IS_DESTROYED) return false;
     if (result == CUDA_SUCCESS) result = driver_->mem_host_get_device_pointer(&device, memory, 0);
     state = result == CUDA_SUCCESS ? context::Markers::on : context::Markers::refused;
@@ -429,7 +429,8 @@ void Streams::finish_context_wait(ThreadState& thread, std::uint32_t context_uid
   const LockGuard lock(mutex_);
   const std::uint32_t context_place = context_index(context_uid);
   for (std::uint32_t i = 0; i < highest_; ++i) {
-    // If the entry has been given to another stream since the wait began, the waited operations are not that stream's.
+    // If the entry has been given to another stream since the wait began, the wait was for operations of the earlier
+    // stream.
     if (wire::load(entry(i), stream::kContext) != context_place || wire::load(entry(i), stream::kCreated) > began) {
       continue;
     }
@@ -488,7 +489,8 @@ void Streams::hold(const std::byte* record, std::uint32_t at) {
     wire::store_release(place, wire::operation::kSerial, wire::load(record, wire::operation::kSerial));
     return;
   }
-  // The ring is full. The oldest records stay, since only the first unfinished operation of a stream can have failed.
+  // All places are taken. The oldest records stay, since only the first unfinished operation of a stream can have
+  // failed.
   area_->count(area::kDroppedHeld);
 }
 

@@ -65,7 +65,7 @@ class alignas(64) Streams {
   // The number of operations without a marker after them.
   [[gnu::hot]] std::uint32_t unmarked(std::uint32_t stream) const;
   [[gnu::hot]] std::uint32_t issued(std::uint32_t stream) const;
-  // Like issued(), if no call is in flight, so that all operations issued so far are queued; else 0.
+  // Returns issued() if no call is in flight: all operations issued so far are then queued. Otherwise returns 0.
   std::uint32_t queued(std::uint32_t stream) const;
   // Queues a marker after all operations issued so far. Returns the ordinal of the last of them. Returns 0 if no marker
   // could be queued (rejected, capturing, contended), or if another thread issued an operation in the meantime.
@@ -140,7 +140,7 @@ class alignas(64) Streams {
   void retire(std::uint32_t stream);
   void end_life(std::uint32_t& link);
   bool reusable(std::uint32_t stream) const;
-  // The page; kNone if no page is left; kNotReady if the driver has not created the context yet.
+  // Returns the page; kNone if no page is left; kNotReady if the driver has not created the context yet.
   std::uint32_t new_page(std::uint32_t context);
   bool register_page(std::uint32_t context, std::uint32_t page);
 

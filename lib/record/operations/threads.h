@@ -1,8 +1,8 @@
 // The data that the recorder keeps for each thread: its ring in the area, its caches, and the call that it is in.
 //
 // A ThreadState belongs to one thread at a time. When a thread has ended, a new thread takes over its state, including
-// the contents of the ring and the caches. These stay valid, because they refer to the process. Whatever concerned the
-// ended thread's stack and default streams becomes invalid.
+// the contents of the ring and the caches. These stay valid, because they refer to the process. The parts about the
+// ended thread's stack and default streams become invalid.
 #pragma once
 
 #include <array>
@@ -44,7 +44,7 @@ enum class Turn : std::uint8_t { none, passing, alone };
 // Aligned so that no pair of cache lines has the states of two threads, since processors fetch lines in pairs.
 struct alignas(128) ThreadState {
   std::uint16_t index;
-  std::uint8_t torch_thread;  // PyTorch's number of the thread; 0 if none yet
+  std::uint8_t torch_thread;  // PyTorch's number for the thread; 0 if none yet
   bool on_own_stack;          // `stack` belongs to the thread itself, and lasts as long as the thread
   std::uint32_t tid;
   std::byte* entry;  // wire/thread.h

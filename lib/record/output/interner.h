@@ -66,7 +66,7 @@ struct StalePointer {
   std::uint64_t address, allocation;  // allocation: its serial
 };
 
-// All ids are 0 if the heap or a table is full. The area counts that.
+// All ids are 0 if the heap or a table is full; the area counts these losses.
 class Interner {
  public:
   void attach(AreaMap& area);
@@ -93,7 +93,7 @@ class Interner {
   // The graph that results from the known graph `before` by these changes. A known result keeps its id.
   std::uint32_t changed_graph(std::uint32_t site, std::uint32_t before, std::span<const GraphChange> changes);
 
-  // Parameters of a launch, laid out as wire/intern.h draws them.
+  // Adds the parameters of a launch, in the layout that wire/intern.h shows.
   void arguments(std::uint16_t count, std::span<const std::byte> head, std::span<const std::byte> values);
   std::uint32_t node_type(std::string_view mangled);
   // Describes a stale pointer of the graph launch with this serial.

@@ -88,8 +88,8 @@ void RaceRecords::stranger_met(ThreadState& thread) {
   publish(thread, begin(thread, Kind::stranger_met, operation::kNoStream));
 }
 
-// Records that a copy's data has arrived, or may be assumed to have arrived, when the call returns. This is not true if
-// both sides are in device memory. Arrays have no address, and are in device memory.
+// Records that a copy's data has arrived, or may be assumed to have arrived, when the call returns. The record does not
+// count if both sides are in device memory. Arrays have no address, and are in device memory.
 void RaceRecords::host_waited(ThreadState& thread, const Call& call) {
   const std::uint64_t source = call.source != 0 ? call.source : call.destination;
   const std::uint64_t destination = call.destination != 0 ? call.destination : call.source;

@@ -43,7 +43,8 @@ class RaceRecords {
     }
     note_changes(thread);
   }
-  // Like call_begins(), for a call of a thread without a ring. The end of such a call is not seen.
+  // Like call_begins(), for a call of a thread without a ring. The recorder does not see the end of such a call, so it
+  // stops watching copies.
   void call_begins_unrecorded() { sources_.end(); }
   void context_ends();
   // `thread` may be null.

@@ -15,7 +15,8 @@
 
 namespace cudadiag::record {
 
-// The rights of the thread that calls exit(), which may have been interrupted inside the recorder or the driver.
+// The actions that are safe on the thread that calls exit(), which may have been interrupted inside the recorder or the
+// driver.
 struct ExitingThread {
   bool may_lock;  // take the recorder's locks
   bool may_ask_driver;

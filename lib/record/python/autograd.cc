@@ -27,7 +27,7 @@ std::uint8_t thread_number(std::uint64_t number) {
   return number < operation::kManyThreads ? static_cast<std::uint8_t>(number) : operation::kManyThreads;
 }
 
-// A variable of the thread also refers to the running node, so this is never the last reference. If it were the last
+// A thread-local variable also refers to the running node, so this is never the last reference. If it were the last
 // one, the node would leak.
 void release(std::byte* control_block) {
   auto* count = reinterpret_cast<int*>(control_block + kUseCount);

@@ -66,7 +66,7 @@ struct HookFunctions {
 void PythonHook::ask(Interner& interner, const Window& window, const Failures& failures) {
   interner_ = &interner;
   failures_ = &failures;
-  // No note is left in a process without Python.
+  // A process without Python gets no note.
   if (!python_.load()) return;
   if (python_.is_initialized() == 0) {
     interner.note("python-hook-off", "the Python hook read no values: CUDA was initialised before Python");

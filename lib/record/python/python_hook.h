@@ -43,7 +43,7 @@ class PythonHook {
 
  private:
   static int run_pending(void*);
-  // Returns false if an exception of the target is set. The target must receive it.
+  // Returns false if an exception that belongs to the target is set. The target must receive it.
   bool run();
   bool run_loader(PyObject* names);
   bool add_functions(PyObject* names);

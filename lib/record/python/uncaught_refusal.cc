@@ -147,7 +147,8 @@ int run_pending(void*) {
       is_own_process() && g_python.interpreter() == g_python.main_interpreter() ? register_at_exit() : nullptr;
   g_asked.store(registered != nullptr, std::memory_order_release);
   if (registered != nullptr) return g_python.drop(registered), 0;
-  // If the exception is not an ordinary error, the target's own signal handler may have raised it.
+  // If the exception is not an ordinary error, the target's own signal handler may have raised it, so the target must
+  // receive it.
   if (g_python.error_occurred() != nullptr && g_python.error_matches(*g_python.exception) == 0) return -1;
   g_python.clear_error();
   return 0;

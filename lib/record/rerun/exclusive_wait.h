@@ -40,7 +40,8 @@ class ExclusiveWait {
   void pass(ThreadState& thread);
   // ENTER of a call whose operation should run alone. Returns false if the call must pass like any other.
   bool begin(ThreadState& thread);
-  // EXIT of the same call, if it queued the operation. Waits for the operation. Returns false if it did not stay alone.
+  // EXIT of the same call, if it queued the operation. Waits for the operation. Returns false if the operation did not
+  // stay alone.
   bool wait(ThreadState& thread);
   // Waits for the recorder's own work on `stream`, on the thread that runs alone. Returns CUDA_ERROR_NOT_READY if that
   // takes too long.

@@ -109,7 +109,7 @@ void FollowedGraphs::made(const GraphCall& call, const GraphDescription& descrip
   }
 }
 
-// Chooses the most likely node that belongs to this graph.
+// Chooses the likeliest of the nodes to save that belongs to this graph.
 void FollowedGraphs::choose_node(FollowedGraph& graph, GraphDescription& description) {
   graph.node = graph.count;
   if (graph.count != description.size()) return;

@@ -23,7 +23,8 @@ T at(const std::byte* place, std::size_t offset = 0) {
   return value;
 }
 
-// The last part of a cubin is its section headers, its program headers, or the contents of a section.
+// A cubin ends with its section headers, its program headers, or the contents of a section. Its size is the highest of
+// these ends.
 std::size_t elf_size(const std::byte* image) {
   const auto header = at<Elf64_Ehdr>(image);
   std::uint64_t end = sizeof header;

@@ -92,7 +92,8 @@ void LaunchSaver::give_up(const char* why) {
   if (!std::exchange(noted_, true)) rooms_.interner.note("launch-not-saved", why);
 }
 
-// The program may have passed a CUkernel as a CUfunction. Each of the two calls rejects a handle of the other type.
+// Tries both queries, because the program may have passed a CUkernel as a CUfunction. Each query rejects handles of the
+// other type.
 const char* LaunchSaver::name_of(CUfunction function) const {
   const DriverApi& driver = rooms_.driver;
   const char* name = nullptr;
@@ -246,7 +247,7 @@ void LaunchSaver::describe_gpu(CUdevice device) {
 void LaunchSaver::save_image(const LoadedImages::Kernel& kernel) {
   if (kernel.image == nullptr) return;
   ImageExtent extent = kernel.image->extent;
-  // The image is read from its file, which may have changed since the driver loaded the code.
+  // If the driver loaded the image from a file, reads that file, although it may have changed since then.
   void* mapped = MAP_FAILED;
   if (extent.begin == nullptr && kernel.image->file != nullptr) {
     const int file = open(kernel.image->file, O_RDONLY | O_CLOEXEC);

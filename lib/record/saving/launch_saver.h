@@ -34,8 +34,8 @@ class LaunchSaver {
     const Allocations& allocations;
     ParameterLayouts& layouts;
   };
-  // Creates one in fresh pages. Returns null if there is not enough memory, or if the path is too long. `limit`: how
-  // many bytes of memory to save with one launch.
+  // Creates a LaunchSaver in fresh pages. Returns null if there is not enough memory, or if the path is too long.
+  // `limit` is the number of bytes of memory to save with one launch.
   static LaunchSaver* make(const Rooms& rooms, const char* folder, std::uint64_t limit);
 
   const SavingApi& api() const { return api_; }

@@ -122,7 +122,7 @@ bool LoadedImages::keep(ImageExtent& extent) {
   return true;
 }
 
-// The driver accepts no calls on an unloaded library.
+// Forgets the library, because the driver accepts no calls on an unloaded library.
 void LoadedImages::unloaded(const void* library) {
   const LockGuard lock(mutex_);
   const std::uint32_t known = owners_.find(key(library));
@@ -148,7 +148,7 @@ LoadedImages::Kernel LoadedImages::find(CUfunction function, const char* name) {
   std::uint32_t known = owners_.find(key(function));
   Kernel kernel;
   if ((known & 1) != 0) kernel.kernel = reinterpret_cast<CUkernel>(function);
-  // If the handle is unknown, the kernel was looked up by a call that was not seen.
+  // If the handle is unknown, the recorder did not see the call that looked the kernel up.
   CUlibrary library = nullptr;
   CUmodule module = nullptr;
   if (known == 0 && api_->kernel_get_library != nullptr &&

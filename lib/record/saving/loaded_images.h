@@ -36,7 +36,6 @@ class LoadedImages {
 
   // EXIT of a successful call that may load code or look up a kernel.
   void returned(std::uint32_t id, const void* parameters);
-  // `name` is the kernel's name.
   Kernel find(CUfunction function, const char* name);
 
  private:

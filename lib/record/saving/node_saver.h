@@ -23,8 +23,8 @@ class ExclusiveWait;
 
 class NodeSaver {
  public:
-  // Creates one in fresh pages. It is never destroyed. Returns null if there is not enough memory. `saver` must outlive
-  // the new object.
+  // Creates a NodeSaver in fresh pages, which is never destroyed. Returns null if there is not enough memory. `saver`
+  // must outlive the new object.
   static NodeSaver* make(const FollowedGraphs::Rooms& rooms, LaunchSaver& saver);
 
   FollowedGraphs& graphs() { return graphs_; }

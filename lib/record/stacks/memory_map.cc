@@ -39,7 +39,7 @@ int MemoryMap::next_byte() {
   return static_cast<unsigned char>(text_->read[at_++]);
 }
 
-// "7f01a000-7f01c000 r-xp 00001000 fe:00 1234       /usr/lib/libc.so.6"
+// Parses a line such as "7f01a000-7f01c000 r-xp 00001000 fe:00 1234       /usr/lib/libc.so.6".
 bool MemoryMap::next(MemoryRange& range) {
   std::uint64_t numbers[3] = {};
   std::size_t field = 0, length = 0;

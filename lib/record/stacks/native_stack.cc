@@ -114,8 +114,7 @@ std::uint32_t NativeStacks::current(ThreadState& thread, std::uintptr_t stack_po
   if (victim == nullptr) victim = &ways[shapes.misses[set] % StackShapes::kWays];
   const std::uint32_t stack = unwind(stack_pointer, *victim, key, python, recognition);
   if (closes && recognition.shape != nullptr) recognition.opened = opened_.in(*recognition.shape, stack_pointer);
-  // The outermost return address is beyond the known end of the stack, so the stack must have been replaced by a larger
-  // one.
+  // If the outermost return address is beyond the known end of the stack, the stack has been replaced by a larger one.
   if (stack != 0 && stack_pointer + victim->bytes() > thread.stack.high) forget_stack(thread, stack_pointer);
   return stack;
 }
@@ -129,7 +128,7 @@ std::uint32_t NativeStacks::unwind(std::uintptr_t stack_pointer, StackShape& lea
       record::unwind(stack_pointer, python ? stop_begin_ : 0, python ? stop_end_ : 0, all, truncated);
   const std::span<const UnwoundFrame> frames(all.data(), count);
   if (frames.empty()) return 0;
-  // After the outermost frame, that frame is repeated.
+  // Repeats the outermost frame beyond the end, because hash_addresses() reads up to a multiple of kSums.
   const auto frame = [&](std::size_t i) -> const UnwoundFrame& { return frames[std::min(i, frames.size() - 1)]; };
   const std::uint64_t addresses = hash_addresses(frames.size(), [&](std::size_t i) { return frame(i).return_address; });
   const std::uint32_t stack = intern(frames, addresses, truncated);

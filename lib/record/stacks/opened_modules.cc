@@ -45,8 +45,8 @@ bool OpenedModules::came_with_program(const LoadedModule& module) const {
   return true;
 }
 
-// Returns the entry of an earlier module at the same address, else a new entry, else that of a closed module. Returns
-// the number of entries if none is free.
+// Returns the entry of an earlier module at the same address, or else a new entry, or else the entry of a closed
+// module. Returns the number of entries if none is free.
 std::size_t OpenedModules::place_for(std::uintptr_t begin) const {
   const std::size_t count = count_.load(kRelaxed);
   for (std::size_t i = 0; i < count; ++i) {

@@ -1,6 +1,6 @@
 // The stack that a thread runs on: its own, or that of a coroutine. There may be hundreds of coroutines. The bounds of
-// a stack are read from the memory map when it is first seen. By now, the stack may have been freed, and a different
-// one may be at its address.
+// a stack are read from the memory map when it is first seen. Later, the stack may have been freed, and a different one
+// may be at its address.
 #pragma once
 
 #include <array>

@@ -11,10 +11,10 @@ namespace cudadiag::record {
 
 namespace {
 
-// If a frame has no unwind tables, libgcc reads the code at the return address, and compares it with that of a signal
-// return. But a coroutine's first frame may return to any address, even an unreadable one. Therefore unreadable
-// addresses get these tables. They describe one function that has nothing to undo, which covers all addresses except
-// the one just below its begin.
+// If a frame has no unwind tables, libgcc reads the code at the return address, to see whether it is a signal return.
+// But a coroutine's first frame may return to any address, even an unreadable one. Therefore unreadable addresses get
+// these tables. They describe one function that has nothing to undo, which covers all addresses except the one just
+// below its begin.
 constexpr std::uint64_t kNowhere = std::uint64_t{1} << 63;
 struct TablesOfNowhere {
   std::uint8_t version = 1, frames_encoding = 0x1b, count_encoding = 0xff, table_encoding = 0xff;  // pcrel sdata4; none
