@@ -6,7 +6,7 @@ namespace cudadiag::evidence {
 
 namespace {
 
-// Limits how long a look-up takes, because many values may share one large dictionary.
+// Limits how long a look-up takes: many values may share one large dictionary.
 constexpr std::size_t kMostMembers = 64;
 
 }  // namespace
@@ -49,7 +49,7 @@ std::pair<Value, Value> Value::pair(std::size_t index) const {
 
 Value Value::member(std::string_view key) const {
   if (!is_dictionary()) return {};
-  // Reading a dump consists of little else.
+  // Written for speed, because reading a dump consists of little else.
   const auto& entries = document_->entries_;
   const Document::Entry& own = entries[index_];
   const std::uint32_t* at = document_->items_.data() + own.number;

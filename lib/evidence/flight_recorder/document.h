@@ -1,8 +1,8 @@
-// The values of a file: lists, dictionaries, texts and numbers, as Python and JSON have them. A text is either part of
+// The values in a file: lists, dictionaries, texts and numbers, as Python and JSON know them. A text is either part of
 // the file's bytes, which the document owns, or a copy.
 //
-// The file is not trusted. A document has at most kMostValues values. No value contains itself, because a list or
-// dictionary is complete before anything refers to it. Several values may contain the same one.
+// The file is not trusted. A document has at most kMostValues values. Several values may contain the same value, but
+// none contains itself, because a list or dictionary is complete before anything refers to it.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +18,11 @@ namespace cudadiag::evidence {
 
 class Document;
 
-// One value of a document, which must outlive it. A getter for a different kind of value returns nullopt, or is empty.
+// One value of a document. The document must outlive it. A getter for another kind of value returns nullopt, or an
+// empty result.
 class Value {
  public:
-  Value() = default;  // as None
+  Value() = default;  // like None
   Value(const Document* document, std::uint32_t index) : document_(document), index_(index) {}
 
   bool is_dictionary() const;
@@ -29,12 +30,12 @@ class Value {
   bool is_text() const;
   std::string_view text() const;
   std::optional<std::int64_t> integer() const;  // also of booleans
-  // The number of items in a list, or of pairs in a dictionary.
+  // How many items a list has, or pairs a dictionary.
   std::size_t size() const;
   Value item(std::size_t index) const;                             // of a list
   std::pair<Value, Value> pair(std::size_t index) const;           // of a dictionary: key and value
   Value member(std::string_view key) const;                        // of a dictionary; only its first 64 are searched
-  std::uint32_t index() const { return index_; }                   // the same for the same value of a document
+  std::uint32_t index() const { return index_; }                   // identifies the value in its document
   explicit operator bool() const { return document_ != nullptr; }  // false if the value is missing
 
  private:
@@ -54,11 +55,11 @@ class Document {
   const std::string& bytes() const { return bytes_; }
   Value root() const { return {this, root_}; }
 
-  // Each function adds a value and returns its index, or nullopt if there are too many values.
+  // Each function adds a value and returns its index, or nullopt if the document is full.
   std::optional<std::uint32_t> add(Kind kind, std::int64_t number = 0);
   std::optional<std::uint32_t> add_text(std::string_view part_of_bytes);
   std::optional<std::uint32_t> add_copy(std::string text);
-  // Fills an empty list or dictionary with these items. For a dictionary, keys and values alternate.
+  // Puts these items into an empty list or dictionary. For a dictionary, keys and values alternate.
   void fill(std::uint32_t container, const std::uint32_t* items, std::size_t count);
   bool is_empty(std::uint32_t container) const { return entries_[container].count == 0; }
   Kind kind(std::uint32_t value) const { return entries_[value].kind; }
@@ -68,7 +69,7 @@ class Document {
   friend class Value;
   struct Entry {
     Kind kind = Kind::none;
-    std::uint32_t count = 0;     // of items; keys and values of a dictionary count separately
+    std::uint32_t count = 0;     // how many items; keys and values of a dictionary count separately
     std::int64_t number = 0;     // the value, or the index of the first item in `items_`
     const char* text = nullptr;  // of `number` bytes
   };

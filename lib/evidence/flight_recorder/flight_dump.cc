@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kMostGroups = 4096;
 constexpr std::size_t kMostRanks = std::size_t{1} << 20;  // of all groups together
 constexpr std::size_t kMostFrames = 128;
-constexpr std::size_t kMostStacks = 4096;  // those of the latest calls
+constexpr std::size_t kMostStacks = 4096;  // only those of the latest calls
 constexpr std::size_t kMostTensors = 256, kMostDimensions = 64;
 constexpr std::size_t kLongestName = 1024, kLongestPath = 4096;
 
@@ -29,7 +29,7 @@ std::uint64_t count_of(Value value) {
   return number && *number > 0 ? static_cast<std::uint64_t>(*number) : 0;
 }
 
-// "[0, 2]", as all versions write them.
+// Reads "[0, 2]"; all versions write ranks like this.
 std::vector<std::int32_t> ranks_of(std::string_view text, std::size_t most) {
   std::vector<std::int32_t> ranks;
   const char *at = text.data(), *end = text.data() + text.size();
@@ -42,7 +42,7 @@ std::vector<std::int32_t> ranks_of(std::string_view text, std::size_t most) {
   return ranks;
 }
 
-// The number of elements in all tensors together. A number that does not fit becomes the largest one.
+// Returns how many elements all tensors have together, or the largest number if that does not fit.
 std::uint64_t elements_of(Value sizes) {
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < std::min(sizes.size(), kMostTensors); ++i) {
@@ -83,7 +83,7 @@ class DumpReader {
       if (!add_call(entries.item(i), i + kMostStacks >= count))
         return base::Error{"its calls have no numbers (PyTorch before 2.4)", ""};
     }
-    // PyTorch omits finished calls if the user requests this.
+    // If the user asks for it, PyTorch omits finished calls.
     const auto record = [&](std::size_t index) { return entries.item(index).member("record_id").integer(); };
     dump_.is_whole = count == 0 || (record(0) == 0 && record(count - 1) == static_cast<std::int64_t>(count) - 1);
     return std::move(dump_);
@@ -97,7 +97,7 @@ class DumpReader {
       FlightGroup group;
       group.name = text_of(key);
       group.description = text_of(value.member("desc"));
-      // PyTorch writes this for a group without a name.
+      // The name that PyTorch gives a group without a name.
       if (group.description == "undefined") group.description.clear();
       group.ranks = ranks_of(value.member("ranks").text(), kMostRanks - ranks);
       ranks += group.ranks.size();
@@ -106,7 +106,7 @@ class DumpReader {
     }
   }
 
-  // Returns false if the call has no number. Ignores a call whose group is not described.
+  // Returns false if the call has no number. Ignores calls whose group the dump does not describe.
   bool add_call(Value entry, bool is_late) {
     const Value number = entry.member("collective_seq_id");
     if (!number.integer()) return false;
@@ -133,7 +133,7 @@ class DumpReader {
     return true;
   }
 
-  // PyTorch writes a frame once even if several stacks contain it, but each stack is a list of its own.
+  // PyTorch writes a frame only once, even if several stacks contain it, but it writes each stack as a list of its own.
   std::uint32_t stack_of(Value frames) {
     std::vector<std::uint32_t> key;
     for (std::size_t i = 0; i < std::min(frames.is_list() ? frames.size() : 0, kMostFrames); ++i) {

@@ -1,8 +1,8 @@
 // A PyTorch Flight Recorder dump: the latest collective calls of one rank, by process group, with their states and the
-// Python stacks that made them. ProcessGroupNCCL writes one for each rank when a collective times out.
+// Python stacks that made them. ProcessGroupNCCL writes a dump for each rank when a collective times out.
 //
-// The file is a pickle or JSON, of version 2.x of the recorder's format. Fields that a version lacks are empty. Nothing
-// in the file is trusted.
+// The file is a pickle or JSON, in version 2.x of the recorder's format. Fields that a version does not have are empty.
+// The file is not trusted.
 #pragma once
 
 #include <cstddef>
@@ -23,22 +23,22 @@ struct FlightFrame {
 struct FlightGroup {
   std::string name;                 // PyTorch's own: a number or a hash
   std::string description;          // the name that the program gave it, or empty
-  std::vector<std::int32_t> ranks;  // of the job, by rank in the group
+  std::vector<std::int32_t> ranks;  // rank numbers in the job, sorted by rank in the group
 };
 
 struct FlightCall {
   enum class State { scheduled, started, completed };
 
   std::uint32_t group = 0;       // index in FlightDump::groups
-  std::uint64_t collective = 0;  // its number among the collectives of its group; calls of a batch share one
+  std::uint64_t collective = 0;  // number among the collectives of its group; the calls of a batch share one
   std::uint64_t message = 0;     // likewise, for sends and receives
   bool is_message = false;
   State state = State::scheduled;
   std::string function;                 // "all_reduce", "send 0->1"; without the backend
-  std::uint64_t input = 0, output = 0;  // elements of all tensors together
+  std::uint64_t input = 0, output = 0;  // how many elements all tensors have together
   std::string input_type, output_type;  // of the first tensor: "Float"
   double created = 0;                   // seconds since the epoch
-  std::uint32_t stack = 0;              // 1 + index in FlightDump::stacks; 0: it has none
+  std::uint32_t stack = 0;              // 1 + index in FlightDump::stacks; 0 if it has no stack
 };
 
 struct FlightDump {
@@ -52,7 +52,7 @@ struct FlightDump {
   bool is_whole = false;                         // `calls` begins with the first call of the process
 };
 
-// `bytes`: of a file of at most kMostBytes. The error is a clause: "it is not a pickle of protocol 2".
+// `bytes` are the contents of a file of at most kMostBytes. An error is a clause: "it is not a pickle of protocol 2".
 base::Result<FlightDump> read_flight_dump(std::string bytes);
 
 }  // namespace cudadiag::evidence

@@ -12,7 +12,7 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kMostDepth = 64;
 
-// Adds each value as the parser finds it.
+// Adds each value to the document as soon as the parser finds it.
 class Builder : public nlohmann::json_sax<Json> {
  public:
   explicit Builder(Document& document) : document_(document) {}
@@ -60,7 +60,7 @@ class Builder : public nlohmann::json_sax<Json> {
 
   Document& document_;
   std::vector<std::uint32_t> stack_;
-  std::vector<std::size_t> opened_;  // sizes of the stack
+  std::vector<std::size_t> opened_;  // size of `stack_` when each open list or dictionary began
 };
 
 }  // namespace

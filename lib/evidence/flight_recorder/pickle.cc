@@ -39,9 +39,9 @@ enum class Operation : std::uint8_t {
   protocol = 0x80,
 };
 
-constexpr std::size_t kMostMarks = 64;  // nested values; a dump has five
+constexpr std::size_t kMostMarks = 64;  // how deep values may nest; those of a dump nest five deep
 
-// Executes a pickle with a stack of values, and a memory of values that are used again.
+// Executes a pickle, with a stack of values and a memory of values to use again.
 class Machine {
  public:
   explicit Machine(Document& document) : document_(document), bytes_(document.bytes()) {}
@@ -62,7 +62,7 @@ class Machine {
   }
 
   std::uint8_t byte() { return number<std::uint8_t>(); }
-  // Little-endian, like every host of a GPU.
+  // Little-endian, as all hosts of GPUs are.
   template <typename T>
   T number() {
     T value = 0;
@@ -85,13 +85,13 @@ class Machine {
     at_ += size;
   }
 
-  // PyTorch writes all integers that are larger than 32 bits with eight bytes.
+  // PyTorch writes every integer of more than 32 bits with eight bytes.
   void push_long() {
     if (byte() != 8) return refuse("it has an integer of a size that PyTorch does not write");
     push(document_.add(Kind::integer, number<std::int64_t>()));
   }
 
-  // Removes the last mark. Returns the stack position of the first value after it.
+  // Removes the last mark, and returns the position on the stack of the first value after it.
   std::size_t take_mark() {
     if (marks_.empty()) return refuse("it closes a value that was not opened"), stack_.size();
     const std::size_t first = marks_.back();
@@ -99,7 +99,7 @@ class Machine {
     return first;
   }
 
-  // Returns whether the stack contains at least `count` values of the innermost open value.
+  // Returns whether the stack has at least `count` values of the innermost open value. If not, rejects the pickle.
   bool has(std::size_t count) {
     const std::size_t bottom = marks_.empty() ? 0 : marks_.back();
     if (stack_.size() - bottom >= count) return true;
@@ -115,8 +115,8 @@ class Machine {
     push(tuple);
   }
 
-  // Moves the values after the mark into the empty list or dictionary before it. Rejects a list or dictionary that was
-  // stored, because it could end up containing itself.
+  // Moves the values after the mark into the empty list or dictionary before it. Rejects a list or dictionary that is
+  // stored in memory, because it could come to contain itself.
   void fill(Kind kind) {
     const std::size_t first = take_mark();
     if (!refused_.empty() || !has(stack_.size() - first + 1)) return;
@@ -218,8 +218,8 @@ class Machine {
   const std::string& bytes_;
   std::size_t at_ = 0;
   std::vector<std::uint32_t> stack_, memory_;
-  std::vector<std::size_t> marks_;  // sizes of the stack
-  std::vector<bool> stored_;        // by value; later values were not stored
+  std::vector<std::size_t> marks_;  // size of `stack_` at each mark
+  std::vector<bool> stored_;        // by value; values past the end are not stored
   bool stopped_ = false;
   std::string refused_;
 };

@@ -1,6 +1,6 @@
-// Reads a pickle that PyTorch's C++ pickler wrote (protocol 2). The reader knows only the operations that this pickler
-// writes for dictionaries, lists, tuples, texts, numbers and None. None of them imports or calls anything. The reader
-// rejects every other operation, and therefore also pickles that Python wrote.
+// Reads pickles that PyTorch's C++ pickler writes (protocol 2). Knows only the operations that this pickler uses for
+// dictionaries, lists, tuples, texts, numbers and None. None of these imports or calls anything. Rejects every other
+// operation, and with them the pickles that Python writes.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace cudadiag::evidence {
 
-// Fills an empty document from its bytes. Returns the reason for a rejection as a clause: "it ends within a value".
+// Fills an empty document from its bytes. If it rejects them, returns the reason as a clause: "it ends within a value".
 std::optional<std::string> read_pickle(Document& document);
 
 // The same for JSON.

@@ -45,7 +45,7 @@ std::optional<Dim3> dimensions(std::string_view text) {
   return found;
 }
 
-// Other output often precedes the file name on its line: a progress bar, or the tag of a rank.
+// Drops other output that precedes the file name on its line, such as a progress bar or the tag of a rank.
 std::string_view without_foreign_start(std::string_view file) {
   for (const std::string_view mark : {" /", ":/", "]/", ">/", "|/"}) {
     if (const std::size_t at = file.rfind(mark); at != std::string_view::npos) file.remove_prefix(at + 1);
@@ -56,8 +56,8 @@ std::string_view without_foreign_start(std::string_view file) {
   return base::trimmed(file);
 }
 
-// "FILE:LINE: FUNCTION". Function names can contain colons too, but no numbers between the colons, unlike a time of day
-// at the start of the line.
+// Reads "FILE:LINE: FUNCTION". A function name may contain colons, too, but no number between colons. A time of day at
+// the start of the line may.
 bool read_place(std::string_view text, Assertion& assertion) {
   for (std::size_t end = text.rfind(": "); end != std::string_view::npos && end > 0; end = text.rfind(": ", end - 1)) {
     const std::size_t colon = text.find_last_not_of("0123456789", end - 1);
@@ -87,7 +87,7 @@ class Reader {
   void read(std::string_view output) {
     dsa_ = {};
     while (!output.empty()) {
-      // A progress bar returns to the start of its line.
+      // A progress bar returns to the start of its line without ending it.
       const std::size_t end = std::min(output.find_first_of("\r\n"), output.size());
       const std::string_view line = output.substr(0, end);
       output.remove_prefix(std::min(output.size(), end + 1));
@@ -98,7 +98,7 @@ class Reader {
   std::vector<Assertion> found() && { return std::move(found_); }
 
  private:
-  // One line may contain two assertions, if another process printed the line break elsewhere.
+  // Reads one line, which may contain two assertions if another process printed the line break elsewhere.
   void read_line(std::string_view line) {
     read_dsa(line);
     while (const auto place = take_until(line, kBlock)) {
@@ -108,7 +108,7 @@ class Reader {
       if (!condition) return;
       if (line.starts_with('.')) line.remove_prefix(1);
       const auto block_index = dimensions(*block), thread_index = dimensions(*thread);
-      // If another line interrupted this one, the start of that line is in the condition.
+      // Another line interrupted this one, so its start is now part of the condition.
       const bool mixed = condition->find(kBlock) != std::string_view::npos;
       Assertion assertion;
       if (!block_index || !thread_index || mixed || !read_place(*place, assertion)) continue;
@@ -163,7 +163,7 @@ class Reader {
   static bool same(const Assertion& a, const Assertion& b) {
     if (a.line != b.line || a.function != b.function || a.condition != b.condition) return false;
     if (a.file == b.file) return true;
-    // One of the two file names may begin with other output.
+    // One of the two file names may have other output before it.
     const auto& [longer, shorter] = a.file.size() > b.file.size() ? std::tie(a.file, b.file) : std::tie(b.file, a.file);
     return shorter.starts_with('/') && longer.ends_with(shorter);
   }
@@ -181,14 +181,14 @@ class Reader {
       known->file = assertion.file;
     }
     auto& threads = threads_[static_cast<std::size_t>(known - found_.begin())];
-    // An exception may print its assertions again, so each thread counts once.
+    // PyTorch's exception may print its assertions again, so each thread counts once.
     threads.emplace(assertion.block, assertion.thread);
     known->threads = threads.size();
   }
 
   std::vector<Assertion> found_;
   std::vector<std::set<std::pair<Dim3, Dim3>>> threads_;  // by index in found_
-  std::optional<Assertion> dsa_;                          // the one whose block of lines has begun
+  std::optional<Assertion> dsa_;                          // the assertion whose block of lines is being read
   bool thread_known_ = false;                             // of dsa_
 };
 

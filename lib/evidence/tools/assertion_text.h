@@ -1,11 +1,11 @@
-// Finds the assertions that failed on the GPU in the output of a rerun.
+// Finds assertions that failed on the GPU in the output of a rerun.
 //
 // CUDA's assert(), PyTorch's CUDA_KERNEL_ASSERT and Triton's device_assert print a line for each thread:
 //   FILE:LINE: FUNCTION: block: [x,y,z], thread: [x,y,z] Assertion `CONDITION` failed.
-// PyTorch built with TORCH_USE_CUDA_DSA instead keeps the first ten in memory and prints them in its exception. Each is
-// a block of lines "  GPU assertion failure message = …", "  File containing assertion = FILE:LINE" and so on.
+// PyTorch built with TORCH_USE_CUDA_DSA instead keeps the first ten in memory, and its exception prints them. Each is a
+// block of lines " GPU assertion failure message = …", " File containing assertion = FILE:LINE" and so on.
 //
-// The output comes from the target, so only these forms are accepted, and truncated parts are ignored.
+// The output comes from the target and is not trusted, so this accepts only these forms and ignores truncated parts.
 #pragma once
 
 #include <array>
@@ -17,21 +17,21 @@
 
 namespace cudadiag::evidence {
 
-// An assertion in the source, with all threads that failed it.
+// An assertion in the source, and the threads that failed it.
 struct Assertion {
-  std::string condition;  // with any characters that the program printed, at most kLongestPart bytes
+  std::string condition;  // as the program printed it, with any characters; at most kLongestPart bytes
   std::string file;
   std::uint32_t line = 0;
   std::string function;  // as the compiler writes it: "void scale(int *)", "scale", "operator()"; empty for Triton
-  std::array<std::uint32_t, 3> block{}, thread{};  // of the thread that was printed first
-  std::uint64_t threads = 0;                       // number of threads that printed it, each counted once
+  std::array<std::uint32_t, 3> block{}, thread{};  // the thread that was printed first
+  std::uint64_t threads = 0;                       // how many threads printed it, each counted once
 };
 
 inline constexpr std::size_t kLongestPart = 4096;
-// At most this many different assertions are kept; further ones are ignored.
+// Further assertions are ignored.
 inline constexpr std::size_t kMostAssertions = 64;
 
-// Returns the assertions in the order of their first appearance.
+// Returns each assertion once, in the order in which they first appear.
 std::vector<Assertion> assertions_in(std::string_view output);
 
 // Reads only the first and the last `kept` bytes. Returns an empty list if `output` is not a regular file.

@@ -21,7 +21,7 @@ std::optional<Number> number(std::string_view text, int base = 10) {
   return value;
 }
 
-// Returns the text after `mark`; nullopt if the mark is missing.
+// Returns the text after `mark`; nullopt if the text does not contain it.
 std::optional<std::string_view> after(std::string_view text, std::string_view mark) {
   const std::size_t at = text.find(mark);
   if (at == std::string_view::npos) return std::nullopt;
@@ -127,7 +127,7 @@ class Reader {
   std::string frame_;
 };
 
-// Removes blanks, and the parameters if only one of the names has them: "far_load" for "far_load(int*)".
+// Removes spaces. Unless `parameters` is set, also removes parameters: "far_load" for "far_load(int*)".
 std::string comparable(const std::string& name, bool parameters) {
   std::string text;
   int depth = 0;  // of template arguments
@@ -183,7 +183,7 @@ class Comparison {
     if (here && there) tell(field, text_of(*here), text_of(*there), *here == *there);
   }
 
-  // Compares the failing instructions, or otherwise the instructions at which the thread stopped.
+  // Compares where the failure was or, if only that is known, where the thread stopped.
   void compare_places(const DumpedFailure& failure, const DebuggerTestimony& debugger) {
     if (!failure.witness) return;
     const bool failed = *failure.witness != PcWitness::thread;

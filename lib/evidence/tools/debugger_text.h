@@ -1,6 +1,6 @@
-// Parses the output of NVIDIA's debugger on a core dump (`cuda-gdb --batch`), and compares it with our own reading.
+// Parses what NVIDIA's debugger prints about a core dump (`cuda-gdb --batch`), and compares it with our own reading.
 //
-// The text comes from a foreign program, so only the forms below are accepted, and anything else is ignored.
+// The text comes from another program, so this accepts only the forms below and ignores anything else.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace cudadiag::evidence {
 
-// "cases.cu:17"; line 0 if unknown. The debugger prints files with or without their folders.
+// "cases.cu:17"; line 0 if unknown. The debugger prints files with or without their folder.
 struct DebuggerLine {
   std::string file;
   std::uint32_t line = 0;
@@ -21,7 +21,7 @@ struct DebuggerLine {
 
 struct DebuggerTestimony {
   std::string exception;                      // "Warp Illegal Address"
-  std::optional<std::uint64_t> error_pc, pc;  // of the failing instruction; of the one at which the thread stopped
+  std::optional<std::uint64_t> error_pc, pc;  // of the failing instruction, and of the one where the thread stopped
   DebuggerLine error_line, line;              // likewise
   std::string kernel;                         // as the debugger writes it: demangled, with or without parameters
   std::optional<Dim3> grid, block_dim, block, thread;
@@ -29,7 +29,7 @@ struct DebuggerTestimony {
 
 DebuggerTestimony debugger_testimony(std::string_view output);
 
-// The commands that produce the output for debugger_testimony(), after the command that opens the dump.
+// The commands whose output debugger_testimony() reads. Run them after the command that opens the dump.
 inline constexpr const char* kDebuggerCommands[] = {"print/x $errorpc", "print/x $pc", "bt"};
 
 struct Difference {
@@ -45,13 +45,13 @@ struct CrossCheck {
 // Compares each field that both the dump and the debugger know.
 CrossCheck cross_check(const DumpedFailure& failure, const DebuggerTestimony& debugger);
 
-// The result of asking the debugger.
+// What came of running the debugger.
 struct DebuggerWitness {
   std::string failed;  // why the debugger gave no answer, as a sentence; if empty, see `check`
   CrossCheck check;
 };
 
-// `ended`: how the debugger failed, such as "signal 6"; empty if it succeeded.
+// `ended` says how the debugger failed, such as "signal 6"; empty if it succeeded.
 DebuggerWitness debugger_witness(const std::optional<DumpedFailure>& failure, std::string_view output,
                                  const std::string& ended);
 

@@ -53,7 +53,7 @@ bool read_line(std::string_view text, Place& place) {
   return true;
 }
 
-// "FILE:LINE:FUNCTION", or without the file. Function names contain colons too; file names hardly ever do.
+// Reads "FILE:LINE:FUNCTION", or only a function. A function name may contain colons, but a file name hardly ever does.
 void read_old_place(std::string_view text, Place& place) {
   for (std::size_t colon = text.find(':'); colon != std::string_view::npos; colon = text.find(':', colon + 1)) {
     const std::size_t end = text.find(':', colon + 1);
@@ -122,7 +122,7 @@ class Reader {
     } else if (take(line, "and is ")) {
       read_nearest(line);
     } else if (take(line, "Device Frame:")) {
-      // Frames come innermost first, so the last one is the kernel.
+      // Frames come innermost first, so the last frame is the kernel.
       if (open_) access_.kernel = place_of(line).function;
     } else {
       end_record();
@@ -188,8 +188,8 @@ class Reader {
 
   SanitizerLog log_;
   InvalidAccess access_;
-  bool open_ = false;    // a record has begun
-  bool placed_ = false;  // its thread and block are known
+  bool open_ = false;    // a record is being read
+  bool placed_ = false;  // the record's thread and block are known
 };
 
 std::string thousands(std::uint64_t number) {
@@ -206,8 +206,8 @@ std::string hexadecimal(std::uint64_t value) {
   return {text.data(), end};
 }
 
-// The position of the accessed bytes relative to the allocation. Computed here, because different releases of the tool
-// count differently.
+// Says where the accessed bytes are relative to the allocation. Does not use the tool's own distance, because releases
+// of the tool count differently.
 std::string relation(const InvalidAccess& access) {
   const auto [begin, size] = *access.nearest;
   const std::uint64_t at = *access.address;

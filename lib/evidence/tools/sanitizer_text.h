@@ -8,7 +8,7 @@
 // Releases before 2023 have "at 0x90 in FILE:LINE:FUNCTION" and "Device Frame:FILE:LINE:CALLER [0x30]". Host frames are
 // skipped.
 //
-// The log comes from a foreign program, so only these forms are accepted, and a truncated record is ignored.
+// The log comes from another program, so this accepts only these forms and ignores a truncated record.
 #pragma once
 
 #include <array>
@@ -29,7 +29,7 @@ struct InvalidAccess {
   std::string space, mode;  // "global", "write"; empty for other kinds of record, such as "Stack overflow"
   std::uint64_t bytes = 0;
   std::string headline;          // of the record
-  std::string function, kernel;  // as printed: mangled if the tool was told to keep names mangled
+  std::string function, kernel;  // as printed: mangled if the tool was asked to keep names mangled
   std::uint64_t offset = 0;      // in function
   std::string file;              // empty if unknown
   std::uint32_t line = 0;
@@ -41,15 +41,15 @@ struct InvalidAccess {
 
 struct SanitizerLog {
   std::vector<InvalidAccess> accesses;  // at most kMostAccesses
-  std::optional<std::uint64_t> errors;  // number that the tool counted; nullopt if it did not finish
-  std::string complaint;                // the tool's first error message about itself, "Error: …"
+  std::optional<std::uint64_t> errors;  // how many errors the tool counted; nullopt if it did not finish
+  std::string complaint;                // the tool's first error message about itself: "Error: …"
 };
 
 inline constexpr std::size_t kMostAccesses = 256;
 
 SanitizerLog sanitizer_log(std::string_view text);
 
-// Reads the first `kept` bytes. Returns "" if `file` is not a regular file.
+// Reads only the first `kept` bytes. Returns "" if `file` is not a regular file.
 inline constexpr std::uint64_t kLogKept = std::uint64_t{4} << 20;
 std::string read_log(const std::filesystem::path& file, std::uint64_t kept = kLogKept);
 

@@ -1,5 +1,5 @@
-// Parses pieces of the output of NVIDIA's tools. Each function removes a piece from the start of `text`. If the piece
-// is missing, it returns nullopt, and part of `text` may already be gone.
+// Parses pieces of the output of NVIDIA's tools. Each function removes its piece from the start of `text`. If the piece
+// is missing, it returns nullopt, and may have removed part of `text`.
 #pragma once
 
 #include <array>
@@ -11,10 +11,10 @@
 
 namespace cudadiag::evidence {
 
-// The longest name or sentence that is kept, in bytes.
+// Longer names and sentences are cut, in bytes.
 inline constexpr std::size_t kLongestPart = 4096;
 
-// Trims blanks, and cuts the text to the longest name that a report may have.
+// Trims blanks, and cuts the text to kLongestPart bytes.
 std::string taken_part(std::string_view text);
 
 // Returns false if `text` does not start with `start`.
