@@ -1,5 +1,5 @@
-// A piece of an untrusted dump. Reads are checked, and bytes beyond the end read as zero. A field that an older
-// driver's row lacks therefore reads as zero, too.
+// A piece of an untrusted dump. Reads are checked, and bytes past the end read as zero. That also gives 0 for fields
+// that the rows of an older driver lack.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace cudadiag::evidence {
 
-// Little-endian, like every GPU and every host that drives one.
+// Little-endian, as all GPUs and their hosts are.
 class Bytes {
  public:
   static constexpr std::size_t kLongestText = 64u << 10;  // mangled names of large templates stay below this
@@ -26,7 +26,7 @@ class Bytes {
   std::uint32_t u32(std::uint64_t offset) const { return number<std::uint32_t>(offset); }
   std::uint64_t u64(std::uint64_t offset) const { return number<std::uint64_t>(offset); }
 
-  // Returns the part of the range that exists.
+  // Returns as much of the range as exists.
   Bytes slice(std::uint64_t offset, std::uint64_t size) const {
     if (offset >= size_) return {};
     return {data_ + offset, size < size_ - offset ? static_cast<std::size_t>(size) : size_ - offset};
@@ -41,7 +41,7 @@ class Bytes {
     if (zero == nullptr) return {};
     return {rest.data_, static_cast<std::size_t>(static_cast<const char*>(zero) - rest.data_)};
   }
-  // Returns whether text(offset) equals `expected`, without searching for its end.
+  // Returns whether text(offset) equals `expected`, without searching for the NUL.
   bool has_text(std::uint64_t offset, std::string_view expected) const {
     return holds(offset, expected.size() + 1) && std::memcmp(data_ + offset, expected.data(), expected.size()) == 0 &&
            data_[offset + expected.size()] == 0;

@@ -1,4 +1,4 @@
-// Where a thread is, as a function and lines.
+// Looks up where a thread is: its function and lines.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 
 namespace cudadiag::evidence {
 
-// Returns the address of the instruction at which a thread is; nullopt if the dump's address does not fit its code.
-// Older drivers store a host address in the lane. The entry of the grid plus the lane's offset must then lie in a
-// kernel.
+// Returns the address of the instruction that a thread is at; nullopt if the dump's address does not fit its code.
+// Older drivers store a host address in the lane. We then use the entry of the grid plus the lane's offset, if that
+// lies in a kernel.
 std::optional<std::uint64_t> standing_at(const DeviceCode& code, const Lane& lane, const Grid* grid);
 
 // Fills in function, offset and lines of each place, looked up at the paired address.

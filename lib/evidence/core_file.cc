@@ -33,7 +33,8 @@ class OpenFile {
   int number_;
 };
 
-// Pages are read only when used, so a dump that contains all GPU memory costs no more than its tables.
+// Maps the file, so that only pages in use are read. A dump that contains all GPU memory then costs no more than its
+// tables.
 class Mapping {
  public:
   Mapping(const OpenFile& file, std::size_t size)
@@ -53,7 +54,7 @@ class Mapping {
 
 std::string why() { return std::strerror(errno); }
 
-// Unpacks into `to`. If the archive ends early, the available part is unpacked.
+// Unpacks into `to`. If the archive ends early, unpacks what is there.
 std::variant<std::uint64_t, Unreadable> unpack(const OpenFile& from, const OpenFile& to, const std::string& name,
                                                std::uint64_t limit) {
   const int copy = ::dup(from.number());
@@ -84,7 +85,8 @@ bool is_compressed(const OpenFile& file) {
   return ::pread(file.number(), magic.data(), magic.size(), 0) == 2 && magic[0] == 0x1f && magic[1] == 0x8b;
 }
 
-// Recognises an ELF file of type ET_CORE for a host processor.
+// Returns whether this is an ELF file of type ET_CORE for a host processor. Users may pass the program's core dump by
+// mistake.
 bool is_host_core(const Bytes& bytes) {
   const std::uint16_t machine = bytes.u16(18);
   return bytes.all().starts_with(std::string_view(ELFMAG, SELFMAG)) && bytes.u16(16) == ET_CORE &&

@@ -1,4 +1,4 @@
-// A GPU core dump on disk, mapped into memory. A compressed dump is unpacked first.
+// Opens a GPU core dump on disk. Maps it into memory, after unpacking it if it is compressed.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct Unreadable {
   std::string hint;  // what the user can do; may be empty
 };
 
-// The largest size of an unpacked dump, because it is unpacked into memory.
+// Larger dumps are not unpacked, because they are unpacked into memory.
 inline constexpr std::uint64_t kLargestUnpacked = std::uint64_t{1} << 30;
 
 std::variant<Testimony, Unreadable> read_core(const std::filesystem::path& path,

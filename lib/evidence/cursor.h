@@ -1,4 +1,4 @@
-// Reads a piece of a dump sequentially, and stops at its end.
+// Reads a piece of a dump sequentially. Reads past its end give 0.
 #pragma once
 
 #include <string_view>
@@ -21,7 +21,7 @@ class Cursor {
   std::uint32_t u32() { return next(bytes_.u32(at_), 4); }
   std::uint64_t u64() { return next(bytes_.u64(at_), 8); }
 
-  // Numbers in groups of seven bits, least significant first; bits beyond 64 are lost.
+  // LEB128: groups of seven bits, least significant first. Drops bits beyond 64.
   std::uint64_t uleb() {
     std::uint64_t value = 0;
     for (unsigned shift = 0; !done(); shift += 7) {
@@ -44,7 +44,7 @@ class Cursor {
     return static_cast<std::int64_t>(value);
   }
 
-  // Returns the text up to the next NUL, which is skipped.
+  // Returns the text up to the next NUL, and skips that NUL.
   std::string_view text() {
     const std::string_view text = bytes_.text(at_);
     skip(text.size() + 1);

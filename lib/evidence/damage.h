@@ -1,12 +1,12 @@
-// Counts the parts of a dump that cannot be right, and limits how much is read.
+// Counts the invalid parts of a dump, and limits how much is read.
 #pragma once
 
 #include <cstdint>
 
 namespace cudadiag::evidence {
 
-// Sections of an honest dump do not overlap, so all rows, symbols and line programs together are no larger than the
-// file. A crafted dump could point a million sections at the same bytes; the budget prevents that.
+// A crafted dump could point a million sections at the same bytes. Sections of an honest dump do not overlap, so all
+// rows, symbols and line programs together are no larger than the file; the budget enforces that.
 class Budget {
  public:
   explicit Budget(std::uint64_t bytes) : left_(bytes) {}

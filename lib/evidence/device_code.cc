@@ -11,12 +11,12 @@
 namespace cudadiag::evidence {
 namespace {
 
-constexpr std::uint64_t kSectionSize = 64;  // of a section header
+constexpr std::uint64_t kSectionSize = 64;  // of one section header
 constexpr std::uint64_t kSymbolSize = 24;
 constexpr unsigned kFunctionSymbol = 2;
 constexpr unsigned kKernelSymbol = 0x10;  // in st_other
 
-// `$_Z6kernelPi$_Z4deepPii` is deep(), called only by that kernel.
+// Returns the name of the function itself: `$_Z6kernelPi$_Z4deepPii` is deep(), which only kernel() calls.
 std::string_view own_name(std::string_view symbol) {
   const std::size_t dollar = symbol.starts_with('$') ? symbol.rfind('$') : 0;
   return dollar == 0 ? symbol : symbol.substr(dollar + 1);
@@ -55,7 +55,8 @@ void DeviceCode::read_symbols(std::uint32_t image, const Section& table) {
   for (std::uint64_t at = 0; symbols.holds(at, kSymbolSize); at += kSymbolSize) {
     if ((symbols.u8(at + 4) & 0xf) != kFunctionSymbol) continue;
     const std::uint64_t address = symbols.u64(at + 8);
-    // The driver loads functions at their first use. Until then, the value is an offset in the section.
+    // The driver loads a function at its first use. Until then, the value is an offset in the section rather than an
+    // address.
     if (address < elf.section(symbols.u16(at + 6)).size) continue;
     functions_.push_back({.address = address,
                           .size = symbols.u64(at + 16),
@@ -66,7 +67,7 @@ void DeviceCode::read_symbols(std::uint32_t image, const Section& table) {
   }
 }
 
-// There are many threads and functions, so addresses are looked up in pieces that do not overlap.
+// Splits the address space into pieces that do not overlap, because there are many threads and functions to look up.
 template <typename Wanted, typename Before>
 std::vector<DeviceCode::Piece> DeviceCode::pieces(Wanted wanted, Before before) const {
   std::vector<std::tuple<std::uint64_t, bool, std::size_t>> edges;  // address, whether it begins there, function

@@ -27,15 +27,15 @@ class DeviceCode {
  public:
   DeviceCode(const std::vector<Bytes>& images, Budget& budget);
 
-  // Returns the innermost function around `pc`, because kernels contain the device functions that only they call.
-  // Returns null if the code is not in the dump.
+  // Returns the innermost function around `pc`: a kernel contains the device functions that only it calls. Returns null
+  // if the code is not in the dump.
   const Function* function_at(std::uint64_t pc) const;
   const Function* kernel_at(std::uint64_t pc) const;
 
   // The instructions of a function; empty if they are not in the dump.
   Bytes instructions(const Function& function) const;
 
-  // The parameters of a kernel; empty if they are not in the dump.
+  // Returns the parameters of a kernel; empty if they are not in the dump.
   KernelFacts facts(const Function& kernel) const;
 
   // Returns the line of each address and the inlined calls around it.
@@ -48,8 +48,7 @@ class DeviceCode {
     std::size_t function;  // in functions_
   };
   void read_symbols(std::uint32_t image, const Section& table);
-  // Returns for each range of addresses the function that comes first by `before` among those for which `wanted` is
-  // true.
+  // For each range of addresses: returns the function that is first by `before`, of those for which `wanted` is true.
   template <typename Wanted, typename Before>
   std::vector<Piece> pieces(Wanted wanted, Before before) const;
   const Function* in(const std::vector<Piece>& pieces, std::uint64_t pc) const;

@@ -13,7 +13,7 @@ constexpr std::uint32_t kFirstKind = 0x80000000;
 
 bool is(const Section& section, Kind kind) { return section.type == kFirstKind + static_cast<std::uint32_t>(kind); }
 
-// The strings that rows refer to; the file's other string table names the sections.
+// Returns the strings that rows refer to. The file also has a string table for the names of sections.
 Bytes strings_of(const ElfImage& elf) {
   const auto strings = elf.named(".strtab");
   return strings && strings->type == elf::kStrings ? elf.contents(*strings) : Bytes();
@@ -21,8 +21,8 @@ Bytes strings_of(const ElfImage& elf) {
 
 }  // namespace
 
-// Reads the tables from the top of the hierarchy down, whatever their order in the file. A table's parent must be of
-// the kind above it, so nothing can be its own ancestor.
+// Reads the tables from the top of the hierarchy down, whatever their order in the file. The parent of a table must be
+// of the kind above it, so no table can be its own ancestor.
 class DumpReader {
  public:
   explicit DumpReader(Dump& dump) : dump_(dump), strings_(strings_of(dump.elf_)) { index_sections(); }
@@ -71,7 +71,7 @@ class DumpReader {
     }
   }
 
-  // The plausible rows of a table.
+  // The rows of a table, without those that the file cannot contain.
   struct Rows {
     Bytes bytes;
     std::uint64_t stride = 1;
@@ -90,7 +90,7 @@ class DumpReader {
     return rows;
   }
 
-  // Returns the row that is the table's parent.
+  // Returns the index of the row that is the table's parent.
   std::optional<Row> parent_of(const Section& section, Kind kind) {
     const auto table = tables_.find(section.link);
     if (table != tables_.end() && table->second.kind == kind && section.info < table->second.count) {
@@ -135,7 +135,7 @@ class DumpReader {
     }
   }
 
-  // The meaning of a cubin's addresses does not depend on the module that it belongs to.
+  // Cubins are kept without their modules, because their addresses mean the same in any module.
   void read_code() {
     for (const std::uint32_t index : sections_[Kind::code]) {
       const Section section = dump_.elf_.section(index);
@@ -178,7 +178,7 @@ std::optional<Section> Dump::child(Kind kind, Home parent) const {
 }
 
 std::vector<ReturnAddress> Dump::backtrace(const Lane& lane) const {
-  constexpr std::uint64_t kDeepest = 64;  // deeper frames only repeat the recursion
+  constexpr std::uint64_t kDeepest = 64;  // the deepest frames only repeat a recursion
   std::vector<ReturnAddress> frames;
   const auto section = child(Kind::backtrace, lane.home);
   if (!section || section->entry_size < smallest_row(Kind::backtrace)) return frames;

@@ -1,8 +1,8 @@
-// A GPU core dump as rows that refer to their parents: devices, contexts, modules, grids, and device > SM > CTA (block)
-// > warp > lane as they were on the hardware.
+// A GPU core dump as rows that refer to their parents: devices, contexts, modules, grids, and the hardware hierarchy
+// device > SM > CTA (block) > warp > lane.
 //
-// A dump is an ELF file whose section types say what a section contains. A table consists of rows of sh_entsize bytes;
-// the rows of newer drivers are longer. Its parent is row sh_info of the table in section sh_link.
+// A dump is an ELF file in which the type of a section says what it contains. A table is a sequence of rows of
+// sh_entsize bytes each; newer drivers write longer rows. Its parent is row sh_info of the table in section sh_link.
 #pragma once
 
 #include <array>
@@ -60,7 +60,7 @@ struct Module {
   std::uint64_t handle = 0;
 };
 
-// The place where a row was read; sections that belong to the row name this as their parent.
+// Where a row was read. The sections that belong to the row name this place as their parent.
 struct Home {
   std::uint32_t table = 0, row = 0;
 };
@@ -90,9 +90,9 @@ struct Cta {
 struct Warp {
   Row cta = 0;
   Home home;
-  std::uint32_t id = 0, valid = 0, active = 0;  // the masks have a bit per lane
+  std::uint32_t id = 0, valid = 0, active = 0;  // the masks have one bit per lane
   bool broken = false;                          // stopped by a trap or breakpoint
-  std::uint32_t shared_bytes = 0;               // of its block, including the system's part; 0 if unknown
+  std::uint32_t shared_bytes = 0;               // of its block, including what the system reserves; 0 if unknown
   std::optional<std::uint64_t> error_pc;
 };
 
@@ -105,10 +105,10 @@ struct Lane {
   std::uint64_t offset = 0;  // of the PC in its function
 };
 
-// Returns whether a warp's mask includes the lane.
+// Returns whether the lane's bit is set in a mask of its warp.
 inline bool has_bit(std::uint32_t mask, std::uint32_t lane) { return lane < 32 && ((mask >> lane) & 1) != 0; }
 
-// A key that sorts blocks and threads as CUDA counts them, x first.
+// Returns a key that sorts blocks and threads as CUDA numbers them, with x varying fastest.
 inline Dim3 linear(const Dim3& d) { return {d[2], d[1], d[0]}; }
 
 struct ReturnAddress {
@@ -147,7 +147,7 @@ class Dump {
   const Sm& sm(const Cta& cta) const { return sms[cta.sm]; }
   const Cta& cta(const Warp& warp) const { return ctas[warp.cta]; }
   const Warp& warp(const Lane& lane) const { return warps[lane.warp]; }
-  const Grid* grid(const Cta& cta) const;  // null if the grid is not in the dump
+  const Grid* grid(const Cta& cta) const;  // null if the dump does not contain the grid
   const Context* context(const Grid& grid) const;
 
   Budget& budget() { return budget_; }
@@ -159,7 +159,8 @@ class Dump {
   std::optional<std::uint32_t> bits(Kind kind, Home parent) const;
   friend class DumpReader;
 
-  // The sections that are not tables of the hierarchy, sorted by parent table and row, kind, then section.
+  // A section that is not a table of the hierarchy, as parent table, parent row, kind and section; `children_` is
+  // sorted.
   using Child = std::array<std::uint32_t, 4>;
 
   ElfImage elf_;

@@ -5,7 +5,7 @@ namespace {
 
 Dim3 dim3(Bytes row, std::uint64_t offset) { return {row.u32(offset), row.u32(offset + 4), row.u32(offset + 8)}; }
 
-// An address that is valid only if its flag is set.
+// Reads an address that is valid only if its flag is set.
 std::optional<std::uint64_t> valid_address(Bytes row, std::uint64_t address, std::uint64_t flag) {
   if (row.u32(flag) == 0) return std::nullopt;
   return row.u64(address);

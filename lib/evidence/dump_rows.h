@@ -1,4 +1,4 @@
-// The layout of the rows in a dump's tables. Each function decodes one row; fields beyond its end are zero.
+// The layout of the rows in a dump's tables. Each function decodes one row; fields past the end of the row are zero.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace cudadiag::evidence {
 
-// The smallest row size that any driver version writes; a table with smaller rows is invalid.
+// Returns the smallest row size that any driver version writes. A table with smaller rows is invalid.
 inline constexpr std::uint64_t smallest_row(Kind kind) {
   switch (kind) {
     case Kind::devices:

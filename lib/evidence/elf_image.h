@@ -1,4 +1,4 @@
-// The sections of a 64-bit ELF file in memory: the dump itself, and the cubins inside it.
+// The sections of a 64-bit ELF file in memory: a dump, or a cubin inside it.
 //
 // The file header:    e_type u16 @16, e_machine u16 @18, e_shoff u64 @40, e_shentsize u16 @58, e_shnum u16 @60,
 //                     e_shstrndx u16 @62
@@ -30,7 +30,7 @@ struct Section {
 
 class ElfImage {
  public:
-  // Returns nullopt if this is not a little-endian ELF64 file for CUDA. Counts only sections inside `file`.
+  // Returns nullopt if this is not a little-endian ELF64 file for CUDA. Only sections that fit into `file` are counted.
   static std::optional<ElfImage> read(Bytes file);
 
   std::uint16_t type() const { return file_.u16(16); }
@@ -40,8 +40,8 @@ class ElfImage {
 
   Section section(std::uint32_t index) const;  // all zero beyond sections()
   std::string_view name(const Section& section) const { return names_.text(section.name); }
-  bool whole(const Section& section) const;      // its contents are completely in the file
-  Bytes contents(const Section& section) const;  // the part of its contents that is in the file
+  bool whole(const Section& section) const;      // the file contains all of its contents
+  Bytes contents(const Section& section) const;  // as much of its contents as the file has
   std::optional<Section> named(std::string_view name) const;
 
  private:

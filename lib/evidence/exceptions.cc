@@ -5,7 +5,7 @@
 namespace cudadiag::evidence {
 namespace {
 
-// Indexed by code, with the names that NVIDIA's debugger uses.
+// Indexed by code. NVIDIA's debugger uses the same names.
 constexpr const char* kNames[] = {nullptr,
                                   "Lane Illegal Address",
                                   "Lane User Stack Overflow",

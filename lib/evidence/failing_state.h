@@ -1,5 +1,5 @@
-// The hardware state from which an instruction's address can be computed: the registers of every thread that may have
-// failed. They were saved when the GPU stopped, some instructions after the failing one.
+// The registers of all threads that may have failed, from which the failing instruction's address can be computed. The
+// GPU saved them when it stopped, some instructions after the failing one.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace cudadiag::evidence {
 struct FailingLane {
   std::uint32_t lane = 0;
   Dim3 thread{};
-  std::optional<std::uint64_t> stands;  // the offset in `around` of the next instruction
+  std::optional<std::uint64_t> stands;  // offset of the thread's next instruction in `around`
   std::vector<std::uint32_t> registers;
   std::optional<std::uint32_t> predicates;  // one bit per predicate, set if it is true
 };
@@ -31,20 +31,20 @@ struct FailingWarp {
 };
 
 struct FailingState {
-  // At most this many threads are kept; the others are only counted.
+  // Further threads are only counted (`left_out`).
   static constexpr std::size_t kMostLanes = 4096;
 
   KernelFacts facts;       // of the kernel
   std::string parameters;  // the bytes of the parameters; empty if unknown
   std::uint64_t shared_window = 0, local_window = 0;
   bool clusters = false;           // the launch groups blocks into clusters
-  std::vector<FailingWarp> warps;  // sorted by block and thread; empty if they have exited
+  std::vector<FailingWarp> warps;  // sorted by block and thread; empty if the warps have exited
   std::uint64_t left_out = 0;
 };
 
-// Returns the state of those `lanes` that failed together with `first`: in the same grid, by the same exception, at the
-// same instruction. The hardware names a whole warp, so some threads among its lanes may have done nothing wrong.
-// `around`: the code that the threads' offsets are relative to.
+// Returns the state of those `lanes` that failed together with `first`: in the same grid, with the same exception, at
+// the same instruction. The hardware reports whole warps, so some of these threads may have done nothing wrong.
+// `around` is the code that the threads' offsets are relative to.
 FailingState failing_state(const Dump& dump, const DeviceCode& code, const std::vector<const Lane*>& lanes,
                            const Lane& first, const Function& around);
 

@@ -1,4 +1,4 @@
-// The parameters of one kernel, from the section `.nv.info.KERNEL` of its cubin.
+// The parameters of a kernel, from the section `.nv.info.KERNEL` of its cubin.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@ struct KernelFacts {
     std::uint32_t index = 0, offset = 0, bytes = 0;  // the offset is relative to the first parameter
   };
 
-  std::uint32_t offset = 0, bytes = 0;  // of all parameters, in constant bank 0; 0 bytes if none or unknown
+  std::uint32_t offset = 0, bytes = 0;  // of all parameters together, in constant bank 0; 0 bytes if there are none or
+                                        // this is unknown
   std::vector<Parameter> parameters;    // sorted by offset
 
   // Returns the parameter that contains this byte; null if unknown.

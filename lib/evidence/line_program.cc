@@ -11,7 +11,7 @@
 namespace cudadiag::evidence {
 namespace {
 
-constexpr std::size_t kMostRows = 1u << 20;  // of a sequence, which is one function
+constexpr std::size_t kMostRows = 1u << 20;  // of one sequence; a sequence covers one function
 constexpr std::size_t kDeepestInlining = 256;
 
 struct SourceFile {
@@ -22,7 +22,7 @@ struct SourceFile {
 struct LineRow {
   std::uint64_t address = 0;
   std::uint32_t line = 1, file = 1;
-  std::uint32_t context = 0;   // row of the call, from 1; 0 if nothing is inlined
+  std::uint32_t context = 0;   // row of the call, from 1; 0 in code that is not inlined
   std::uint64_t function = 0;  // in .debug_str, if context is set
 };
 
@@ -62,10 +62,10 @@ bool read_header(Bytes bytes, Unit& unit) {
   return true;
 }
 
-// Where the names of a unit's inlined functions are.
+// Where in .debug_str a unit keeps the names of its inlined functions.
 struct UnitNames {
   std::uint64_t first = 0;  // in .debug_str
-  std::uint64_t last = 0;   // the furthest name used, relative to first
+  std::uint64_t last = 0;   // the last name in use, relative to first
   bool known = true;        // whether `first` is known
 };
 
@@ -76,7 +76,7 @@ struct FoundChain {
   std::size_t unit = 0;              // index among the units that inlined anything
 };
 
-// Addresses whose chains have not been found yet, with their indices.
+// Addresses whose chains are still to be found, with their indices.
 using Wanted = std::multimap<std::uint64_t, std::size_t>;
 
 class LineProgram {
@@ -84,7 +84,7 @@ class LineProgram {
   LineProgram(const Unit& unit, std::size_t ordinal, Budget& budget)
       : unit_(unit), ordinal_(ordinal), budget_(budget) {}
 
-  // Runs the program. Fills the chains of the addresses that it covers, and removes these addresses from `wanted`.
+  // Runs the program. For each address that it covers, fills in the chain and removes the address from `wanted`.
   // Returns the largest name offset.
   std::optional<std::uint64_t> run(Wanted& wanted, std::vector<FoundChain>& chains) {
     Cursor in(unit_.program);
@@ -135,7 +135,7 @@ class LineProgram {
     }
   }
 
-  // Returns whether the sequence ends here.
+  // Returns whether the sequence ends with this opcode.
   bool extended(Cursor& in) {
     enum { end_sequence = 1, set_address = 2, inlined_call = 0x90, function_name = 0x91 };
     const std::uint64_t length = in.uleb();
@@ -179,7 +179,7 @@ class LineProgram {
     too_long_ = false;
   }
 
-  // Finds the last row at or before the address, because compilers put the innermost of several inlined lines last.
+  // Takes the last row at or before the address, because compilers put the innermost of several inlined lines last.
   FoundChain chain_at(std::uint64_t address) const {
     const LineRow* found = nullptr;
     for (const LineRow& row : rows_) {
@@ -190,7 +190,7 @@ class LineProgram {
     while (found != nullptr && chain.frames.size() < kDeepestInlining) {
       chain.frames.push_back(frame_of(*found));
       if (found->context != 0) chain.names.push_back(found->function);
-      // A call comes before what it inlines; anything else would be a cycle.
+      // A call must come before the code that it inlines. Anything else would be a cycle.
       const auto here = static_cast<std::size_t>(found - rows_.data());
       found = found->context != 0 && found->context - 1 < here ? &rows_[found->context - 1] : nullptr;
     }
@@ -217,8 +217,9 @@ class LineProgram {
   std::optional<std::uint64_t> last_name_;
 };
 
-// Finds where the names of linked units begin if the linker does not say: after those of the previous unit, provided
-// that this uses up all of .debug_str. Otherwise only the first unit's start is known.
+// Finds where each linked unit's names begin, if the linker does not say. Assumes that they follow those of the
+// previous unit, and accepts this if they then use up all of .debug_str. Otherwise only the first unit's start is
+// known.
 void place_names(std::vector<UnitNames>& units, Bytes strings) {
   if (std::any_of(units.begin(), units.end(), [](const UnitNames& unit) { return unit.first != 0; })) return;
   std::uint64_t next = 0;

@@ -20,17 +20,19 @@
 
 namespace cudadiag::evidence {
 
-// One level of a call: a chain begins with the instruction's own line and ends in the function itself.
+// One level of a chain of calls. The chain begins with the instruction's own line and ends in the function itself.
 struct LineFrame {
   std::string_view folder{}, file{};
   std::uint32_t line = 0;
-  // The mangled name of the inlined function that the line is in: empty if unknown, nullopt in the function itself.
+  // The mangled name of the inlined function that contains the line: empty if unknown, nullopt if the line is in the
+  // function itself.
   std::optional<std::string_view> inlined{};
 };
 
 using LineChain = std::vector<LineFrame>;
 
-// Finds the chains of all `addresses` in one pass over `lines` (.debug_line). Empty if nothing covers the address.
+// Finds the chains of all `addresses` in one pass over `lines` (.debug_line). A chain is empty if nothing covers its
+// address.
 std::vector<LineChain> chains_at(std::span<const std::uint64_t> addresses, Bytes lines, Bytes strings, Budget& budget);
 
 }  // namespace cudadiag::evidence

@@ -10,7 +10,7 @@
 namespace cudadiag::evidence {
 namespace {
 
-// Per kernel. Its threads are spread over its loops, so more places would add nothing.
+// Per kernel. Its threads spread over its loops, so more places would show nothing new.
 constexpr std::size_t kMostPlaces = 8;
 
 struct Gathered {

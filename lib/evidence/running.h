@@ -1,4 +1,4 @@
-// The kernels that were running when a dump was requested, and where their threads were.
+// Finds the kernels that were running when a dump was requested, and where their threads were.
 #pragma once
 
 #include <vector>
@@ -9,10 +9,10 @@
 
 namespace cudadiag::evidence {
 
-inline constexpr std::size_t kMostKernels = 1024;  // eight GPUs never run more at once
+inline constexpr std::size_t kMostKernels = 1024;  // more than eight GPUs can run at once
 
-// Returns at most kMostKernels kernels with blocks on the GPU, most threads first. Omits grids without blocks there,
-// because they wait for room or are ending.
+// Returns at most kMostKernels kernels with blocks on the GPU, most threads first. Grids without blocks on the GPU are
+// waiting for room or ending, so they are left out.
 std::vector<RunningKernel> running_kernels(const Dump& dump, const DeviceCode& code);
 
 }  // namespace cudadiag::evidence

@@ -56,7 +56,7 @@ class Examination {
     }
   }
 
-  // The exception of its SM is all that is left of a warp that has exited.
+  // Used if the failing warp has exited: then its SM's exception is all that is left of the failure.
   void of_sm(const Sm& sm) {
     of_exception(sm, sm.exception);
     if (sm.error_pc) set_pc(*sm.error_pc, PcWitness::sm);
@@ -95,8 +95,8 @@ class Examination {
     failure_.witness = witness;
   }
 
-  // Sets functions and lines of all places. A caller is looked up at its call, not after it. The same holds for a
-  // failed assertion, whose handler would return to the next instruction.
+  // Looks up functions and lines of all places. For a caller, looks up its call, not the instruction after it. A failed
+  // assertion is a call, too, because its handler would return to the next instruction.
   void resolve() {
     std::vector<std::pair<CodePlace*, std::uint64_t>> places;
     const bool thread = failure_.witness == PcWitness::thread;
@@ -113,8 +113,8 @@ class Examination {
     if (failure_.kernel.empty() && kernel != nullptr) failure_.kernel = kernel->name;
   }
 
-  // After a trap, or after calling the assertion handler, a thread is at the next instruction. After any other
-  // exception, it may have continued for an unknown time.
+  // Keeps the code if the failing instruction is certain. After a trap or a call of the assertion handler, a thread is
+  // at the next instruction. After any other exception, it may have continued for an unknown time.
   void keep_code() {
     if (!failure_.witness || device_->instruction_bytes == 0) return;
     const bool behind = *failure_.witness == PcWitness::thread;

@@ -1,5 +1,5 @@
-// The contents of a GPU core dump that concern the failure, as plain data. Everything that the hardware did not keep is
-// explicitly unknown. Function names are mangled.
+// What a GPU core dump says about the failure, as plain data. Whatever the hardware did not keep is marked as unknown.
+// Function names are mangled.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,13 @@ struct SourceLine {
 // An instruction in device code.
 struct CodePlace {
   std::uint64_t pc = 0;
-  std::string function{};           // empty if the code around it is not in the dump
+  std::string function{};           // empty if the dump does not contain the code around it
   std::uint64_t offset = 0;         // in the function
-  std::vector<SourceLine> lines{};  // innermost first, through inlined functions to the function itself; often empty
+  std::vector<SourceLine> lines{};  // innermost first, from inlined functions to the function itself; often empty
 };
 
-// The code around the failing instruction, for a disassembler: the whole kernel with the functions that only it calls,
-// or a function that others call as well.
+// The code around the failing instruction, for a disassembler. It is the whole kernel, with the functions that only the
+// kernel calls, or a function that several kernels call.
 struct FunctionCode {
   static constexpr std::uint64_t kLargest = 4u << 20;
 
@@ -36,7 +36,7 @@ struct FunctionCode {
   std::uint64_t offset = 0;  // of the failing instruction in `instructions`
 };
 
-// The source of the PC. A warp or an SM names the failing instruction; a thread names only the one that it is at.
+// Where the PC comes from. A warp or an SM reports the failing instruction, but a thread only reports where it is now.
 enum class PcWitness { warp, sm, thread };
 
 struct DumpedFailure {
@@ -44,25 +44,25 @@ struct DumpedFailure {
   std::string exception_name;
   std::string message;  // the driver's own message, if there is one
 
-  // The first failing thread, in the order of blocks and threads; unknown once its warp has exited.
+  // The first failing thread, in the order of blocks and threads; unknown if its warp has exited.
   std::optional<std::uint32_t> warp, lane;
   std::optional<Dim3> block, thread;
   std::uint32_t device = 0, sm = 0;
-  std::optional<std::uint64_t> threads, blocks;  // number that failed
+  std::optional<std::uint64_t> threads, blocks;  // how many failed
   std::vector<std::uint32_t> registers;
 
-  std::optional<PcWitness> witness;  // the source of `place`
+  std::optional<PcWitness> witness;  // where `place` comes from
   CodePlace place;
   std::optional<FunctionCode> code;   // nullopt if the instruction or the code is unknown
-  std::optional<FailingState> state;  // nullopt if no PC names the failing instruction
-  std::optional<SourceLine> trap;     // line of the instruction before `place`, if a trap stopped the thread
+  std::optional<FailingState> state;  // nullopt if no PC shows the failing instruction
+  std::optional<SourceLine> trap;     // line of the instruction before `place`, if a trap stopped the thread there
   std::optional<CodePlace> stands;    // where the thread stopped after that, as debuggers show it
-  std::vector<CodePlace> callers;     // of `stands`, innermost first; a place is where the caller continues
+  std::vector<CodePlace> callers;     // of `stands`, innermost first; each place is where a caller will continue
 
   std::string kernel;  // empty if neither the grid nor the PC shows it
   std::optional<std::uint64_t> grid_id;
   std::optional<Dim3> grid, block_dim;
-  std::optional<std::uint32_t> host_thread;  // that launched the kernel
+  std::optional<std::uint32_t> host_thread;  // the thread that launched the kernel
 };
 
 // The threads of a running kernel that are at one instruction.
@@ -79,17 +79,17 @@ struct RunningKernel {
   std::uint64_t grid_id = 0;
   std::optional<Dim3> grid, block_dim;
   std::optional<std::uint32_t> host_thread;
-  std::uint64_t blocks = 0, threads = 0;  // those on the GPU
-  std::vector<RunningPlace> places;       // most threads first; not all places
+  std::uint64_t blocks = 0, threads = 0;  // only those on the GPU
+  std::vector<RunningPlace> places;       // most threads first; further places are left out
 };
 
 struct Testimony {
   std::vector<std::string> devices;       // "0: NVIDIA H200, sm_90"
   std::string versions;                   // "driver 580.159, CUDA 13.0"; empty from old drivers
   std::vector<std::uint32_t> failed_sms;  // SMs that report an exception
-  std::optional<DumpedFailure> failure;   // nullopt if the dump was requested
+  std::optional<DumpedFailure> failure;   // nullopt if the dump was requested, so nothing had failed
   std::vector<RunningKernel> running;     // for a requested dump
-  std::uint64_t damaged = 0;              // number of parts that were ignored as invalid
+  std::uint64_t damaged = 0;              // how many invalid parts were ignored
 };
 
 // Returns nullopt if `file` is not a GPU core dump.

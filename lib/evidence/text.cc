@@ -118,7 +118,7 @@ class Description {
     }
   }
 
-  // Folds recursion into one line.
+  // Shows a recursion as one line.
   void add_callers(const std::vector<CodePlace>& callers) {
     for (std::size_t i = 0; i < callers.size();) {
       std::size_t end = i + 1;

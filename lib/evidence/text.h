@@ -1,4 +1,4 @@
-// A testimony as text for people.
+// Writes a testimony as text for people.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace cudadiag::evidence {
 
-// Returns lines that contain names from the dump unescaped. `instruction`: the failing one, disassembled, or empty.
+// Returns lines in which names from the dump are not escaped. `instruction`: the failing one, disassembled, or empty.
 // `access`: what the instruction did, one line per fact.
 std::vector<std::string> describe(const Testimony& testimony, const std::string& instruction = {},
                                   const std::vector<std::string>& access = {});
