@@ -1,4 +1,4 @@
-// One operation's use of memory: the bytes, the mode, and the operation itself.
+// One use of memory: which bytes, how, and by which operation.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace cudadiag::races {
 
-// A stream's number among all streams that the process has had so far. The driver reuses handles; these numbers are
+// Numbers every stream that the process has ever had. Unlike handles, which the driver reuses, these numbers are
 // unique.
 using StreamNumber = std::uint32_t;
 
@@ -27,29 +27,30 @@ struct Access {
   StreamNumber stream = 0;
   Mode mode = Mode::unknown;
   What what = What::kernel;
-  bool exact = false;       // false: `begin` is an address that a kernel received; the kernel's reach is unknown
-  std::uint8_t thread = 0;  // that issued the operation
-  // may_end: the kernel also received a lower address in the same memory, so this one may be an end pointer.
-  // may_be_base: the kernel also received this address on another stream, so each launch may use its own part.
+  bool exact = false;       // false: `begin` is an address that a kernel received, and we do not know how far it
+                            // reaches
+  std::uint8_t thread = 0;  // the thread that issued the operation
+  // may_end: the kernel also received a lower address in the same memory, so `begin` may be an end pointer.
+  // may_be_base: the kernel received the same address on another stream, too, so each launch may use its own part.
   bool may_end = false, may_be_base = false;
   std::uint64_t ticks = 0;
-  // Who uses the memory. For a node of a graph, `node` is 1 + its index.
+  // What uses the memory. For a node of a graph, `node` is 1 + the node's index.
   std::uint32_t site = 0, function = 0, parameter = 0, node = 0;
-  std::uint32_t words = 0;   // Feed's number for the kernel's parameter words that held addresses; 0 if unknown
-  std::uint32_t hidden = 0;  // number of earlier accesses of its stream that were dropped to make room for it
+  std::uint32_t words = 0;   // identifies, in Feed, the kernel's parameter words that held addresses; 0 if unknown
+  std::uint32_t hidden = 0;  // how many earlier accesses of its stream were dropped to make room for it
 
   std::uint64_t end() const { return begin + pitch * (rows - 1) + width; }
 };
 
-// The bytes on one side of a copy, or those of a memset. If rows or bytes are 0, the reach is unknown. Overlapping rows
-// are merged into one piece.
+// The bytes on one side of a copy, or those of a memset. If rows or bytes are 0, we do not know how far it reaches.
+// Overlapping rows are merged.
 struct Extent {
   std::uint64_t pitch = 0, bytes = 0, width = 0;  // bytes: of all rows together; 0 if unknown
   std::uint32_t rows = 0;
 };
 Access with_place(Access access, std::uint64_t address, const Extent& extent, Mode mode);
 
-// Returns whether the accesses share a byte. Rows are compared one by one, so different columns of one buffer do not
+// Returns whether the accesses have a byte in common. Compares row by row, so different columns of one buffer do not
 // overlap.
 bool touches(const Access& a, const Access& b);
 

@@ -1,7 +1,7 @@
-// Holds a process's records back while the code of a kernel among them is being read. The kernel's use of memory is
-// then known when its launch is checked. Records stay in order.
+// Holds back a process's records while the code of a kernel among them is being read, so that we know which memory the
+// kernel uses when we check its launch. Records stay in order.
 //
-// At most kMost records wait, none longer than kPatience. After that they are released without the kernel's code.
+// At most kMost records wait, and none longer than kPatience. After that, they are released without the kernel's code.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ namespace cudadiag::races {
 
 class Backlog : public session::RingReader {
  public:
-  // Returns whether a kernel's code has been read or never will be. Requests the code if it has not been read yet.
+  // Returns whether the kernel's code has been read or never will be. Requests the code if nobody has yet.
   using IsRead = std::function<bool(std::uint32_t function)>;
 
   // `area` and `feed` must outlive this object.
@@ -28,10 +28,10 @@ class Backlog : public session::RingReader {
 
   void record(const std::byte* record) override;
   void lost(std::uint64_t count, std::uint64_t until) override;
-  // Counts the records that the recorder had no room for. Call this periodically.
+  // Counts the records for which the recorder had no room. Call this periodically.
   void look_for_drops();
 
-  // Passes on the records that need not wait any longer; hand_on_all() passes on all of them.
+  // hand_on() passes on the records that need not wait any longer; hand_on_all() passes on all of them.
   void hand_on();
   void hand_on_all();
   bool empty() const { return held_.empty(); }
@@ -43,7 +43,7 @@ class Backlog : public session::RingReader {
   struct Held {
     alignas(8) std::array<std::byte, wire::area::kOperationSize> record{};
     std::string parameters;
-    std::uint64_t lost = 0, until = 0;  // lost: if not 0, this entry is not a record but a gap of that many records
+    std::uint64_t lost = 0, until = 0;  // if `lost` is not 0, this entry stands for a gap of that many records
     std::uint32_t kernel = 0;           // the kernel whose code this record waits for; 0 if none
     std::chrono::steady_clock::time_point since{};
   };

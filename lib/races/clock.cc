@@ -33,7 +33,7 @@ void Clock::join(const Clock& other) {
     }
   }
   if (missing == 0) return;
-  // Backwards, so that nothing is moved twice.
+  // Merges backwards, so that no entry moves twice.
   auto from = static_cast<std::ptrdiff_t>(entries_.size()) - 1;
   entries_.resize(entries_.size() + missing);
   auto to = static_cast<std::ptrdiff_t>(entries_.size()) - 1;

@@ -1,6 +1,6 @@
-// A sparse vector clock: everything known to have happened before some point of a stream. Most streams depend on few
-// others. A component is one life of a stream, or all blocking streams of a context together. Its value is the latest
-// known moment of that component.
+// A sparse vector clock: what must have happened before some point of a stream. Sparse, because most streams depend on
+// few others. A component is one life of a stream, or all blocking streams of a context together. Its value is the
+// latest moment of that component that must have happened.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace cudadiag::races {
 
-// The position of a call in the order in which the process issued its calls; 0 comes before all.
+// The number of a call, in the order in which the process issued its calls; 0 is before all of them.
 using Moment = std::uint64_t;
 using Component = std::uint32_t;
 
@@ -18,8 +18,8 @@ class Clock {
   void raise(Component component, Moment to);
   void join(const Clock& other);
 
-  // The stream may have waited for something that the driver does not report. There may then be an order that we cannot
-  // see.
+  // True if the stream may have waited for something that the driver does not report. There may then be an order that
+  // we cannot see.
   bool vague() const { return vague_; }
   void blur() { vague_ = true; }
   void sharpen() { vague_ = false; }
@@ -29,7 +29,7 @@ class Clock {
     for (const Entry& entry : entries_) visit(entry.component, entry.moment);
   }
   std::size_t size() const { return entries_.size(); }
-  // Drops the components that every stream knows anyway.
+  // Drops components for which `known` is true, because every stream's clock implies them.
   template <typename Known>
   void drop_if(const Known& known) {
     std::erase_if(entries_, [&](const Entry& entry) { return known(entry.component, entry.moment); });

@@ -22,19 +22,20 @@ using operation::Kind;
 
 constexpr std::size_t kMostThreads = 8192;
 constexpr std::size_t kMostPending = 256;
-constexpr std::size_t kMostLaunches = 1u << 14;  // different combinations of facts about parameter words
+constexpr std::size_t kMostLaunches = 1u << 14;  // different sets of facts about parameter words
 constexpr std::uint64_t kPerThreadStream = 2;    // CU_STREAM_PER_THREAD of cuda.h, after CU_STREAM_LEGACY
 
 std::uint32_t context_of(const std::byte* stream) { return wire::load(stream, wire::stream::kContext); }
 
-// Returns a test for the values that end a wait. It is empty for a semaphore, whose values the driver does not report.
+// Returns a test for the values that end a wait. The test is empty for a semaphore, because the driver does not report
+// its values.
 std::function<bool(std::uint64_t)> ending(operation::MemoryOperation what, std::uint64_t value) {
   using operation::MemoryOperation;
   switch (what) {
     case MemoryOperation::wait_equal:
       return [value](std::uint64_t word) { return word == value; };
     case MemoryOperation::wait_at_least:
-      // The comparison allows for the wraparound of 32 bits, because the width of the word is not reported.
+      // Allows for 32-bit wraparound, because the driver does not report the width of the word.
       return [value](std::uint64_t word) {
         const bool narrow = (word | value) >> 32 == 0;
         return narrow ? static_cast<std::int32_t>(static_cast<std::uint32_t>(word - value)) >= 0
@@ -75,7 +76,7 @@ void Feed::lost(std::uint64_t count, std::uint64_t until) {
   forget_all();
 }
 
-// After a gap a graph or a stream may be a different one, and pending parameters may belong to the next kernel.
+// After a gap, a handle may refer to another graph or stream, and pending parameters may belong to the next kernel.
 void Feed::forget_all() {
   history_.forget_all();
   host_writes_.forget();
@@ -98,8 +99,8 @@ void Feed::stream_made(const std::byte* record, std::uint32_t index, std::uint64
                        static_cast<std::uint32_t>(wire::load(record, race::kWord2))));
 }
 
-// An entry of the stream table has one life for each stream that it has described. The records about these lives
-// decide. The entry itself describes only its latest life, which may have begun after this record.
+// An entry of the stream table has one life for each stream that it has described. The entry describes only the latest
+// one, which may have begun after this record, so records about these lives decide.
 bool Feed::find_stream(std::uint32_t index, std::uint64_t ticks, StreamNumber& stream) {
   if (index >= known_.size()) return false;
   Known& known = known_[index];
@@ -111,7 +112,7 @@ bool Feed::find_stream(std::uint32_t index, std::uint64_t ticks, StreamNumber& s
                traits_of(wire::load(entry, wire::stream::kHandle), memory_.context_uid(context_of(entry)),
                          wire::load(entry, wire::stream::kFlags)));
   } else if (!same && !known.sure) {
-    // The record that shows which stream this operation belongs to was lost.
+    // The record that would show which stream this operation is on was lost.
     lost(1, created);
     return false;
   }
@@ -178,7 +179,7 @@ void Feed::record(const std::byte* record, std::string_view parameters) {
   pending.watched = 0;
 }
 
-// Returns whether the host saw the copy finish, which depends on the memory. Unknown memory may belong to the host.
+// Returns whether the host saw the copy finish. That depends on the kinds of memory; unknown memory may be the host's.
 bool Feed::is_seen(const std::byte* record) const {
   using Memories = wire::allocation::Kind;
   const std::uint64_t seen = wire::load(record, race::kWord0);
@@ -246,9 +247,9 @@ void Feed::operation(const Issued& issued, Pending& pending) {
       const std::uint64_t value = wire::load(record, operation::kValue);
       const bool tells = what == MemoryOperation::write || what == MemoryOperation::signal_semaphore;
       if (!tells) order_.word_waited(argument, stream, ending(what, value));
-      // The word may be in the memory that a watched copy reads.
+      // The word may be in memory that a watched copy reads.
       if (tells || what == MemoryOperation::unknown) host_writes_.mediator(order_.now(), stream);
-      // A batch is recorded as its first wait, and may also write after that.
+      // A batch is recorded as its first wait, but may also contain writes.
       return tells || what == MemoryOperation::unknown ? order_.word_written(argument, stream, value)
                                                        : order_.host_told(stream);
     }
@@ -282,7 +283,7 @@ std::uint32_t Feed::launch_words(const Pending& pending) {
   launch_.live.clear();
   launch_.zeros = pending.zeros;
   std::uint64_t hash = wire::mix(wire::kHashSeed, pending.zeros);
-  // A single address proves nothing. A full list of addresses may be incomplete.
+  // A single address says nothing about others. A full list may lack addresses.
   const bool telling = pending.words.size() >= 2 && pending.words.size() < race::kMostWords;
   for (auto word = pending.words.begin(); telling && word != pending.words.end(); ++word) {
     const auto same = std::find_if(pending.words.begin(), word, [&](const Word& w) { return w.value == word->value; });
@@ -313,8 +314,8 @@ void Feed::kernel(const Issued& issued, const Pending& pending) {
   access.thread = wire::load(record, operation::kThread);
   access.ticks = wire::load(record, operation::kTicks);
   access.words = launch_words(pending);
-  // A kernel without any pointer is assumed to write nothing, even if its code is unknown. One that can read host memory
-  // may wait there for the host.
+  // Assumes that a kernel without a pointer writes nothing, even if its code is unknown. A kernel that can read host
+  // memory may use it to wait for the host.
   if (!pending.words.empty() && launch_bytes_.may_write_elsewhere(pending.words.front().function)) {
     host_writes_.writes_anywhere(access.at, issued.stream);
   } else if (std::any_of(pending.words.begin(), pending.words.end(),
@@ -359,8 +360,8 @@ bool Feed::add_bytes(const Access& access, const std::vector<sass::ParameterByte
   return known;
 }
 
-// A copy on a default stream between two devices' memories begins after all earlier work of both devices has finished.
-// All later work begins after the copy.
+// Returns whether the copy orders two devices: a copy on a default stream between two devices' memories begins after
+// all earlier work of both, and all their later work begins after it.
 bool Feed::joins_devices(StreamNumber stream, std::uint64_t source, std::uint64_t destination) const {
   const Memory *from = memory_.at(source), *to = memory_.at(destination);
   const bool apart =
@@ -440,10 +441,10 @@ void Feed::memory_freed(const std::byte* record, bool has_stream, StreamNumber s
     access.mode = Mode::write;
     access.exact = true;
     add(access);
-    // The memory stays known until its addresses are reused, because other streams may still use it.
+    // Keeps the memory until its addresses are reused, because other streams may still use it.
     return;
   }
-  // Freeing stream-ordered memory does not make the driver wait.
+  // To free stream-ordered memory, the driver does not wait.
   const bool ordered = freed != nullptr && freed->kind == wire::allocation::Kind::ordered;
   if (wire::load(record, race::kWord2) != 0 && !ordered) {
     order_.context_seen(memory_.context_uid(static_cast<std::uint32_t>(wire::load(record, race::kWord1))));

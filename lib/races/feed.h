@@ -1,5 +1,5 @@
-// Builds the order of operations and their accesses to memory from the records of one process's rings, as they arrive,
-// and keeps the races. The program can write the records, so nothing in them is trusted.
+// Reads the records of one process's rings as they arrive, works out the order of operations and their accesses to
+// memory, and collects the races. The program can write to the records, so they are not trusted.
 #pragma once
 
 #include <cstdint>
@@ -25,36 +25,36 @@ namespace cudadiag::races {
 
 class Feed : public session::RingReader {
  public:
-  // Returns how a kernel uses the memory of one parameter, given what is known about the launch. Returns nullopt if the
-  // answer is not known yet; ask again later.
+  // Returns how a kernel uses the memory that one parameter points to, given what is known about the launch. Returns
+  // nullopt if that is not known yet; ask again later.
   using KernelMode = std::function<std::optional<Mode>(std::uint32_t function, std::uint32_t parameter,
                                                        const sass::LaunchWords& launch)>;
 
-  // `area` must stay mapped as long as this object lives. `code_of`: see LaunchBytes; if empty, no code is known.
+  // `area` must stay mapped for the life of this object. `code_of`: see LaunchBytes; if empty, no code is known.
   Feed(std::span<const std::byte> area, KernelMode kernel_mode, CodeOf code_of = {});
 
   void record(const std::byte* record) override { this->record(record, {}); }
-  // `parameters`: the bytes of the launch's parameters, as far as they are known.
+  // `parameters`: the bytes of the launch's parameters, as far as we have them.
   void record(const std::byte* record, std::string_view parameters);
   void lost(std::uint64_t count, std::uint64_t until) override;
-  // Checks open pairs again, because the kernels' use of memory may be known by now.
+  // Checks undecided pairs again, because we may know by now how their kernels use memory.
   void settle(bool at_last);
   bool settled() const { return history_.settled(); }
 
   std::vector<session::Race> races() const;
   std::vector<session::Race> unjudged() const;
-  // Kernels that use bytes outside their memory, one per call site, kernel and parameter.
+  // Kernels that use bytes outside their memory: one entry for each call site, kernel and parameter.
   const std::vector<session::Overrun>& overruns() const { return overruns_; }
   session::RaceCounts counts() const;
   bool found_any() const { return !history_.races().empty() || !host_writes_.found().empty(); }
 
  private:
-  // The current life of an entry in the area's stream table. Each life is a different stream.
+  // The stream that an entry of the area's stream table describes now. Each life of an entry is a different stream.
   struct Known {
     std::uint64_t created = 0;
     StreamNumber number = 0;
     bool is = false;
-    bool sure = false;  // no record has been lost since that could have shown another life
+    bool sure = false;  // no record about another life can have been lost since
   };
   struct Word {
     std::uint64_t value;
@@ -68,13 +68,13 @@ class Feed : public session::RingReader {
     std::uint64_t destination, source, bytes;
     Rows rows;
   };
-  // Records that precede an operation's record in its ring.
+  // What the records before an operation's own record in its ring say about it.
   struct Pending {
     std::vector<Word> words;
     sass::ZeroWords zeros = 0;
     Rows rows;
     std::vector<Part> parts;    // of a batch of copies
-    std::uint64_t watched = 0;  // number of the watch of a copy's source; 0: none
+    std::uint64_t watched = 0;  // number of the watch on a copy's source; 0 if none
   };
 
   bool is_seen(const std::byte* record) const;
@@ -87,7 +87,7 @@ class Feed : public session::RingReader {
   };
   void operation(const Issued& issued, Pending& pending);
   void kernel(const Issued& issued, const Pending& pending);
-  // Adds the bytes that a kernel uses through one word, as far as they are known. Returns whether all are known.
+  // Adds the bytes that a kernel uses through one word, as far as we know them. Returns whether we know all of them.
   bool add_bytes(const Access& access, const std::vector<sass::ParameterBytes>& bytes);
   // `pointer`: the address that the kernel received.
   void note_overrun(const Access& access, std::uint64_t pointer);
@@ -114,7 +114,7 @@ class Feed : public session::RingReader {
   void begin_life(Known& known, std::uint64_t created, const StreamTraits& traits);
   void stream_made(const std::byte* record, std::uint32_t index, std::uint64_t ticks);
   bool find_stream(std::uint32_t index, std::uint64_t ticks, StreamNumber& stream);
-  // Returns whether a copy between these addresses waits for two devices, and their later work waits for the copy.
+  // Returns whether a copy between these addresses waits for two devices, and later work of both waits for the copy.
   bool joins_devices(StreamNumber stream, std::uint64_t source, std::uint64_t destination) const;
   bool may_end(const Word& word, const Pending& pending) const;
   void note_homes();
@@ -127,16 +127,16 @@ class Feed : public session::RingReader {
   HostWrites host_writes_{order_};
   std::vector<sass::LaunchWords> launches_{1};                       // indexed by Access::words
   std::unordered_map<std::uint64_t, std::uint32_t> launch_numbers_;  // by hash
-  sass::LaunchWords launch_;                                         // the one being built
+  sass::LaunchWords launch_;                                         // the set of words being built
   std::vector<Known> known_;
   std::vector<Pending> pending_;  // by thread
   LaunchBytes launch_bytes_;
   std::vector<session::Overrun> overruns_;
-  std::vector<Memory> homes_;                        // the memory of each race, as it was when the race was found
+  std::vector<Memory> homes_;                        // the memory of each race, as it was when we found the race
   std::vector<Memory> host_homes_;                   // likewise, for the writes of the host
   std::unordered_map<std::uint64_t, Graph> graphs_;  // by CUgraphExec
-  std::size_t graph_parts_ = 0;                      // of all graphs together
-  std::uint64_t gap_until_ = 0;                      // draw no conclusion before these ticks
+  std::size_t graph_parts_ = 0;                      // nodes, edges and accesses of all graphs together
+  std::uint64_t gap_until_ = 0;                      // no conclusion is possible before these ticks
   std::uint64_t lost_ = 0, gaps_ = 0, operations_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// The memory accesses of graphs: collected from the nodes when a graph is created, and applied when it is launched.
+// Collects the memory accesses of a graph's nodes when the graph is created, and applies them when it is launched.
 #include <algorithm>
 #include <utility>
 
@@ -16,10 +16,10 @@ using operation::Kind;
 
 namespace {
 
-// The recorder reports fewer nodes. Parts (nodes, edges, accesses) are counted over all graphs.
+// More nodes than the recorder reports. Parts are nodes, edges and accesses, counted over all graphs.
 constexpr std::size_t kMostGraphs = 4096, kMostNodes = 1u << 12, kMostAccesses = 1u << 16;
 constexpr std::size_t kMostGraphParts = 1u << 21;
-constexpr std::size_t kMostPairs = 20000;  // pairs of one graph's accesses that are compared
+constexpr std::size_t kMostPairs = 20000;  // how many pairs of one graph's accesses to compare
 
 }  // namespace
 
@@ -45,7 +45,7 @@ void Feed::graph_made(const std::byte* record, std::uint64_t exec) {
   if (graphs_.size() >= kMostGraphs) forget_graphs();
   const auto [place, fresh] = graphs_.try_emplace(exec);
   Graph& made = place->second;
-  // A changed graph whose earlier state is unknown may signal, or wait for, anything.
+  // If we do not know what the graph was before it changed, it may signal, or wait for, anything.
   if (fresh) made.order = race::kTells | race::kWaits;
   graph_parts_ -= made.parts;
   const std::uint64_t order = wire::load(record, race::kWord2), before = made.order;
@@ -68,7 +68,7 @@ void Feed::graph_edges(const std::byte* record, Graph& graph) {
   count_graph_parts(graph, 3);
 }
 
-// A node's record carries a kernel's parameter words, the bytes of a copy or memset, or the event of an event node.
+// A node's record contains a kernel's parameter words, the bytes of a copy or memset, or the event of an event node.
 void Feed::graph_node(const std::byte* record, Graph& graph, const Pending& pending) {
   const std::uint32_t node = wire::load(record, race::kNode);
   if (node >= graph.successors.size() || graph.accesses.size() >= kMostAccesses) return;
@@ -153,14 +153,14 @@ void Feed::graph_accesses(Graph& graph, const std::byte* record, Moment at, Stre
   if (gap_until_ == 0 && !std::exchange(graph.looked_into, true)) inside_graph(graph, at, stream);
 }
 
-// Compares the branches of one graph. Once is enough, because every launch has the same branches.
+// Compares the branches of a graph with each other. Done once, because every launch has the same branches.
 void Feed::inside_graph(const Graph& graph, Moment at, StreamNumber stream) {
   const auto forks = [](const auto& successors) { return successors.size() > 1; };
   const auto roots = std::count(graph.roots.begin(), graph.roots.end(), true);
   const bool linear = roots <= 1 && std::none_of(graph.successors.begin(), graph.successors.end(), forks);
   if (linear) return;
   std::vector<Access> accesses = graph.accesses;
-  // The driver does not report which node contains the child graph's nodes.
+  // Skips a child graph's nodes, because the driver does not report which node contains them.
   std::erase_if(accesses, [&](const Access& access) { return graph.in_child[access.node - 1]; });
   std::sort(accesses.begin(), accesses.end(), [](const Access& a, const Access& b) { return a.begin < b.begin; });
   std::size_t pairs = 0;

@@ -1,4 +1,4 @@
-// Copies whose source the recorder watches, and the changes that it saw.
+// Handles copies whose source the recorder watches, and the changes to a source that it saw.
 #include <algorithm>
 #include <utility>
 
@@ -17,7 +17,7 @@ bool Feed::is_of_host(std::uint64_t address) const {
                                memory->kind == Memories::managed);
 }
 
-// Must run before the copy's own accesses are added.
+// Call this before adding the copy's own accesses.
 void Feed::watch_sources(const Access& copy, const std::vector<Part>& parts, std::uint64_t number) {
   if (gap_until_ != 0) return;
   HostWrites::Watched watched;

@@ -7,15 +7,15 @@
 namespace cudadiag::races {
 namespace {
 
-// Returns the mode with which an access counts against `other`. An allocation or a free covers all of its memory, so an
-// access near an address counts as one inside it.
+// Returns the mode of an access as it counts against `other`. An allocation or a free covers all of its memory, so an
+// access near an address counts as one at that address.
 Mode somewhere_in(const Access& other, Mode mode) {
   if (other.what != What::allocation && other.what != What::free) return mode;
   return mode == Mode::near_read ? Mode::read : mode == Mode::near_write ? Mode::unknown : mode;
 }
 
-// Returns whether everything that comes after both and races with the older one also races with the newer one. The
-// older one must come before the newer one.
+// Returns whether the newer access makes the older one redundant: whatever comes later and races with the older one
+// also races with the newer one. The older access must come before the newer one.
 bool stands_for(const Access& newer, const Access& older) {
   const auto memory_itself = [](const Access& a) { return a.what == What::allocation || a.what == What::free; };
   if (newer.rows > 1 || (memory_itself(older) && !memory_itself(newer))) return false;
@@ -35,7 +35,7 @@ History::Place& History::point(std::uint64_t address) {
   return *hint.place;
 }
 
-// Splits the piece that contains the address, so that no piece crosses it.
+// Splits the piece that contains the address, so that a piece begins there.
 void History::split(std::uint64_t at) {
   auto behind = pieces_.upper_bound(at);
   if (behind == pieces_.begin()) return;
@@ -62,9 +62,9 @@ void History::put(Place& place, Access access) {
   ++accesses_;
 }
 
-// Removes accesses that can no longer race. If there are none, removes the oldest access that the coming one makes
-// redundant. Failing that, removes the oldest, least informative access of the stream with most accesses here. No
-// stream loses all of its accesses, unless there are very many streams.
+// Removes accesses that can no longer race. If there are none, removes the oldest one that `coming` makes redundant.
+// Failing that, removes the oldest, least informative access of the stream that has most accesses here. No stream loses
+// its last access, unless there are very many streams.
 void History::make_room_at(Place& place, Access& coming) {
   if (const std::size_t over = std::erase_if(place, [this](const Access& known) { return order_.done(known); })) {
     accesses_ -= over;
@@ -189,7 +189,7 @@ void History::forget_all() {
   accesses_ = 0;
 }
 
-// Drops the accesses that can no longer race; if that does not free enough, drops the older half.
+// Drops accesses that can no longer race. If that does not free enough room, drops the older half of the others.
 void History::make_room() {
   std::vector<Moment> moments;
   const auto sweep = [&](const auto& gone) {
@@ -272,8 +272,8 @@ void History::settle(bool at_last) {
 
 namespace {
 
-// Returns whether the kernel may leave the bytes at its address alone: the address may be only a base, or an end
-// pointer that equals the beginning of the other access.
+// Returns whether the kernel may leave alone the bytes at the address that it received: the address may be only a base,
+// or an end pointer that is equal to the beginning of the other access.
 bool may_keep_off(const Access& unknown, const Access& other) {
   if (unknown.mode != Mode::unknown) return false;
   return unknown.may_be_base || (unknown.may_end && unknown.begin == other.begin);
@@ -297,7 +297,7 @@ bool History::conclude(Conflict& race, bool at_last) {
   const bool altered = alters(a) || alters(b), unknown = a == Mode::unknown || b == Mode::unknown;
   if (!altered && a == b && unknown) keep_unjudged(race);
   if (!altered && (!unknown || a == b)) return true;
-  // An unknown access may be atomic too.
+  // An access of unknown mode may also be atomic.
   const bool written = a == Mode::write || b == Mode::write;
   race.possible = race.uncertain || (unknown && !written) || may_keep_off(race.first, race.second) ||
                   may_keep_off(race.second, race.first);
@@ -316,7 +316,7 @@ void History::keep(const Conflict& race) {
     const std::uint64_t times = known.times + race.times;
     const auto parameters = [](const Conflict& of) { return std::minmax(of.first.parameter, of.second.parameter); };
     const bool several = known.several || parameters(known) != parameters(race);
-    // A certain race is more informative than a possible one.
+    // A certain race says more than a possible one, so it replaces it.
     if (known.possible && !race.possible) known = race;
     known.times = times;
     known.several = several;

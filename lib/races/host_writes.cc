@@ -6,9 +6,10 @@
 namespace cudadiag::races {
 namespace {
 
-// At most this many copies wait for a result. The recorder watches fewer at a time.
+// The most copies that wait for a result. The recorder watches fewer at a time.
 constexpr std::size_t kMostWatched = 128;
-// More than the launches that a driver queues. Every launch of a kernel whose code is unknown is one.
+// The most operations that mediators_ keeps. This is more than a driver queues. Every launch of a kernel whose code is
+// unknown is one.
 constexpr std::size_t kMostMediators = 4096;
 
 }  // namespace
@@ -21,8 +22,8 @@ void HostWrites::note(Moment at, StreamNumber stream, Mode mode) {
   mediators_.push_back(access);
   if (mediators_.size() < kMostMediators) return;
   std::erase_if(mediators_, [this](const Access& each) { return order_.done(each); });
-  // Drops the oldest ones, because their streams most likely have newer ones. Each drop makes room for many, because
-  // the search for finished ones takes long.
+  // Drops the oldest ones, because their streams probably have newer ones. Drops many at once, because the search for
+  // finished ones above takes long.
   constexpr std::size_t kKept = kMostMediators / 4 * 3;
   while (mediators_.size() > kKept) mediators_.pop_front();
 }
@@ -67,7 +68,7 @@ bool HostWrites::changed(const Change& change) {
       std::find_if(found_.begin(), found_.end(), [&](const Found& each) { return each.copy.site == of.copy.site; });
   if (known != found_.end()) {
     ++known->times;
-    // A change while the stream was held back is more certain.
+    // Prefers a change while the stream was held back, because it is more certain.
     if (change.while_held && !known->change.while_held) known->copy = of.copy, known->change = change;
     return false;
   }

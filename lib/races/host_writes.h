@@ -1,8 +1,8 @@
-// Copies whose source the recorder watches (wire/race_record.h), and the changes to a source that only the host can
-// have made: no recorded operation accounts for them.
+// Follows copies whose source the recorder watches (wire/race_record.h), and finds the changes to a source that only
+// the host can have made, because no recorded operation explains them.
 //
-// A change while the stream was held back is certain: everything ordered before the copy had finished. An earlier
-// change may also be the work of something ordered before the copy.
+// A change while the stream was held back is certain, because everything ordered before the copy had finished. An
+// earlier change may be the work of something ordered before the copy.
 #pragma once
 
 #include <cstddef>
@@ -21,23 +21,23 @@ class HostWrites {
 
   explicit HostWrites(const Order& order) : order_(order) {}
 
-  // Notes an operation after which the stream's next ones may rightly find memory changed, because it may wait until the
-  // host has written.
+  // Notes an operation that may wait until the host has written, so that operations after it on its stream may rightly
+  // find memory changed.
   void mediator(Moment at, StreamNumber stream) { note(at, stream, Mode::none); }
   // Notes an operation that may write any memory, such as a kernel whose code is unknown.
   void writes_anywhere(Moment at, StreamNumber stream);
 
   struct Watched {
     std::uint64_t number = 0;
-    Access copy;                  // covers what the copy reads, from the first to the last byte
-    std::vector<Access> sources;  // a batch has several
-    // Whether unfinished recorded operations may write to a source: those ordered before the copy, or those not ordered
-    // with it.
+    Access copy;                  // covers all bytes from the first to the last one that the copy reads
+    std::vector<Access> sources;  // several for a batch
+    // Whether unfinished recorded operations may write to a source: those ordered before the copy (`written_before`),
+    // and those in no order with it (`written_beside`).
     bool written_before = false, written_beside = false;
   };
   void watch(Watched watched);
   bool any_watched() const { return !watched_.empty(); }
-  // Call this when an operation uses memory.
+  // Call this for each use of memory.
   void used(const Access& access);
 
   struct Change {
@@ -50,9 +50,9 @@ class HostWrites {
     Change change;
     std::uint64_t times = 1;
   };
-  // Returns false if the change is already known or explained.
+  // Returns false if the change was known already or something explains it.
   bool changed(const Change& change);
-  // One entry per call site.
+  // One entry for each call site.
   const std::vector<Found>& found() const { return found_; }
   std::uint64_t unlisted() const { return unlisted_; }
 

@@ -1,4 +1,4 @@
-// The memory of one process, as its records show it, and as its area's table shows it after records were lost.
+// The memory of one process, from its records and, after records were lost, from its area's table.
 #pragma once
 
 #include <cstddef>
@@ -19,16 +19,17 @@ struct Memory {
 
 class KnownMemory {
  public:
-  // `area` must stay mapped as long as this object lives.
+  // `area` must stay mapped for the life of this object.
   explicit KnownMemory(std::span<const std::byte> area);
 
   // Returns null if the memory is unknown. The pointer is valid until memory is added or removed.
   const Memory* at(std::uint64_t address) const;
-  // Adds memory in place of all known memory that it overlaps. `context`: the index of the context's entry in the area.
+  // Adds memory, and removes all known memory that it overlaps. `context`: the index of the context's entry in the
+  // area.
   void made(Memory memory, std::uint32_t context);
   const Memory* that_begins_at(std::uint64_t address) const;
   void freed(std::uint64_t begin) { by_address_.erase(begin); }
-  // Adopts the current contents of the area's table.
+  // Replaces everything by the current contents of the area's table.
   void read_table();
 
   // Returns the uid of the context with this index in the area; 0 if it has none.

@@ -11,7 +11,7 @@ namespace {
 
 namespace operation = wire::operation;
 
-constexpr std::uint64_t kLowestAddress = std::uint64_t{1} << 33;  // the upper half of an address is not 0
+constexpr std::uint64_t kLowestAddress = std::uint64_t{1} << 33;  // below this, the upper half of an address would be 0
 
 template <typename T>
 void append(std::string& to, const T& value) {
@@ -70,7 +70,7 @@ bool LaunchBytes::may_write_elsewhere(std::uint32_t function) {
   const auto known = writes_elsewhere_.find(function);
   if (known != writes_elsewhere_.end()) return known->second;
   const Codes codes = code_of_(function);
-  if (codes.empty()) return true;  // not stored, because the code may be known later
+  if (codes.empty()) return true;  // not stored, because the code may become known
   return writes_elsewhere_[function] = std::any_of(codes.begin(), codes.end(), [](const auto& code) {
            return !code->accesses().known || code->accesses().writes_elsewhere;
          });

@@ -1,6 +1,7 @@
-// The bytes that launches use through their parameters, from the kernels' code. Launches that differ only in their
-// addresses are evaluated once. If several kernels share a name (Triton compiles one for each kind of argument), it is
-// unknown which one was launched; bytes are then known only if all of these kernels use the same bytes.
+// Finds out from the kernels' code which bytes launches use through their parameters. Launches that differ only in
+// their addresses are evaluated once. If several kernels have the same name (Triton compiles one for each kind of
+// argument), we do not know which one was launched, so the bytes are known only if all of these kernels use the same
+// ones.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,7 @@
 
 namespace cudadiag::races {
 
-// The code of each kernel with a certain function's name; empty if the code of one is unknown. No element is null.
+// The code of each kernel that has a given function's name; empty if the code of any is unknown. No element is null.
 using Codes = std::vector<std::shared_ptr<const sass::ByteRanges>>;
 using CodeOf = std::function<Codes(std::uint32_t function)>;
 
@@ -25,12 +26,12 @@ class LaunchBytes {
  public:
   explicit LaunchBytes(CodeOf code_of) : code_of_(std::move(code_of)) {}
 
-  // `record`: the launch. `addresses`: offsets of the parameter words that are addresses of memory.
+  // `record`: the launch. `addresses`: offsets of the parameter words that hold addresses of memory.
   const std::vector<sass::ParameterBytes>& of(const std::byte* record, std::uint32_t function,
                                               std::string_view parameters, std::vector<std::uint32_t> addresses);
 
-  // Whether a kernel of that name writes through pointers that it reads from memory. Returns true if its code is
-  // unknown, or could not be followed.
+  // Returns whether a kernel of that name writes through pointers that it reads from memory. Also returns true if its
+  // code is unknown, or cannot be followed.
   bool may_write_elsewhere(std::uint32_t function);
 
   static const std::vector<sass::ParameterBytes> kNone;
@@ -41,11 +42,12 @@ class LaunchBytes {
     std::vector<sass::ParameterBytes> bytes;
   };
   static constexpr std::size_t kMostKnown = 1u << 14;
-  static constexpr int kMostFailures = 3;  // evaluations without a result; the kernel's later launches are skipped
+  static constexpr int kMostFailures = 3;  // evaluations in a row without a result; after these, the kernel's launches
+                                           // are not evaluated
   static constexpr std::size_t kMostCodes = 8;
 
   CodeOf code_of_;
-  std::unordered_map<std::string, Known> known_;              // keyed by everything that the result depends on
+  std::unordered_map<std::string, Known> known_;              // by everything that the result depends on
   std::map<Codes, int> failures_;                             // in a row, per set of codes
   std::unordered_map<std::uint32_t, bool> writes_elsewhere_;  // by function, for those with known code
 };

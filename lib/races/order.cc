@@ -6,7 +6,7 @@
 namespace cudadiag::races {
 namespace {
 
-// A clock is pruned once it has grown by this many entries.
+// A clock is pruned each time it has grown by this many entries.
 constexpr std::size_t kRoomy = 64;
 constexpr std::size_t kMostGone = 1024;
 
@@ -28,7 +28,7 @@ StreamNumber Order::stream_made(const StreamTraits& traits) {
 
 void Order::stream_gone(StreamNumber number) {
   Stream& stream = streams_[number];
-  if (stream.traits.legacy) return;  // it is removed with its context
+  if (stream.traits.legacy) return;  // it lives as long as its context
   Context& context = context_of(stream.traits.context);
   const auto leave = [&](bool& in, std::vector<StreamNumber>& among, Clock& behind) {
     if (!std::exchange(in, false)) return;
@@ -82,7 +82,7 @@ Moment Order::issue(StreamNumber number) {
   return now;
 }
 
-// Notes the first moment at which the stream may have waited for more than its clock says.
+// Notes the first moment at which the stream may have waited for more than its clock shows.
 void Order::note_blur(Stream& stream) const {
   if (stream.blurred == 0 && stream.clock.vague()) stream.blurred = now_;
 }
@@ -96,7 +96,7 @@ void Order::remember(Point& point, StreamNumber number) const {
 }
 
 void Order::join(Clock& clock, const Point& point) {
-  if (clock.at(point.component) >= point.at) return;  // so the clock already includes everything known there
+  if (clock.at(point.component) >= point.at) return;  // the clock already contains everything that the point knows
   clock.join(point.clock);
   clock.raise(point.component, point.at);
   prune(clock);
@@ -158,8 +158,8 @@ bool Order::follows(const Written& later, const Written& earlier) const {
   return later.stream == earlier.stream || covers(later.point.clock, before) || done(before);
 }
 
-// Looks at the values that the stream may find there and that end its wait. Returns the one that all others follow;
-// null if there is none.
+// Returns the value, among those that the stream may find in the word and that end its wait, that all others follow.
+// Whichever value ended the wait, this one had been written. Returns null if there is none.
 const Order::Written* Order::surely_met(const Word& word, StreamNumber stream,
                                         const std::function<bool(std::uint64_t)>& meets) const {
   const auto over = [&](auto written) {
@@ -244,8 +244,8 @@ void Order::host_joins(const Clock& clock, Component component, Moment at) {
   if (clock.vague()) stranger_met();
 }
 
-// The host has seen all work of the stream finish. Anything else that the stream waited for was issued before now, and
-// its order stays uncertain.
+// The host saw all work of the stream finish. Anything that the stream waited for unseen was issued before now, so from
+// here on the stream's order is certain again.
 void Order::finished(Stream& stream) {
   host_joins(stream.clock, stream.component, now_);
   stream.clock.sharpen();
@@ -253,7 +253,7 @@ void Order::finished(Stream& stream) {
 }
 
 void Order::stream_seen(StreamNumber number) {
-  // Waiting for the legacy stream also waits for the blocking streams.
+  // To wait for the legacy stream is to wait for the blocking streams, too.
   if (streams_[number].traits.legacy) issue(number);
   finished(streams_[number]);
 }

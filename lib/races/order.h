@@ -1,8 +1,8 @@
-// The order between operations of one process: happens-before, as the calls into the driver show it. There is a vector
-// clock per stream and per event. The host has one clock, because its threads order each other by means that no call
-// shows. Whatever any thread issues comes after everything that any thread has seen finish.
+// The happens-before order of one process's operations, according to its calls into the driver. Each stream and each
+// event has a vector clock. The host has a single clock, because its threads order each other in ways that no call
+// shows: whatever a thread issues comes after everything that any thread has seen finish.
 //
-// Calls arrive in the order of issue. Every call is one moment.
+// Calls arrive in the order of issue. Each call is one moment.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace cudadiag::races {
 
 struct StreamTraits {
   std::uint64_t handle = 0;   // as the program passes it
-  std::uint32_t context = 0;  // any number that distinguishes contexts
+  std::uint32_t context = 0;  // any number that tells contexts apart
   bool legacy = false;        // the default stream: it and its context's blocking streams wait for each other
   bool blocking = true;
 };
@@ -28,53 +28,54 @@ struct StreamTraits {
 class Order {
  public:
   StreamNumber stream_made(const StreamTraits& traits);
-  // The stream receives no more operations; earlier ones may still be running. If there are very many such streams, the
-  // oldest are assumed to have finished.
+  // The stream receives no more operations, but earlier ones may still be running. If there are very many streams like
+  // this, assumes that the oldest have finished.
   void stream_gone(StreamNumber stream);
   const StreamTraits& traits(StreamNumber stream) const { return streams_[stream].traits; }
 
-  // Puts an operation into the stream and returns its moment.
+  // Puts an operation into the stream, and returns the operation's moment.
   Moment issue(StreamNumber stream);
 
   // Adds an event in which nothing has been recorded yet.
   void event_made(std::uint64_t event);
   void event_gone(std::uint64_t event) { events_.erase(event); }
   void event_recorded(std::uint64_t event, StreamNumber stream);
-  // If no call created or recorded the event (another process did, for example), the order of the wait is unknown.
+  // If no recorded call created or recorded the event, for example because another process did, the order of the wait
+  // is unknown.
   void event_waited(std::uint64_t event, StreamNumber stream);
   void event_seen(std::uint64_t event);  // the host saw that the event had completed
 
   void stream_seen(StreamNumber stream);
   void context_seen(std::uint32_t context);
 
-  // A word in memory that a stream writes or waits for. Kernels and the host can write it too. `meets` tests whether a
-  // value ends the wait; if it is empty, the latest value is assumed to end it.
+  // For a word in memory that a stream writes or waits for. Kernels and the host may also write to it. `meets` tests
+  // whether a value ends the wait; if empty, assumes that the latest value does.
   void word_written(std::uint64_t address, StreamNumber stream, std::uint64_t value = 0);
   void word_waited(std::uint64_t address, StreamNumber stream, const std::function<bool(std::uint64_t)>& meets = {});
-  // The stream's latest operation overwrites words by other means. A stream that waits for one of these words is
-  // assumed to wait for a value written afterwards.
+  // The stream's latest operation overwrites these words by other means. Assumes that a stream waiting for one of them
+  // waits for a value written later.
   void words_overwritten(std::uint64_t begin, std::uint64_t end, StreamNumber stream);
-  // The stream reaches a host function. The host may learn there, without a driver call, that everything before it has
+  // The stream reaches a host function. There, the host may learn without a driver call that everything before it has
   // finished.
   void host_told(StreamNumber stream);
   // The stream waits for something outside this process.
   void stranger_waited(StreamNumber stream);
-  // Something untracked happened: everything issued before it may come before everything that follows.
+  // Something untracked happened: whatever was issued before it may come before whatever follows.
   void stranger_met() { unsure_until_ = now_; }
 
-  // Launches of one executable graph are ordered one after another, on any streams.
+  // Launches of one executable graph run one after another, even on different streams.
   Moment graph_launched(std::uint64_t executable, StreamNumber stream);
   void graph_gone(std::uint64_t executable) { graphs_.erase(executable); }
 
-  // Returns whether the access comes before everything that is issued to the stream from now on.
+  // Returns whether the access comes before everything that will be issued to the stream.
   bool before(const Access& access, StreamNumber stream) const;
-  // Returns whether the access comes before everything that is issued from now on.
+  // Returns whether the access comes before everything that will be issued.
   bool done(const Access& access) const;
-  // Returns whether there may nevertheless be an order between the access and what is issued to the stream from now on.
+  // Returns whether the access may come before what will be issued to the stream, in an order that we cannot see.
   bool uncertain(const Access& access, StreamNumber stream) const;
   // Returns whether the stream may have waited for something that the driver does not report.
   bool vague(StreamNumber stream) const { return streams_[stream].clock.vague(); }
-  // Returns whether the stream ever waited for something that the other stream ran.
+  // Returns whether the stream ever waited for work of the other stream.
   bool ever_waited(StreamNumber stream, StreamNumber other) const;
 
   Moment now() const { return now_; }
@@ -85,14 +86,14 @@ class Order {
     Component component = 0;
     Clock clock;
     Moment legacy_seen = 0;
-    Moment blurred = 0;    // moment since which it may have waited for more than its clock says; 0 if it has not
+    Moment blurred = 0;    // since when it may have waited for more than its clock shows; 0 if it has not
     bool active = false;   // something was issued since the host last waited for the context's streams
     bool pending = false;  // likewise, by the legacy stream
   };
   struct Context {
     Component barrier = 0;
     std::vector<StreamNumber> active, pending;
-    // Progress of those streams among them that no longer exist.
+    // How far those of these streams got that no longer exist.
     Clock gone_active, gone_pending;
     StreamNumber legacy = 0;
     Moment legacy_at = 0;  // 0 if it has had no operation
@@ -104,13 +105,13 @@ class Order {
     Moment at = 0;
   };
 
-  // A value that a word received, and the operation that wrote it. Without a value, no wait is known to end with it.
+  // A value that a word received, and which operation wrote it. Without a value, we cannot tell which waits it ends.
   struct Written {
     Point point;
     StreamNumber stream = 0;
     std::optional<std::uint64_t> value;
   };
-  using Word = std::vector<Written>;  // the latest ones
+  using Word = std::vector<Written>;  // the latest values
 
   Context& context_of(std::uint32_t context);
   void remember(Point& point, StreamNumber stream) const;
@@ -131,13 +132,13 @@ class Order {
   Moment now_ = 0;
   Component components_ = 0;
   std::deque<Stream> streams_;
-  std::deque<Component> gone_;  // of destroyed streams, the latest ones
+  std::deque<Component> gone_;  // the latest destroyed streams
   std::unordered_map<std::uint32_t, Context> contexts_;
   std::unordered_map<std::uint64_t, Point> events_, graphs_;
   std::map<std::uint64_t, Word> words_;
   std::vector<Moment> host_;  // by component
-  Clock told_;                // what the host may know without having asked the driver
-  Moment unsure_until_ = 0;   // everything issued up to here may come before whatever follows
+  Clock told_;                // what the host may know without asking the driver
+  Moment unsure_until_ = 0;   // whatever was issued up to here may come before whatever follows
 };
 
 }  // namespace cudadiag::races

@@ -1,4 +1,4 @@
-// Kernels that use bytes outside the memory that their parameters point into.
+// Finds kernels that use bytes outside the memory that their parameters point into.
 #include <algorithm>
 #include <iterator>
 
@@ -13,7 +13,8 @@ using MemoryKind = wire::allocation::Kind;
 
 constexpr std::size_t kMostOverruns = 256;
 
-// Memory whose usable bytes are exactly known. Registered or opened memory covers whole pages, or more.
+// Returns whether we know exactly which bytes of the memory may be used. Registered or opened memory covers whole
+// pages, or more.
 bool has_known_end(MemoryKind kind) {
   return kind == MemoryKind::device || kind == MemoryKind::managed || kind == MemoryKind::ordered ||
          kind == MemoryKind::pinned || kind == MemoryKind::mapped;
@@ -21,7 +22,7 @@ bool has_known_end(MemoryKind kind) {
 
 }  // namespace
 
-// Pieces that are mapped next to each other count as one.
+// Returns whether known memory covers the range. Adjacent mappings count as one piece.
 bool Feed::is_covered(std::uint64_t begin, std::uint64_t end) const {
   const Memory* memory = memory_.at(begin);
   while (memory != nullptr && memory->begin + memory->bytes < end) {
@@ -37,7 +38,8 @@ void Feed::note_overrun(const Access& access, std::uint64_t pointer) {
   const std::uint64_t end = memory->begin + memory->bytes;
   const bool inside = access.begin >= memory->begin && access.end() <= end;
   const bool meets = access.begin < end && access.end() > memory->begin;
-  // If the whole access lies in other memory, the address is an end pointer of that memory.
+  // If other memory contains the whole access, the parameter is an end pointer of that memory, and this memory merely
+  // begins there.
   if (inside || !meets || access.end() <= access.begin || is_covered(access.begin, access.end())) return;
   for (session::Overrun& known : overruns_) {
     const session::RaceAccess& its = known.access;

@@ -5,7 +5,7 @@
 namespace cudadiag::races {
 namespace {
 
-// Modes for a place near the kernel's address become unknown, because the use of the address itself is unknown.
+// A use near the address becomes unknown, because we do not know how the kernel uses the address itself.
 session::RaceMode stored_mode(Mode mode) {
   using session::RaceMode;
   constexpr RaceMode modes[] = {RaceMode::unknown, RaceMode::none,    RaceMode::read,   RaceMode::write,

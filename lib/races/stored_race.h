@@ -1,4 +1,4 @@
-// A race, and one access of it, as the session keeps them (session/notes/races.h).
+// Converts a race, and one access of it, to the form in which the session stores them (session/notes/races.h).
 #pragma once
 
 #include "races/history.h"
@@ -10,9 +10,9 @@
 namespace cudadiag::races {
 
 session::RaceAccess stored_access(const Access& access, const Order& order);
-// `home`: the memory that both accesses use.
+// `home` is the memory that both accesses use.
 session::Race stored_race(const Conflict& race, const Memory& home, const Order& order);
-// `home`: the memory of the copy's source.
+// `home` is the memory of the copy's source.
 session::Race stored_race(const HostWrites::Found& found, const Memory& home, const Order& order);
 
 }  // namespace cudadiag::races
