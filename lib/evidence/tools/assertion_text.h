@@ -3,7 +3,7 @@
 // CUDA's assert(), PyTorch's CUDA_KERNEL_ASSERT and Triton's device_assert print a line for each thread:
 //   FILE:LINE: FUNCTION: block: [x,y,z], thread: [x,y,z] Assertion `CONDITION` failed.
 // PyTorch built with TORCH_USE_CUDA_DSA instead keeps the first ten in memory, and its exception prints them. Each is a
-// block of lines " GPU assertion failure message = …", " File containing assertion = FILE:LINE" and so on.
+// block of lines "  GPU assertion failure message = …", "  File containing assertion = FILE:LINE" and so on.
 //
 // The output comes from the target and is not trusted, so this accepts only these forms and ignores truncated parts.
 #pragma once
