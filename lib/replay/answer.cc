@@ -47,7 +47,7 @@ Answer read_answer(std::string_view text) {
   Answer answer;
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
-    if (end == std::string_view::npos) break;  // cut short
+    if (end == std::string_view::npos) break;  // the child died while writing this line
     read_line(text.substr(0, end), answer);
     text.remove_prefix(end + 1);
   }

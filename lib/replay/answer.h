@@ -1,5 +1,5 @@
-// The report of a child process about the launch that it repeats. The child writes a line after each step, so that its
-// parent knows how far it got if it crashes.
+// What a child process reports about the launch that it repeats. It writes a line after each step, so that its parent
+// knows how far it got if it crashes.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,12 @@ struct Answer {
   std::string gpu;                               // PCI bus id of the GPU; empty if unknown
   bool launching = false;                        // all steps before the launch are done
   std::optional<std::uint32_t> refused;          // the error that the launch call returned, if any
-  std::optional<std::uint32_t> result;           // the result of waiting for the launch
-  std::uint64_t placed = 0, placeable = 0;       // number of blocks at their old addresses, and of all blocks
-  std::uint64_t rewritten = 0;                   // number of pointers in memory that were rewritten
-  bool only_reached = false;                     // memory that nothing points to was omitted for lack of room
+  std::optional<std::uint32_t> result;           // of waiting for the launch to finish
+  std::uint64_t placed = 0, placeable = 0;       // how many blocks are at their old addresses, and how many blocks
+                                                 // there are
+  std::uint64_t rewritten = 0;                   // how many pointers in memory were rewritten
+  bool only_reached = false;                     // there was no room for memory that nothing points to, so it was left
+                                                 // out
   bool outputs = false;                          // the outputs are written
   std::map<std::uint64_t, std::uint64_t> moved;  // new addresses by block index
 };

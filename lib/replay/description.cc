@@ -86,7 +86,7 @@ bool take_gpu(Bytes bytes, SavedLaunch& launch) {
   return true;
 }
 
-// Two numbers: the first at the start, the second at `offset`.
+// Reads two numbers: the first at the start, the second at `offset`.
 template <typename First, typename Second>
 std::optional<std::pair<First, Second>> pair_at(Bytes bytes, std::size_t offset) {
   const auto first = number_at<std::uint32_t>(bytes, 0);
@@ -102,7 +102,7 @@ bool append(List& list, const std::optional<Pair>& pair) {
   return true;
 }
 
-// Returns false if the record makes no sense. Skips record kinds of later versions.
+// Returns false if the record makes no sense. Skips kinds of records that later versions may add.
 bool take(Record kind, Bytes bytes, SavedLaunch& launch) {
   switch (kind) {
     case Record::kernel:

@@ -1,4 +1,5 @@
-// Reads the recorder's description of a launch (wire/rerun/saved_launch.h). The target may have written anything there.
+// Reads the recorder's description of a launch (wire/rerun/saved_launch.h). It is not trusted, because the target may
+// have written anything there.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,7 @@ namespace cudadiag::replay {
 // Returns an error for a launch that did not fail.
 base::Result<SavedLaunch> read_description(std::span<const std::byte> bytes);
 
-// Returns a clause that says what is invalid in the launch's description; empty if it is valid.
+// Returns a clause that says what is wrong in the launch's description; empty if the description is valid.
 std::string flaw_of(const SavedLaunch& launch);
 
 }  // namespace cudadiag::replay

@@ -1,5 +1,5 @@
 // The driver functions that a replay calls, looked up at run time. Only the child process that repeats the launch loads
-// the driver. The comment after each function is the first CUDA release that has it.
+// the driver. The comment after each function is the first CUDA release that provides it.
 #pragma once
 
 #include <cuda.h>
@@ -9,7 +9,7 @@
 namespace cudadiag::replay {
 
 struct Driver {
-  // Loads the driver. Returns a clause that says what is missing; empty if all required functions exist.
+  // Loads the driver. Returns a clause that says what is missing; empty if all required functions are there.
   std::string load();
 
   CUresult (*init)(unsigned) = nullptr;                                                        // 2.0
@@ -32,7 +32,7 @@ struct Driver {
   CUresult (*func_set_attribute)(CUfunction, CUfunction_attribute, int) = nullptr;             // 9.0
   CUresult (*launch_kernel)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
                             void**, void**) = nullptr;  // 4.0
-  // These are optional. Without them, launch attributes are ignored, or all memory gets new addresses.
+  // Optional. Without these, a replay ignores launch attributes, or all memory gets new addresses.
   CUresult (*launch_kernel_ex)(const CUlaunchConfig*, CUfunction, void**, void**) = nullptr;  // 11.8
   CUresult (*mem_address_reserve)(CUdeviceptr*, std::size_t, std::size_t, CUdeviceptr,
                                   unsigned long long) = nullptr;     // 10.2

@@ -14,7 +14,7 @@ namespace cudadiag::replay {
 namespace {
 
 using Json = nlohmann::json;
-using Ordered = nlohmann::ordered_json;  // keeps the order: the most important members come first
+using Ordered = nlohmann::ordered_json;  // keeps the order of members, so that the most important ones come first
 
 constexpr base::Words<MemoryKind, 8> kKinds = {{
     {MemoryKind::none, "variable"},
@@ -106,7 +106,7 @@ Ordered of(const SavedFailure& failure) {
 
 // ---- reading
 
-// Thrown and caught only in this file, if a member is missing, has the wrong type or is out of range.
+// Thrown if a member is missing, has the wrong type or is out of range. Never leaves this file.
 struct Wrong {};
 
 const Json& member(const Json& object, const char* key) {

@@ -1,5 +1,5 @@
-// Writes and reads launch.json, the description of a saved launch; its schema is lib/replay/launch.schema.json. The
-// reader trusts nothing, because a launch may come from anyone.
+// Writes and reads launch.json, the description of a saved launch (lib/replay/launch.schema.json). The reader trusts
+// nothing, because anyone may have made the file.
 #pragma once
 
 #include <string>

@@ -52,7 +52,7 @@ std::optional<base::Error> store_texts(int folder, const SavedLaunch& launch) {
   return std::nullopt;
 }
 
-// Holes in the file stay holes in the copy.
+// Copies a file and keeps its holes.
 bool copy_file(const base::FileDescriptor& from, int folder, const std::string& name, std::uint64_t bytes) {
   const base::FileDescriptor to(
       ::openat(folder, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
@@ -74,7 +74,7 @@ bool copy_file(const base::FileDescriptor& from, int folder, const std::string& 
   return true;
 }
 
-// Returns a clause; empty if only this user can have written the folder and its files.
+// Returns a clause that says why another user may have written the folder or its files; empty if none can have.
 std::string why_others_may_have_written(int folder) {
   struct stat status {};
   if (::fstat(folder, &status) != 0) return "its folder cannot be read";
@@ -94,8 +94,8 @@ std::string why_others_may_have_written(int folder) {
   return "";
 }
 
-// Searches bytes, because a stranger's file is not parsed. A string of the file cannot contain the key: JSON escapes
-// quotation marks in it.
+// Searches the bytes, because a file from another user must not be parsed. No string in the file can contain the key,
+// because JSON escapes quotation marks.
 bool names_this_host(std::string_view text) {
   constexpr std::string_view kKey = "\"made_on\"";
   const std::string mark = host_mark();

@@ -1,8 +1,8 @@
 // The folder of a saved launch: launch.json, the image and the memory files. For the user, it also contains a README
 // and the source of a program that repeats the launch with only the driver API.
 //
-// A folder may come from anyone. Its files are opened relative to it, without following links, and only if they are
-// plain files of the size given in launch.json.
+// Anyone may have made the folder. Its files are therefore opened relative to it, without following links, and only if
+// they are plain files of the size that launch.json gives.
 #pragma once
 
 #include <filesystem>
@@ -27,9 +27,9 @@ class LaunchFolder {
 
   const std::filesystem::path& path() const { return path_; }
   const SavedLaunch& launch() const { return launch_; }
-  // The same clause as that of UnparsedLaunch.
+  // See UnparsedLaunch::why_foreign().
   const std::string& why_foreign() const { return why_foreign_; }
-  // Fails unless it is still a plain file of this size. The error has no hint.
+  // Fails unless the file is still a plain file of this size. The error has no hint.
   base::Result<base::FileDescriptor> open_file(const std::string& name, std::uint64_t bytes) const;
 
  private:
@@ -46,13 +46,13 @@ class LaunchFolder {
   SavedLaunch launch_;
 };
 
-// An open folder whose launch.json has been read but not parsed, because another user may have written it.
+// An open folder whose launch.json has been read but not parsed yet, because another user may have written it.
 class UnparsedLaunch {
  public:
   static base::Result<UnparsedLaunch> open(const std::filesystem::path& folder);
 
   const std::filesystem::path& path() const { return path_; }
-  // A clause that says why the launch may come from another user; empty if this user saved it on this host.
+  // Returns a clause that says why the launch may come from another user; empty if this user saved it on this host.
   const std::string& why_foreign() const { return why_foreign_; }
   base::Result<LaunchFolder> parse() &&;
 
@@ -65,21 +65,23 @@ class UnparsedLaunch {
   std::string why_foreign_;
 };
 
-// Facts that the launcher knows and the recorder does not.
+// What the launcher knows about the launch and the recorder does not.
 struct Surroundings {
   std::string demangled;                                    // name of the kernel
-  SavedFailure failure;                                     // its code is ignored; the recorder's is used
-  std::function<std::string(std::uint32_t device)> bus_of;  // PCI bus id of a GPU of the program; empty if unknown
+  SavedFailure failure;                                     // its `code` is ignored in favour of the recorder's
+  std::function<std::string(std::uint32_t device)> bus_of;  // returns the PCI bus id of one of the program's GPUs;
+                                                            // empty if unknown
 };
 
-// Whether the recorder left a failed launch in this folder.
+// Returns whether the recorder left a failed launch in this folder.
 bool holds_launch(const std::filesystem::path& folder);
-// Completes a folder that the recorder left: converts the description to launch.json, and adds the README and source.
+// Completes a folder that the recorder left: converts the description to launch.json, and adds the README and the
+// source.
 std::optional<base::Error> complete_folder(const std::filesystem::path& folder, const Surroundings& surroundings);
-// Writes `launch`, which has only part of the memory of `from`, to a new folder.
+// Writes `launch`, which has only part of the memory of `from`, into a new folder.
 std::optional<base::Error> copy_folder(const LaunchFolder& from, SavedLaunch launch, const std::filesystem::path& to);
 
-// The hash of this host's name, for `made_on` in launch.json; empty if the host has no name.
+// Returns a hash of this host's name, for `made_on` in launch.json; empty if the host has no name.
 std::string host_mark();
 
 }  // namespace cudadiag::replay

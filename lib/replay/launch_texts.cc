@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint32_t kCooperativeAttribute = 2;  // CU_LAUNCH_ATTRIBUTE_COOPERATIVE
 
-// Escapes every character that could end the literal or the line.
+// Returns a C++ string literal. Escapes every character that could end the literal or the line.
 std::string literal(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
@@ -36,8 +36,8 @@ std::string hex(const std::byte* bytes, std::size_t count) {
 
 bool is_of_host(const Block& block) { return block.kind == MemoryKind::pinned || block.kind == MemoryKind::registered; }
 
-// A table of at least one row, because C++ does not allow empty arrays. The constant called `count` holds the true
-// number of rows.
+// Returns a table with at least one row, because C++ does not allow empty arrays. The constant named by `count` holds
+// the actual number of rows.
 std::string table(const char* type, const char* name, const char* count, const std::vector<std::string>& rows) {
   std::string text = fmt::format("static {} {}[] = {{\n", type, name);
   for (const std::string& row : rows) text += "    {" + row + "},\n";

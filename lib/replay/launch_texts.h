@@ -1,4 +1,4 @@
-// The texts in the folder of a saved launch: a README, and the source of a standalone program.
+// The texts that the folder of a saved launch contains: a README, and the source of a standalone program.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 namespace cudadiag::replay {
 
 std::string readme_of(const SavedLaunch& launch);
-// C++ code that repeats the launch with only the driver API, from the image and memory files in the same folder.
+// Returns C++ code that repeats the launch with only the driver API. The code reads the image and memory files in its
+// folder.
 std::string source_of(const SavedLaunch& launch);
 
 }  // namespace cudadiag::replay

@@ -1,4 +1,4 @@
-// Compares, byte by byte, the memory after two replays of one launch.
+// Compares the memory after two replays of one launch, byte by byte.
 #pragma once
 
 #include <cstdint>

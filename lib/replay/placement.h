@@ -1,5 +1,5 @@
-// Decides where the blocks of a saved launch go in the process that replays it. This includes which granules of device
-// memory to map, and how to rewrite pointers if a block moves. Never calls the driver.
+// Decides where the blocks of a saved launch go in the process that replays it: which granules of device memory to map,
+// and how to rewrite pointers if a block moves. Never calls the driver.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@
 
 namespace cudadiag::replay {
 
-// Whether the block is host memory that the GPU could access.
+// Returns whether the block is host memory that the GPU could access.
 bool is_of_host(const Block& block);
-// Whether the replay chooses the block's address: it is neither a variable nor host memory.
+// Returns whether the replay chooses the block's address. It does not for variables and host memory.
 bool is_of_device(const Block& block);
 
 struct Range {
   std::uint64_t begin = 0, end = 0;
 };
 
-// The granules that contain the wanted blocks, as ranges that do not touch. `wanted` is indexed by block.
+// Returns the granules that contain the wanted blocks, as ranges that do not touch. `wanted` is indexed by block.
 std::vector<Range> granules(const std::vector<Block>& blocks, const std::vector<bool>& wanted, std::uint64_t granule);
 
-// The new address of each block.
+// Maps the old address of each block to its new one.
 class Placement {
  public:
   explicit Placement(const std::vector<Block>& blocks);
@@ -31,11 +31,11 @@ class Placement {
   void put(std::size_t block, std::uint64_t address) { now_[block] = address; }
   void leave_out(std::size_t block) { now_[block].reset(); }
   std::optional<std::uint64_t> of(std::size_t block) const { return now_[block]; }
-  // Whether any block has a new address.
+  // Returns whether any block has a new address.
   bool moves() const;
-  // The new value of a word that may point into a block, or to its end.
+  // Returns the new value of a word that may point into a block, or to its end.
   std::uint64_t rewritten(std::uint64_t word) const;
-  // Rewrites each aligned word. Returns how many changed.
+  // Rewrites each aligned word, and returns how many changed.
   std::size_t rewrite(std::span<std::byte> bytes) const;
 
  private:

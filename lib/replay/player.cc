@@ -52,7 +52,7 @@ class Player {
  private:
   bool say(const std::string& line) const { return base::write_all(answer_.get(), line + "\n"); }
   bool stop(const std::string& why) const {
-    say("cannot " + base::printable(why));  // a name from launch.json may contain line breaks
+    say("cannot " + base::printable(why));  // names from launch.json may contain line breaks
     return false;
   }
   bool done(CUresult result, const char* call) const {
@@ -82,7 +82,7 @@ class Player {
   CUdevice device_ = 0;
   CUmemAllocationProp properties_{};
   Placement placement_;
-  std::vector<bool> present_;  // by block: whether it exists in this process
+  std::vector<bool> present_;  // by block: whether this process has it
   std::size_t placed_ = 0, moved_ = 0, rewritten_ = 0;
   CUfunction function_ = nullptr;
   std::vector<std::byte> image_;
@@ -112,7 +112,7 @@ bool Player::choose_gpu() {
   return true;
 }
 
-// Requests a small core dump, because only the failing instruction is needed.
+// Asks for a small core dump, because only the failing instruction matters.
 void Player::arm_dump() {
   const auto set = driver_.coredump_set_attribute_global;
   if (set == nullptr) return;
@@ -129,7 +129,7 @@ void Player::arm_dump() {
 
 // ---- memory
 
-// Chooses all blocks that were allocated at the launch, because a block's neighbours decide how an access past its end
+// Chooses all blocks that were allocated at the launch, because what follows a block decides how an access past its end
 // fails. If the GPU has no room for them all, chooses only the blocks that something points to.
 void Player::choose_blocks(std::uint64_t granule) {
   std::size_t free = 0, total = 0;
@@ -152,7 +152,7 @@ bool Player::place() {
   }
   choose_blocks(granule);
   std::vector<bool> mapped(present_.size());
-  // Must happen before anything else is allocated in this process.
+  // Nothing else may be allocated in this process before this.
   if (maps) {
     std::vector<Range> ranges = granules(launch_.blocks, present_, granule);
     std::erase_if(ranges, [this](const Range& range) { return !map(range); });
@@ -170,7 +170,7 @@ bool Player::place() {
   return true;
 }
 
-// The driver treats the address as a hint. Returns false if the driver chooses a different one.
+// The driver takes the address as a hint. Returns false if it chooses another one.
 bool Player::map(const Range& range) {
   const std::size_t size = range.end - range.begin;
   CUdeviceptr reserved = 0;
@@ -189,7 +189,7 @@ bool Player::map(const Range& range) {
 
 bool Player::place_alone(std::size_t index) {
   const Block& block = launch_.blocks[index];
-  // The kernel has no pointer to this block, so the replay does not need it.
+  // Nothing points to this block, so the replay can do without it.
   if (block.reach == Reach::nothing) {
     present_[index] = false;
     placement_.leave_out(index);
@@ -270,7 +270,7 @@ bool Player::copy_in(const Block& block, std::uint64_t address, std::span<std::b
   return true;
 }
 
-// Leaves zeros where the file has holes, and in the whole block if it is one of `order_.without`.
+// Leaves zeros where the file has holes. If the block is one of `order_.without`, leaves all of it zero.
 bool Player::fill(std::size_t index) {
   const Block& block = launch_.blocks[index];
   const Contents& contents = *block.contents;
@@ -285,7 +285,7 @@ bool Player::fill(std::size_t index) {
   for (std::uint64_t at = 0; at < contents.bytes;) {
     const off_t data = ::lseek(file.get(), static_cast<off_t>(at), SEEK_DATA);
     if (data < 0 && errno == ENXIO) break;
-    // Pieces begin on word boundaries, because pointers do.
+    // Pointers begin on word boundaries, so pieces must, too.
     if (data > 0) at = std::max(at, static_cast<std::uint64_t>(data) & ~std::uint64_t{7});
     const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(piece.size(), contents.bytes - at));
     const ssize_t got = ::pread(file.get(), piece.data(), size, static_cast<off_t>(at));
@@ -338,7 +338,7 @@ CUresult Player::launch() {
   return driver_.launch_kernel_ex(&config, function_, nullptr, given);
 }
 
-// Writes each block whose contents were saved to the file "memory-INDEX", where INDEX is its index in launch.json.
+// Writes each block whose contents were saved to a file "memory-INDEX". INDEX is the block's index in launch.json.
 bool Player::keep_outputs() const {
   std::vector<char> piece(kPiece);
   for (std::size_t i = 0; i < launch_.blocks.size(); ++i) {

@@ -1,4 +1,4 @@
-// Repeats a saved launch in this process. The launch may end the process, so only a child process does this
+// Repeats a saved launch in this process. The launch may kill the process, so only a child process calls this
 // (supervise/replays/launch_player.h).
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace cudadiag::replay {
 
-// The GPU of a replay.
+// The GPU that a replay uses.
 struct GpuChoice {
   int device = 0;             // device number, used if `bus` is empty
   std::string bus{};          // PCI bus id
@@ -20,13 +20,13 @@ struct GpuChoice {
 
 struct PlayOrder {
   GpuChoice gpu{};
-  bool tight = false;                    // gives each block an allocation of its own, with its old size
-  std::vector<std::uint32_t> without{};  // indices of blocks to fill with zeros
-  std::filesystem::path outputs{};       // folder for the blocks' contents after the launch; empty for none
-  std::filesystem::path dump{};          // file for a GPU core dump, which ends the process; empty for none
+  bool tight = false;                    // give each block an allocation of its own, of its old size
+  std::vector<std::uint32_t> without{};  // indices of the blocks to fill with zeros
+  std::filesystem::path outputs{};       // folder that receives the blocks' contents after the launch; empty: none
+  std::filesystem::path dump{};          // file for a GPU core dump, which ends the process; empty: none
 };
 
-// Writes a line to the file `answer` after each step, for launch_player.h to read. Returns 0 if all steps succeeded.
+// After each step, writes a line to the file `answer` for launch_player.h to read. Returns 0 if all steps succeeded.
 int play(const LaunchFolder& folder, const PlayOrder& order, const std::filesystem::path& answer);
 
 }  // namespace cudadiag::replay

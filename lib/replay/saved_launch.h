@@ -1,5 +1,5 @@
-// A kernel launch that was saved before it was issued, as its folder describes it. This is plain data that the reader
-// has checked: sizes are within bounds, file names contain no folders, and ranges do not wrap.
+// A kernel launch that was saved before it was issued, as its folder describes it. Plain data, which the reader has
+// checked: sizes are within bounds, file names have no folders, and ranges do not wrap.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ using wire::saved_launch::Unsaved;
 using ImageForm = wire::saved_launch::Image;
 using Dim3 = std::array<std::uint32_t, 3>;
 
-// The limits that a reader accepts.
+// The limits that the reader enforces.
 inline constexpr std::size_t kMostBlocks = std::size_t{1} << 17;
 inline constexpr std::size_t kMostParameterBytes = std::size_t{1} << 15;
 inline constexpr std::size_t kMostParameters = 4096;
@@ -38,7 +38,7 @@ struct Contents {
   std::uint64_t bytes = 0;  // size of the file
 };
 
-// An allocation of the process, or a variable of the kernel's module.
+// An allocation of the process, or a variable in the kernel's module.
 struct Block {
   std::uint64_t address = 0, bytes = 0;
   MemoryKind kind = MemoryKind::none;  // none for a variable
@@ -82,14 +82,14 @@ struct Instruction {
 struct SavedFailure {
   std::uint32_t code = 0;
   std::string name{};  // "CUDA_ERROR_ILLEGAL_ADDRESS"
-  SourcePlace line{};  // line of the user's code that issued the launch
+  SourcePlace line{};  // the line of user code that issued the launch
   std::optional<Instruction> instruction{};
 };
 
 struct SavedLaunch {
   std::string kernel{}, demangled{};
   ImageForm image_form = ImageForm::text;
-  std::uint64_t image_bytes = 0;  // 0 if the image was not saved; the launch then cannot be replayed
+  std::uint64_t image_bytes = 0;  // 0 if the image was not saved, so the launch cannot be replayed
   Dim3 grid{}, block{}, cluster{};
   std::uint32_t shared_bytes = 0, device = 0;
   bool cooperative = false;

@@ -14,7 +14,8 @@ std::vector<std::uint32_t> all_but(const std::vector<std::uint32_t>& all, const 
 
 }  // namespace
 
-// Leaves out halves first, then smaller and smaller parts. This is delta debugging without the step that tries subsets.
+// Tries to leave out halves first, then smaller and smaller parts. This is delta debugging without the step that tries
+// the parts alone.
 Smallest smallest_set(const std::vector<std::uint32_t>& blocks,
                       const std::function<bool(const std::vector<std::uint32_t>& without)>& fails, unsigned most) {
   std::vector<std::uint32_t> all = blocks;

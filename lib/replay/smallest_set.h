@@ -1,4 +1,4 @@
-// Finds a minimal set of memory blocks whose contents a saved launch needs to fail as it did.
+// Finds a minimal set of memory blocks whose contents a saved launch needs in order to fail as it did.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@ namespace cudadiag::replay {
 struct Smallest {
   std::vector<std::uint32_t> needed;  // indices of blocks, ascending
   unsigned replays = 0;
-  bool whole = true;  // no further single block can be left out; false if the search was cut short
+  bool whole = true;  // no single block can be left out any more; false if the search was cut short
 };
 
-// `fails(without)` says whether the launch still fails as it did when the blocks in `without` contain only zeros.
+// `fails(without)` returns whether the launch still fails as it did when the blocks in `without` contain only zeros.
 // `most` limits the number of replays.
 Smallest smallest_set(const std::vector<std::uint32_t>& blocks,
                       const std::function<bool(const std::vector<std::uint32_t>& without)>& fails, unsigned most);

@@ -2,7 +2,8 @@
 
 namespace cudadiag::replay {
 
-// The source of a program that repeats a saved launch. The tables of that launch replace the line `kTablesPlace`.
+// The source of a program that repeats a saved launch. The line `kTablesPlace` is to be replaced by the launch's
+// tables.
 extern const char* const kStandaloneProgram;
 inline constexpr const char* kTablesPlace = "// @tables@\n";
 
