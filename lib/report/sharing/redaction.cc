@@ -17,17 +17,17 @@ constexpr const char* kRedacted = "REDACTED";
 bool is_alnum(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 bool is_name(char c) { return is_alnum(c) || c == '_'; }
 
-// Excludes keys of tables such as "model.layers.0.weight".
+// Excludes keys of tables, such as "model.layers.0.weight".
 bool is_key_text(std::string_view value) { return looks_random(value) && value.find_first_of("_-/.") == value.npos; }
 
-// Whether the value of an option "--key" can be a secret: "--key k3yvalue", but neither "--key name" nor "--key 3".
+// Returns whether the value of an option "--key" can be a secret: "--key k3yvalue", but not "--key name" or "--key 3".
 bool is_key_of_option(std::string_view value) {
   const auto has = [&](auto test) { return std::any_of(value.begin(), value.end(), test); };
   return value.size() >= 8 && has([](unsigned char c) { return std::isdigit(c) != 0; }) &&
          has([](unsigned char c) { return std::isalpha(c) != 0; }) && value.find_first_of("/.") == value.npos;
 }
 
-// Replaces every occurrence that is not part of a longer name.
+// Replaces every occurrence of the name that is not part of a longer name.
 std::string without_name(const std::string& text, const std::string& name, const std::string& instead) {
   std::string out;
   std::size_t from = 0;
@@ -41,7 +41,7 @@ std::string without_name(const std::string& text, const std::string& name, const
   return out + text.substr(from);
 }
 
-// "/home/ada/x" becomes "/home/USER/x", for any user.
+// Turns "/home/ada/x" into "/home/USER/x", for any user.
 std::string without_user_of(const std::string& text, std::string_view root) {
   std::string out;
   std::size_t from = 0;
@@ -55,7 +55,7 @@ std::string without_user_of(const std::string& text, std::string_view root) {
   return out + text.substr(from);
 }
 
-// The position of the value in "str = value" and "Optional[str] = value"; otherwise `at`.
+// Returns where the value is in "str = value" and "Optional[str] = value"; otherwise `at`.
 std::size_t behind_annotation(std::string_view text, std::size_t at) {
   std::size_t end = at;
   while (end < text.size() && (is_name(text[end]) || std::string_view(".[]|, ").find(text[end]) != text.npos)) ++end;
@@ -65,8 +65,8 @@ std::size_t behind_annotation(std::string_view text, std::size_t at) {
 
 bool is_quote(char c) { return c == '"' || c == '\''; }
 
-// The beginning of the second argument of f("NAME", "value"), where [begin, end) is the name with its quotes. Returns
-// `end` if the text is not such a call.
+// Returns where the second argument of f("NAME", "value") begins. [begin, end) is the name with its quotes. If the text
+// is not a call like this, returns `end`.
 std::size_t second_argument(std::string_view text, std::size_t begin, std::size_t end) {
   if (begin < 2 || text[begin - 1] != '(' || !is_name(text[begin - 2]) || end >= text.size() || text[end] != ',') {
     return end;
@@ -75,7 +75,7 @@ std::size_t second_argument(std::string_view text, std::size_t begin, std::size_
   return at != text.npos && is_quote(text[at]) ? at : end;
 }
 
-// The position of a secret's value; the secret's name is in [name, at). Empty if the secret has no value.
+// Where a secret's value is. The secret's name is in [name, at). Empty if there is no value.
 struct Value {
   std::size_t begin = 0, end = 0;
   bool quoted = false;
@@ -119,8 +119,8 @@ Value value_behind(std::string_view text, std::size_t name, std::size_t at, bool
   return value;
 }
 
-// The end of the credentials in "Bearer TOKEN" or "Basic TOKEN"; the scheme ends at `at`. Returns `at` if there are no
-// credentials.
+// Returns where the credentials in "Bearer TOKEN" or "Basic TOKEN" end; `at` is where the scheme ends. Returns `at` if
+// there are no credentials.
 std::size_t end_of_credentials(std::string_view text, std::string_view scheme, std::size_t at) {
   if (scheme != "Bearer" && scheme != "bearer" && scheme != "Basic") return at;
   const std::size_t begin = std::min(text.find_first_not_of(' ', at), text.size());
@@ -129,13 +129,13 @@ std::size_t end_of_credentials(std::string_view text, std::string_view scheme, s
   return begin == at || end == begin ? at : end;
 }
 
-// Whether the value is $NAME, ${NAME} or $1, which reveal nothing.
+// Returns whether the value is $NAME, ${NAME} or $1, which reveal nothing.
 bool is_variable(std::string_view value) {
   return value.size() > 1 && value.front() == '$' &&
          std::all_of(value.begin() + 1, value.end(), [](char c) { return is_name(c) || c == '{' || c == '}'; });
 }
 
-// Whether to remove the value of this name. In code, most values are themselves names.
+// Returns whether to remove the value of this name. Keeps more in code, where most values are names themselves.
 bool is_taken_out(std::string_view name, const Value& value, std::string_view content, bool option, bool is_code) {
   if (content.empty()) return false;
   if (name == "key") return (value.quoted && is_key_text(content)) || (option && is_key_of_option(content));
@@ -144,14 +144,15 @@ bool is_taken_out(std::string_view name, const Value& value, std::string_view co
   return !is_code && value.tight && !is_variable(content);
 }
 
-// A parameter of a connection or an address: "Password" in "Server=db;Password=x", "sig" in "?sv=1&sig=x".
+// Returns whether [begin, end) is a parameter of a connection or an address: "Password" in "Server=db;Password=x",
+// "sig" in "?sv=1&sig=x".
 constexpr const char* kParameterEnds = " \t\n\"';&";
 bool is_parameter(std::string_view text, std::size_t begin, std::size_t end) {
   return begin > 0 && std::string_view(";?&\"'").find(text[begin - 1]) != text.npos && end + 1 < text.size() &&
          text[end] == '=' && std::string_view("={$%").find(text[end + 1]) == text.npos;
 }
 
-// A JSON web token has parts separated by dots.
+// Includes the parts of a JSON web token, which dots separate.
 std::size_t end_of_token(std::string_view text, std::size_t at) {
   while (at + 1 < text.size() && text[at] == '.' && is_name(text[at + 1])) {
     ++at;
@@ -196,7 +197,8 @@ std::string without_secrets(std::string_view text, Redaction::Kind kind) {
   return out;
 }
 
-// user:password@host. Excludes "mailto:ada@host" and the digest of an image, "name:tag@sha256:…".
+// Removes the password from user:password@host. Leaves "mailto:ada@host" alone, and the digest of an image,
+// "name:tag@sha256:…".
 std::string without_passwords(const std::string& text) {
   std::string out;
   std::size_t from = 0;
@@ -218,7 +220,7 @@ std::string without_passwords(const std::string& text) {
   return out + text.substr(from);
 }
 
-// https://user:password@host
+// Removes the login from https://user:password@host.
 std::string without_logins(const std::string& text) {
   std::string out;
   std::size_t from = 0;
@@ -256,7 +258,7 @@ std::string without_login_options(const std::string& text, Redaction::Kind kind)
   return out + text.substr(from);
 }
 
-// https://hooks.slack.com/services/T0/B0/SECRET
+// Removes the secret from https://hooks.slack.com/services/T0/B0/SECRET.
 std::string without_hooks(const std::string& text) {
   constexpr std::string_view kHook = "hooks.slack.com/services/";
   std::string out;
@@ -270,7 +272,7 @@ std::string without_hooks(const std::string& text) {
   return out + text.substr(from);
 }
 
-// Removes the text between the lines that enclose a private key.
+// Removes what is between the two lines that enclose a private key.
 std::string without_private_keys(const std::string& text) {
   constexpr std::string_view kOpening = "PRIVATE KEY-----", kClosing = "-----END";
   std::string out;
@@ -291,7 +293,7 @@ std::string without_shapes(const std::string& text, Redaction::Kind kind) {
   return without_secrets(open, kind);
 }
 
-// Whether the word is a program whose option -p takes a password.
+// Returns whether the word is a program whose option -p takes a password.
 bool takes_password_by_p(std::string_view word) {
   const std::string_view name = word.substr(word.rfind('/') + 1);
   return name.starts_with("mysql") || name.starts_with("mariadb") || name == "sshpass";
@@ -301,7 +303,7 @@ bool is_number(std::string_view word) {
   return std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isdigit(c) != 0 || c == '.'; });
 }
 
-// Whether the word is an option -p with a password attached: "-phunter2", but neither "-p8080" nor "-pthread".
+// Returns whether the word is an option -p with a password attached: "-phunter2", but not "-p8080" or "-pthread".
 bool has_password_attached(std::string_view word, bool logs_in) {
   if (word.size() < 3 || !word.starts_with("-p")) return false;
   const std::string_view value = word.substr(2);
@@ -309,7 +311,7 @@ bool has_password_attached(std::string_view word, bool logs_in) {
   return logs_in || (has_digit && !is_number(value) && value.find_first_of("/.=:,") == value.npos);
 }
 
-// Whether a word of a command line is the secret that the option before it takes.
+// Returns whether the word of a command line is the secret that the option before it takes.
 bool is_value_of(std::string_view option, std::string_view word) {
   if (option == "-u" || option == "--user") return word.find(':') != word.npos;
   if (option == "-p") return !is_number(word) && !word.starts_with('-');
@@ -321,13 +323,13 @@ bool is_value_of(std::string_view option, std::string_view word) {
 
 Redaction::Redaction(std::vector<std::string> homes, std::vector<std::string> users, std::vector<std::string> hosts)
     : homes_(std::move(homes)), users_(std::move(users)), hosts_(std::move(hosts)) {
-  // Text may name a host by its first label only.
+  // Text may give only the first label of a host's name.
   for (std::size_t i = hosts_.size(); i-- > 0;) {
     const std::size_t dot = hosts_[i].find('.');
     if (dot != std::string::npos) hosts_.push_back(hosts_[i].substr(0, dot));
   }
   std::erase_if(hosts_, [](const std::string& host) { return host.size() < 2 || host == "localhost"; });
-  // "root" and one-letter names do not identify anyone.
+  // "root" and one-letter names identify nobody.
   std::erase_if(users_, [](const std::string& user) { return user.size() < 2 || user == "root"; });
   std::erase_if(homes_, [](const std::string& home) { return home.size() < 2; });
   const auto longer = [](const std::string& a, const std::string& b) { return a.size() > b.size(); };

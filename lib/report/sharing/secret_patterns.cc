@@ -15,25 +15,25 @@ bool is_name(char c) { return is_alnum(c) || c == '_'; }
 
 char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 
-// "auth", "authorization", "authtoken", but not "author".
+// Accepts "auth", "authorization" and "authtoken", but not "author".
 bool is_about_authority(std::string_view word) {
   return word.starts_with("auth") && (!word.starts_with("author") || word.starts_with("authoriz"));
 }
 
-// "pass" and "dbpass", but not "bypass".
+// Accepts "pass" and "dbpass", but not "bypass".
 bool is_pass(std::string_view word) {
   static constexpr std::array<std::string_view, 5> kOthers = {"bypass", "compass", "encompass", "surpass", "trespass"};
   return word.ends_with("pass") && std::find(kOthers.begin(), kOthers.end(), word) == kOthers.end();
 }
 
-// Words before "pass" that show that it is not a password: "forward_pass".
+// Returns whether a "pass" after this word is not a password: "forward_pass".
 bool counts_passes(std::string_view word) {
   static constexpr std::array<std::string_view, 13> kWords = {
       "forward", "backward", "fwd", "bwd", "first", "second", "third", "last", "next", "single", "one", "two", "multi"};
   return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
 }
 
-// Takes the first word of a name, in lower case: up to "_" or "-", or up to the next capital in camel case.
+// Takes the first word of a name, in lower case. A word ends at "_" or "-" or, in camel case, at the next capital.
 std::string take_word(std::string_view& name, bool capitals) {
   std::string word;
   bool small = false;
@@ -94,7 +94,7 @@ bool is_secret_option(std::string_view word) {
 bool is_known_token(std::string_view word) {
   static constexpr std::array<std::string_view, 10> kPrefixes = {"hf_", "ghp_", "gho_",  "ghs_", "github_pat_",
                                                                  "sk-", "xox",  "glpat", "AKIA", "eyJ"};
-  // These prefixes also begin other names, so the word must have a digit.
+  // These prefixes also begin ordinary names, so the word must contain a digit.
   static constexpr std::array<std::string_view, 9> kWithDigits = {"ghu_",     "ghr_",     "npm_",     "AIza",    "ASIA",
                                                                   "sk_live_", "sk_test_", "rk_live_", "rk_test_"};
   const auto begins = [&](auto prefix) { return word.starts_with(prefix); };

@@ -1,11 +1,11 @@
-// Prepares reports for other people: pages, SARIF for code scanning, bundles.
+// Prepares what other people will see: pages, SARIF for code scanning, bundles.
 #pragma once
 
 #include "diagnose/diagnosis.h"
 
 namespace cudadiag::report {
 
-// Removes secrets from the command lines of the report.
+// Removes secrets from the command lines in the report.
 diagnose::Diagnosis without_secret_arguments(diagnose::Diagnosis report);
 
 }  // namespace cudadiag::report
