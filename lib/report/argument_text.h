@@ -1,4 +1,4 @@
-// Writes the arguments of a failing operation, one line each.
+// Writes the arguments of a failing operation, a line for each.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace cudadiag::report {
 
-// "idx int64 [8,512] cuda:0, min 0, max 30050, 3 too large"
+// Returns "idx int64 [8,512] cuda:0, min 0, max 30050, 3 too large".
 std::string argument_line(const diagnose::Argument& argument, const std::string& directory);
 
-// The arguments that prove the cause, at most three. With `verbose`, all arguments, those first.
+// Returns the arguments that prove the cause, at most three. `verbose`: returns all arguments, with those first.
 std::vector<std::string> argument_lines(const diagnose::Finding& finding, const std::string& directory, bool verbose);
 
 }  // namespace cudadiag::report

@@ -1,4 +1,4 @@
-// Names the call at which the program saw the error, and says that it is innocent.
+// Names the call at which the program noticed the error, and says that this call is innocent.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace cudadiag::report {
 
-// "train.py:88 loss.item() (cudaMemcpyAsync): innocent"; empty if the failing call itself reported the error.
+// Returns "train.py:88 loss.item() (cudaMemcpyAsync): innocent"; empty if the failing call returned the error itself.
 std::string blamed_text(const diagnose::Finding& finding, const std::string& directory);
 
 }  // namespace cudadiag::report

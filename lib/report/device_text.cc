@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::size_t kFunctionColumns = 40;
 
-// Libraries are built in folders that mean nothing to users, so the file's name is enough.
+// Without -v, gives only the names of files outside the directory: the folders in which libraries were built mean
+// nothing to users.
 std::string file_of(const std::string& file, const std::string& directory, bool verbose) {
   const std::string relative = diagnose::relative_path(file, directory);
   if (verbose || !relative.starts_with('/')) return relative;

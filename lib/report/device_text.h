@@ -1,4 +1,4 @@
-// Writes the evidence from the GPU itself as lines of a report.
+// Writes the evidence from the GPU as lines of a report.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace cudadiag::report {
 
-// The first line has the location and the threads. The next lines have the message, and how the dump matches the first
-// run. `verbose` adds the calls through which the line was inlined.
+// The first line gives the location and the threads. The next lines give the message, and how the dump matches the
+// first run. `verbose` adds the calls through which the line was inlined.
 std::vector<std::string> device_lines(const diagnose::Finding& finding, const std::string& directory, bool verbose);
 
 }  // namespace cudadiag::report

@@ -28,7 +28,7 @@ namespace {
 
 constexpr std::size_t kCandidatesNamed = 3;
 
-// The error code, or how long there was no progress.
+// In parentheses after the title: the error code, or how long there was no progress.
 std::string headline_at(const diagnose::Location& location, const diagnose::Finding& finding,
                         const std::string& directory) {
   std::string size = finding.code != 0 ? fmt::format(" ({})", finding.code) : "";
@@ -86,7 +86,7 @@ class FindingText {
                               verbose_ ? Wide::stays : Wide::wraps, false, topic});
   }
 
-  // Adds a section of sentences. Users do not search for these, so they wrap at spaces even with -v.
+  // Adds a section of sentences. These wrap at spaces even with -v, because users do not search for them.
   void tell(std::string label, std::vector<std::string> sentences, std::size_t at_least, int sacrifice,
             Topic topic = Topic::fact) {
     page_.sections.push_back(
@@ -95,8 +95,8 @@ class FindingText {
 
   std::string place(const diagnose::Location& location) const { return diagnose::place(location, directory_); }
 
-  // Error and line are never cut. If the title is too long, the function's name is shortened, or omitted if only a few
-  // characters would remain.
+  // Never cuts the error and the line. If the title is too long, shortens the function's name, or drops it if only a
+  // few characters would remain.
   void title() {
     constexpr std::size_t kLeast = 8;
     diagnose::Location own = finding_.location;
@@ -114,7 +114,7 @@ class FindingText {
     page_.sections.push_back({"", {line}, 1, 0, Ink::headline, Wide::stays, false, Topic::headline});
   }
 
-  // The number of operations that may have failed.
+  // Counts the operations that may have failed.
   std::size_t operations() const {
     std::size_t count = finding_.unlisted;
     for (const diagnose::CandidateLine& candidate : finding_.candidates) count += candidate.launches;
@@ -123,7 +123,7 @@ class FindingText {
 
   const char* what() const { return finding_.location.line > 0 ? "line" : "function"; }
 
-  // "call 1,847 of this line"; empty if the call is unknown.
+  // Returns "call 1,847 of this line"; empty if the call is unknown.
   std::string which_call() const {
     if (finding_.launch && finding_.launch->graph_node) {
       const diagnose::NodeNumber& node = *finding_.launch->graph_node;
@@ -133,7 +133,7 @@ class FindingText {
     if (!finding_.location.called_from.empty()) return "";  // code called from that line may launch in a loop
     const std::size_t calls = diagnose::calls_of_line(finding_);
     if (calls > 1 && !finding_.candidates.front().launch.graph_node) {
-      // The lines of unlisted operations are unknown.
+      // We do not know the lines of unlisted operations.
       if (finding_.unlisted == 0) return fmt::format("one of {} calls of this {}", diagnose::thousands(calls), what());
       if (finding_.grade == analyse::Grade::proven) return "";
       return fmt::format("one of {} operations", diagnose::thousands(operations()));
@@ -198,7 +198,7 @@ class FindingText {
     }
   }
 
-  // The line that created the node of a backward kernel, and the line that called backward().
+  // Adds the line that created the node of a backward kernel, and the line that called backward().
   void backward() {
     if (!finding_.backward) return;
     const std::string node = base::printable(finding_.backward->node);
@@ -219,7 +219,7 @@ class FindingText {
     add("Forward", std::move(lines), 2, 0);
   }
 
-  // The library's line that issued the operation, if the leading line is only the one that started its thread.
+  // If the finding's line only started the thread, adds the library's line that issued the operation.
   void thread_start() {
     if (!finding_.thread_start) return;
     const char* how = finding_.thread_start->pool ? "as work that this line submitted to a thread pool"
@@ -227,7 +227,7 @@ class FindingText {
     add("Issued", {fmt::format("by {}, {}", place(finding_.thread_start->issued), how)}, 1, 0);
   }
 
-  // The line that fails in a rerun without torch.compile.
+  // Adds the line that fails in a rerun without torch.compile.
   void eager() {
     for (const diagnose::Related& related : finding_.related) {
       if (related.role != diagnose::Role::eager) continue;
@@ -238,7 +238,7 @@ class FindingText {
     }
   }
 
-  // The line inside a compiled function.
+  // Adds the line inside a compiled function.
   void inside() {
     for (const diagnose::Related& related : finding_.related) {
       if (related.role != diagnose::Role::source) continue;
@@ -249,7 +249,7 @@ class FindingText {
     }
   }
 
-  // The lines for a failure inside a graph: capture, update and replay.
+  // Adds the lines for a failure inside a graph: capture, update and replay.
   void graph() {
     if (!finding_.launch || (!finding_.launch->replay && !finding_.launch->graph_node)) return;
     const std::string replay = finding_.launch->replay
@@ -280,11 +280,11 @@ class FindingText {
       lines.push_back(fmt::format("{}{}: {}", place(candidates[i].location), of(candidates[i].launch),
                                   base::printable(candidates[i].because)));
     }
-    // If there is only one line with several launches, the lines above already say so.
+    // For several launches of one line, the lines above already say so.
     if (candidates.size() > 1) add("Maybe", std::move(lines), kCandidatesNamed + 1, 1);
   }
 
-  // The line that used a value that is not finite.
+  // Adds the line that used a value that is not finite.
   void uses() {
     for (const diagnose::Related& related : finding_.related) {
       if (related.role == diagnose::Role::used && !related.location.source.empty()) {
@@ -307,7 +307,7 @@ class FindingText {
            ")";
   }
 
-  // The cause if it is known, else the general meaning of the error, which -v always shows.
+  // Gives the cause if it is known, else the general meaning of the error. -v always gives the meaning, too.
   void why() {
     std::vector<std::string> lines = {base::printable(finding_.cause ? finding_.cause->text : finding_.text)};
     for (std::string& line : argument_lines(finding_, directory_, verbose_)) lines.push_back(std::move(line));
@@ -335,14 +335,14 @@ class FindingText {
     if (text.empty() && !finding_.reported_api.empty()) add("Call", {base::printable(finding_.reported_api)}, 1, 0);
     if (text.empty()) return;
     add("Blamed", {text}, 2, 0, Topic::blame);
-    // In that case, the program shows only the library's status, such as CUBLAS_STATUS_ALLOC_FAILED.
+    // The program then sees only the library's status, such as CUBLAS_STATUS_ALLOC_FAILED.
     if (async() && !finding_.reported_library.empty()) {
       page_.sections.back().lines.push_back(
           fmt::format("{} issued that call; its own error hides this one", base::printable(finding_.reported_library)));
     }
   }
 
-  // The latest visits of watched lines, newest first.
+  // Adds the values that watched lines had at their latest visits, newest first.
   void watched() {
     constexpr std::size_t kMost = 3;
     if (finding_.watched.empty()) return;

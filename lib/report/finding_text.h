@@ -1,4 +1,4 @@
-// Writes one finding as sections of a page.
+// Writes a finding as sections of a page.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace cudadiag::report {
 
-// "illegal memory access (700) in train.py:41, forward". Paths inside `directory` are shown relative to it.
+// Returns "illegal memory access (700) in train.py:41, forward". Shows paths inside `directory` relative to it.
 std::string headline(const diagnose::Finding& finding, const std::string& directory);
 
-// `rerun_follows` is true if a rerun will add facts that are still unknown. `ranks` holds the report lines that
-// describe the job's ranks; empty to leave them out.
+// `ranks`: the report's lines about the job's ranks; empty to leave them out. `rerun_follows`: a rerun will add facts
+// that are still unknown.
 void add_finding(Page& page, const diagnose::Finding& finding, const std::vector<std::string>& ranks,
                  const std::string& directory, bool verbose, bool rerun_follows);
 

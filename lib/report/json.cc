@@ -103,7 +103,7 @@ Json of(const diagnose::PointedMemory& allocation) {
           {"freed", location_or_null(allocation.freed)}};
 }
 
-// JSON cannot express infinity and NaN; the members `inf` and `nan` count them.
+// JSON has no infinity or NaN. The members `inf` and `nan` count them.
 Json number_or_null(const std::optional<diagnose::Number>& number) {
   return number ? std::visit([](auto value) { return Json(value); }, *number) : Json(nullptr);
 }
@@ -434,7 +434,7 @@ std::string write_json(const diagnose::Diagnosis& report) {
                      {"groups", report.groups ? of(*report.groups, report.working_directory) : Json(nullptr)},
                      {"environment", environment(report)},
                      {"run", run(report)}};
-  // The output is ASCII, so a terminal gets no control sequences; bytes that are not UTF-8 become U+FFFD.
+  // ASCII only, so that a terminal gets no control sequences. Bytes that are not UTF-8 become U+FFFD.
   return json.dump(2, ' ', true, Json::error_handler_t::replace) + '\n';
 }
 

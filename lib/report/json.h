@@ -1,4 +1,4 @@
-// Writes the report as JSON, according to the contract "cudadiag.report/1" (report.schema.json next to this file).
+// Writes the report as JSON, according to the contract "cudadiag.report/1" (report.schema.json in this folder).
 #pragma once
 
 #include <string>

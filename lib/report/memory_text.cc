@@ -21,7 +21,7 @@ std::string made_in(const diagnose::PointedMemory& allocation, const std::string
   return " allocated at " + diagnose::place(*allocation.allocated, directory) + whose(allocation.owner);
 }
 
-// "parameter 1 points into 4.0 KiB that had been freed at a.cc:14, main, allocated at a.cc:9, main"
+// Returns "parameter 1 points into 4.0 KiB that had been freed at a.cc:14, main, allocated at a.cc:9, main".
 std::string what_is_wrong(const diagnose::Argument& argument, const std::string& directory) {
   const diagnose::PointedMemory& allocation = *argument.allocation;
   const std::string made = made_in(allocation, directory);
@@ -51,7 +51,8 @@ std::vector<std::string> wrong_pointer_lines(const diagnose::Finding& finding, c
     if (++wrong <= kPointersNamed || verbose) add_line(lines, what_is_wrong(argument, directory));
   }
   if (wrong > kPointersNamed && !verbose) lines.push_back(fmt::format("{} more: see -v", wrong - kPointersNamed));
-  // A wrong argument of a kernel is a strong hint, not a proof. A copy accesses exactly the bytes that it names.
+  // A kernel need not use its arguments, so a wrong one is only a hint. A copy accesses exactly the bytes that it is
+  // given.
   if (wrong > 0 && !exact) lines.push_back("it is unknown whether that address is the one that failed");
   return lines;
 }

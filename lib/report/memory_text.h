@@ -1,4 +1,4 @@
-// Writes a report's lines about memory.
+// Writes the lines of a report that are about memory.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@ namespace cudadiag::report {
 
 using causes::size_text;
 
-// The operation's pointers into freed memory or past the end of an allocation, unless the cause names them. With
-// `verbose`, always all of them.
+// Returns the operation's pointers into freed memory or past the end of an allocation, unless the cause already names
+// them. `verbose`: returns all of them in any case.
 std::vector<std::string> wrong_pointer_lines(const diagnose::Finding& finding, const std::string& directory,
                                              bool verbose);
-// The report of PyTorch's allocator, if a rerun requested it.
+// Returns what PyTorch's allocator reported, if a rerun asked it.
 std::vector<std::string> tensor_lines(const diagnose::MemoryUse& memory, const std::string& directory, bool verbose);
-// The request, the free memory, and the holders of the rest.
+// Returns what was requested, how much was free, and what held the rest.
 std::vector<std::string> memory_lines(const diagnose::MemoryUse& memory, const std::string& directory, bool verbose);
 
 }  // namespace cudadiag::report

@@ -33,7 +33,7 @@ std::string value_of(const OriginStep& step) {
   return std::visit([](auto number) { return fmt::format("{}", number); }, *step.value);
 }
 
-// Names the operator only if it produced the value; otherwise the line says enough.
+// Gives the operator only if it produced the value; otherwise the line is enough.
 std::string first_line(const diagnose::Origin& origin, const std::string& directory) {
   const OriginStep& first = origin.steps.front();
   const bool is_seen = origin.grade == analyse::Grade::proven;

@@ -1,4 +1,4 @@
-// Writes the row about the origin of a bad value.
+// Writes where a bad value came from.
 #pragma once
 
 #include <string>

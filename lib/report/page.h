@@ -1,4 +1,4 @@
-// A page of a report: labelled sections, cut to a number of lines, then coloured. Independent of CUDA.
+// A page of a report: labelled sections, cut to a number of lines and then coloured. Knows nothing about CUDA.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 namespace cudadiag::report {
 
 inline constexpr std::size_t kLabelWidth = 8;
-// The right edge of the text on pages that are wider.
+// On wider pages, the text ends here.
 inline constexpr std::size_t kRightEdge = 100;
 
 enum class Ink { plain, headline, marked };
@@ -17,9 +17,9 @@ enum class Ink { plain, headline, marked };
 // How to treat a line that is too long: sentences wrap at spaces, source is cut, commands to paste stay whole.
 enum class Wide { wraps, is_cut, stays };
 
-// The subject of a section, for writers that place it separately.
+// What a section is about, for writers that place some sections separately.
 enum class Topic {
-  fact,      // a row of a table is enough
+  fact,      // fits into a row of a table
   headline,  // the error and its line
   source,    // lines of code, and remarks on them
   cause,
@@ -36,15 +36,15 @@ struct Section {
   int sacrifice = 0;               // the section with the highest value loses lines first
   Ink ink = Ink::plain;
   Wide wide = Wide::wraps;
-  bool is_link = false;  // an address of cudadiag's or a vendor's pages, never data from a session
+  bool is_link = false;  // an address of cudadiag's or a vendor's pages; never data from a session
   Topic topic = Topic::fact;
 };
 
-// Wraps `text` at spaces into rows of at most `columns`. All rows keep its indentation; those after the first get
-// `hang` more. A word that is too long gets its own row.
+// Wraps `text` at spaces into rows of at most `columns`. All rows keep its indentation; from the second on they get
+// `hang` more. A word that is too long gets a row of its own.
 std::vector<std::string> wrapped(std::string_view text, std::size_t columns, std::size_t hang = 0);
 
-// Puts `left` at the left edge and `right` at the right edge.
+// Puts `left` at the left edge and `right` at the right edge of one row.
 std::string justify(std::string_view left, std::string_view right, std::size_t columns);
 
 struct Page {
@@ -52,12 +52,12 @@ struct Page {
   bool colour = false;
   std::vector<Section> sections;
 
-  // The rows that a line of the section takes, without the label.
+  // Returns the rows that a line of the section takes, without the label.
   std::vector<std::string> rows(const Section& section, std::string_view line) const;
 
-  // Drops lines of sections that can spare them until `limit` rows remain; a section that lost lines ends in "...". If
-  // that is not enough, sections with a `sacrifice` keep one line. If even that is not enough, because a sentence is
-  // longer than any of cudadiag's own, the longest lines are cut.
+  // Shortens the page to `limit` rows. First drops lines of sections that can spare them; a section that lost lines
+  // ends in "...". If that is not enough, sections with a `sacrifice` keep one line. If even that is not enough,
+  // because a sentence is longer than any of cudadiag's own, cuts the longest lines.
   void fit(std::size_t limit);
   std::string print() const;
 

@@ -40,7 +40,7 @@ std::string what(const diagnose::ResolvedAccess& access, bool verbose) {
   return text;
 }
 
-// cudadiag sees a write by code on the CPU only through the changed memory, so its line may be unknown.
+// cudadiag notices a write by the CPU only because memory has changed, so it may not know the line.
 bool has_line(const diagnose::ResolvedAccess& access) { return !access.on_host || access.location.known(); }
 
 std::vector<std::string> lines_of(const diagnose::ResolvedAccess& access, const std::string& directory, bool verbose) {
@@ -67,7 +67,7 @@ std::vector<std::string> lines_of(const diagnose::ResolvedAccess& access, const 
   return lines;
 }
 
-// "x float32[1048576]"
+// Returns "x float32[1048576]".
 std::string tensor_name(const diagnose::RaceTensor& tensor, const std::string& otherwise) {
   std::string text = tensor.name.empty() ? otherwise : (tensor.view ? "view of " : "") + tensor.name;
   if (text.empty()) text = "a tensor";
@@ -75,7 +75,7 @@ std::string tensor_name(const diagnose::RaceTensor& tensor, const std::string& o
   return base::printable(text + (tensor.shape.empty() ? "[]" : causes::subscript(tensor.shape)));
 }
 
-// "argument self of aten::add_ (written)"
+// Returns "argument self of aten::add_ (written)".
 std::string use(const diagnose::ResolvedAccess& access) {
   const std::string op = access.op.substr(0, access.op.find('.'));
   if (!access.tensor) return base::printable(op) + ", in its own memory";
@@ -101,7 +101,7 @@ std::vector<std::string> race_tensors(const diagnose::ResolvedRace& race) {
   };
   const auto name = [&](const diagnose::ResolvedAccess& access, const diagnose::ResolvedAccess& other) {
     if (!access.tensor) return std::string();
-    // The other line may have a name for the tensor.
+    // If this line has no name for the tensor, the other line may have one.
     const bool other_names = other.tensor && same_kind() && !other.tensor->view;
     return tensor_name(*access.tensor, other_names ? other.tensor->name : "") + ": ";
   };

@@ -1,4 +1,4 @@
-// Writes a race between streams as text.
+// Writes a race between streams.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace cudadiag::report {
 
-// "race between two streams: train.py:41, after train.py:38"
+// Returns "race between two streams: train.py:41, after train.py:38".
 std::string race_headline(const diagnose::Finding& finding, const std::string& directory);
-// "x float32[1048576]: argument self of aten::add_ (written); argument self of aten::sum (read)", in one or two lines;
-// empty if both tensors and operators are unknown.
+// Returns "x float32[1048576]: argument self of aten::add_ (written); argument self of aten::sum (read)", in one or two
+// lines; empty if neither tensors nor operators are known.
 std::vector<std::string> race_tensors(const diagnose::ResolvedRace& race);
 void add_race(Page& page, const diagnose::Finding& finding, const std::string& directory, bool verbose);
 

@@ -18,8 +18,8 @@ namespace cudadiag::report {
 namespace {
 
 constexpr std::size_t kOthersNamed = 2;
-constexpr std::size_t kUsualColumns = 80;  // narrower terminals need more lines for the same text
-// cudadiag bisect does not isolate its reruns.
+constexpr std::size_t kUsualColumns = 80;  // narrower terminals need more rows for the same text
+// Says that the suggested cudadiag bisect runs without isolation.
 constexpr const char* kWrites = "; it can write files";
 
 Section passes(const diagnose::Diagnosis& report) {
@@ -33,7 +33,7 @@ Section passes(const diagnose::Diagnosis& report) {
   return section;
 }
 
-// The answer for a whole job of several ranks.
+// Returns the answer for a whole job of several ranks.
 Section job_answer(const diagnose::Diagnosis& report) {
   Section section{"", {}, 1, 0, Ink::headline, Wide::wraps, false, Topic::headline};
   const std::string sentence = diagnose::job_sentence(report);
@@ -64,11 +64,11 @@ std::vector<SharedFinding> shared_findings(const diagnose::Diagnosis& report) {
   return all;
 }
 
-// Other findings: those of other processes, and less important ones of the same process.
+// Lists the other findings: those of other processes, and less important ones of the same process.
 Section others(const diagnose::Diagnosis& report) {
   Section section{"", {}, kOthersNamed + 1, 0, Ink::plain, Wide::wraps};
   std::size_t named = kOthersNamed;
-  // All races matter equally: users who search for races want to see all.
+  // Lists all races, because users who search for races want to see all.
   for (const diagnose::Finding& finding : report.findings) named += finding.race ? 1 : 0;
   std::vector<SharedFinding> all = shared_findings(report);
   std::vector<diagnose::RankName>& same = all.front().ranks;
@@ -99,7 +99,8 @@ bool was_rerun(const diagnose::Diagnosis& report) {
   });
 }
 
-// True if there were reruns and the last one did not prove the first answer, but a plain cudadiag bisect may prove it.
+// Returns whether a plain cudadiag bisect may prove the first answer. There must have been reruns, and the last one
+// must have left the proof open.
 bool plain_rerun_may_prove(const diagnose::Diagnosis& report) {
   const auto last = std::find_if(report.passes.rbegin(), report.passes.rend(), [](const diagnose::PassLine& pass) {
     return pass.kind == session::PassKind::confirm && pass.cut_short != session::CutShort::interrupted;
@@ -108,30 +109,30 @@ bool plain_rerun_may_prove(const diagnose::Diagnosis& report) {
          report.findings.front().grade != analyse::Grade::proven;
 }
 
-// The reason why source lines are missing.
+// Says why source lines are missing.
 Section withheld(const diagnose::Diagnosis& report) {
   Section section{"Source", {}, 1, 0, Ink::plain, Wide::wraps};
   if (!report.foreign.empty()) section.lines.push_back(base::printable(diagnose::withheld_text(report)));
   return section;
 }
 
-// Commands that can find more facts.
+// Lists commands that can find out more.
 Section next_commands(const diagnose::Diagnosis& report, bool suggest_rerun) {
   Section section{"Next", {}, 2, 0, Ink::plain, Wide::stays};
   if (report.session.empty() || report.findings.empty() || report.passes.empty()) return section;
-  // A rerun would run the session's command, which another user has chosen.
+  // A rerun would run the session's command, which another user chose.
   suggest_rerun = suggest_rerun && report.foreign.empty();
   const bool first_rerun = suggest_rerun && !was_rerun(report);
   const auto bisect = [&](const char* options = "") {
     return diagnose::bisect_command(report.session, report.input_read, options);
   };
-  // A first rerun can show more. The text after # is a comment for the shell, so the whole line can be pasted.
+  // The shell ignores the text after #, so users can paste the whole line.
   const bool plain_rerun = first_rerun || (suggest_rerun && plain_rerun_may_prove(report));
   if (plain_rerun && analyse::is_asynchronous(report.findings.front().kind) && report.findings.front().code != 0) {
     section.lines.push_back(
         base::printable(fmt::format("{}  # {} a rerun{}", bisect(), roughly(report.passes.front().seconds), kWrites)));
   }
-  // Only a rerun that waits for every operation shows whether the call or earlier GPU work failed.
+  // Without a rerun that waits for every operation, the failed call may only be reporting earlier GPU work.
   const diagnose::Finding& answer = report.findings.front();
   const bool refused = answer.kind == analyse::Kind::sync_error || answer.kind == analyse::Kind::unchecked_error;
   if (first_rerun && refused && answer.grade == analyse::Grade::suspected && analyse::is_undocumented(answer.code)) {
@@ -158,7 +159,7 @@ Section next_commands(const diagnose::Diagnosis& report, bool suggest_rerun) {
   }
   if (report.findings.front().standstill) {
     const auto& launch = report.findings.front().launch;
-    // The lines of a collective's threads explain nothing: the threads wait for other ranks.
+    // In a collective, the lines of the kernel's threads explain nothing, because the threads wait for other ranks.
     const bool runs = launch &&
                       (launch->operation == session::Work::kernel || launch->operation == session::Work::graph) &&
                       !analyse::is_collective(launch->kernel);
@@ -169,7 +170,7 @@ Section next_commands(const diagnose::Diagnosis& report, bool suggest_rerun) {
     section.lines.push_back(base::printable(
         fmt::format("cudadiag status {}  # shows all unfinished work", diagnose::shell_word(report.session))));
   }
-  // After the reruns: compute-sanitizer may find the line of an access that no core dump shows.
+  // After the reruns, compute-sanitizer may find the line of an access that no core dump shows.
   const diagnose::Finding& first = report.findings.front();
   const bool sanitized = std::any_of(report.passes.begin(), report.passes.end(), [](const diagnose::PassLine& pass) {
     return pass.kind == session::PassKind::sanitize;
@@ -181,7 +182,8 @@ Section next_commands(const diagnose::Diagnosis& report, bool suggest_rerun) {
   return section;
 }
 
-// "python train.py  in /home/u, 2026-11-21T10:15:00Z, session /home/u/.local/state/cudadiag/20261121-101500-4711"
+// Returns "python train.py in /home/u, 2026-11-21T10:15:00Z, session
+// /home/u/.local/state/cudadiag/20261121-101500-4711".
 Section run_section(const diagnose::Diagnosis& report) {
   Section section{"Run", {}, 0, 0, Ink::plain, Wide::stays};
   std::string command = diagnose::shell_line(report.command), rest;
@@ -194,7 +196,7 @@ Section run_section(const diagnose::Diagnosis& report) {
   return section;
 }
 
-// "2026-11-21T10:15:00Z  python train.py"
+// Returns "2026-11-21T10:15:00Z python train.py".
 Section short_run(const diagnose::Diagnosis& report) {
   Section section{"Run", {}, 1, 0, Ink::plain, Wide::is_cut};
   if (!report.started.empty()) {
@@ -203,7 +205,7 @@ Section short_run(const diagnose::Diagnosis& report) {
   return section;
 }
 
-// Adds the sections about the run after its findings, for -v.
+// Adds the sections about the run, which -v shows after the findings.
 void add_run(Page& page, const diagnose::Diagnosis& report, bool suggest_rerun) {
   Section next = next_commands(report, suggest_rerun);
   for (const diagnose::Finding& finding : report.findings) {

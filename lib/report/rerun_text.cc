@@ -23,7 +23,7 @@ using session::CutShort;
 using session::PassKind;
 using Outcome = analyse::Rerun::Outcome;
 
-// "train.py:41"
+// Returns "train.py:41".
 std::string place_of(const Finding& finding) {
   const diagnose::Location& at = finding.location;
   if (at.line == 0 && !at.function.empty()) return at.function;
@@ -38,7 +38,7 @@ bool any_pass(const Diagnosis& report, Predicate predicate) {
 
 bool is_confirm(const PassLine& pass) { return pass.kind == PassKind::confirm; }
 
-// "a rerun (3.2 s)"; empty if no rerun waited for operations.
+// Returns "a rerun (3.2 s)"; empty if no rerun waited for operations.
 std::string reruns_text(const Diagnosis& after) {
   const auto reruns = std::count_if(after.passes.begin(), after.passes.end(), is_confirm);
   if (reruns == 0) return "";
@@ -48,7 +48,7 @@ std::string reruns_text(const Diagnosis& after) {
   return fmt::format("{} ({})", runs, diagnose::duration(seconds));
 }
 
-// "confirmed by a rerun (3.2 s): train.py:41  [proven]"
+// Returns "confirmed by a rerun (3.2 s): train.py:41 [proven]".
 std::string proof_text(const Diagnosis& after, const Finding& finding) {
   const bool by_waiting =
       any_pass(after, [](const PassLine& pass) { return is_confirm(pass) && pass.judged == Outcome::proven; });
@@ -59,7 +59,8 @@ std::string proof_text(const Diagnosis& after, const Finding& finding) {
   return fmt::format("confirmed by {}: {}  [{}]", by, place_of(finding), diagnose::word(finding.grade));
 }
 
-// "2 reruns (6.4 s): did not fail; the first answer remains  [bracketed]"; empty without such reruns.
+// Returns "2 reruns (6.4 s): did not fail; the first answer remains [bracketed]"; empty if no rerun waited for
+// operations.
 std::string no_proof_text(const Diagnosis& after, const Finding& finding, const std::string& session) {
   const std::string runs = reruns_text(after);
   if (runs.empty()) return "";
@@ -96,7 +97,7 @@ void RerunText::write(const Diagnosis& after, bool apart) {
 
 void RerunText::print_new_line(const Gain& gain, const Diagnosis& after) {
   printed_proof_ = true;
-  if (is_quiet() && gain.moved) return;  // the new report names the line
+  if (is_quiet() && gain.moved) return;  // the new report gives the line
   const char* how = gain.narrowed ? "narrows" : "corrects";
   say(gain.moved ? fmt::format("a rerun {} the first answer: {}  [{}]", how, place_of(*gain.after),
                                diagnose::word(gain.after->grade))
@@ -127,7 +128,7 @@ void RerunText::print_open_questions(const Gain& gain, const Diagnosis& after) {
       })) {
     say("a rerun without torch.compile did not fail");
   }
-  // Reruns of a hang serve only to get a core dump.
+  // Reruns of a hang can only add a core dump, so there is no proof to report.
   if (answer.grade == analyse::Grade::proven || answer.kind == analyse::Kind::hang) return;
   say(answer.because.text_since(gain.before->because));
 }
@@ -142,11 +143,11 @@ void RerunText::print_failure(const Gain& gain, const Diagnosis& after) {
   }
   const bool new_place = gain.moved || gain.elsewhere;
   if (!new_place && !gain.says_more) return print_open_questions(gain, after);
-  // With -q, the one line of the proof is the whole report.
+  // With -q, the line about the proof is the whole report.
   if (!is_quiet() || new_place) write(after, !is_quiet());
 }
 
-// Prints a line for each race that a rerun explained, or the whole report again if it found other races.
+// Prints a line for each race that the rerun explained. If it found other races, prints the whole report again.
 void RerunText::print_races(const Diagnosis& after) {
   constexpr std::size_t kMost = 5;
   const auto pass = std::find_if(after.passes.rbegin(), after.passes.rend(),

@@ -1,5 +1,5 @@
-// Messages on what reruns add to a report that was already printed: the proof as soon as there is one, and at the end
-// the whole report again if anything in it is new.
+// Says what reruns add to a report that was already printed: the proof as soon as there is one, and in the end the
+// whole report again if anything in it is new.
 #pragma once
 
 #include <string>
@@ -20,11 +20,11 @@ struct RerunMessage {
 
 class RerunText {
  public:
-  // `before` is the diagnosis without the reruns. `session` is the session's name for bisect; empty for the latest
-  // session.
+  // `before` is the diagnosis before the reruns. `session` is the session's name as bisect takes it; empty for the
+  // latest session.
   RerunText(diagnose::Diagnosis before, std::string session, TextOptions options);
 
-  // Call this between two reruns. Returns the message on the proven line, but only once; empty if no line is proven.
+  // Call this between reruns. The first time that a line is proven, returns the message about it; otherwise returns "".
   std::string proof(const diagnose::Diagnosis& now);
   bool has_printed_proof() const { return printed_proof_; }
   // Call this after the last rerun.

@@ -36,7 +36,7 @@ std::string uri_path(std::string_view path) {
   return uri;
 }
 
-// In "file://NAME", NAME is a host from which an editor would fetch.
+// In "file://NAME", NAME would be a host, and an editor might contact it.
 std::string_view without_leading_slashes(std::string_view path) {
   path.remove_prefix(std::min(path.find_first_not_of('/'), path.size()));
   return path;
@@ -70,7 +70,7 @@ class Writer {
 
   Json artifact(const std::string& file) const {
     if (!file.starts_with('/')) {
-      // "./" keeps a parser from reading a name before ":" as the scheme of the URI.
+      // Without "./", a parser could take a name before ":" for the scheme of the URI.
       Json json = {{"uri", (file.find(':') < file.find('/') ? "./" : "") + uri_path(file)}};
       if (has_base()) json["uriBaseId"] = kBase;
       return json;
@@ -82,7 +82,7 @@ class Writer {
     return {{"uri", file_uri(file)}};
   }
 
-  // The location of the line itself, without the line that it was called from.
+  // Returns the location of the line itself, without the line that called it.
   Json location(const diagnose::Location& at) const {
     Json json = Json::object();
     std::string name = base::printable(at.function);
@@ -108,7 +108,7 @@ class Writer {
     return json;
   }
 
-  // `ranks` are those of a RanksPart or of a GroupsPart.
+  // `ranks` come from a RanksPart or a GroupsPart.
   template <typename Ranks>
   void add_ranks(Json& locations, const Ranks& ranks) const {
     for (const auto& rank : ranks) {
@@ -149,7 +149,7 @@ class Writer {
           {"location", location({frame.file, frame.function, symbolize::Language::unknown, "", "", frame.line})}};
     });
     Json native = array_of(finding.stack.native, [&](const symbolize::NativeFrame& frame) {
-      // A library's relative path belongs to the folder that it was built in, not to the user's sources.
+      // A library's relative path is relative to the folder where it was built, not to the user's sources.
       const bool elsewhere = !frame.user && !frame.file.starts_with('/');
       const std::string file = elsewhere ? "" : frame.file;
       Json json = {{"location", location({file, frame.function, symbolize::Language::unknown, "", "", frame.line})}};
@@ -162,7 +162,7 @@ class Writer {
     return all;
   }
 
-  // The index of the rule for the finding: its cause if known, else the error.
+  // Returns the index of the finding's rule. The rule is the cause if that is known, else the error.
   std::size_t rule(const diagnose::Finding& finding) {
     const std::string error = finding.name.empty() ? std::string(diagnose::word(finding.kind)) : finding.name;
     const std::string id = base::printable(finding.cause ? finding.cause->id : error);

@@ -1,5 +1,5 @@
 // Writes the report as SARIF 2.1.0 (OASIS) for code scanning, review tools and editors. Each finding is one result at
-// its true line, with the other lines as related locations, and the whole stacks. Facts that SARIF has no member for
+// its true line, with its other lines as related locations and its whole stacks. Facts for which SARIF has no member
 // are in `properties`.
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace cudadiag::report {
 
-// `version` is cudadiag's version. Files in the target's working directory are relative to it (uriBaseId `SRCROOT`).
-// The result is ASCII, and data that the target may control is made harmless.
+// `version` is cudadiag's version. Paths of files in the target's working directory are relative to it (uriBaseId
+// `SRCROOT`). The result is ASCII, and whatever the target may control is made harmless.
 std::string write_sarif(const diagnose::Diagnosis& report, const std::string& version);
 
 }  // namespace cudadiag::report

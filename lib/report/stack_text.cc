@@ -20,12 +20,12 @@ struct Step {
 
 std::string line_text(int line) { return line > 0 ? fmt::format(":{}", line) : ""; }
 
-// Whether this is a frame of user code with a known file or function.
+// Returns whether this is a frame of user code with a known file or function.
 bool is_step(const symbolize::NativeFrame& frame) {
   return frame.user && (!frame.file.empty() || !frame.function.empty());
 }
 
-// Names the module if the file is unknown.
+// If the file is unknown, gives the module.
 Step step_of(const symbolize::NativeFrame& frame, const std::string& directory) {
   const std::string module = std::filesystem::path(frame.module).filename().string();
   return {frame.file.empty() ? base::printable(module) : diagnose::relative_path(frame.file, directory), frame.function,

@@ -8,10 +8,10 @@
 
 namespace cudadiag::report {
 
-// "train.py:112 main > :88 step > :41 forward (+6 library frames)", outermost first; empty without user frames.
+// Returns "train.py:112 main > :88 step > :41 forward (+6 library frames)", outermost first; empty without user frames.
 std::string stack_text(const symbolize::SourceStack& stack, const std::string& directory);
 
-// All frames, innermost first; the user's frames are marked.
+// Return all frames, innermost first, with the user's frames marked.
 std::vector<std::string> python_stack_lines(const std::vector<symbolize::PythonFrame>& stack,
                                             const std::string& directory);
 std::vector<std::string> native_stack_lines(const symbolize::SourceStack& stack, const std::string& directory);

@@ -1,5 +1,5 @@
-// Writes the report for a terminal: at most 22 lines of 80 columns for each failure unless verbose, in colour only on
-// request. Data that the target may control is made harmless before it is printed.
+// Writes the report for a terminal. Without -v, each failure takes at most 22 lines of 80 columns. Colour only on
+// request. Makes harmless whatever the target may control.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +15,13 @@ struct TextOptions {
   Verbosity verbosity = Verbosity::normal;
   bool colour = false;
   int columns = 100;
-  bool say_clean = false;     // print one sentence if nothing was found, for `cudadiag report`
-  std::size_t lines = 22;     // at most, unless verbose; terminals narrower than 80 columns get more
-  bool suggest_rerun = true;  // suggest a first rerun; false if one is about to start
+  bool say_clean = false;     // if nothing was found, print one sentence, for `cudadiag report`
+  std::size_t lines = 22;     // the most lines, unless verbose; terminals narrower than 80 columns get more
+  bool suggest_rerun = true;  // suggest a first rerun; false if a rerun is about to start
   bool show_run = false;      // add a line with the time and command of the run, unless quiet
 };
 
-// Returns an empty string if nothing was found, unless `say_clean` or the verbosity requires text.
+// If nothing was found, returns "" unless `say_clean` or the verbosity asks for text.
 std::string write_text(const diagnose::Diagnosis& report, const TextOptions& options);
 
 }  // namespace cudadiag::report

@@ -1,5 +1,5 @@
-// The figures of a page: quoted source, and drawings as inline SVG. Each function returns a whole <figure>, or an empty
-// string if there is nothing to show.
+// The figures of a page: quoted source, and drawings as inline SVG. Each function returns a whole <figure>, or "" if
+// there is nothing to show.
 #pragma once
 
 #include <string>
@@ -10,33 +10,33 @@
 
 namespace cudadiag::report {
 
-// The texts of a source figure, already marked up.
+// The texts around a quotation, already marked up.
 struct SourceWords {
   std::string heading, caption;
   std::string kind;                        // a CSS class
-  int other_line = 0;                      // another line of the quotation to mark; 0 if none
-  std::string own_label{}, other_label{};  // shown next to the two lines if there is another
+  int other_line = 0;                      // number of another line of the quotation to mark; 0: none
+  std::string own_label{}, other_label{};  // shown next to the two marked lines, if there are two
 };
 
-// The lines of a quotation, with the quoted line marked.
+// Shows the lines of a quotation, with the quoted line marked.
 std::string source_figure(const diagnose::Quotation& quotation, const SourceWords& words, const Markup& markup);
 
-// "train.py:41", without folders.
+// Returns "train.py:41", without folders.
 std::string short_place(const diagnose::Location& location);
 
-// The operations of each stream in the order of issue, with their progress and the completion markers.
+// Shows the operations of each stream in the order of issue, with how far they got and the completion markers.
 std::string stream_figure(const diagnose::Timeline& timeline, const std::string& directory, const Markup& markup);
 
-// The two accesses of a race, and the missing order between them.
+// Shows the two accesses of a race, and the order that is missing between them.
 std::string race_figure(const diagnose::ResolvedRace& race, const std::string& directory, const Markup& markup);
 
-// The memory that the process held, until a call ran out of memory.
+// Shows how much memory the process held until a call ran out of memory.
 std::string memory_figure(const diagnose::MemoryCurve& curve, const diagnose::MemoryUse& use, const Markup& markup);
 
-// The address of a failing access, next to the intended memory.
+// Shows where a failing access was, relative to the intended memory.
 std::string access_figure(const diagnose::Access& access, const Markup& markup);
 
-// The history of memory that was used after it had been freed.
+// Shows what happened to memory that was used after it had been freed.
 std::string freed_figure(const diagnose::Argument& argument, const diagnose::Location& used, const Markup& markup);
 
 }  // namespace cudadiag::report

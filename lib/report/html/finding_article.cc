@@ -36,7 +36,7 @@ class FindingArticle {
     return found;
   }
 
-  // The file's name and the line; the source figure has the path.
+  // Gives only the file's name and the line, because the source figure gives the path.
   std::string code(const diagnose::Location& location) const {
     diagnose::Location shown = location;
     if (shown.known()) return "<code>" + markup_.text(short_place(shown)) + "</code>";
@@ -72,7 +72,7 @@ class FindingArticle {
     return "<p class=\"badges\">" + html + "</p>\n";
   }
 
-  // "rank 2", "ranks 0, 1 and 3 alike"
+  // Returns "rank 2", or "ranks 0, 1 and 3 alike".
   std::string processes() const {
     std::vector<std::string> ranks, pids;
     for (const diagnose::Finding* each : sources_.findings) {
@@ -84,7 +84,7 @@ class FindingArticle {
     return fmt::format("{} {} alike", ranked ? "ranks" : "processes", diagnose::joined(ranked ? ranks : pids, " and "));
   }
 
-  // The cause is the first sentence; values and the rest of the section follow.
+  // Puts the first sentence, which is the cause, in front. Values and the rest of the section follow.
   std::string cause() const {
     std::string lead, values;
     for (const Section* section : sections(Topic::cause)) {
@@ -124,7 +124,7 @@ class FindingArticle {
     return text;
   }
 
-  // A line that is not proven or bracketed is not called the line that failed.
+  // Calls a line "the line that failed" only if it is proven or bracketed.
   struct OwnWords {
     const char *heading, *label;
   };
@@ -146,7 +146,7 @@ class FindingArticle {
     return finding_.standstill ? "The line that waits" : "The line that CUDA blamed";
   }
 
-  // The true line and the blamed line: in one quotation if they are neighbours, else in two.
+  // Shows the true line and the blamed line: in one quotation if they are close together, else in two.
   std::string failed_and_blamed() const {
     const diagnose::FindingPictures& pictures = sources_.pictures;
     if (!pictures.own || pictures.own->lines.empty()) return excerpt();
@@ -181,7 +181,7 @@ class FindingArticle {
     std::string remarks;
     for (const Section* section : sections(Topic::fact)) {
       if (!section->label.empty()) continue;
-      // The lines are indented like the source in a terminal.
+      // In a terminal, these lines are indented like source.
       for (std::string line : section->lines) {
         line.erase(0, line.find_first_not_of(' '));
         remarks += "<p class=\"known\">" + markup_.text(line) + "</p>\n";
@@ -190,7 +190,7 @@ class FindingArticle {
     return (figures.empty() ? "" : "<h3>Source</h3>\n<div class=\"lines\">\n" + figures + "</div>\n") + remarks;
   }
 
-  // The lines that the report contains, in case the file could not be read for the page.
+  // Shows the lines in the report itself, in case the page's writer could not read the file.
   std::string excerpt() const {
     return source_figure({finding_.location.nearest(), finding_.excerpt},
                          {own_words().heading, place(finding_.location), "own"}, markup_);

@@ -1,4 +1,4 @@
-// The part of a page about one failure or race.
+// Writes the part of a page that is about one failure or race.
 #pragma once
 
 #include <string>
@@ -12,14 +12,15 @@
 namespace cudadiag::report {
 
 struct ArticleSources {
-  const std::vector<const diagnose::Finding*>& findings;  // one, or several of processes that failed alike
+  const std::vector<const diagnose::Finding*>& findings;  // one finding, or those of several processes that failed
+                                                          // alike
   const Page& page;                                       // of the first finding
   const diagnose::FindingPictures& pictures;              // of the first finding
   const std::string& directory;
-  bool leads = false;  // whether it is the first article of the page
+  bool leads = false;  // it is the first article of the page
 };
 
-// `context` is a line above the headline, already marked up.
+// `context` is the line above the headline, already marked up.
 std::string finding_article(const ArticleSources& sources, const std::string& context, const Markup& markup);
 
 }  // namespace cudadiag::report

@@ -1,4 +1,5 @@
-// Groups the findings of processes that failed in the same way, such as the ranks of a job. A group has one article.
+// Groups the findings of processes that failed in the same way, such as the ranks of a job. Each group gets one
+// article.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +9,8 @@
 
 namespace cudadiag::report {
 
-// Returns the indices of the findings of each group, in the order of the report. Races are never grouped.
+// Returns for each group the indices of its findings. Groups are in the order of the report. Each race is a group of
+// its own.
 std::vector<std::vector<std::size_t>> groups_of_findings(const diagnose::Diagnosis& report);
 
 }  // namespace cudadiag::report

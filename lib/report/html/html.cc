@@ -19,12 +19,12 @@
 namespace cudadiag::report {
 namespace {
 
-// The command, the time of the run, and the GPUs.
+// Returns a line with the command, the time of the run, and the GPUs.
 std::string context_line(const diagnose::Diagnosis& report, const Markup& markup) {
   std::vector<std::string> parts;
   if (!report.command.empty())
     parts.push_back(fmt::format("<code>{}</code>", markup.text(diagnose::shell_line(report.command))));
-  // "2026-11-21T10:15:00Z"
+  // This is "2026-11-21T10:15:00Z"; the page shows "2026-11-21 10:15:00 UTC".
   std::string started = report.started;
   if (const std::size_t at = started.find('T'); at != started.npos) started[at] = ' ';
   if (started.ends_with('Z')) started.replace(started.size() - 1, 1, " UTC");
@@ -72,7 +72,7 @@ std::string write_html(const diagnose::Diagnosis& whole, const std::vector<diagn
       fmt::format("{}<title>{}</title>\n</head>\n<body>\n<main>\n", page_head(), markup.text(title_of(report)));
   const std::string context = context_line(report, markup);
   if (report.findings.empty()) html += clean_article(report, markup);
-  // The first note is the reason, which is already shown above.
+  // The first note is the reason for the verdict, which the article above shows already.
   if (report.findings.empty() && report.verdict == analyse::Verdict::inconclusive && !report.notes.empty()) {
     report.notes.erase(report.notes.begin());
   }

@@ -1,4 +1,4 @@
-// Escapes text for a page, so that data that the target may control stays text.
+// Escapes text for a page, so that whatever the target may control stays text.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@ namespace cudadiag::report {
 
 class Markup {
  public:
-  // `redaction` may be null: then names of people, hosts and home folders stay. It must outlive this object.
+  // `redaction` must outlive this object. If null, names of people, hosts and home folders stay.
   explicit Markup(const Redaction* redaction) : redaction_(redaction) {}
 
-  // One line without control characters and redacted names, escaped for an element or a quoted attribute.
+  // Makes one line, without control characters and redacted names, and escapes it for an element or a quoted attribute.
   std::string text(std::string_view raw) const;
-  // Does the same, and turns an address into a link. Never use this for data from a session.
+  // The same, but turns an address into a link. Never use this for data from a session.
   std::string link(std::string_view address) const;
 
  private:

@@ -5,7 +5,7 @@
 namespace cudadiag::report {
 namespace {
 
-constexpr std::size_t kFolded = 8;  // lines of a section that are shown without folding
+constexpr std::size_t kFolded = 8;  // the most lines that a section shows unfolded
 
 }  // namespace
 

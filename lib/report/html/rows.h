@@ -1,4 +1,4 @@
-// Writes sections of a report as rows of a table.
+// Writes sections of a report as table rows.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace cudadiag::report {
 
-// Folds a section with many lines.
+// Folds a section if it has many lines.
 std::string row(const Section& section, const Markup& markup);
 std::string table(const std::string& rows);
 
-// A folded stack; empty if the section is.
+// Returns a stack, folded; "" if the section is empty.
 std::string folded(const Section& section, const Markup& markup);
 
 }  // namespace cudadiag::report

@@ -18,11 +18,11 @@ using diagnose::Progress;
 
 constexpr double kBoxWidth = 78, kBoxHeight = 38, kStep = 86, kLane = 76, kMargin = 4;
 constexpr double kLabel = 16;        // height of the label above each lane
-constexpr double kBeforeBoxes = 44;  // room for the number of operations that are not drawn
+constexpr double kBeforeBoxes = 44;  // room for the count of operations that are not drawn
 constexpr std::size_t kTitleColumns = 60, kBoxColumns = 12;
 
 struct Look {
-  const char* kind;     // class
+  const char* kind;     // CSS class
   const char* meaning;  // in the legend
 };
 

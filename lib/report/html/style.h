@@ -1,4 +1,4 @@
-// The head of a page: its content security policy, under which a browser loads and runs nothing, and its style.
+// The head of a page: its style, and a content security policy under which a browser loads and runs nothing.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// A drawing with coordinates in pixels and classes from the page's style. Texts must be marked up already.
+// A drawing. Coordinates are in pixels, `kind` is a class of the page's style, and texts must be marked up already.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace cudadiag::report {
 
-// The width of drawings whose size does not depend on their content.
+// The width of drawings whose width does not depend on their content.
 inline constexpr double kFigureWidth = 720;
 
 class Drawing {
@@ -18,13 +18,13 @@ class Drawing {
   void line(double x1, double y1, double x2, double y2, std::string_view kind);
   void text(double x, double y, std::string_view kind, std::string_view text);
   void centred(double x, double y, std::string_view kind, std::string_view text);
-  // A triangle that points up to (x, y).
+  // Draws a triangle that points up to (x, y).
   void triangle(double x, double y, std::string_view kind, std::string_view title);
   void dot(double x, double y, std::string_view kind);
-  // A closed outline, "M0 0H10V5Z".
+  // Draws a closed outline: "M0 0H10V5Z".
   void area(std::string_view path, std::string_view kind);
 
-  // The drawing in a <div> that scrolls if the page is narrower.
+  // Returns the drawing in a <div> that scrolls if the page is narrower.
   std::string html() const;
 
  private:

@@ -18,11 +18,11 @@
 namespace cudadiag::report {
 namespace {
 
-// How many sites to name in each display: resolving the symbols of a large program takes time.
+// How many sites to name in each display. Resolving all symbols of a large program would take too long.
 constexpr std::size_t kNamed = 32;
 constexpr std::size_t kNameColumns = 60;
 
-// A damaged record may contain any number, so the rate is limited.
+// Limits the rate, because a damaged record may contain any number.
 std::string rate(double per_second) {
   constexpr double kMost = 1e18;
   return per_second >= 10 ? diagnose::thousands(static_cast<std::uint64_t>(std::min(per_second, kMost)))
@@ -83,7 +83,7 @@ Activity ActivityWatch::look(const session::Session& session) {
     activity.errors += record.error_count;
     activity.seconds = std::max(activity.seconds, passed);
     ++activity.processes;
-    // If the count decreased, the pid belongs to another process now.
+    // If the count has decreased, the pid belongs to a new process.
     if (passed > 0 && now.operations >= last.operations) {
       activity.per_second += static_cast<double>(now.operations - last.operations) / passed;
       for (std::size_t i = 0; i < now.sites.size(); ++i) {

@@ -1,4 +1,4 @@
-// The activity of a run between two readings: the rate of operations, by line and by kernel, and the unfinished work.
+// What a run did between two readings: how many operations a second, by line and by kernel, and what is unfinished.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct StreamQueue {
   std::uint32_t pid = 0;
   std::string name;
   std::uint32_t unfinished = 0;  // operations that may be unfinished
-  bool proven = false;           // whether it is certain that one of them is
+  bool proven = false;           // at least one of them certainly is
   double seconds = 0;            // since the oldest one was issued
 };
 
@@ -33,10 +33,10 @@ struct Activity {
   std::vector<StreamQueue> streams;  // most unfinished work first
 };
 
-// Reads the activity repeatedly; each line is resolved only once.
+// Reads a run's activity repeatedly. Resolves each line only once.
 class ActivityWatch {
  public:
-  // The activity since the last call; the first call returns the activity since the start.
+  // Returns the activity since the last call or, at the first call, since the start.
   Activity look(const session::Session& session);
 
  private:
@@ -56,7 +56,7 @@ class ActivityWatch {
   std::map<SiteKey, Named> names_;
 };
 
-// Writes the activity below `heading`, in at most `rows` rows. Lines wrap at `columns`; only a longer word is cut.
+// Writes the activity below `heading`, in at most `rows` rows. Lines wrap at `columns`; a word that is longer is cut.
 std::string write_activity(const std::string& heading, const Activity& activity, std::size_t rows, std::size_t columns);
 
 }  // namespace cudadiag::report

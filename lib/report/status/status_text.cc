@@ -13,7 +13,7 @@
 namespace cudadiag::report {
 namespace {
 
-constexpr std::size_t kFew = 4;  // lines of operations for each stream, unless verbose
+constexpr std::size_t kFew = 4;  // how many lines of operations to show for each stream, unless verbose
 constexpr std::size_t kStatusColumns = 30;
 constexpr std::size_t kHang = 4;  // indentation of continued rows
 
@@ -55,7 +55,7 @@ class StatusText {
                                             : "no recording of a process could be read");
   }
 
-  // The moment to which the ages of operations refer.
+  // Says what the ages of operations are relative to.
   const char* since_when(const diagnose::ProcessStatus& process) const {
     if (process.state == wire::area::State::frozen) return "before its error was noticed";
     if (!status_.goes_on) return "before its last record";
@@ -115,8 +115,8 @@ class StatusText {
     if (more > 0) line(4, fmt::format("and {} more after it", diagnose::thousands(more)));
   }
 
-  // Writes one line for an operation and the following ones with the same location. Returns how many operations it
-  // covers.
+  // Writes one line for an operation and those that follow it at the same location. Returns how many operations the
+  // line covers.
   std::size_t add(const diagnose::OpenStream& stream, std::size_t first) {
     const diagnose::OpenOperation& operation = stream.operations[first];
     std::size_t same = 1;
