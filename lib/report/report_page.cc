@@ -182,7 +182,7 @@ Section next_commands(const diagnose::Diagnosis& report, bool suggest_rerun) {
   return section;
 }
 
-// Returns "python train.py in /home/u, 2026-11-21T10:15:00Z, session
+// Returns "python train.py  in /home/u, 2026-11-21T10:15:00Z, session
 // /home/u/.local/state/cudadiag/20261121-101500-4711".
 Section run_section(const diagnose::Diagnosis& report) {
   Section section{"Run", {}, 0, 0, Ink::plain, Wide::stays};
@@ -196,7 +196,7 @@ Section run_section(const diagnose::Diagnosis& report) {
   return section;
 }
 
-// Returns "2026-11-21T10:15:00Z python train.py".
+// Returns "2026-11-21T10:15:00Z  python train.py".
 Section short_run(const diagnose::Diagnosis& report) {
   Section section{"Run", {}, 1, 0, Ink::plain, Wide::is_cut};
   if (!report.started.empty()) {

@@ -48,7 +48,7 @@ std::string reruns_text(const Diagnosis& after) {
   return fmt::format("{} ({})", runs, diagnose::duration(seconds));
 }
 
-// Returns "confirmed by a rerun (3.2 s): train.py:41 [proven]".
+// Returns "confirmed by a rerun (3.2 s): train.py:41  [proven]".
 std::string proof_text(const Diagnosis& after, const Finding& finding) {
   const bool by_waiting =
       any_pass(after, [](const PassLine& pass) { return is_confirm(pass) && pass.judged == Outcome::proven; });
@@ -59,7 +59,7 @@ std::string proof_text(const Diagnosis& after, const Finding& finding) {
   return fmt::format("confirmed by {}: {}  [{}]", by, place_of(finding), diagnose::word(finding.grade));
 }
 
-// Returns "2 reruns (6.4 s): did not fail; the first answer remains [bracketed]"; empty if no rerun waited for
+// Returns "2 reruns (6.4 s): did not fail; the first answer remains  [bracketed]"; empty if no rerun waited for
 // operations.
 std::string no_proof_text(const Diagnosis& after, const Finding& finding, const std::string& session) {
   const std::string runs = reruns_text(after);
