@@ -71,7 +71,7 @@ def remove(session):
 
 
 def headline(finding):
-    """The summary line of a finding: CUDA_ERROR_ILLEGAL_ADDRESS (700) in train.py:41, forward [proven]"""
+    """Returns a summary such as: CUDA_ERROR_ILLEGAL_ADDRESS (700) in train.py:41, forward [proven]"""
     location = finding["location"] or {}
     error = finding["error"] or {}
     place = location.get("file") or "an unknown line"

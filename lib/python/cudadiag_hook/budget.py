@@ -33,8 +33,8 @@ def give_up(why):
 
 
 def is_from_handler(error):
-    """Whether a signal handler of the program raised the exception while the hook ran. A handler can be recognised: one
-    of its arguments is the frame that it interrupts."""
+    """Returns whether a signal handler of the program raised the exception while the hook ran. A handler can be
+    recognised: one of its arguments is the frame that it interrupts."""
     step = error.__traceback__
     while step is not None:
         code, caller = step.tb_frame.f_code, step.tb_frame.f_back

@@ -19,12 +19,12 @@ def note(text):
 
 
 def near():
-    """Whether an operation that the rerun waits for may come soon."""
+    """Returns whether an operation that the rerun waits for may come soon."""
     return False
 
 
 def failed():
-    """Whether an operation has failed, so that the GPU can no longer be used."""
+    """Returns whether an operation has failed, so that the GPU can no longer be used."""
     return False
 
 

@@ -48,8 +48,9 @@ MOST_STACKS = 4096
 
 
 def places_from(frame):
-    """The stack as (code, instruction) pairs, innermost first. Finding the lines would cost too much here. Equal stacks
-    are the same object, because many small objects would make the target's garbage collector run more often."""
+    """Returns the stack as (code, instruction) pairs, innermost first. Finding the lines would cost too much here.
+    Equal stacks are the same object, because many small objects would make the target's garbage collector run more
+    often."""
     numbers, innermost, left = [], frame, MOST_LOOKED_AT
     add = numbers.append
     while frame is not None and left:  # runs for each operator
@@ -67,7 +68,7 @@ def places_from(frame):
 
 
 def places_of(frame, count):
-    """(code, instruction) of the target's own frames among the innermost `count` frames."""
+    """Returns (code, instruction) of the target's own frames among the innermost `count` frames."""
     places = []
     for _ in range(count):
         if frame.f_code.co_filename != OWN_FILE and len(places) < MOST_FRAMES:
@@ -96,7 +97,7 @@ def frames_of_places(places):
 
 
 def is_in_library(code):
-    """Whether the code belongs to a library, judging only by its path."""
+    """Returns whether the code belongs to a library, judging only by its path."""
     file = code.co_filename
     return file.startswith("<") or "site-packages" in file or "dist-packages" in file or file.startswith(STANDARD)
 

@@ -26,7 +26,7 @@ def kept_inputs(call):
 
 
 def chosen(call, each, result):
-    """The elements of argument `each` that the operator has chosen for its result, with zeros elsewhere."""
+    """Returns the elements of argument `each` that the operator has chosen for its result, with zeros elsewhere."""
     torch = sys.modules["torch"]
     if call.facts.name == "where":
         mask = call.args[0] if each is call.args[1] else ~call.args[0]
@@ -40,7 +40,7 @@ def bad_mask(tensor):
 
 
 def first_bad(tensor):
-    """{"bad": number of bad elements, "index": index of the first one, "shape": the tensor's shape}."""
+    """Returns {"bad": number of bad elements, "index": index of the first one, "shape": the tensor's shape}."""
     mask = bad_mask(tensor)
     flat = int(mask.reshape(-1).to(sys.modules["torch"].uint8).argmax())
     index, rest = [], flat
@@ -51,7 +51,7 @@ def first_bad(tensor):
 
 
 def element_at(value, shape, index):
-    """The argument's element at `index`, after broadcasting to `shape`; None if it cannot be broadcast."""
+    """Returns the argument's element at `index`, after broadcasting to `shape`; None if it cannot be broadcast."""
     if not is_tensor(value):
         return value if type(value) in (int, float, bool) else None
     try:
@@ -61,7 +61,7 @@ def element_at(value, shape, index):
 
 
 def elements(call, tensor, index):
-    """[{name, value}] of the elements from which a pointwise operator computed the element at `index`."""
+    """Returns [{name, value}] of the elements from which a pointwise operator computed the element at `index`."""
     found = []
     for name, value in named_arguments(call.function._schema, call.args, call.kwargs):
         if any(value is call.args[number] for number in call.facts.written if number < len(call.args)):
@@ -90,7 +90,7 @@ def arguments(call):
 
 
 def about_place(place):
-    """The message fields that say where an operator was called."""
+    """Returns the message fields that say where an operator was called."""
     stack, _, step, node, made, certain = place
     frames = frames_of_places(stack)
     about = {"step": step, "stack": frames}

@@ -174,7 +174,7 @@ def withdraw_rewritten():
 
 
 def ends_of(error):
-    """[(code, line)] of the frames that the exception left, innermost first."""
+    """Returns [(code, line)] of the frames that the exception left, innermost first."""
     ends, step = [], getattr(error, "__traceback__", None)
     while step is not None:
         if step.tb_frame.f_code.co_filename != OWN_FILE:

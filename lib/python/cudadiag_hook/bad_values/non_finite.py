@@ -43,7 +43,7 @@ def scalars_are_bad(call):
 
 
 def inputs_of(args, kwargs):
-    """[(tensor, its bad values)]."""
+    """Returns [(tensor, its bad values)]."""
     kinds, values_in, found = tensor_kinds(), watch.writers.values_in, []
     for value in (*args, *kwargs.values()) if kwargs else args:
         kind = type(value)
@@ -283,7 +283,8 @@ def settle_bad(value, tensor):
 
 
 def bad_values(call, tensor=None):
-    """The bad values of the inputs. If the operator chooses elements, an input counts only if a chosen one is bad."""
+    """Returns the bad values of the inputs. If the operator chooses elements, an input counts only if a chosen one is
+    bad."""
     bad = []
     for each, values in call.inputs:
         values = [value for value in values if value.is_bad()]
@@ -299,8 +300,8 @@ def bad_values(call, tensor=None):
 
 
 def is_bad_now(call, each, tensor):
-    """Whether the argument is bad now. Code other than an operator may have changed its storage, or only other parts
-    of the storage are bad."""
+    """Returns whether the argument is bad now. Code other than an operator may have changed its storage, or only other
+    parts of the storage are bad."""
     if is_on_device(each):
         return True
     with Guard():

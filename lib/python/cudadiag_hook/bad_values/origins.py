@@ -71,7 +71,8 @@ class Origins(Listener):
         return facts, args, kwargs, guarded(self.inputs_of, facts, args, kwargs) or None
 
     def inputs_of(self, facts, args, kwargs):
-        """([...],): (earlier results in it, least, greatest) of each tensor whose elements may be in the result."""
+        """Returns ([...],): (earlier results in it, least, greatest) of each tensor whose elements may be in the
+        result."""
         kinds, found = tensor_kinds(), []
         for name, value in (*zip(facts.parameters, args), *kwargs.items()):
             if facts.structural and name in CHOOSERS or (name == "self" and facts.own and facts.name in OVERWRITTEN):
@@ -165,7 +166,7 @@ def argument_named(pairs, name):
 
 
 def element(tensor, index):
-    """A view of one element of the tensor."""
+    """Returns a view of one element of the tensor."""
     with Guard():
         return tensor[tuple(index)] if index else tensor
 
@@ -196,7 +197,7 @@ def outputs_of(facts, args, kwargs, result):
 
 
 def extremes(tensor):
-    """(least, greatest) of the tensor; (None, None) if unknown."""
+    """Returns (least, greatest) of the tensor; (None, None) if unknown."""
     torch = sys.modules["torch"]
     if tensor.dtype is torch.bool:
         return 0, 1

@@ -17,7 +17,7 @@ MOST_STEPS = 8  # assignments from a check to the branch that depends on it
 
 
 def dotted(node):
-    """The text of a name or of an attribute of a name; None for other expressions."""
+    """Returns the text of a name or of an attribute of a name; None for other expressions."""
     if hasattr(node, "id"):
         return node.id
     owner = dotted(node.value) if hasattr(node, "attr") else None
@@ -58,12 +58,12 @@ class Text:
             not isinstance(node.left, ast.Constant) and ast.dump(node.left) == ast.dump(node.comparators[0])
 
     def at(self, line, kinds):
-        """The nodes of these kinds that contain the line, outermost first."""
+        """Returns the nodes of these kinds that contain the line, outermost first."""
         found = [node for node in self.nodes if isinstance(node, kinds) and node.lineno <= line <= node.end_lineno]
         return sorted(found, key=lambda node: (node.lineno, -node.end_lineno, node.col_offset, -node.end_col_offset))
 
     def above(self, node):
-        """The node's ancestors up to the function that contains it, innermost first."""
+        """Yields the node's ancestors up to the function that contains it, innermost first."""
         while node in self.parents:
             node = self.parents[node]
             if isinstance(node, (self.ast.FunctionDef, self.ast.AsyncFunctionDef, self.ast.ClassDef)):
@@ -76,7 +76,7 @@ class Text:
             (name in ("float", "int") and isinstance(call.func, self.ast.Name))
 
     def prints(self, line):
-        """Whether every number that is read in this line goes straight into text."""
+        """Returns whether every number that is read in this line goes straight into text."""
         reads = [call for call in self.at(line, self.ast.Call) if self.reads_a_number(call)]
         reads = [call for call in reads if not any(other is not call and call in self.above(other) for other in reads)]
         return bool(reads) and all(self.is_printed(call) for call in reads)
@@ -102,7 +102,7 @@ class Text:
         return found[-1] if found else None
 
     def own_nodes(self, function):
-        """The nodes of a function, or of the module, without those of inner functions."""
+        """Yields the nodes of a function, or of the module, without those of inner functions."""
         ast = self.ast
         waiting = list(ast.iter_child_nodes(function if function is not None else self.nodes[0]))
         while waiting:
@@ -151,7 +151,7 @@ class Flow:
                    for node in self.nodes if isinstance(node, self.text.ast.Return))
 
     def tests_of(self, line, exits):
-        """The conditions that depend on the value, and decide whether the line raises an exception or exits."""
+        """Returns the conditions that depend on the value, and decide whether the line raises an exception or exits."""
         ast = self.text.ast
         statements = self.text.at(line, ast.stmt)
         statement = statements[-1] if statements else None
@@ -166,7 +166,7 @@ texts = {}  # by file
 
 
 def text_of(file):
-    """The parsed source file; None if the file has no source that can be parsed."""
+    """Returns the parsed source file; None if the file has no source that can be parsed."""
     if file not in texts:
         import linecache
         try:
@@ -182,12 +182,12 @@ def files_of_program(places):
 
 
 def checks_somewhere(places):
-    """Whether any of the program's files in this stack checks for NaN anywhere."""
+    """Returns whether any of the program's files in this stack checks for NaN anywhere."""
     return any(text is not None and text.checks for text in map(text_of, files_of_program(places)))
 
 
 def prints_number(places):
-    """Whether the number that is read at the innermost place goes straight into text."""
+    """Returns whether the number that is read at the innermost place goes straight into text."""
     for code, instruction in places:
         if code.co_name == "__format__":
             return True
@@ -198,9 +198,9 @@ def prints_number(places):
 
 
 def dependence(check, end, exits):
-    """Whether the program's end depends on a check. `check`: the stack of the check; `end`: (code, line) of the frames
-    in which the program ended, innermost first. Returns "asked" if a condition in between is a check for NaN;
-    "compared" if there are only other conditions; "" if the end does not depend on the check."""
+    """Finds out whether the program's end depends on a check. `check`: the stack of the check; `end`: (code, line) of
+    the frames in which the program ended, innermost first. Returns "asked" if a condition in between is a check for
+    NaN; "compared" if there are only other conditions; "" if the end does not depend on the check."""
     codes = [code for code, _ in check]
     code, line = next(((code, line) for code, line in end if code in codes), (None, 0))
     if code is None or (exits and is_in_library(code)):

@@ -32,12 +32,12 @@ class Bad:
         self.made_by = None  # the first result with this value, if nothing changed it afterwards
 
     def is_beyond(self, value):
-        """Whether the value is bad in the same way."""
+        """Returns whether the value is bad in the same way."""
         return value < self.bound.least if self.side == BELOW else value > self.bound.most
 
     def is_in(self, least, greatest):
-        """Whether a tensor with these extremes has elements that are bad in the same way; None if unknown. They may
-        differ from the traced element."""
+        """Returns whether a tensor with these extremes has elements that are bad in the same way; None if unknown. The
+        traced element may not be among them."""
         if least is None:
             return None
         if self.side == NOT_A_NUMBER:
@@ -55,15 +55,15 @@ class Unknown(Exception):
 
 
 def only(results):
-    """The only result, or the latest of several results of one call site."""
+    """Returns the only result, or the latest of several results of one call site."""
     if not results or not all(results[-1].same_call_site(each) for each in results):
         raise Unknown
     return results[-1]
 
 
 def inputs_with(result, bad, value):
-    """(results that contain bad elements, whether a tensor of unknown origin has bad elements, whether we cannot tell
-    for some input). `value`: the traced element's value in the result; None if unknown."""
+    """Returns (results that contain bad elements, whether a tensor of unknown origin has bad elements, whether we
+    cannot tell for some input). `value`: the traced element's value in the result; None if unknown."""
     found, entered, unknown = [], False, result.inputs is None
     for results, least, greatest in result.inputs or ():
         has = may_hold(result, bad, value, least, greatest)
@@ -78,7 +78,7 @@ def inputs_with(result, bad, value):
 
 
 def may_hold(result, bad, value, least, greatest):
-    """Whether an input with these extremes may have the traced element; None if unknown."""
+    """Returns whether an input with these extremes may have the traced element; None if unknown."""
     has = bad.is_in(least, greatest)
     if has and value is not None and result.facts.structural:
         slack = 1 + abs(value) / 64 if result.facts.name in CONVERSIONS else 0  # rounding
@@ -87,27 +87,27 @@ def may_hold(result, bad, value, least, greatest):
 
 
 def is_given(result, bad):
-    """Whether a bad number was passed to the operator as an argument."""
+    """Returns whether a bad number was passed to the operator as an argument."""
     return result.facts.structural and any(bad.is_in(each, each) for each in result.given)
 
 
 def leads_on(result, bad):
-    """Whether a bad element of the result is certainly an element of an argument."""
+    """Returns whether a bad element of the result is certainly an element of an argument."""
     facts = result.facts
     return not result.is_index and \
         (facts.structural or bad.side == NOT_A_NUMBER or bad.value in (float("inf"), float("-inf")))
 
 
 def alters(result, bad):
-    """Whether a bad element of the result may have been bad before, with a different value."""
+    """Returns whether a bad element of the result may have been bad before, with a different value."""
     facts = result.facts
     return facts.own and not result.is_index and (
         facts.name in SHIFTS or facts.name in SELECTIONS or (bad.side == BELOW and facts.name in QUOTIENTS))
 
 
 def value_before(result, bad, value):
-    """(number of the argument that had the traced element, its value there) for an operator that alters elements. None
-    if no argument had a bad element there. Raises Unknown if we cannot tell."""
+    """Returns (number of the argument that had the traced element, its value there) for an operator that alters
+    elements. None if no argument had a bad element there. Raises Unknown if we cannot tell."""
     if result.inputs is None or any(least is None for _, least, _ in result.inputs):
         raise Unknown
     name = result.facts.name.rstrip("_")
@@ -160,8 +160,8 @@ def before_shift(ranges, given, sign, bad, value):
 
 
 def carried_unchanged(result, bad):
-    """Whether the operator may have kept the element unchanged, as a mask does. Operators that move elements are not
-    considered."""
+    """Returns whether the operator may have kept the element unchanged, as a mask does. Operators that move elements
+    are not considered."""
     if not result.facts.pointwise or result.facts.name in WRAPS:
         return False
     ranges = [(least, greatest) for results, least, greatest in result.inputs or () if not results] + \
@@ -170,7 +170,7 @@ def carried_unchanged(result, bad):
 
 
 def on_same_line(a, b):
-    """Whether two stacks are at the same line of the same call."""
+    """Returns whether two stacks are at the same line of the same call."""
     return bool(a and b) and a[1:] == b[1:] and a[0][0] is b[0][0] and line_at(*a[0]) == line_at(*b[0])
 
 
@@ -231,8 +231,8 @@ class Way:
         return only(results)
 
     def began_on_line_of(self, result):
-        """Whether all bad elements of the arguments were produced or entered on the line that calls the operator. Then
-        that line is the origin, whichever of its operators produced the element."""
+        """Returns whether all bad elements of the arguments were produced or entered on the line that calls the
+        operator. Then that line is the origin, whichever of its operators produced the element."""
         for results, least, greatest in result.inputs or ():
             if self.bad.is_in(least, greatest) is False:
                 continue
@@ -259,8 +259,8 @@ class Way:
 
 
 def origin_of(writers, element, bad):
-    """([(result, role)], certain): the origin, then the results that passed the element on. Returns ([], False) if
-    unknown. `element` is a tensor of that element alone."""
+    """Returns ([(result, role)], certain): the origin, then the results that passed the element on. Returns ([], False)
+    if unknown. `element` is a tensor of that element alone."""
     way = Way(bad)
     results = [each for each in writers.values_in(element) if bad.is_in(each.least, each.greatest)]
     try:

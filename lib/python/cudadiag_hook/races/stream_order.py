@@ -31,7 +31,7 @@ class Order:
         return number
 
     def comes_after(self, stream, other, number):
-        """Whether the stream's latest operation comes after operation `number` of the stream `other`."""
+        """Returns whether the stream's latest operation comes after operation `number` of the stream `other`."""
         return self.clock(stream).get(other, 0) >= number
 
     def record(self, event, stream):
@@ -41,11 +41,12 @@ class Order:
         self.events.pop(event, None)
 
     def recorded(self, event):
-        """What comes before the event, as passes() takes it; None if we know of nothing that comes before it."""
+        """Returns what comes before the event, as passes() takes it; None if we know of nothing that comes before
+        it."""
         return self.events.get(event)
 
     def reached_by(self, stream):
-        """What comes before the end of the stream's current work, as passes() takes it."""
+        """Returns what comes before the end of the stream's current work, as passes() takes it."""
         return stream, dict(self.clock(stream))
 
     def passes(self, reached, stream):

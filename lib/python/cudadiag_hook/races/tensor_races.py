@@ -55,8 +55,8 @@ class Where:
         self.variables = None
 
     def name_of(self, tensor, facts, parameter):
-        """(name, whether the tensor is only a view of the variable with that name). None if the user's line has no name
-        for the tensor. The name of each parameter is looked up once per line."""
+        """Returns (name, whether the tensor is only a view of the variable with that name). None if the user's line has
+        no name for the tensor. The name of each parameter is looked up once per line."""
         if self.frame is None:
             return None
         key = (id(self.frame.f_code), self.frame.f_lasti, facts, parameter)
@@ -110,8 +110,8 @@ class TensorRaces(Listener):
         return tensor.device.type == "cpu" and tensor.is_pinned()
 
     def is_reused(self, tensor):
-        """Whether PyTorch's allocator may reuse the memory. It reuses GPU memory on the stream for which it was
-        allocated, and waits for other streams only after record_stream."""
+        """Returns whether PyTorch's allocator may reuse the memory. The allocator reuses GPU memory on the stream for
+        which it was allocated, and waits for other streams only after record_stream."""
         return tensor.device.type == "cuda"
 
     def before(self, function, args, kwargs):
@@ -127,8 +127,8 @@ class TensorRaces(Listener):
         return (facts, args, kwargs, uses) if type(uses) is tuple else None
 
     def uses_another_stream(self, args):
-        """Whether the operator runs on a stream other than the default one. Operators before the first such operator
-        are not followed."""
+        """Returns whether the operator runs on a stream other than the default one. Operators before the first such
+        operator are not followed."""
         if a_mode_is_on():
             with Guard():
                 stream = self.stream_in(args)
@@ -141,7 +141,8 @@ class TensorRaces(Listener):
         return self.stream_among([tensor for value in args for _, tensor in each_tensor("", value)])
 
     def uses_of(self, facts, args, kwargs):
-        """(stream, the operator's number on it, where it is called); None if it is only captured into a graph."""
+        """Returns (stream, the operator's number on it, where it is called); None if it is only captured into a
+        graph."""
         stack = places_here.note_forward()
         with Guard():
             self.own.calls = True
@@ -183,8 +184,8 @@ class TensorRaces(Listener):
             found = [each for each in found if not same_operator(each[0], first)]
 
     def use(self, facts, use, stream, number, where):
-        """[(earlier access, this one, shared bytes)] with no order between the two. Host memory counts only after a
-        stream has used it."""
+        """Returns [(earlier access, this one, shared bytes)] with no order between the two. Host memory counts only
+        after a stream has used it."""
         if not has_storage(use.tensor) or not use.pieces:
             return []
         on_host = self.stream_of(use.tensor) == HOST
@@ -287,7 +288,7 @@ def same_pieces(a, b):
 
 
 def waits(facts, args, kwargs):
-    """Whether the host has waited for the operator's stream by the time the operator returns."""
+    """Returns whether the host has waited for the operator's stream by the time the operator returns."""
     if facts.reads_scalar:
         return True
     if facts.name == "copy_" and facts.own:

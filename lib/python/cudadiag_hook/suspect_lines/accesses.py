@@ -53,7 +53,7 @@ def stop_telling():
 
 
 def span(tensor):
-    """The number of bytes from the start of the tensor's first element to the end of its last element."""
+    """Returns the number of bytes from the start of the tensor's first element to the end of its last element."""
     if not tensor.numel():
         return 0
     return (1 + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride()))) * tensor.element_size()
@@ -76,7 +76,7 @@ def tensor_access(name, tensor, place, written):
 
 
 def named_whole(tensor, variables):
-    """The variable that the tensor is a view of: the smallest one whose memory contains the tensor's memory."""
+    """Returns the variable that the tensor is a view of: the smallest one whose memory contains the tensor's memory."""
     strided = sys.modules["torch"].strided
     if tensor.layout is not strided or not tensor.numel():
         return None
@@ -101,7 +101,7 @@ def argument_accesses(schema, args, kwargs, place):
 
 
 def result_accesses(schema, result, place):
-    """The accesses to new tensors. Results that alias an argument, according to the schema, are omitted."""
+    """Returns the accesses to new tensors. Results that alias an argument, according to the schema, are omitted."""
     results = [result] if len(schema.returns) == 1 else result
     found = []
     for number, (declared, value) in enumerate(zip(schema.returns, results or ())):
@@ -113,7 +113,7 @@ def result_accesses(schema, result, place):
 
 
 def uses_all(function):
-    """Whether the operator uses every element of its tensors, according to PyTorch's own tags."""
+    """Returns whether the operator uses every element of its tensors, according to PyTorch's own tags."""
     tags = [str(tag).rpartition(".")[2] for tag in function.tags]
     return function._schema.name in WHOLE or "pointwise" in tags or "reduction" in tags
 

@@ -133,7 +133,7 @@ def arrive_watched(suspect, frame):
 
 
 def is_index_like(value):
-    """Whether the value may be an index: an integer, or a small tensor of integers."""
+    """Returns whether the value may be an index: an integer, or a small tensor of integers."""
     if type(value) in (int, bool):
         return True
     return is_tensor(value) and value.numel() <= FEW_ELEMENTS and not value.dtype.is_floating_point and \

@@ -75,7 +75,8 @@ def summary(snapshot, device):
 
 
 def exceptions_at_hand():
-    """The exceptions that this thread is handling, their causes, and the last exception of an interactive session."""
+    """Returns the exceptions that this thread is handling, their causes, and the last exception of an interactive
+    session."""
     todo = [sys.exc_info()[1], getattr(sys, "last_exc", None), getattr(sys, "last_value", None)]
     found = []
     while todo:

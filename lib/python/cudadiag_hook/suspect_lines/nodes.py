@@ -34,8 +34,8 @@ def is_looked_for(node):
 
 
 def frames_of(lines):
-    """[file, line, function] of each frame in the text of traceback.format_list, innermost first, up to the call that
-    runs a graph."""
+    """Returns [file, line, function] of each frame in the text of traceback.format_list, innermost first, up to the
+    call that runs a graph."""
     frames = []
     for text in reversed(lines):
         file, found, rest = text.partition("\n")[0].rpartition('", line ')
@@ -51,8 +51,8 @@ def frames_of(lines):
 
 
 def stacks_of(node):
-    """The stack of the node, then of the node that was running when it was created, and so on; [] if PyTorch kept
-    none."""
+    """Returns the stack of the node, then of the node that was running when it was created, and so on; [] if PyTorch
+    kept none."""
     stacks = []
     while node is not None and len(stacks) < MOST_PARENTS:
         kept = node.metadata

@@ -55,8 +55,8 @@ def before_operator(function, args, kwargs):
 
 
 def takes_another_way(place):
-    """Whether the line uses ctc_loss. While any mode is on, ctc_loss rejects lengths on the host, although it requires
-    them there otherwise."""
+    """Returns whether the line uses ctc_loss. While any mode is on, ctc_loss rejects lengths on the host, although it
+    requires them there otherwise."""
     if any(path[-1] in ("ctc_loss", ("attribute", "ctc_loss")) for path in place.suspect.paths):
         return True
     module = getattr(getattr(torch_module(), "nn", None), "CTCLoss", None)

@@ -30,7 +30,7 @@ class Start:
 
 
 def start_behind(frame):
-    """The start of the thread, or of the pool's work, in which this frame runs; None if unknown."""
+    """Returns the start of the thread, or of the pool's work, in which this frame runs; None if unknown."""
     while frame is not None:
         if any(frame.f_code is code for code in starts.carriers):
             start = starts.kept.get(id(frame.f_locals.get("self")))

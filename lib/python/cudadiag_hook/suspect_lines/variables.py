@@ -49,14 +49,14 @@ def children(node):
 
 
 def header(statement):
-    """The parts of the statement, except the statements inside it."""
+    """Yields the parts of the statement, except the statements inside it."""
     for each in children(statement):
         if not isinstance(each, (_ast.stmt, getattr(_ast, "ExceptHandler"))):
             yield each
 
 
 def statement_at(tree, line):
-    """The innermost statement that covers the line."""
+    """Returns the innermost statement that covers the line."""
     found = None
     todo = [tree]
     while todo:
@@ -71,7 +71,7 @@ def statement_at(tree, line):
 
 
 def path_of(node):
-    """["self", ".emb", ".weight"] for a chain of attributes and constant subscripts; None for anything else."""
+    """Returns ["self", ".emb", ".weight"] for a chain of attributes and constant subscripts; None for anything else."""
     if isinstance(node, _ast.Name):
         return [node.id]
     before = path_of(node.value) if isinstance(node, (_ast.Attribute, _ast.Subscript)) else None
@@ -86,7 +86,7 @@ def path_of(node):
 
 
 def paths_at(tree, line):
-    """The paths in the statement at the line, outermost first, and whether it is a `with` statement."""
+    """Returns the paths in the statement at the line, outermost first, and whether it is a `with` statement."""
     statement = statement_at(tree, line)
     if statement is None:
         return [], False
@@ -102,7 +102,7 @@ def paths_at(tree, line):
 
 
 def own_names(value):
-    """The instance's dictionary, read without running its class's attribute lookup."""
+    """Returns the instance's dictionary, read without running its class's attribute lookup."""
     try:
         names = object.__getattribute__(value, "__dict__")
     except (AttributeError, TypeError):
@@ -145,7 +145,7 @@ def look_up(path, frame_locals, frame_globals):
 
 
 def tensors_of_module(text, value):
-    """The parameters and buffers of a module that the line refers to, with their names."""
+    """Yields the parameters and buffers of a module that the line refers to, with their names."""
     names = own_names(value)
     for registry in ("_parameters", "_buffers"):
         registered = names.get(registry)
@@ -156,7 +156,8 @@ def tensors_of_module(text, value):
 
 
 def variables_at(paths, frame):
-    """[(name, value)] of the variables that the line refers to, then the same for the tensors of modules among them."""
+    """Returns [(name, value)] of the variables that the line refers to, then the same for the tensors of modules among
+    them."""
     frame_locals, found, hidden = frame.f_locals, [], []
     for path in paths:
         text, value = look_up(path, frame_locals, frame.f_globals)

@@ -13,7 +13,7 @@ def scalar(name, origin, value):
 
 
 def array(name, origin, value):
-    """An array of a library other than PyTorch, as __cuda_array_interface__ describes it, without its values."""
+    """Describes an array of a library other than PyTorch, from its __cuda_array_interface__ and without its values."""
     if not any("__cuda_array_interface__" in vars(kind) for kind in type(value).__mro__):
         return None
     interface = getattr(value, "__cuda_array_interface__", None)
@@ -33,7 +33,8 @@ def same_memory(a, b):
 
 
 def named_variable(tensor, variables):
-    """(name, shape) of the variable that is the tensor, or has the same memory in a different shape; else None."""
+    """Returns (name, shape) of the variable that is the tensor, or has the same memory in a different shape; else
+    None."""
     for name, value in variables:
         if value is tensor:
             return name, tuple(tensor.shape)
@@ -44,12 +45,13 @@ def named_variable(tensor, variables):
 
 
 def worth_copying(tensor, bound, rule_known):
-    """Whether to copy the tensor. If a rule says which argument matters, other large arguments are not copied."""
+    """Returns whether to copy the tensor. If a rule says which argument matters, other large arguments are not
+    copied."""
     return bound is not None or not rule_known or tensor.numel() <= FEW_ELEMENTS
 
 
 def tensor_argument(name, tensor, variables, bound, copies):
-    """One tensor of an operator's call, under the name of the user's variable if there is one."""
+    """Describes one tensor of an operator's call, under the name of the user's variable if there is one."""
     about = {"name": name, "origin": "operator", **describe(tensor)}
     if str(tensor.device).partition(":")[0] not in devices:
         return about
@@ -71,7 +73,7 @@ def tensor_argument(name, tensor, variables, bound, copies):
 
 
 def named_arguments(schema, args, kwargs):
-    """The call's arguments with the names in the operator's schema: [(name, value)]."""
+    """Returns the call's arguments with the names in the operator's schema: [(name, value)]."""
     found = []
     for number, argument in enumerate(schema.arguments):
         if number < len(args):
@@ -84,7 +86,7 @@ def named_arguments(schema, args, kwargs):
 
 
 def operator_arguments(operator, pairs, variables, copies):
-    """Tensors, tensors in lists, and plain numbers. `pairs` comes from named_arguments."""
+    """Returns the call's tensors, tensors in lists, and plain numbers. `pairs` comes from named_arguments()."""
     bounds = bounds_of(operator, dict(pairs))
     found = []
 

@@ -8,7 +8,8 @@ class Range:
     least, ignored = 0, None
 
     def allows(self, least, greatest):
-        """Whether all elements of a tensor with these extremes are allowed; None if the extremes are unknown."""
+        """Returns whether all elements of a tensor with these extremes are allowed; None if the extremes are
+        unknown."""
         return None if least is None else self.least <= least and greatest <= self.most
 
 
@@ -141,7 +142,8 @@ def rule_for(operator):
 
 
 def bounds_of(operator, arguments):
-    """The requirements of each argument, by name. `operator` is the name in the schema, such as aten::scatter_."""
+    """Returns the requirements of each argument, by name. `operator` is the name in the schema, such as
+    aten::scatter_."""
     rule = rule_for(operator)
     if rule is None:
         return {}

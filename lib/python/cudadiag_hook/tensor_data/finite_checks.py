@@ -26,7 +26,7 @@ def grade_of(greatest, least):
 
 
 def as_floats(tensor):
-    """The tensor, or a complex tensor viewed as real numbers; None if it has no elements to check."""
+    """Returns the tensor, or a complex tensor viewed as real numbers; None if it has no elements to check."""
     dtype = tensor.dtype
     is_float = known_floats.get(dtype)
     if is_float is None and not dtype.is_complex:
@@ -116,7 +116,7 @@ class Slots:
         self.free = {}  # by device, stream and type: buffers for later pages
 
     def page_for(self, core, floats):
-        """(the page for the check of this tensor, the page's key)."""
+        """Returns (the page for the check of this tensor, the page's key)."""
         device, dtype = floats.device, floats.dtype
         index = device.index
         key = (index, core._cuda_getCurrentRawStream(index), dtype)
@@ -184,6 +184,6 @@ slots = Slots()
 
 
 def grade_at(check):
-    """The grade; None if it has not arrived yet."""
+    """Returns the grade; None if it has not arrived yet."""
     page, slot = check
     return page.grades[slot] if page.has_arrived() else None

@@ -21,7 +21,7 @@ class StorageReference:
 
 
 def bytes_of(tensor):
-    """The tensor's range in its storage: (begin, end, whether there are gaps between its elements)."""
+    """Returns the tensor's range in its storage: (begin, end, whether there are gaps between its elements)."""
     size = tensor.element_size()
     begin = tensor.storage_offset() * size
     if tensor.is_contiguous():
@@ -46,7 +46,7 @@ class Writers:
         self.swept_at = self.SWEPT_AT
 
     def values_in(self, tensor):
-        """The values that were last written to the tensor's bytes."""
+        """Returns the values that were last written to the tensor's bytes."""
         if not self.storages or not has_storage(tensor):
             return ()
         storage = self.storages.get(tensor.untyped_storage()._cdata)
@@ -116,7 +116,7 @@ class Writers:
 
 
 def outside(pieces, first, last):
-    """The parts of the pieces that are left if the bytes from `first` to `last` are overwritten."""
+    """Returns the parts of the pieces that are left if the bytes from `first` to `last` are overwritten."""
     left = []
     for begin, end, value in pieces:
         if begin < first < end:

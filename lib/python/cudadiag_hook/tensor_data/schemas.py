@@ -71,8 +71,8 @@ def facts_of(function):
 
 
 def tensors_in(value, kinds):
-    """The tensors in an argument or a result: the value itself if it is a tensor, or the tensors in it if it is a list
-    or tuple."""
+    """Returns the tensors in an argument or a result: the value itself if it is a tensor, or the tensors in it if it is
+    a list or tuple."""
     if type(value) in kinds:
         return (value,)
     if type(value) in (list, tuple):

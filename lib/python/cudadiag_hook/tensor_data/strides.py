@@ -18,14 +18,14 @@ class Pieces:
             self.count *= count
 
     def starts(self):
-        """The start addresses, in ascending order."""
+        """Returns the start addresses, in ascending order."""
         starts = [self.begin]
         for count, pitch in reversed(self.dimensions):
             starts = [start + i * pitch for start in starts for i in range(count)]
         return starts
 
     def count_in(self, first, last):
-        """How many bytes of the pieces are in [first, last)."""
+        """Returns how many bytes of the pieces are in [first, last)."""
         return count_in(self.begin, self.width, self.dimensions, first, last)
 
 
@@ -56,7 +56,7 @@ def count_in(begin, width, dimensions, first, last):
 
 
 def pieces_of(begin, element, shape, strides):
-    """The pieces of a tensor at address `begin`; None if its elements overlap, or if it has none."""
+    """Returns the pieces of a tensor at address `begin`; None if its elements overlap, or if it has none."""
     dimensions = sorted((stride * element, count) for count, stride in zip(shape, strides) if count != 1 and stride)
     width, merged = element, []
     for pitch, count in dimensions:
@@ -74,7 +74,8 @@ def pieces_of(begin, element, shape, strides):
 
 
 def common(a, b):
-    """(begin, end, bytes) of what two lists of pieces share; None if they share nothing, or are too long to compare."""
+    """Returns (begin, end, bytes) of what two lists of pieces share; None if they share nothing, or are too long to
+    compare."""
     found = [each for one in a for other in b for each in [common_pieces(one, other)] if each is not None]
     if not found:
         return None

@@ -10,19 +10,20 @@ devices = ["cuda"]  # tensors on these devices are read
 
 
 def torch_module():
-    """The module torch; None until all the parts that we need have been imported."""
+    """Returns the module torch; None until all the parts that we need have been imported."""
     torch = sys.modules.get("torch")
     ready = sys.modules.get("torch.utils._python_dispatch") and sys.modules.get("torch.cuda")
     return torch if ready and hasattr(torch, "nn") else None
 
 
 def is_tensor(value):
-    """Whether the value is a tensor whose methods are PyTorch's own. Touching a subclass might run arbitrary code."""
+    """Returns whether the value is a tensor whose methods are PyTorch's own. Touching a subclass might run arbitrary
+    code."""
     return type(value) in tensor_kinds()
 
 
 def unwrapped(tensor):
-    """The tensor that holds the values, if a transform of torch.func has wrapped it; else the tensor itself."""
+    """Returns the tensor that holds the values, if a transform of torch.func has wrapped it; else the tensor itself."""
     functorch = getattr(sys.modules["torch"]._C, "_functorch", None)
     while functorch is not None and functorch.is_functorch_wrapped_tensor(tensor):
         tensor = functorch.get_unwrapped(tensor)
@@ -60,7 +61,7 @@ def as_integer(value):
 
 
 def describe(tensor):
-    """The properties of a tensor that do not need the device."""
+    """Returns the properties of a tensor that can be read without the device."""
     about = {"dtype": str(tensor.dtype).replace("torch.", ""), "device": str(tensor.device),
              "shape": list(tensor.shape)[:16]}
     if tensor.layout is sys.modules["torch"].strided:
@@ -70,8 +71,8 @@ def describe(tensor):
 
 
 def on_host(tensor):
-    """The values as a tensor on the host; None if there are too many, or if the tensor cannot be read. The range of
-    memory is copied unchanged, so that no kernel runs and no device memory is allocated."""
+    """Returns the values as a tensor on the host; None if there are too many, or if the tensor cannot be read. The
+    range of memory is copied unchanged, so that no kernel runs and no device memory is allocated."""
     torch = sys.modules["torch"]
     if tensor.layout is not torch.strided or tensor.dtype.is_complex or tensor.is_quantized or tensor.is_neg():
         return None
@@ -90,7 +91,7 @@ def on_host(tensor):
 
 
 def summarise(host):
-    """The minimum and maximum; for floats, also how many elements are NaN and infinite."""
+    """Returns the minimum and maximum; for floats, also how many elements are NaN and infinite."""
     if not host.dtype.is_floating_point:
         return {"min": int(host.min()), "max": int(host.max())}
     about = {"nan": int((host != host).sum()), "inf": int(host.isinf().sum())}
@@ -101,7 +102,7 @@ def summarise(host):
 
 
 def first_of(wrong, host):
-    """How many elements are set in the mask `wrong`, and the index and value of the first one."""
+    """Returns how many elements are set in the mask `wrong`, and the index and value of the first one."""
     count = int(wrong.sum())
     if count == 0:
         return {"outside": 0}
@@ -150,7 +151,8 @@ class Guard:
 
 
 def a_mode_is_on():
-    """Whether a mode is on that would see the hook's own calls. The hook's own mode is off inside an operator."""
+    """Returns whether a mode is on that would see the hook's own calls. The hook's own mode is off inside an
+    operator."""
     core = sys.modules["torch"]._C
     return core._len_torch_dispatch_stack() > 0 or core._len_torch_function_stack() > 0
 
@@ -159,7 +161,7 @@ kinds_of_devices = {}  # device.type, by device: each access to that property cr
 
 
 def is_on_device(tensor):
-    """Whether the tensor is on one of `devices`."""
+    """Returns whether the tensor is on one of `devices`."""
     device = tensor.device
     kind = kinds_of_devices.get(device)
     if kind is None:
@@ -168,6 +170,6 @@ def is_on_device(tensor):
 
 
 def is_capturing():
-    """Whether this thread's stream is under capture, so that nothing may be copied."""
+    """Returns whether this thread's stream is under capture, so that nothing may be copied."""
     cuda = sys.modules["torch"].cuda
     return "cuda" in devices and cuda.is_initialized() and cuda.is_current_stream_capturing()

@@ -35,7 +35,7 @@ class Use:
 
 
 def whole(tensor):
-    """The pieces of the whole tensor; [] if its bytes are unknown, or if it is empty."""
+    """Returns the pieces of the whole tensor; [] if its bytes are unknown, or if it is empty."""
     if tensor.layout is not sys.modules["torch"].strided or not tensor.numel():
         return []
     if tensor.is_contiguous():
@@ -45,7 +45,7 @@ def whole(tensor):
 
 
 def rows(tensor, dimension, index):
-    """The pieces of the rows whose numbers are in `index`. Waits for `index` if it is on a GPU."""
+    """Returns the pieces of the rows whose numbers are in `index`. Waits for `index` if it is on a GPU."""
     if not is_tensor(index) or index.dtype.is_floating_point or index.numel() > MOST_ROWS or not tensor.dim():
         return []
     shape, strides, element = list(tensor.shape), list(tensor.stride()), tensor.element_size()
@@ -76,7 +76,7 @@ rules = {}  # by an operator's Facts
 
 
 def argument_uses(facts, args, kwargs):
-    """The caller must hold a Guard."""
+    """Returns the uses of the call's arguments. The caller must hold a Guard."""
     if not facts.own:
         return []  # a custom operator's use of its arguments is unknown
     rule = rules.get(facts)
@@ -94,7 +94,7 @@ def argument_uses(facts, args, kwargs):
 
 
 def result_uses(facts, result):
-    """The new tensors that the operator has filled."""
+    """Returns the new tensors that the operator has filled."""
     if facts.uninitialised or not facts.own:
         return []
     results = result if facts.results > 1 and type(result) in (tuple, list) else (result,)

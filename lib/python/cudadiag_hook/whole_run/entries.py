@@ -37,7 +37,7 @@ class Batch:
                 self.rows = list(zip(rows.amin(1).tolist(), rows.amax(1).tolist()))
 
     def sample_of(self, bad):
-        """The sample with the bad element; None if unknown."""
+        """Returns the sample with the bad element; None if unknown."""
         holders = [sample for sample, (least, greatest) in zip(self.samples, self.rows) if bad.is_in(least, greatest)]
         return holders[0] if len(holders) == 1 and type(holders[0]) is int else None
 

@@ -26,14 +26,15 @@ def waits_for_backward(frame):
 
 
 def frame_of_program(frame):
-    """The innermost frame that is not the hook's."""
+    """Returns the innermost frame that is not the hook's."""
     while frame is not None and frame.f_code.co_filename == OWN_FILE:
         frame = frame.f_back
     return frame
 
 
 def stack_behind_backward():
-    """The stack of the thread that waits for an autograd thread; empty if several threads wait, or none in Python."""
+    """Returns the stack of the thread that waits for an autograd thread; empty if several threads wait, or none in
+    Python."""
     waiting = [frame for frame in sys._current_frames().values() if waits_for_backward(frame)]
     return places_from(waiting[0]) if len(waiting) == 1 else ()
 
@@ -66,8 +67,8 @@ class ForwardPlaces:
         return stack
 
     def place(self, stack=None):
-        """(stack, module, step, node, where the node was created or None, whether that is certain). `stack` may be
-        passed if it is known."""
+        """Returns (stack, module, step, node, where the node was created or None, whether that is certain). `stack` may
+        be passed if it is known."""
         core = sys.modules["torch"]._C
         node = core._current_autograd_node()
         if stack is None:

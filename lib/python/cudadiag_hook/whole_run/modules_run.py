@@ -20,7 +20,7 @@ class Steps:
         self.are_counted = False  # whether there is an optimiser
 
     def current(self):
-        """The current step, counted from 1; 0 if the program has no optimiser."""
+        """Returns the current step, counted from 1; 0 if the program has no optimiser."""
         return self.ended + 1 if self.are_counted else 0
 
 
@@ -29,7 +29,8 @@ paths = {}  # by id() of a module: (weak references to it and to the outermost o
 
 
 def path_in(outermost, module):
-    """The module's path in the outermost module, such as "encoder.layers.0"; empty for the outermost module itself."""
+    """Returns the module's path in the outermost module, such as "encoder.layers.0"; empty for the outermost module
+    itself."""
     kept = paths.get(id(module))
     if kept is not None and kept[0]() is module and kept[1]() is outermost:
         return kept[2]
@@ -51,7 +52,7 @@ def leave(*_):
 
 
 def here():
-    """(path in the outermost module, class); None if the thread is not in a module."""
+    """Returns (path in the outermost module, class); None if the thread is not in a module."""
     if inside.known is None and inside.modules:
         outermost, module = inside.modules[0](), inside.modules[-1]()
         if outermost is not None and module is not None:

@@ -9,8 +9,9 @@ NUMBERS = (bool, int, float, complex)
 
 
 def as_tensors(function, args, kwargs, error):
-    """The arguments of an operator that has rejected a number in place of a tensor, with a tensor instead: (args,
-    kwargs). None if the operator has failed for a different reason: it may have run, and must not be called again."""
+    """Returns the arguments of an operator that has rejected a number in place of a tensor, with a tensor instead:
+    (args, kwargs). None if the operator has failed for a different reason: it may have run, and must not be called
+    again."""
     text = str(error)
     if "Expected a value of type" not in text or "Tensor" not in text:
         return None
