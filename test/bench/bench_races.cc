@@ -31,7 +31,7 @@ class Program {
     feed_.record(record);
   }
 
-  // Kernels with three buffers each, an event every 16 kernels, and a wait of the host every 100,000 records.
+  // Feeds kernels with three buffers each, an event every 16 kernels, and a wait of the host every 100,000 records.
   double run(std::uint64_t records) {
     const std::clock_t started = std::clock();
     std::uint64_t seed = 1;

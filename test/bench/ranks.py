@@ -61,7 +61,7 @@ cuda.driver.cuStreamSynchronize(stream)
 
 
 def record(machine, ranks, *options):
-    """The session of one rank that waits for the others."""
+    """Records one rank that waits for the others. Returns its session."""
     program = machine.folder / "rank.py"
     program.write_text(PROGRAM)
     machine.environment |= {"RANK": RANK.decode(), "SIM_NCCL_FILE": str(machine.gpu / "job"),
@@ -72,7 +72,7 @@ def record(machine, ranks, *options):
 
 
 def pieces(data):
-    """(offset, bytes) of everything that is not zero, in whole pages."""
+    """Returns (offset, bytes) of everything that is not zero, in whole pages."""
     found, start = [], None
     for at in range(0, len(data) + 4096, 4096):
         if any(data[at:at + 4096]):
@@ -129,7 +129,7 @@ def write_dumps(machine, folder, ranks):
 
 
 def measure(machine, *words):
-    """Seconds, MB and the first line of the answer."""
+    """Returns the processor time in seconds, the peak memory in MB, and the first line of the answer."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:

@@ -44,7 +44,7 @@ def amount(each):
 
 
 def man_table(result):
-    """The lines of a manual page: first the cases as a table, then every other row."""
+    """Returns the lines of a manual page: first the cases as a table, then every other row."""
     def cell(each, ratio):
         text = amount(each)
         shown = ratio and each["ratio_to_plain"] and each["unit"] != TIMES

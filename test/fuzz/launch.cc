@@ -40,8 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto launch = parse_launch(text); std::holds_alternative<SavedLaunch>(launch)) {
     use(std::get<SavedLaunch>(launch));
   }
-  // The result is not written and read again, because names that are not UTF-8 are written with a replacement
-  // character.
+  // The result is not written and read back, because writing replaces any character that is not UTF-8.
   read_description(std::as_bytes(std::span(data, size)));
   read_answer(text);
   session::parse_replay_tally(text);

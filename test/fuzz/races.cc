@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   area.state(wire::area::State::finished);
   session.processes.push_back(session::describe_process(session::read_area(area.bytes()).record, session.manifest));
   test::put_on_paper(session);
-  // A rerun that shows the same, and gives names where it can.
+  // A rerun shows the same, and adds names where it can.
   session::Process again = session.processes.front();
   using session::DeliveryKind;
   for (const DeliveryKind kind : {DeliveryKind::call, DeliveryKind::results, DeliveryKind::line}) {

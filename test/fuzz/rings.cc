@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kRecord = wire::area::kOperationSize;
 constexpr std::size_t kStep = 8 + kRecord;
 
-// A thread of 32 records, two streams and memory to work on.
+// Builds an area with a thread of 32 records, two streams and two allocations.
 test::AreaBuilder program() {
   test::AreaBuilder area({.threads = 1, .ring = 32});
   area.live_thread(0, 11, 0);

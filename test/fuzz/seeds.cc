@@ -12,7 +12,7 @@ void write(const std::filesystem::path& file, const std::string& bytes) {
   std::ofstream(file, std::ios::binary) << bytes;
 }
 
-// A dump of a store that failed after its warp had exited.
+// Builds a dump without threads, as after a failed store whose warp has already exited.
 ElfBuilder without_threads() {
   ElfBuilder dump = sample_dump();
   for (const std::uint32_t table : {SampleSections::grids, SampleSections::ctas, SampleSections::warps,
@@ -22,7 +22,7 @@ ElfBuilder without_threads() {
   return dump;
 }
 
-// A dump with predicates, as drivers since r400 write them.
+// Builds a dump with predicates, as drivers since r400 write them.
 ElfBuilder with_predicates() {
   constexpr std::uint32_t kKind = 0x80000000;
   ElfBuilder dump = sample_dump();

@@ -37,7 +37,7 @@ session::ProcessRecord take_record(std::span<const std::uint8_t>& input) {
   return session::read_area(builder.bytes()).record;
 }
 
-// The processes of both areas as ranks of one job, with kernels that are collectives.
+// Turns the processes of both areas into ranks of one job, and all their kernels into collectives.
 session::Session job_of(session::Session session) {
   session.processes.push_back(std::move(session.reruns.front().front()));
   session.reruns.clear();

@@ -18,7 +18,7 @@ bool forbids(const Capture& capture, CUstreamCaptureMode mode) {
   return ours || (mode == CU_STREAM_CAPTURE_MODE_GLOBAL && capture.mode == CU_STREAM_CAPTURE_MODE_GLOBAL);
 }
 
-// The legacy stream would have to wait for a stream whose work has not been issued yet.
+// Rejects work on the legacy stream, which would have to wait for work that a capture has not issued.
 CUresult refuse_legacy(CUstream_st& stream) {
   CUresult result = CUDA_SUCCESS;
   if (&stream != stream.context->legacy.get()) return result;

@@ -5,7 +5,7 @@
 
 namespace sim {
 
-// The calling thread's mode, which cuThreadExchangeStreamCaptureMode swaps.
+// Returns the calling thread's mode, which cuThreadExchangeStreamCaptureMode swaps.
 CUstreamCaptureMode& thread_capture_mode();
 
 // Returns CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, and invalidates the capture, if a capture forbids a potentially unsafe

@@ -36,7 +36,8 @@ struct Call {
 
 cudaError_t code(CUresult result) { return static_cast<cudaError_t>(result); }
 
-// Real runtimes do this before their own cuInit: they look up every function that they may need, the newest included.
+// Looks up every function that the runtime may need, the newest included. Real runtimes do this before their own
+// cuInit.
 void look_up_driver() {
   const auto look_up = [](const char* name, int version) {
     void* function = nullptr;
@@ -132,7 +133,7 @@ cudaError_t bound(Body body) {
 
 CUdeviceptr address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
 
-// A separate function, as in real runtimes: the driver is not called by the function that the program calls.
+// A separate function, as in real runtimes, where the function that the program calls does not call the driver itself.
 [[gnu::noinline]] cudaError_t launch(const void* stub, dim3 grid, dim3 block, void** arguments, std::size_t shared,
                                      cudaStream_t stream) {
   // Before 13.0, the runtime does not call the driver here, and contains no such code.

@@ -291,7 +291,7 @@ bool Gpu::run_stream(Lock& lock, CUstream_st& stream) {
   return moved;
 }
 
-// Whether all other kernels have arrived too. They belong to other processes, and nothing announces their arrival.
+// Returns whether all other kernels have arrived, too. They belong to other processes, so nothing announces this.
 bool Gpu::has_met(Op& op) {
   for (const Meeting& meeting : op.meetings) {
     if (!op.has_arrived && meeting.arrives) meeting.arrived->fetch_add(1);
@@ -360,8 +360,8 @@ Gpu::Verdict Gpu::judge(CUstream_st& stream, const Op& op, CUresult& code) {
   return may_fault(asked) ? Verdict::fault : Verdict::stay;
 }
 
-// A fault waits until the program asks and no other stream can progress. Chance does not decide how far each stream has
-// come.
+// A fault waits until the program asks and no other stream can progress, so chance does not decide how far each stream
+// has come.
 bool Gpu::may_fault(bool asked) {
   fault_due_ |= asked;
   return asked && std::exchange(faults_may_fire_, false);
@@ -414,7 +414,7 @@ void Gpu::execute(const Op& op) {
   }
 }
 
-// The operation never completes, and neither does anything else in the context: healthy streams stop where they are.
+// The operation never completes, and neither does anything else in the context, so healthy streams stop where they are.
 void Gpu::fail(CUctx_st& context, CUresult code, bool unseen) {
   Lock lock(mutex);
   context.unseen = code;

@@ -43,7 +43,7 @@ class Gpu {
   // Returns once all dependencies are met, or once the context has failed. Planned faults may now happen, because the
   // program asks.
   CUresult wait(Lock& lock, CUctx_st& context, const std::vector<Dependency>& dependencies);
-  // The same, without waiting: returns CUDA_ERROR_NOT_READY if the operations have not finished.
+  // Like wait(), but returns CUDA_ERROR_NOT_READY at once if the operations have not finished.
   CUresult query(Lock& lock, CUctx_st& context, const std::vector<Dependency>& dependencies);
   std::vector<Dependency> everything_in(CUctx_st& context);
   void notify();

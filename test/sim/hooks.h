@@ -36,9 +36,9 @@ sim::CuptiPolicy sim_cupti_policy();
 void sim_current_context(CUcontext* context, std::uint32_t* uid);
 CUresult sim_context_error();  // the current context's sticky error
 std::uint32_t sim_next_correlation();
-// The correlation id of the runtime call that this thread is inside; 0 if none.
+// Returns the correlation id of the runtime call that this thread is inside; 0 if none.
 std::uint32_t* sim_runtime_correlation();
-// The ids that CUPTI returns. A null stream is the legacy one, or the thread's own.
+// Return the ids that CUPTI returns. A null stream is the legacy one, or the thread's own.
 std::uint32_t sim_stream_id(CUcontext context, CUstream stream, bool per_thread);
 std::uint64_t sim_graph_node_id(CUgraphNode node);
 std::uint32_t sim_graph_id(CUgraph graph);
@@ -46,7 +46,7 @@ std::uint32_t sim_context_id(CUcontext context);
 std::uint32_t sim_context_device(CUcontext context);
 // Used by tests: releases everything that a `hold … until=notify` rule holds.
 void sim_notify();
-// The next kernel that this thread launches arrives at all of these meetings. It ends once each has had its number of
-// arrivals.
+// Makes the next kernel that this thread launches arrive at all of these meetings. It ends once each meeting has its
+// number of arrivals.
 void sim_next_kernel_meets(const sim::Meeting* meetings, std::size_t count);
 }

@@ -19,11 +19,11 @@ struct Launch {
   void** extra = nullptr;
 };
 
-// The checks that the driver makes in the call itself.
+// Makes the checks that the driver makes during the call.
 CUresult check(const Launch& launch);
 Op kernel_op(const Launch& launch);
 
-// The meetings of the next kernel that this thread launches (sim_next_kernel_meets).
+// Returns the meetings of the next kernel that this thread launches (sim_next_kernel_meets).
 std::vector<Meeting>& next_meetings();
 
 // Modules are loaded late, as with CUDA_MODULE_LOADING=LAZY.
@@ -32,8 +32,8 @@ void load_of(CUfunction function);
 // one of 4. Each offset is a multiple of 8 or of the size.
 CUresult parameter_of(const CUfunc_st& function, std::size_t index, std::size_t* offset, std::size_t* size);
 
-// The variable that a line ".global .align 8 .b8 NAME[BYTES];" of the module's text defines. It is created on first
-// request.
+// Finds the variable that a line ".global .align 8 .b8 NAME[BYTES];" of the module's text defines. Creates it on the
+// first request.
 CUresult variable_of(CUmodule module, const std::string& name, std::uint64_t& address, std::size_t& bytes);
 
 }  // namespace sim

@@ -12,7 +12,7 @@ namespace sim {
 class Memory {
  public:
   enum class Kind { device, pinned, registered, mapped };
-  // Called before anything is allocated.
+  // Must be called before anything is allocated.
   void set_total(std::size_t bytes) { total_ = bytes; }
   std::size_t total() const { return total_; }
 
@@ -25,7 +25,7 @@ class Memory {
   // Everything allocated or registered in a context ends with it.
   void forget_context(std::uint32_t context_uid);
 
-  // Whether the whole range is inside one live range. Every context may use another's memory, as with peer access.
+  // Returns whether the range is inside a single live range. Contexts may use each other's memory, as with peer access.
   bool holds(std::uint64_t address, std::uint64_t bytes) const;
   std::size_t free_bytes() const;
 

@@ -59,7 +59,7 @@ struct Op {
   std::vector<std::vector<char>> parameters;  // of a kernel whose name gives their sizes
 
   Work work() const;
-  // The size as plans give it: a kernel's blocks in x, or the bytes of other operations.
+  // Returns the size that plans refer to: a kernel's blocks in x, or the bytes of other operations.
   std::uint64_t size() const { return kind == Kind::kernel ? grid[0] : bytes; }
 };
 

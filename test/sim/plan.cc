@@ -14,7 +14,7 @@ std::optional<std::uint64_t> number(std::string_view text) {
   return value;
 }
 
-// "stream:S:N"
+// Parses "stream:S:N".
 std::optional<Progress> progress(std::string_view text) {
   if (!text.starts_with("stream:")) return std::nullopt;
   text.remove_prefix(7);

@@ -48,12 +48,12 @@ class Plan {
   // Returns what is wrong with the text, or an empty text. Ignores rules for runs other than the `run`-th.
   std::string parse(std::string_view text, std::uint64_t run);
 
-  // The rule that applies to the next operation of this kind. Counts the operation.
+  // Returns the rule that applies to the next operation of this kind, if any. Counts the operation.
   Rule* match(Work work, const std::string* kernel, std::uint64_t size, std::uint32_t stream);
-  // The rule by which this call of `api` must fail, if any. Counts the call.
+  // Returns the rule by which this call of `api` must fail, if any. Counts the call.
   const Rule* failure_of(std::string_view api);
   bool lacks_kernel(std::string_view name) const;
-  // Whether `stream`, after `count` operations, must stop until a planned fault has happened.
+  // Returns whether `stream`, after `count` operations, must stop until a planned fault has happened.
   bool gates(std::uint32_t stream, std::uint64_t count) const;
 
   bool has_rules() const { return !rules_.empty(); }

@@ -28,7 +28,7 @@ static Recorded storing(CUfunction store, CUdeviceptr memory) {
   return recorded;
 }
 
-// All nodes of a child graph are changed to different memory.
+// Changes all nodes of a child graph to different memory.
 static void change_child(const Driver& driver, CUstream stream, CUfunction store) {
   CUdeviceptr before = driver.allocate(4096), after = driver.allocate(4096);
   Recorded around;
@@ -41,7 +41,7 @@ static void change_child(const Driver& driver, CUstream stream, CUfunction store
   CHECK(cuStreamSynchronize(stream));
 }
 
-// After an update of the whole graph, a node still has its old handle.
+// Changes a node by its old handle, which stays valid after an update of the whole graph.
 static void change_updated(const Driver& driver, CUstream stream, CUfunction store) {
   CUdeviceptr before = driver.allocate(4096), after = driver.allocate(4096);
   Recorded recorded = storing(store, before);
@@ -72,7 +72,7 @@ int main() {
     CHECK(cuGraphInstantiateWithFlags(&recorded->exec, recorded->graph, 0));
     CHECK(cuGraphLaunch(recorded->exec, stream));
   }
-  // The node is changed to different memory, twice.
+  // Change the node to different memory, twice.
   const CUDA_KERNEL_NODE_PARAMS moved = launch(store, parameters);
   for (CUdeviceptr* memory : {&third, &second}) {
     parameters[0] = memory;

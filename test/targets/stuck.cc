@@ -5,7 +5,7 @@
 
 #include "driver.h"
 
-// A separate function, because compilers merge what two branches have in common into code without a line.
+// A separate function, because compilers merge code that two branches share, and the merged code has no line.
 [[gnu::noinline]] static void wait_for_all() { CHECK(cuCtxSynchronize()); }
 
 int main(int, char** argv) {

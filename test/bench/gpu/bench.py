@@ -70,7 +70,7 @@ class Server:
                                         stderr=subprocess.DEVNULL, text=True)
 
     def line(self):
-        """The next line that it prints; empty if it failed, or took too long and was ended."""
+        """Returns the next line that the program prints; empty if it failed, or took too long and was ended."""
         if select.select([self.process.stdout], [], [], LIMIT_S)[0]:
             return self.process.stdout.readline()
         self.process.terminate()
@@ -152,7 +152,7 @@ class Bench:
         return command, env
 
     def output(self, way, words, more=None):
-        """The command's output, or None, with the reason on stderr."""
+        """Returns the command's output. If it fails, returns None and prints the reason on stderr."""
         found = self.way(way, words)
         if found is None:
             return None
@@ -244,7 +244,7 @@ class Bench:
         return rows
 
     def timed(self, command, env):
-        """Seconds, or None if it takes too long."""
+        """Returns the seconds that the command takes, or None if it takes too long."""
         start = time.monotonic()
         try:
             subprocess.run(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -254,7 +254,8 @@ class Bench:
         return time.monotonic() - start
 
     def failure(self, rounds, quick):
-        """The whole program up to its failure: the first run, and the rerun that waits for the suspect alone."""
+        """Measures the whole program up to its failure: the first run, and the rerun that waits for the suspect
+        alone."""
         target = str(self.build / "gpu" / "million")
         if not Path(target).exists():
             print(f"{FAILING}: skipped: not built (no nvcc at build time)", flush=True)

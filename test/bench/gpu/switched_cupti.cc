@@ -26,7 +26,7 @@ Enabled g_enabled[4096];
 std::size_t g_count;
 void* g_real;
 
-// RTLD_GLOBAL, because all other functions of CUPTI come from there.
+// Opened with RTLD_GLOBAL, because all other CUPTI functions are found there.
 [[gnu::constructor]] void open_real() { g_real = dlopen(std::getenv("CUDADIAG_BENCH_CUPTI"), RTLD_NOW | RTLD_GLOBAL); }
 
 #define REAL(name) reinterpret_cast<decltype(&(name))>(dlsym(g_real, #name))

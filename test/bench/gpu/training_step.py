@@ -34,7 +34,7 @@ def train(model, optimizer, x):
 
 
 def capture(step):
-    """The same step as a CUDA graph."""
+    """Captures the step. Returns a function that replays it as a CUDA graph."""
     beside = torch.cuda.Stream()
     beside.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(beside):
@@ -53,7 +53,7 @@ def infer(model, _, x):
 
 
 def prepare(name):
-    """The step to measure, how many steps to run as warm-up, and how many to take the median of."""
+    """Returns the step to measure, how many steps to run as warm-up, and how many to take the median of."""
     layers, width, batch, tokens, warm_up, steps = SHAPES[name]
     if "CUDADIAG_BENCH_STEPS" in os.environ:  # for tools that take minutes
         warm_up, steps = 1, int(os.environ["CUDADIAG_BENCH_STEPS"])
@@ -80,15 +80,15 @@ def times(step, steps):
 
 
 def interval(values):
-    """The 95 % interval of a median, from the ranks between which a sample's median may lie."""
+    """Returns the 95 % interval of a median, from the ranks between which a sample's median may lie."""
     ranked, half = sorted(values), 0.98 * len(values) ** 0.5
     middle = len(ranked) / 2
     return ranked[max(0, int(middle - half))], ranked[min(len(ranked) - 1, int(middle + half))]
 
 
 def switched_ratio(step, pairs):
-    """The ratios of neighbouring steps: the time with a subscriber's callbacks or the wrappers, divided by the time
-    without."""
+    """Returns the ratios of neighbouring steps: the time with a subscriber's callbacks or the wrappers, divided by the
+    time without."""
     switch = ctypes.CDLL(None).switch_callbacks  # from the preloaded library
     ratios = []
     for _ in range(pairs):

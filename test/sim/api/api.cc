@@ -57,7 +57,7 @@ const char* make_own_page() {
   return static_cast<const char*>(page);
 }
 
-// CUDA does not survive fork: the child's calls fail, and no lock is taken.
+// Returns whether this is a child of fork, in which all CUDA calls fail. Takes no lock.
 bool forked() {
   const char* page = own_page;
   return page != nullptr && *page == 0;

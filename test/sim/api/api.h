@@ -101,7 +101,7 @@ CUresult traced(const Call& call, const Params* params, Body body) {
   SIM_EXPORT(name, need, parameters, arguments, name##_body arguments) \
   static CUresult name##_body parameters
 
-// An entry point without parameters. NVIDIA has no struct for it.
+// Defines an entry point without parameters, for which NVIDIA has no struct.
 #define SIM_API_VOID(name, need)                                                               \
   static CUresult name##_body();                                                               \
   extern "C" CUresult CUDAAPI name() {                                                         \
@@ -110,7 +110,8 @@ CUresult traced(const Call& call, const Params* params, Body body) {
   }                                                                                            \
   static CUresult name##_body()
 
-// An entry point with a variant (_ptsz or _ptds) in which stream 0 is the thread's own: see the last parameter.
+// Defines an entry point with a variant (_ptsz or _ptds) in which stream 0 is the thread's own. The body gets
+// `per_thread` as its last parameter.
 #define SIM_API_STREAM(name, suffix, need, parameters, arguments)                                \
   static CUresult name##_body(SIM_UNPACK parameters, bool per_thread);                           \
   SIM_EXPORT(name, need, parameters, arguments, name##_body(SIM_UNPACK arguments, false))        \

@@ -16,7 +16,7 @@ using sim::Gpu;
 
 namespace {
 
-// The number of this process among those that use the same file: each adds a byte to it. 1 without a file.
+// Returns this process's number among those that use the same file, by appending a byte to it; 1 without a file.
 std::uint64_t count_run() {
   const char* path = std::getenv("CUDADIAG_SIM_RUNS");
   std::FILE* file = path ? std::fopen(path, "a") : nullptr;

@@ -56,7 +56,7 @@ std::vector<CUgraphExec_st::Step> sim::steps_of(CUgraph_st& graph) {
 
 namespace {
 
-// Destroyed executable graphs. Their handles are reused, the latest first.
+// Holds destroyed executable graphs. Their handles are reused, the latest first.
 std::vector<CUgraphExec>& spare_execs() {
   static auto& execs = *new std::vector<CUgraphExec>;
   return execs;

@@ -266,7 +266,7 @@ struct Refused : Launched {
     failure.kind = analyse::Kind::sync_error;
   }
   session::ProcessRecord& record() { return picture.process.record; }
-  // The states of destination and source.
+  // Returns the states of destination and source.
   std::pair<State, State> states(std::uint64_t destination, std::uint64_t source) {
     operation().destination = destination;
     operation().source = source;

@@ -19,7 +19,7 @@ struct Frame {
 
 Frame package(const char* file) { return {std::string(kPackages) + file, "call"}; }
 
-// A process that failed in its only operation, with this stack, innermost frame first.
+// Builds a process that failed in its only operation, with this stack, innermost frame first.
 session::Process failed(const std::vector<Frame>& frames) {
   PictureBuilder picture(710);
   picture.issue(picture.stream(0)).site = 1;

@@ -28,7 +28,7 @@ struct Calls {
     return process.record.errors.back();
   }
 
-  // A call fails in process 7, on thread 1, at 10 ticks. `first` and `second`: the threads of the operations around it.
+  // Makes a call fail in process 7, on thread 1, at 10 ticks. `first` and `second` issue the operations around it.
   void fail_beside(std::uint32_t first, std::uint32_t second) {
     process.record.pid = 7;
     process.record.threads.resize(2);

@@ -11,7 +11,7 @@ using namespace cudadiag::analyse;
 
 namespace {
 
-// "stream:ordinal" of each candidate, most likely first.
+// Returns "stream:ordinal" of each candidate, most likely first.
 std::vector<std::string> candidates(const Failure& failure) {
   std::vector<std::string> result;
   for (const auto& candidate : failure.candidates) {

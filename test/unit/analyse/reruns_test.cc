@@ -14,8 +14,8 @@ using Outcome = Rerun::Outcome;
 
 namespace {
 
-// One stream: of kernel "bad", `finished` operations have finished, and the later ones up to `issued` have not. Each is
-// followed by a marker.
+// Builds one stream of kernel "bad": `finished` operations have finished, and the later ones up to `issued` have not. A
+// marker follows each operation.
 session::Process run_of_bad(int finished, int issued, const std::string& kernel = "bad") {
   PictureBuilder picture;
   const auto site = picture.site(kernel);
@@ -24,7 +24,7 @@ session::Process run_of_bad(int finished, int issued, const std::string& kernel 
   return picture.process;
 }
 
-// Two streams; the first operation of either may be the one that failed.
+// Builds two streams. The first operation of either may be the one that failed.
 session::Process run_of_two(const std::string& first, const std::string& second) {
   PictureBuilder picture;
   for (const std::string& kernel : {first, second}) {
@@ -34,7 +34,8 @@ session::Process run_of_two(const std::string& first, const std::string& second)
   return picture.process;
 }
 
-// A Python program. From call `hooked` on, the Python hook issues the launches, and their site has no native stack.
+// Builds a Python program. From call `hooked` on, the Python hook issues the launches, and their site has no native
+// stack.
 session::Process run_in_python(int finished, int issued, int hooked) {
   PictureBuilder picture;
   auto& record = picture.process.record;
@@ -58,7 +59,7 @@ session::Process waited_for(session::Process process, std::size_t operation) {
   return process;
 }
 
-// A rerun that did not fail, and reached the calls of kernels "good" and "bad" this many times.
+// Builds a rerun that did not fail, and reached the calls of kernels "good" and "bad" this many times.
 session::Process passed(std::uint64_t waits, std::uint64_t calls = 3) {
   PictureBuilder picture;
   auto& record = picture.process.record;

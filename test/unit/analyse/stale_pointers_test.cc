@@ -31,7 +31,7 @@ struct Replays {
     record.stale_pointers.push_back({2, 0, 1, 8, 0x1010, 7});
   }
   std::optional<Failure> found() const { return stale_replay(picture.process); }
-  // A failure that blames the whole launch, or these nodes of it.
+  // Builds a failure that blames the whole launch, or these nodes of it.
   Failure failed(std::size_t launch, const std::vector<std::uint32_t>& nodes = {}) {
     Failure failure;
     failure.code = 700;

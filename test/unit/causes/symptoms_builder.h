@@ -12,7 +12,7 @@ namespace cudadiag::causes {
 
 constexpr const char* kAten = "/pytorch/aten/src/ATen/native/cuda/";
 
-// A failed assertion in a PyTorch kernel.
+// Builds a failed assertion in a PyTorch kernel.
 inline Symptoms pytorch_assert(const std::string& condition, const std::string& file = "IndexKernel.cu") {
   Symptoms symptoms;
   symptoms.code = 710;
@@ -66,7 +66,7 @@ inline Argument index_argument(const std::string& name, std::int64_t min, std::i
   return argument;
 }
 
-// `name` is "parameter 2", "parameter 2 at byte 8", or the name of an operator's parameter.
+// Builds a pointer argument. `name` is "parameter 2", "parameter 2 at byte 8", or the name of an operator's parameter.
 inline Argument pointer_argument(const std::string& name, std::uint64_t pointer, const std::string& state,
                                  std::uint64_t bytes = 4096, std::uint64_t offset = 0) {
   Argument argument;

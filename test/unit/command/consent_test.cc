@@ -28,7 +28,7 @@ class Desk {
     person_ = base::FileDescriptor(person);
     program_ = base::FileDescriptor(program);
   }
-  // Once this returns, the line has arrived, if it ends with a newline.
+  // Types the line. Once this returns, the line has arrived, if it ends with a newline.
   void type_ahead(std::string_view line) const {
     type(line);
     pollfd arrival{program_.get(), POLLIN, 0};

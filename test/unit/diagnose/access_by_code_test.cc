@@ -27,7 +27,7 @@ struct Fixture {
     return made;
   }
   void word(std::uint64_t value) { values.push_back(value); }
-  // An access through the pointer in the word at this offset, or at constant addresses.
+  // Adds an access through the pointer in the word at this offset, or at constant addresses.
   CertainAccess& access(std::optional<std::uint32_t> word, std::int64_t least, std::int64_t most) {
     CertainAccess& made = accesses.accesses.emplace_back();
     made.instruction = static_cast<std::uint32_t>(16 * accesses.accesses.size());

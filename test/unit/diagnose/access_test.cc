@@ -40,7 +40,7 @@ struct Recorded {
   analyse::OperationArgument argument;
 };
 
-// Four threads whose addresses have these distances from the parameter's value in the dump.
+// Builds four threads whose addresses have these distances from the parameter's value in the dump.
 DumpAccess dump_at(std::initializer_list<std::int64_t> distances, std::uint32_t bytes = 4) {
   constexpr std::uint64_t kValue = 0x7f0000000000;
   DumpAccess dump{.kind = AccessKind::load, .space = Space::global, .bytes = bytes};

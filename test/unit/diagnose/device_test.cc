@@ -77,7 +77,7 @@ class Recorded {
   void name_kernel(const char* mangled) { session.processes[0].record.functions[0] = mangled; }
   session::Operation& failing() { return session.processes[0].record.operations[2]; }
 
-  // The sites are at lines 10 and 20 of a Python program.
+  // Places the sites at lines 10 and 20 of a Python program.
   void add_lines() {
     session::ProcessRecord& record = session.processes[0].record;
     for (std::uint32_t id = 1; id <= record.sites.size(); ++id) {
@@ -109,7 +109,7 @@ class Recorded {
   session::Session session;
 };
 
-// The lines of one section, without its label.
+// Returns the lines of one section, without its label.
 std::vector<std::string> section(const Diagnosis& report, const std::string& label, bool verbose = false) {
   using report::Verbosity;
   std::string text = report::write_text(report, {verbose ? Verbosity::verbose : Verbosity::normal, false, 160, false});

@@ -15,12 +15,12 @@ namespace {
 
 constexpr const char* kProgram = TEST_DATA "/report/program.py";
 
-// One run of instructions at `line` (PEP 657: no columns, eight code units, no step).
+// Returns code whose instructions are all at `line` (PEP 657: no columns, eight code units, no step).
 session::Code code_at(std::uint32_t line, const char* function) {
   return {kProgram, function, line, 11, std::string("\xef\0", 2)};
 }
 
-// A process with site 1 at program.py:3, which launches a kernel, and site 2 at program.py:7.
+// Builds a process with site 1 at program.py:3, which launches a kernel, and site 2 at program.py:7.
 session::Process process() {
   session::Process process;
   process.pid = 4711;

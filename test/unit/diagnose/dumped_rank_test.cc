@@ -38,7 +38,7 @@ class Dump : public FlightDump {
     ++numbers_[group];
     return again(group, function, state, size);
   }
-  // A call in the same batch as the previous one.
+  // Adds a call in the same batch as the previous one.
   Dump& again(std::uint32_t group, const std::string& function, State state, std::uint64_t size = 1024) {
     FlightCall& made = begin(group, function, state, size);
     made.collective = numbers_[group];

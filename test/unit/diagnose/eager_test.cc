@@ -22,7 +22,7 @@ struct Frame {
 
 const Frame kForward{"/work/train.py", "Model.forward", 29}, kCalled{"/work/train.py", "Tower.forward", 18};
 
-// A process that failed in its only operation, with this stack, innermost frame first.
+// Builds a process that failed in its only operation, with this stack, innermost frame first.
 session::Process failed(const std::string& kernel, const std::vector<Frame>& frames, unsigned flags = 0) {
   analyse::PictureBuilder picture(710);
   const auto site = picture.site(kernel);
@@ -41,7 +41,8 @@ session::Process failed(const std::string& kernel, const std::vector<Frame>& fra
   return picture.process;
 }
 
-// The program fails in the compiled forward(). Without the compiler, it fails in a function that forward() calls.
+// Builds a program that fails in the compiled forward(). Without the compiler, it fails in a function that forward()
+// calls.
 session::Session compiled() {
   session::Session session;
   session.processes = {failed(kFused, {{"/tmp/torchinductor_u/ab/cab.py", "call", 3}, kForward})};
@@ -52,7 +53,7 @@ session::Session compiled() {
   return session;
 }
 
-// A rerun in which the hook reported the arguments at the line.
+// Adds a rerun in which the hook reported the arguments at the line.
 void add_values(session::Session& session) {
   session::Process again = failed(kGather, {kCalled, kForward}, op::kAlone);
   again.record.properties["python"] = "3.11.7";

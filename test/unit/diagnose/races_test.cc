@@ -22,7 +22,8 @@ session::Code code_at(std::uint32_t line, const char* function) {
   return {kProgram, function, line, 11, std::string("\xef\0", 2)};
 }
 
-// Site 1 at program.py:3 and site 2 at program.py:7 launch a kernel; with `native`, through native code.
+// Builds a process in which site 1 (program.py:3) and site 2 (program.py:7) launch a kernel; with `native`, through
+// native code.
 session::Process process(bool native) {
   session::Process process;
   process.pid = native ? 4711 : 4900;
@@ -120,7 +121,7 @@ struct Runs {
                     told(DeliveryKind::results, 220, 7, "aten::sum", {})};
   }
   std::vector<session::Delivery>& deliveries() { return session.reruns[0][0].deliveries; }
-  // Both modes are unknown: each run has only a count.
+  // Makes both modes unknown, so that each run has only a count.
   void open_both() {
     for (session::Races* races : {&*session.races, &*session.rerun_races[0]}) {
       races->unjudged = std::move(races->found);

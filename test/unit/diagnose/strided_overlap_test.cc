@@ -25,7 +25,7 @@ RaceOverlap overlap(const RaceTensor& a, const RaceTensor& b) {
   return diagnose::overlap(diagnose::strided_bytes(a).value(), diagnose::strided_bytes(b).value()).value();
 }
 
-// The same result, computed byte by byte.
+// Computes the same result byte by byte.
 std::set<std::uint64_t> bytes_of(const RaceTensor& tensor, std::uint64_t element) {
   std::set<std::uint64_t> starts = {tensor.begin}, bytes;
   for (std::size_t i = 0; i < tensor.shape.size(); ++i) {

@@ -23,7 +23,7 @@ const StartFrames kStarted = {{"/venv/lib/python3.11/site-packages/torch/nn/para
                               {kStartingScript, "Trainer.fit", 7},
                               {kStartingScript, "<module>", 3}};
 
-// A process with one operation, on thread 4711 at tick 500, with this stack, innermost frame first.
+// Builds a process with one operation, on thread 4711 at tick 500, with this stack, innermost frame first.
 session::Process process_on_thread(const std::vector<OwnFrame>& frames) {
   session::Process process;
   process.pid = 4700;

@@ -12,7 +12,7 @@ using namespace cudadiag::diagnose;
 
 namespace {
 
-// The words into which bash splits the text after pasting.
+// Returns the words into which bash splits the text after it is pasted.
 std::string pasted(const std::string& word) {
   const std::string command = "exec bash -c " + shell_word("printf %s " + word);
   std::FILE* shell = ::popen(command.c_str(), "r");

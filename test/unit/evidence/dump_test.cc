@@ -114,7 +114,7 @@ TEST_CASE("the PC comes from the warp, then from the SM, then from the thread") 
   CHECK(testimony_of(dump).failure->witness == PcWitness::thread);
   CHECK(testimony_of(dump).failure->place.pc == kDeepAddress + 0x20);
 
-  // A host address, as older drivers write it. The offset is then the kernel's own, unless the kernel had called a
+  // As in older drivers, the PC is a host address. The offset is then the kernel's own, unless the kernel had called a
   // function.
   std::string& lanes = dump.part(S::lanes).data;
   lanes = RowBuilder(112).u64(56, 0x5600001234).u64(64, 0x20).u32(72, 1).u32(76, 1).u32(88, 14);
@@ -180,7 +180,7 @@ TEST_CASE("a table with an impossible parent is ignored with everything below it
       dump.part(section).info = row;
     });
   };
-  // The CTAs, and therefore the warps and lanes below them: three tables.
+  // A bad link makes three tables unreadable: the CTAs, and the warps and lanes below them.
   for (const Testimony& testimony :
        {link(S::ctas, S::ctas, 0), link(S::ctas, S::lanes, 0), link(S::ctas, S::warps, 0), link(S::ctas, S::devices, 0),
         link(S::ctas, S::sms, 2), link(S::ctas, S::sms, 0xffffffff), link(S::ctas, 0, 0),

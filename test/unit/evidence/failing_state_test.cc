@@ -19,7 +19,7 @@ DumpedFailure failure_of(const ElfBuilder& dump) {
   return std::move(*testimony->failure);
 }
 
-// The second lane of the sample dump failed. The result includes what drivers from r400 on save about it.
+// Builds the sample dump, in which the second lane failed, with what drivers since r400 save about that lane.
 ElfBuilder full_sample() {
   ElfBuilder dump = sample_dump();
   dump.add({.name = ".cudbg.pred",

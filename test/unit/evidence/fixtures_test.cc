@@ -18,7 +18,8 @@ Testimony read(const std::string& name) {
   return testimony;
 }
 
-// All but two of the dumps are from programs built from cases.cu, without inlined functions or messages at the fault.
+// Checks a line of cases.cu. All dumps but two are from its programs, without inlined functions or messages at the
+// fault.
 void check_line(const CodePlace& place, std::uint32_t line) {
   REQUIRE(place.lines.size() == 1);
   CHECK(place.lines[0].function == place.function);
@@ -26,7 +27,7 @@ void check_line(const CodePlace& place, std::uint32_t line) {
   CHECK(place.lines[0].line == line);
 }
 
-// The third launch of its process, with `blocks` blocks of 32 threads, which all failed in the same way.
+// Checks the third launch of a process, with `blocks` blocks of 32 threads, all of which failed in the same way.
 void check_launch(const DumpedFailure& failure, std::uint32_t blocks, std::uint32_t host_thread) {
   CHECK(failure.grid_id == 3);
   CHECK(failure.grid == Dim3{blocks, 1, 1});
@@ -41,7 +42,7 @@ void check_launch(const DumpedFailure& failure, std::uint32_t blocks, std::uint3
   CHECK(failure.message.empty());
 }
 
-// The offset is that of the instruction in the comment at the call, as nvdisasm shows it.
+// `offset` is that of the instruction in the comment at the call, as nvdisasm shows it.
 void check_code(const DumpedFailure& failure, std::size_t size, std::uint64_t offset) {
   REQUIRE(failure.code);
   CHECK(failure.code->architecture == "sm_90");

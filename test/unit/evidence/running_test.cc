@@ -17,7 +17,7 @@ std::vector<RunningKernel> running(const std::string& file) {
   return running_kernels(*dump, DeviceCode(dump->code, dump->budget()));
 }
 
-// The sample dump with `count` grids, each with a block of two threads on the GPU, and a large line table.
+// Builds the sample dump with `count` grids, each with a block of two threads on the GPU, and a large line table.
 ElfBuilder many_grids(std::uint32_t count) {
   using S = SampleSections;
   ElfBuilder dump = sample_dump();
@@ -42,7 +42,7 @@ ElfBuilder many_grids(std::uint32_t count) {
   return dump;
 }
 
-// A testimony of a requested dump: what is running, and no failure.
+// Builds the testimony of a requested dump, with a running kernel and no failure.
 Testimony asked_for() {
   const std::string file = sample_dump().bytes();
   Testimony testimony;

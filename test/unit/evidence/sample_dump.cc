@@ -39,7 +39,7 @@ std::string lane_row(std::size_t size, std::uint32_t lane, std::uint32_t excepti
       .u32(36, 1);
 }
 
-// The texts one after another, each with its NUL; the first one is empty.
+// Joins the texts, each with its NUL. The first text is empty.
 std::string string_table(std::initializer_list<const char*> texts) {
   std::string table(1, '\0');
   for (const char* text : texts) table += std::string(text) + '\0';
@@ -83,7 +83,7 @@ class LineProgram {
 
 std::uint32_t type(std::uint32_t kind) { return kKind + kind; }
 
-// The contents of the multiprocessor: a block, a warp and two lanes, and one lane's stack and registers.
+// Adds the contents of the multiprocessor: a block, a warp, two lanes, and one lane's stack and registers.
 void add_threads(ElfBuilder& dump, const RowSizes& sizes) {
   using S = SampleSections;
   const std::string sm =

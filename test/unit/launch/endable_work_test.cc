@@ -13,7 +13,7 @@ using namespace cudadiag;
 
 namespace {
 
-// A process at work that does not react to signals, like one that waits for a file server. It writes a byte when it is
+// Starts a process that does not react to signals, like one that waits for a file server. It writes a byte when it is
 // ready, and one for each request that its handlers have seen.
 pid_t work(int told, std::chrono::milliseconds patience) {
   const pid_t child = ::fork();

@@ -68,7 +68,7 @@ void become_nobody() {
   ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);  // as for a program that this user starts
 }
 
-// As for root in most containers.
+// Drops the capability that root lacks in most containers.
 void give_up_administration() {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct sets[2]{};

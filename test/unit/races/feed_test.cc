@@ -87,7 +87,8 @@ struct Process {
     wire::store(record, race::kZeros, zeros);
     hand();
   }
-  // Function 1 writes, the effect of function 4 is unknown, and all others read. Their sites have the same numbers.
+  // Launches a kernel. Function 1 writes, the effect of function 4 is unknown, and all others read. Each function's
+  // site has the same number.
   void kernel(std::uint32_t stream, std::uint32_t function, std::uint64_t address = kBuffer, std::uint8_t flags = 0,
               std::uint32_t zeros = 0) {
     parameter(address, function, 0, zeros);
@@ -116,7 +117,7 @@ struct Process {
     wire::store(blank(kind, stream), kind == Kind::event_made ? race::kWord0 : operation::kArgument, kEvent);
     hand();
   }
-  // CUgraphNodeType 6 waits for an event, 7 records one.
+  // Adds a graph node that waits for an event (CUgraphNodeType 6) or records one (7).
   void event_node(std::uint32_t node, std::uint32_t type) {
     std::byte* record = blank(Kind::graph_node, operation::kNoStream);
     wire::store(record, race::kNode, node);

@@ -24,7 +24,7 @@ namespace {
 constexpr std::uint64_t kHost = 0x7f0000000000, kDevice = 0x7f1000000000, kExec = 0x91;
 constexpr std::uint32_t kCopySite = 7, kWriter = 1, kReader = 2, kUnknown = 3;
 
-// A kernel that writes only through its parameters.
+// Returns the code of a kernel that writes only through its parameters.
 races::Codes known_code() {
   std::ifstream text(TEST_DATA "/sass/part.sm90.txt");
   const std::string all(std::istreambuf_iterator<char>(text), {});

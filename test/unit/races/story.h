@@ -17,7 +17,7 @@ class Story {
   StreamNumber non_blocking(std::uint32_t context = 0) { return order.stream_made({++handle_, context, false, false}); }
   StreamNumber legacy(std::uint32_t context = 0) { return order.stream_made({1, context, true, true}); }
 
-  // A kernel with its own line that uses its single pointer in this way.
+  // Launches, at its own line, a kernel that uses its single pointer in this way.
   void kernel(StreamNumber stream, Mode mode, std::uint64_t address = kA) {
     Access access = base(order.issue(stream), stream);
     access.begin = address;

@@ -35,7 +35,7 @@ class Builder {
   std::vector<std::byte> bytes_;
 };
 
-// A block of 256 bytes at 0x7f0000001000, with 128 bytes saved from offset 64.
+// Describes a block of 256 bytes at 0x7f0000001000, with 128 bytes saved from offset 64.
 std::vector<std::uint32_t> block_words() { return {0x1000, 0x7f00, 256, 0, 64, 0, 128, 0, 3, 1, 1, 0}; }
 
 Builder sample() {

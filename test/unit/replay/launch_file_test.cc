@@ -11,7 +11,7 @@ using namespace cudadiag::replay;
 
 namespace {
 
-// The error message after one change to the text; empty if the text can be read.
+// Returns the error message after one change to the text; empty if the text can be read.
 std::string refusal_of(const std::string& old, const std::string& changed) {
   std::string text = write_launch(test::sample_launch());
   const std::size_t at = text.find(old);

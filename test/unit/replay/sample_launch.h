@@ -4,7 +4,7 @@
 
 namespace cudadiag::test {
 
-// A launch with a value in every field.
+// Returns a launch with a value in every field.
 replay::SavedLaunch sample_launch();
 
 }  // namespace cudadiag::test

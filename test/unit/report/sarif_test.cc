@@ -16,7 +16,7 @@ namespace {
 
 json run_of(const Diagnosis& report) { return json::parse(write_sarif(report, "1.2.3"))["runs"][0]; }
 
-// The artifact location of a finding in this file.
+// Returns the artifact location of a finding in this file.
 json physical(const std::string& file, const std::string& directory) {
   Diagnosis report = python_report();
   report.working_directory = directory;

@@ -22,7 +22,7 @@ except ImportError:
 
 
 def without_repeats(pairs):
-    """A duplicate member would hide the first one."""
+    """Rejects duplicate members, which would hide each other."""
     members = dict(pairs)
     assert len(members) == len(pairs), [name for name, _ in pairs]
     return members

@@ -56,7 +56,7 @@ struct Extent {
   bool operator==(const Extent&) const = default;
 };
 
-// The extent of all accesses of that kind through that word; empty if there is none.
+// Returns the extent of all accesses of that kind through that word; empty if there is none.
 std::optional<Extent> extent(const CertainAccesses& all, std::optional<std::uint32_t> word, AccessKind kind) {
   std::optional<Extent> out;
   for (const CertainAccess& each : all.accesses) {

@@ -44,7 +44,7 @@ LaunchState launch(const std::vector<std::uint32_t>& words) {
   return {.parameters = bytes(words), .grid = std::array{3u, 1u, 1u}, .block = std::array{32u, 1u, 1u}};
 }
 
-// A thread whose registers are 0xdead0000 plus their number, except the given ones.
+// Builds a thread whose registers are 0xdead0000 plus their number, except the given ones.
 LaneState lane_at(std::uint32_t stands, const std::vector<std::pair<std::uint32_t, std::uint32_t>>& registers = {}) {
   LaneState lane;
   lane.stands = stands;

@@ -23,7 +23,7 @@ KernelAccesses read_lines(const std::string& lines, ParameterBank bank = kHopper
 
 using Modes = std::vector<Mode>;
 
-// The modes of the first descriptor, the second one and the pointer.
+// Returns the modes of the first descriptor, the second one and the pointer.
 Modes modes_of(const std::string& lines) {
   const KernelAccesses kernel = read_lines(lines);
   return {kernel.mode(kFirst), kernel.mode(kSecond), kernel.mode(kPointer)};

@@ -22,7 +22,7 @@ std::string text_of(const std::string& name) {
 using Modes = std::vector<Mode>;
 using enum Mode;
 
-// The modes of the pointers, in order.
+// Returns the modes of the pointers, in order.
 Modes modes(const std::string& name, const std::vector<std::uint32_t>& pointers, std::uint32_t bank = 0x210,
             ZeroWords zeros = 0) {
   const KernelAccesses kernel = read_sass(text_of(name), {bank, 0x800}, Calls::anything, zeros);

@@ -119,7 +119,7 @@ TEST_CASE("an ordinal without a record is not an operation yet while its thread 
   wire::store(area.stream(0), wire::stream::kMarkerIssued, 3u);
   CHECK(issued(4, 1) == 3);
   wire::store(area.stream(0), wire::stream::kMarkerIssued, 0u);
-  // The call in progress is that of the newest record.
+  // The call in progress belongs to the newest record.
   wire::store(newest, wire::operation::kFlags, std::uint8_t{0});
   CHECK(issued(3, 1) == 3);
   CHECK(issued(3, 2) == 2);
@@ -244,7 +244,7 @@ TEST_CASE("a graph is assembled from its pieces") {
 
 namespace {
 
-// Graph 1 has three nodes, and graph 2 is its changed state, which the second of two launches uses.
+// Builds graph 1 with three nodes, and graph 2, its changed state, which the second of two launches uses.
 AreaBuilder changed_graph(const std::vector<std::uint32_t>& graph, const std::vector<std::uint32_t>& changes) {
   using wire::intern::Tag;
   AreaBuilder area;

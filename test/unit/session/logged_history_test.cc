@@ -165,7 +165,7 @@ TEST_CASE("an event that has come to refer to something else is not connected wi
 TEST_CASE("an event that is recorded again after a gap refers to nothing that is known") {
   Program program;
   program.issue(o_kind::event_record, 0, 0xe);
-  // The ring wraps around before it is read, so an event may have been recorded in between.
+  // The ring wraps around before it is read, so the event may have been recorded again in between.
   for (int i = 0; i < 9; ++i) program.issue(o_kind::kernel, 2, 0, false);
   program.issue(o_kind::event_wait, 1, 0xe);
   program.launch(2, 9);

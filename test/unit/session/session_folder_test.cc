@@ -32,7 +32,7 @@ session::SessionWriter new_session(const fs::path& root, std::int64_t time = 0, 
   return std::move(std::get<session::SessionWriter>(created));
 }
 
-// A file that contains one area, like the launcher's memory.
+// Creates a file that contains one area, like the launcher's memory.
 base::FileDescriptor area_file(const fs::path& folder) {
   test::AreaBuilder area;
   const std::string properties[][2] = {{"argv", std::string("python\0train.py\0", 16)}, {"rank", "3"}};

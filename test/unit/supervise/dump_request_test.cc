@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kAtOnce = 0, kNever = 1e6;
 
-// A pipe as the driver of process `pid` creates it, and its reader.
+// Creates a pipe as the driver does, and opens it for reading.
 base::FileDescriptor pipe_of(const test::ScratchFolder& folder, const std::string& name) {
   const std::string path = (folder.path() / name).string();
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
@@ -30,7 +30,7 @@ std::string read_from(const base::FileDescriptor& pipe) {
   return {text, static_cast<std::size_t>(std::max<ssize_t>(length, 0))};
 }
 
-// The pid of a process that has ended.
+// Returns the pid of a process that has ended.
 pid_t ended_process() {
   const pid_t pid = ::fork();
   if (pid == 0) ::_exit(0);

@@ -6,7 +6,7 @@
 
 namespace cudadiag::supervise {
 
-// One stream with `open` unfinished operations, each of a different kernel: "kernel1", "kernel2" and so on.
+// Builds a stream with `open` unfinished operations, each of a different kernel: "kernel1", "kernel2" and so on.
 inline session::Session failing_session(int open = 2, std::uint32_t code = 700) {
   analyse::PictureBuilder picture(code);
   const auto stream = picture.stream(0);

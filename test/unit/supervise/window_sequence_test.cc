@@ -16,7 +16,7 @@ class Search {
   explicit Search(RerunPlan plan = {}, const session::Session& session = failing_session())
       : session_(session), plan_(std::move(plan)), analysis_(analyse::analyse(session_)), windows_(plan_) {}
 
-  // The text of the next window; empty if the search is over.
+  // Returns the text of the next window; empty if the search is over.
   std::string next() {
     const auto step = windows_.next(analysis_);
     without_values = step && step->without_values;

@@ -44,7 +44,7 @@ inline constexpr const char* kLocal = "_ZN7fixture16from_local_classEv";
 inline constexpr const char* kHeader = "_ZN7fixture19from_library_headerEv";
 inline constexpr const char* kC = "fixture_c_function";
 
-// The number of the line that ends in "mark: NAME".
+// Returns the number of the line that ends in "mark: NAME".
 inline int marked_line(const std::string& name, const char* file = FIXTURE_SOURCE) {
   std::ifstream source(file);
   std::string text;

@@ -36,7 +36,7 @@ class Rank : public PictureBuilder {
     add_call(0, 0);
   }
   void work() { launch(other_); }
-  // Everything up to this ordinal has finished.
+  // Makes every operation up to this ordinal finish.
   void finish(std::uint32_t ordinal) {
     session::Stream& stream = process.record.streams[stream_];
     stream.marker = ordinal, stream.marker_issued = stream.issued;

@@ -36,7 +36,7 @@ class Rank : public PictureBuilder {
     stream_ = stream(0);
   }
 
-  // `callers`: the program's own outer frames.
+  // Adds a call site at offset `at`. `callers` are the program's own outer frames.
   std::uint32_t line(std::uint64_t at, const std::string& kernel = kAllReduce,
                      std::vector<std::uint64_t> callers = {}) {
     session::ProcessRecord& record = process.record;
@@ -57,7 +57,7 @@ class Rank : public PictureBuilder {
     for (int i = 0; i < count; ++i) call(line);
   }
 
-  // stand(): the last operation does not finish. finish(): all operations have finished.
+  // stand() leaves the last operation unfinished. finish() makes all operations finish.
   Rank& stand() {
     session::Stream& stream = process.record.streams[stream_];
     process.record.operations.back().flags |= op::kMarked;
@@ -93,7 +93,7 @@ session::Pass ended(int status) {
   return pass;
 }
 
-// The rank's thread waits in its last call until the process ends.
+// Makes the rank's thread wait in its last call until the process ends.
 void wait_in_call(Rank& rank) {
   session::Thread& thread = rank.process.record.threads[0];
   thread.state = wire::thread::State::live;
