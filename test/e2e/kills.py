@@ -54,13 +54,13 @@ def kill(pid, number=signal.SIGKILL):
 
 
 def of_rerun(mark):
-    """The processes of reruns on this machine."""
+    """Returns the processes of reruns on this machine."""
     return [pid for pid in processes() if any(mark in word and "/record" not in word for word in words(pid, "environ")
                                               if word.startswith("CUDADIAG_SESSION="))]
 
 
 def sleepers(since):
-    """The processes of TREE, one of which has an empty environment."""
+    """Returns the processes of TREE, one of which has an empty environment."""
     return [pid for pid in processes() if words(pid, "cmdline")[:2] == ["sleep", "1000"] and pid not in since]
 
 

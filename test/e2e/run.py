@@ -144,7 +144,7 @@ class OutOfTime(BaseException):
 
 
 def started_here():
-    """The state of this process and of all that it has started, according to the kernel."""
+    """Returns the state of this process and of all that it has started, according to the kernel."""
     parents = {}
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
         try:

@@ -171,7 +171,7 @@ def plan(name):
 
 
 def marked_line(name, words, where=""):
-    """Path and number of the line that ends with the mark; None if there is none."""
+    """Returns the path and number of the line that ends with the mark; None if there is none."""
     path = TARGETS / where if where else source(name)
     ends = [mark + words for mark in MARKS]
     ends += [end + " " + name.partition(":")[2] for end in ends]

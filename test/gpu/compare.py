@@ -22,7 +22,7 @@ Line = namedtuple("Line", "file number")
 
 
 def marked_lines(case, folder):
-    """Mark -> lines of the case's sources that carry it."""
+    """Returns {mark: lines of the case's sources that carry it}."""
     marks = {}
     for source in case.sources:
         for number, text in enumerate((Path(folder) / source).read_text().splitlines(), 1):
@@ -34,8 +34,8 @@ def marked_lines(case, folder):
 
 
 def line_of_traceback(stderr, folder):
-    """The innermost line of `folder`'s scripts in the last traceback, or None without one: the run's own statement of
-    where it noticed. Any later call may return an asynchronous error, a different one each time."""
+    """Returns the innermost line of `folder`'s scripts in the last traceback, or None without one: the run's own
+    statement of where it noticed. Any later call may return an asynchronous error, a different one each time."""
     if TRACEBACK not in stderr:
         return None
     frames = re.findall(r'^\s*File "([^"]+)", line (\d+)', stderr.rsplit(TRACEBACK, 1)[1], re.MULTILINE)
@@ -44,7 +44,7 @@ def line_of_traceback(stderr, folder):
 
 
 def may_notice_at(line, marks):
-    """Whether `line` is a BLAMED line, or between a true line and a BLAMED one."""
+    """Returns whether `line` is a BLAMED line, or between a true line and a BLAMED one."""
     blamed = marks["BLAMED"]
     return line in blamed or any(
         line and true.file == last.file == line.file and true.number < line.number < last.number
@@ -52,14 +52,14 @@ def may_notice_at(line, marks):
 
 
 def line_of_headline(stderr):
-    """The line that the first report of a run gives; it is printed before any rerun."""
+    """Returns the line that the first report of a run gives; it is printed before any rerun."""
     found = re.search(r"^cudadiag: .*? \(\d+\) in ([^\n]+?):(\d+)", stderr, re.MULTILINE)
     return Line(Path(found[1]).name, int(found[2])) if found else None
 
 
 def first_answer(stderr):
-    """The grade of the first report of a run, and how many operations may have failed according to it. None: there is
-    no report."""
+    """Returns the grade of the first report of a run, and how many operations may have failed according to it. None:
+    there is no report."""
     headline = re.search(r"^cudadiag: .*\[(\w+)\]$", stderr, re.MULTILINE)
     if not headline:
         return None
@@ -131,7 +131,7 @@ def cause_of(finding):
 
 
 def outcome_of_cause(case, finding):
-    """"right" | "none" | "wrong"; empty if the case does not expect one."""
+    """Returns "right" | "none" | "wrong"; empty if the case does not expect one."""
     if not case.cause:
         return ""
     found = cause_of(finding)
@@ -148,7 +148,7 @@ def _differences_of_cause(case, finding):
 
 
 def framework_summary(results):
-    """One line on the results of framework cases: how many lines and causes are right."""
+    """Returns one line on the results of framework cases: how many lines and causes are right."""
     def count(**wanted):
         return sum(all(getattr(result, name) == value for name, value in wanted.items()) for result in results)
     silent = count(cause="right", cause_found="")
@@ -159,7 +159,7 @@ def framework_summary(results):
 
 
 def first_answers_summary(answers):
-    """One line on first_answer() of asynchronous failures."""
+    """Returns one line on first_answer() of asynchronous failures."""
     others = [operations for grade, operations in answers if grade not in ("bracketed", "proven")]
     within = sum(operations <= 16 for operations in others)
     return (f"first answers to asynchronous failures: {len(answers)}; bracketed {len(answers) - len(others)}; "
@@ -167,8 +167,8 @@ def first_answers_summary(answers):
 
 
 def is_explained(finding):
-    """Whether a finding relates an address to some memory, or has a more specific cause; None if its error is not an
-    illegal address."""
+    """Returns whether a finding relates an address to some memory, or has a more specific cause; None if its error is
+    not an illegal address."""
     if (finding.get("error") or {}).get("code") != ILLEGAL_ADDRESS:
         return None
     access = finding.get("access") or {}
@@ -178,7 +178,7 @@ def is_explained(finding):
 
 
 def explained_summary(explained):
-    """One line on is_explained() of findings."""
+    """Returns one line on is_explained() of findings."""
     return f"illegal addresses: {len(explained)}; with memory and relation, or a more specific cause: {sum(explained)}"
 
 

@@ -40,7 +40,7 @@ def name_of(end):
 
 
 def said_by_program(text):
-    """The output without cudadiag's lines, and without those that depend on which thread is first in
+    """Returns the output without cudadiag's lines, and without those that depend on which thread is first in
     std::terminate()."""
     return "\n".join(line for line in text.splitlines() if not line.startswith(("cudadiag: ", "terminate called ")))[-400:]
 
@@ -56,7 +56,7 @@ class Ends:
         return [str(self.build / f"gpu/ends_{program}"), *words, *library]
 
     def outcome(self, command, env):
-        """How the program ended (a status, a signal's name or "no end"), and its output."""
+        """Returns how the program ended (a status, a signal's name or "no end"), and its output."""
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env,
                               text=True, errors="replace", start_new_session=True) as process:
             try:
@@ -74,7 +74,7 @@ class Ends:
         return self.outcome(self.command(end), run.environment(self.scratch)), None
 
     def watched(self, end):
-        """The outcome under cudadiag, and whether the report gives the line, if the program fails."""
+        """Returns the outcome under cudadiag, and whether the report gives the line, if the program fails."""
         folder = pathlib.Path(tempfile.mkdtemp(dir=self.scratch))
         report = folder / "report.json"
         words = [str(self.build / "bin/cudadiag"), "run", "-q", "--rerun=never", "--json", str(report), "--"]

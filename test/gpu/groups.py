@@ -48,7 +48,7 @@ def run(build, folder, shape, fault, ranks):
 
 
 def judge(shape, fault, ended, report):
-    """What is wrong; empty if nothing is."""
+    """Returns what is wrong; empty if nothing is."""
     if fault in ("none", "slow"):
         found = (ended.returncode, report["groups"], report["findings"])
         return "" if found == (0, None, []) else f"{found}; {ended.stderr[-500:]}"

@@ -37,7 +37,7 @@ CORRECT = ("kernel_well", "value_well", "idle_well")
 
 
 def marked(source, mark):
-    """The lines of the source that end in the mark."""
+    """Returns the lines of the source that end in the mark."""
     lines = (HERE / source).read_text().splitlines()
     return [number for number, line in enumerate(lines, 1) if re.search(rf"[/#] {mark}$", line)]
 
@@ -47,7 +47,7 @@ class Hangs:
         self.build, self.folder = build, pathlib.Path(folder)
 
     def run(self, name, options, command):
-        """The process after its end, and its report."""
+        """Runs the command. Returns the process after its end, and its report."""
         report = self.folder / f"{name}.json"
         words = [self.build / "bin/cudadiag", "run", *options, "--json", report, "-o", self.folder / name, "--", *command]
         result = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=LIMIT_S)
@@ -81,7 +81,7 @@ class Hangs:
         return "" if found == (0, "done\n", "", []) else str(found)[:300]
 
     def parted(self, what, options, patience):
-        """A job of two ranks. With a short limit, its library gives up by itself."""
+        """Runs a job of two ranks. With a short limit, its library gives up by itself."""
         script = HERE / "python/collectives.py"
         command = ["torchrun", "--standalone", "--nproc-per-node", 2, script, what, patience]
         result, report = self.run(f"{what}-{patience}", ["--nccl", "--rerun=never", *options], command)
@@ -102,7 +102,7 @@ class Hangs:
         return "; ".join(wrong)
 
     def cases(self):
-        """(name, a function that returns what was wrong)"""
+        """Yields (name, a function that returns what was wrong)."""
         native, source = str(self.build / "gpu/hangs"), "cuda/hangs.cu"
         for name, cause in STANDING.items():
             yield name, lambda name=name, cause=cause: self.standing(

@@ -22,7 +22,7 @@ LIMIT_S = 500
 
 
 def operators():
-    """Operator names by line, and the names for which no race exists."""
+    """Returns the operator names by line, and the names for which no race exists."""
     source = PROGRAM.read_text()
     names = {number: found[1] for number, text in enumerate(source.splitlines(), 1)
              if (found := re.match(r' {4}"(\w+)": lambda: ', text))}
@@ -31,7 +31,7 @@ def operators():
 
 
 def try_all(build, folder, words):
-    """The names that ran, the reasons why others did not, and the races."""
+    """Returns the names that ran, the reasons why others did not, and the races."""
     report = pathlib.Path(folder, "report.json")
     report.unlink(missing_ok=True)
     ours = [str(build / "bin/cudadiag"), "races", "-q", "--json", str(report), "-o", str(pathlib.Path(folder, "sessions"))]
@@ -50,7 +50,7 @@ def operator_of(access, names):
 
 
 def by_operator(findings, names):
-    """For each operator, the best race that was found, and its kernels. None: races at no operator's line."""
+    """Returns the best race of each operator, and its kernels. The key None has races at no operator's line."""
     found = {}
     for finding in findings:
         at_operator = [(name, access) for access in finding["accesses"] if (name := operator_of(access, names))]

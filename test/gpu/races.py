@@ -35,7 +35,7 @@ def python_scenarios():
 
 
 def programs(build):
-    """(name, command, whether there is a race, whether it uses PyTorch)"""
+    """Yields (name, command, whether there is a race, whether it uses PyTorch)."""
     native = str(build / "gpu/races")
     for name in NATIVE:
         yield name, [native, name], True, False

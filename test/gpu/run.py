@@ -65,7 +65,7 @@ class Result:
 
 
 def gpu_missing():
-    """The reason why CUDA does not work here, or None."""
+    """Returns the reason why CUDA does not work here, or None."""
     if not glob.glob("/dev/nvidia[0-9]*"):
         return "no /dev/nvidia*"
     try:
@@ -76,14 +76,14 @@ def gpu_missing():
 
 
 def gpus_here():
-    """How many GPUs there are, if CUDA works."""
+    """Returns how many GPUs there are, if CUDA works."""
     count = ctypes.c_int()
     ctypes.CDLL("libcuda.so.1").cuDeviceGetCount(ctypes.byref(count))
     return count.value
 
 
 def environment(state):
-    """The user's environment, without anything that would change a run or leave traces in the home folder.
+    """Returns the user's environment, without anything that would change a run or leave traces in the home folder.
     $CUDADIAG_CUPTI chooses the CUPTI."""
     ours = ("CUDADIAG_", "CUDA_LAUNCH_BLOCKING", "CUDA_INJECTION64_PATH", "CUDA_ENABLE_", "CUDA_COREDUMP_", "NVTX_")
     kept = {k: v for k, v in os.environ.items() if not k.startswith(ours) or k == "CUDADIAG_CUPTI"}

@@ -39,7 +39,7 @@ class Shared:
         return finding
 
     def expect(self, name, grade, cause, text):
-        """What is wrong with the only finding; empty if nothing is."""
+        """Returns what is wrong with the only finding; empty if nothing is."""
         finding = self.finding(name)
         evidence, why = finding["evidence"], finding["cause"] or {"id": None, "text": ""}
         found = evidence["grade"], why["id"]

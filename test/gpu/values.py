@@ -64,7 +64,7 @@ JUDGES = {"origins": judge_origin, "races": judge_race, "nans": judge_nan}
 
 
 def answers(options, label):
-    """(program, set, verdict, about) of each command that concerns the program."""
+    """Returns (program, set, verdict, about) of each command that concerns the program."""
     against = label.get("against") if label["set"] == "correct" else label["set"]
     return [answer(options, label, rules) for rules in (against if isinstance(against, list) else [against])]
 

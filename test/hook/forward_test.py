@@ -79,8 +79,8 @@ class Forward(unittest.TestCase):
         return hook
 
     def told(self, hook):
-        """For each node that was run: its name, and the line of this file where the node, or else its parent, was
-        created."""
+        """Returns (name, line of this file) for each node that was run. The line is that on which the node, or else its
+        parent, was created."""
         found = []
         for message in hook.of_kind("forward"):
             lines = [line for stack in message["stacks"] for file, line, _ in stack if file == __file__]

@@ -63,7 +63,7 @@ class Inputs(unittest.TestCase):
         return json.loads((self.folder / "call.json").read_text())
 
     def replay(self, show=""):
-        """The replay's status and output. `show`: what to print of the call's result first."""
+        """Returns the replay's status and output. `show` says what to print of the call's result first."""
         text = SCRIPT.read_text()
         if show:
             text = text.replace("    operator(*args", "    result = operator(*args")

@@ -15,7 +15,7 @@ LEAST_RIGHT = 0.9
 
 
 def judge(label):
-    """"right", "wrong" or "silent"; and what was reported."""
+    """Returns "right", "wrong" or "silent"; and what was reported."""
     program = str(CASES / label["program"])
     found, notes = run_in_fork(program)
     if label["set"] == "correct":

@@ -12,7 +12,7 @@ WEAK = ("number", "array", "compared", "refused")  # suspected
 
 
 def reported(messages, failed):
-    """The message that lib/diagnose/values/non_finite.cc reports. Returns None if it reports nothing."""
+    """Returns the message that lib/diagnose/values/non_finite.cc reports, or None."""
     messages = [each for each in messages if each["kind"] == "non_finite"]
     asked = {each["root"] for each in messages if each["state"] == "asked"}
     told = {}
@@ -46,7 +46,7 @@ def run(program):
 
 
 def run_in_fork(program):
-    """(the message that is reported or None, the notes)."""
+    """Returns (the message that is reported or None, the notes)."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:

@@ -50,7 +50,7 @@ def run_in_fork(program):
 
 
 def judge(label, told):
-    """"right", "wrong" or "silent"; and what was reported."""
+    """Returns "right", "wrong" or "silent"; and what was reported."""
     program = str(CASES / label["program"])
     if label["set"] == "correct":
         return "wrong" if told["origins"] or told["notes"] else "right", told

@@ -144,7 +144,7 @@ def line_of(access, program):
 
 
 def judge(label, told):
-    """"right", "wrong" or "silent"; and why."""
+    """Returns "right", "wrong" or "silent"; and why."""
     program = str(CASES / label["program"])
     if told["notes"] or told["failure"]:
         return "wrong", (told["notes"], told["failure"])

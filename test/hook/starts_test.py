@@ -71,7 +71,7 @@ class Starts(unittest.TestCase):
         return hook
 
     def lines(self, message):
-        """The lines of this file, innermost first, stack by stack."""
+        """Returns the lines of this file, innermost first, stack by stack."""
         return [[line for file, line, _ in stack if file == __file__] for stack in message["stacks"]]
 
     def test_a_thread_tells_where_it_was_started_before_its_values(self):

@@ -36,7 +36,7 @@ def of_sizes(x):
 
 
 def traced(function, example):
-    """The graph that torch.jit.trace records, and what the traced function returns."""
+    """Returns the graph that torch.jit.trace records, and what the traced function returns."""
     made = torch.jit.trace(function, example)
     return re.sub(r"\.___torch_mangle_\d+", "", str(made.graph)), [str(made(example + number)) for number in range(3)]
 

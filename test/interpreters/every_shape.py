@@ -26,7 +26,7 @@ def check(code):
 
 
 def kernel(shape):
-    """The arguments of cuLaunchKernel. It is called on the line that launches, and stores the stack of that line."""
+    """Returns the arguments of cuLaunchKernel. Called on the line that launches, so it also stores the stack there."""
     frames = reversed(traceback.extract_stack()[:-1])
     stacks[shape] = [(frame.filename, frame.lineno, frame.name) for frame in frames]
     function = ctypes.c_void_p()

@@ -27,7 +27,7 @@ MOST_FRAMES = 128  # the number of frames that the recorder keeps
 
 
 def interpreters(build, minor):
-    """The commands that start such an interpreter, each once: fetched, of pyenv, and on the search path."""
+    """Returns the commands that start such an interpreter, each once: fetched, of pyenv, and on the search path."""
     name = f"python3.{minor}"
     places = glob.glob(f"{build}/interpreters/*/{name}")
     places += glob.glob(f"{pathlib.Path.home()}/.pyenv/versions/3.{minor}.*/bin/{name}")

@@ -12,7 +12,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 
 
 def program():
-    """The browser's path; None if no browser is installed."""
+    """Returns the browser's path; None if no browser is installed."""
     return next((found for name in NAMES if (found := shutil.which(name))), None)
 
 
@@ -89,7 +89,7 @@ class Browser:
         return self.call("Runtime.evaluate", expression=expression, returnByValue=True)["result"]["value"]
 
     def picture(self, scale=1):
-        """The whole page as PNG."""
+        """Returns the whole page as PNG."""
         height = self.ask("document.documentElement.scrollHeight")
         width = self.ask("window.innerWidth")
         clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": scale}

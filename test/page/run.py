@@ -56,7 +56,7 @@ def skip(why):
 
 
 def different(rows, wanted):
-    """The share of the levels that differ; 1 if the sizes do."""
+    """Returns the share of the levels that differ; 1 if the sizes do."""
     if len(rows) != len(wanted) or len(rows[0]) != len(wanted[0]):
         return 1
     pairs = [pair for a, b in zip(rows, wanted) for pair in zip(a, b)]

@@ -71,7 +71,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
 def room_of(path):
-    """The room of a path below lib; a room may be inside another one."""
+    """Returns the room of a path below lib; a room may be inside another one."""
     parts = path.split("/")
     inner = "/".join(parts[:2])
     return inner if inner in MAY_INCLUDE and len(parts) > 2 else parts[0]

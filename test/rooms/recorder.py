@@ -14,7 +14,7 @@ MOST_THREAD_DATA = 128  # bytes; the dynamic linker keeps 512 for all libraries 
 
 
 def dynamic_symbols(listing):
-    """(name, version, defined) of each global symbol in `readelf --dyn-syms`."""
+    """Yields (name, version, defined) of each global symbol in `readelf --dyn-syms`."""
     for line in listing.splitlines():
         columns = line.split()
         if len(columns) >= 8 and columns[0].rstrip(":").isdigit() and columns[4] in ("GLOBAL", "WEAK", "UNIQUE"):

@@ -109,7 +109,7 @@ TOOLS = {"thread-sanitizer": ThreadSanitizer, "helgrind": Helgrind}
 
 
 def run(build, name, tool, folder):
-    """The races that the tool reports, and how many operations were recorded."""
+    """Returns the races that the tool reports, and how many operations were recorded."""
     session = folder / "session"
     environment = {**os.environ, "LD_LIBRARY_PATH": str(build / "sim"), "CUDADIAG_SIM_PLAN": targets.plan(name),
                    "CUDA_INJECTION64_PATH": str(build / "lib/libcudadiag_record.so"),
@@ -123,7 +123,8 @@ def run(build, name, tool, folder):
 
 
 def run_case(build, case):
-    """Everything that the sanitizer reports about the launcher and what it starts, and why the case failed, or None."""
+    """Returns everything that the sanitizer reports about the launcher and what it starts, and why the case failed, or
+    None."""
     machine = harness.Machine(build)
     logs = machine.folder.with_suffix(".logs")
     logs.mkdir()

@@ -415,7 +415,8 @@ def list_shows_what_was_recorded_without_the_launcher(machine):
 
 
 def _recorded(machine, command, name, window=""):
-    """What `command` issued, as (key of the site, key of the kernel, call of the site, waited for), and the waits."""
+    """Returns what `command` issued, as (key of the site, key of the kernel, call of the site, waited for), and the
+    waits."""
     kept = ["-o", machine.folder / name]
     machine.run("env", "CUDADIAG_WINDOW=" + window, *command, options=kept)
     lines = expect_success(machine.cudadiag("dump", *kept)).stdout.splitlines()

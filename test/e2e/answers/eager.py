@@ -9,7 +9,7 @@ FUSED = "fault kernel=fused nth=3 code=710"
 
 
 def _found(machine, fault):
-    """What the terminal shows, the report, and the lines that the rerun without the compiler found."""
+    """Returns what the terminal shows, the report, and the lines that the rerun without the compiler found."""
     machine.plan(f"{FUSED}; {fault}" if fault else FUSED)
     said = rerun(machine, *program(NAME)).stderr
     report = machine.report()

@@ -10,7 +10,7 @@ PROGRAM = "flight_recorder.py"
 
 
 def _lines():
-    """The marked lines of the program, by mark."""
+    """Returns the marked lines of the program, by mark."""
     text = pathlib.Path(program(PROGRAM, "none")[1]).read_text().splitlines()
     return {found[1]: number for number, line in enumerate(text, 1) if (found := re.search(r"  # ([A-Z ]+)$", line))}
 

@@ -12,7 +12,7 @@ RANKS = {"ddp": 3, "pipeline": 4, "experts": 4}
 
 
 def _lines():
-    """The lines of the program that have marks, by mark."""
+    """Returns the lines of the program that have marks, by mark."""
     text = pathlib.Path(program(PROGRAM, "ddp")[1]).read_text().splitlines()
     return {found[1]: number for number, line in enumerate(text, 1) if (found := re.search(r"  # ([A-Z ]+)$", line))}
 

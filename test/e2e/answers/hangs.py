@@ -25,7 +25,7 @@ MARKED = 32  # wire::operation::kMarked
 
 
 def _marked(machine):
-    """Whether a marker follows each operation of the latest session."""
+    """Returns whether a marker follows each operation of the latest session."""
     lines = expect_success(machine.cudadiag("dump")).stdout.splitlines()
     return [bool(int(re.search(r" flags=(\d+)", line)[1]) & MARKED) for line in lines if line.startswith("operation ")]
 

@@ -11,7 +11,7 @@ from harness import expect, expect_in, expect_success
 
 
 def _plugin(machine):
-    """A program, and the library that it opens from its own folder."""
+    """Copies a program, and the library that it opens from its own folder. Returns their paths."""
     launcher, plugin = machine.folder / "dlopened_kernel", machine.folder / "libplugin.so"
     for made in (launcher, plugin):
         shutil.copy(machine.build / "targets" / made.name, made)

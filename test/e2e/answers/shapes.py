@@ -187,7 +187,7 @@ def workers_of_a_job(machine):
 
 
 def _environment(machine):
-    """A virtual environment inside the project, and the folder of its packages."""
+    """Creates a virtual environment inside the project. Returns it, and the folder of its packages."""
     folder = machine.folder / "project/env"
     expect_success(machine.plain(sys.executable, "-m", "venv", "--without-pip", folder))
     return folder, next(folder.glob("lib/python*/site-packages"))

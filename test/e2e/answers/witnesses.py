@@ -153,7 +153,7 @@ def _install_sanitizer(machine, log, then='exec "$@"\n'):
 
 
 def _run(machine, *options, kernel=LOAD, dump=LOAD_DUMP):
-    """The report on a run whose kernel fails every time."""
+    """Returns the report on a run whose kernel fails every time."""
     machine.environment.update(CUDADIAG_SIM_RUNS=str(machine.runs), CUDA_HOME=str(machine.folder))
     machine.plan(f"fault kernel={kernel} nth=3 code=700")
     result = machine.run(*program("leaves_dump.py", kernel, dump), options=["--rerun=always", *options], timeout=90)

@@ -111,7 +111,7 @@ def folder_that_vanishes_costs_the_session_only(machine):
 
 
 def _refused(machine, *words):
-    """The one-line message about a wrong command line."""
+    """Returns the one-line message about a wrong command line."""
     result = machine.cudadiag(*words)
     expect((result.returncode, result.stdout, result.stderr.count("\n")), (125, "", 1), f"result of {words}")
     expect(result.stderr[:10], "cudadiag: ", "beginning of the message")

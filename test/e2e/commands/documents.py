@@ -29,7 +29,7 @@ def help_of_run_begins_with_what_most_need(machine):
 
 
 def _options(machine, command):
-    """The long options of a subcommand, according to its help."""
+    """Returns the long options of a subcommand, according to its help."""
     text = expect_success(machine.cudadiag(command, "--help")).stdout
     return set(re.findall(r"^  (?:-\w,)?(--[a-z-]+)", text, flags=re.MULTILINE))
 
@@ -80,7 +80,7 @@ def every_page_and_the_changelog_name_the_version(machine):
 
 
 def _in_bash(machine, words, current):
-    """What bash offers for the last of these words."""
+    """Returns what bash offers for the last of these words."""
     script = machine.folder / "completion.bash"
     script.write_text(expect_success(machine.cudadiag("completion", "bash")).stdout)
     expect(machine.cudadiag("completion").stdout, script.read_text(), "completions without the name of a shell")

@@ -271,7 +271,7 @@ def why_a_folder_has_no_sessions_to_list_is_said(machine):
 
 
 def _foreign(machine, **manifest):
-    """A session in the folder "foreign" with these members in its manifest."""
+    """Creates a session in the folder "foreign", with these members in its manifest."""
     machine.run(*program("ten_launches.py"))
     folder = machine.folder / "foreign"
     shutil.copytree(machine.state / "cudadiag" / machine.sessions()[-1], folder)

@@ -40,7 +40,7 @@ class Screen:
 
 
 def _frames(shown):
-    """The progress rows, each of which overwrites the previous one."""
+    """Returns the progress rows, each of which overwrites the previous one."""
     return [frame for frame in shown.split(WIPE)[1:] if frame.startswith("cudadiag: ") and "\n" not in frame]
 
 

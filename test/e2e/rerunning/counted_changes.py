@@ -102,7 +102,7 @@ class Place:
 
 
 def changed(machine, place, kind):
-    """How many times the program made its change, in a run with the reruns that cudadiag allows."""
+    """Returns how many times the program made its change, in a run with the reruns that cudadiag allows."""
     count = _counters(machine, place.path).get(kind, lambda: lines_of(place.path / "count"))
     with _surroundings(machine, place, kind) as own_count:
         machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
@@ -113,7 +113,7 @@ def changed(machine, place, kind):
 
 
 def _counters(machine, path):
-    """How many times a kind of change was made, according to its traces in files."""
+    """Returns how many times a kind of change was made, according to its traces in files."""
     counters = {
         "appends_here": lambda: lines_of(machine.folder / "log.txt"),
         "appends_through_a_linked_folder": lambda: lines_of(path / "linked/count"),

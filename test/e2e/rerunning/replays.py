@@ -114,7 +114,7 @@ def program_that_does_not_fail_leaves_no_launch(machine):
 
 
 def _saved_node(machine, mode, mark="TRUE LINE"):
-    """The folder of the node's launch, or None if it was not saved; and what bisect printed."""
+    """Returns the folder of the node's launch, or None if it was not saved; and what bisect printed."""
     machine.run(machine.build / "targets/saved_node", mode)
     result = expect_success(bisect_launch(machine))
     (finding,) = machine.report()["findings"]
@@ -198,7 +198,7 @@ def driver_that_switches_no_node_off_leaves_nothing_saved(machine):
 
 
 def _output_of_saving(machine):
-    """What the program printed in the rerun that saves the launch."""
+    """Returns what the program printed in the rerun that saves the launch."""
     (folder,) = (machine.state / "cudadiag" / machine.sessions()[-1]).glob("launch*")
     return (folder / "output.txt").read_text()
 
@@ -297,7 +297,8 @@ ILLEGAL, ASSERT = DATA / "gpucore/illegal.nvcudmp.gz", DATA / "gpucore/assert.nv
 
 
 def _at_instruction_of_dump(machine, plan):
-    """The folder of a launch that failed at the instruction of ILLEGAL. `plan` counts the replays as runs."""
+    """Saves a launch that failed at the instruction of ILLEGAL, and returns its folder. `plan` counts the replays as
+    runs."""
     _, folder, _ = save_launch(machine, "through")
     place = {"function": "good", "offset": 0x30, "source": None}
     change_launch(folder, lambda launch: launch["failure"].update(instruction=place))

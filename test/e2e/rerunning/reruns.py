@@ -17,7 +17,7 @@ def _codes(report):
 
 
 def _alive(pid):
-    """Whether the process exists and is not a zombie."""
+    """Returns whether the process exists and is not a zombie."""
     try:
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):

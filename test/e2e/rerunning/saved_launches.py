@@ -13,7 +13,7 @@ def bisect_launch(machine, *options):
 
 
 def save_launch(machine, mode, *options):
-    """The finding, and the folder of its launch."""
+    """Saves the launch. Returns the finding, and the folder of the launch."""
     machine.run(machine.build / "targets/saved_launch", mode)
     result = expect_success(bisect_launch(machine, *options))
     (finding,) = machine.report()["findings"]

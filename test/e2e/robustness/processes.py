@@ -14,7 +14,8 @@ from harness import FAULT, expect, expect_in, expect_true_line, program, true_li
 
 
 def _left_behind(machine, command, first="true", watch=("run",)):
-    """The pid of a process that outlives a run of `first`, and what the launcher printed and wrote about both."""
+    """Returns the pid of a process that outlives a run of `first`, and what the launcher printed and wrote about
+    both."""
     hold, said = (machine.folder / name for name in ("hold", "said"))
     for pipe in (hold, said):
         os.mkfifo(pipe)
@@ -232,7 +233,8 @@ def _finished(machine):
 
 
 def _waits_for_a_reader(pid):
-    """Whether the process is in poll() with the timeout of 5 seconds that it uses while no process reads its output."""
+    """Returns whether the process is in poll() with the timeout of 5 seconds that it uses while no process reads its
+    output."""
     try:
         call = pathlib.Path(f"/proc/{pid}/syscall").read_text().split()
         return len(call) > 3 and int(call[3], 16) == 5000

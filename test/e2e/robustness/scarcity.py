@@ -106,7 +106,7 @@ def shared_memory_is_left_to_the_program(machine):
 
 @contextlib.contextmanager
 def _memory_group(megabytes):
-    """The words in front of a command that runs in a separate memory group, for version 1 or 2 of cgroups."""
+    """Yields the words that run a command in a separate memory group, for version 1 or 2 of cgroups."""
     name, obstacles = f"cudadiag-test-{os.getpid()}", []
     for root, limit, swap, most_swap in (
             ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.memsw.limit_in_bytes", megabytes << 20),

@@ -310,7 +310,7 @@ def contexts_of_any_number_are_described_once(machine):
 
 
 def intern_entries(area, tags):
-    """The entries of the interning heap (drawn in lib/wire/intern.h) that have one of these tags."""
+    """Returns the entries of the interning heap (drawn in lib/wire/intern.h) that have one of these tags."""
     at = struct.unpack_from("<Q", area, 1024 + 16 * 13)[0]
     end, entries = at + struct.unpack_from("<Q", area, 120)[0], []
     while at < end:

@@ -40,7 +40,7 @@ def one_of(label):
 
 
 def marked(label):
-    """Mark -> [(file name, line)], from the program's own files."""
+    """Returns {mark: [(file name, line)]}, from the program's own files."""
     lines = {}
     for file in label["files"]:
         for number, text in enumerate((HERE / file).read_text().splitlines(), 1):
@@ -51,7 +51,7 @@ def marked(label):
 
 
 def shortfalls(label):
-    """What is missing or impossible in a label."""
+    """Returns what is missing or impossible in a label."""
     if label.keys() != FIELDS:
         return [f"fields {sorted(label.keys() ^ FIELDS)}"]
     wrong = []
@@ -150,7 +150,7 @@ def related(finding, role):
 
 
 def compare(label, finding):
-    """Field -> "right", "not known", "wrong" or "not judged", for the leading finding of a report."""
+    """Returns {field: "right", "not known", "wrong" or "not judged"} for the leading finding of a report."""
     lines = marked(label)
     access = finding.get("access") or {}
     allocation = access.get("allocation") or {}
@@ -228,7 +228,7 @@ def wrong_fields(fields):
 
 
 def summary(fields):
-    """A cell of the table: the counts, and the names of the fields that are wrong."""
+    """Returns a cell of the table: the counts, and the names of the fields that are wrong."""
     right, unknown = (sum(answer == each for answer in fields.values()) for each in (RIGHT, UNKNOWN))
     return f"{right:2} right, {unknown:2} not known, wrong: {', '.join(wrong_fields(fields)) or 'none':20}"
 
@@ -249,7 +249,7 @@ def totals(results, labels):
 
 
 def count(pairs, *names):
-    """The number of answers in which these fields are right or not judged, and the relation is right."""
+    """Returns the number of answers in which these fields are right or not judged, and the relation is right."""
     return sum(fields.get("relation") == RIGHT and all(fields[name] in (RIGHT, NOT_JUDGED) for name in names)
                for _, fields in pairs)
 

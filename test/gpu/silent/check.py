@@ -39,7 +39,7 @@ NOT_A_PROGRAM = {"ranks/ranks.py"}
 
 
 def marked(label):
-    """Mark -> the numbers of its lines."""
+    """Returns {mark: the numbers of its lines}."""
     lines = collections.defaultdict(set)
     for number, text in enumerate((HERE / label["program"]).read_text().splitlines(), 1):
         if found := MARK.search(text):
@@ -48,7 +48,7 @@ def marked(label):
 
 
 def marks_of(label):
-    """The marks that a label mentions."""
+    """Returns the marks that a label mentions."""
     if label["kind"] == "stream_race":
         return {mark for pair in label["pairs"] for mark in pair}
     if label["kind"] == "out_of_bounds":
@@ -60,7 +60,7 @@ def marks_of(label):
 
 
 def shortfalls(label):
-    """What is missing or impossible in a label or its program."""
+    """Returns what is missing or impossible in a label or its program."""
     if difference := label.keys() ^ (ALWAYS | FIELDS[label["kind"]]):
         return [f"fields {sorted(difference)}"]
     file = HERE / label["program"]
@@ -102,7 +102,7 @@ def command(label, build, twin):
 
 
 def report_of(build, options, words, folder):
-    """The exit status, the report, and the output."""
+    """Returns the exit status, the report, and the output."""
     report = Path(folder, "report.json")
     ours = [build / "bin/cudadiag", *options, "--json", report, "-o", Path(folder, "sessions"), "--", *words]
     done = subprocess.run([str(word) for word in ours], stdin=subprocess.DEVNULL, capture_output=True, text=True,
@@ -112,7 +112,7 @@ def report_of(build, options, words, folder):
 
 
 def line_of(location):
-    """(file name, line); if the location has no line, that of the outer line of the user's code."""
+    """Returns (file name, line); if the location has no line, that of the outer line of the user's code."""
     if location and not location.get("line"):
         location = location.get("called_from")
     return (Path(location["file"] or "").name, location["line"]) if location else (None, None)
@@ -124,7 +124,7 @@ def at_mark(label, location, *marks):
 
 
 def judge_race(label, findings):
-    """A line on the host may be missing, but if it is given, it must be right."""
+    """Returns the judgement on a race. A line on the host may be missing, but if it is given, it must be right."""
     def agrees(finding):
         ends = [access.get("location") for access in finding["accesses"]]
         for first, second in label["pairs"]:
@@ -141,8 +141,8 @@ def judge_past(label, findings):
 
 
 def compared_ranks(report):
-    """The ranks of a job, from NCCL's groups if the report has them, else from their kernels. In a circle, each rank
-    has reached a different call."""
+    """Returns the ranks of a job, from NCCL's groups if the report has them, else from their kernels. In a circle, each
+    rank has reached a different call."""
     groups = report.get("groups")
     if groups and groups["circle"]:
         return [{**wait, "has_come": True} for wait in groups["circle"]]
@@ -197,7 +197,7 @@ def judge(label, report, twin):
 
 
 def ways(label):
-    """(name, cudadiag's options, whether it is the twin) of each run."""
+    """Returns (name, cudadiag's options, whether it is the twin) of each run."""
     races, hangs = ["races"], ["run", "--hang-report", str(PATIENCE_S), "--rerun=never"]
     hangs += ["--nccl"] if label["program"].startswith(JOB + "/") else []
     if label["kind"] == "hang":
@@ -230,7 +230,7 @@ def run_one(label, options, gpus):
 
 
 def judge_way(label, arguments, twin):
-    """(judgement, what the report said) for one run."""
+    """Returns (judgement, what the report said) for one run."""
     try:
         status, report, text = report_of(*arguments)
     except (subprocess.TimeoutExpired, ValueError) as e:

@@ -375,6 +375,6 @@ class Script:
         return size, nth, "; ".join([*rules, f"hang size={size} nth={nth}"])
 
     def text(self):
-        """The script's text. Definitions come first, because the threads' steps refer to them."""
+        """Returns the script's text. Definitions come first, because the threads' steps refer to them."""
         steps = [line for line in self.lines if line[0].isdigit()]
         return "\n".join([line for line in self.lines if not line[0].isdigit()] + steps) + "\n"

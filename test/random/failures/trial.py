@@ -30,7 +30,7 @@ def wants(condition, text):
 
 
 def listed_of(finding):
-    """The locations and launches that may be the failing one."""
+    """Returns the locations and launches that may be the failing one."""
     return [(each["location"], each["launch"]) for each in finding["candidates"] or [finding]]
 
 
@@ -62,7 +62,7 @@ class Trial:
         return location["line"] == line and told
 
     def lacks_some(self, finding):
-        """Whether the report itself says that operations are missing."""
+        """Returns whether the report itself says that operations are missing."""
         because = finding["evidence"]["because"]
         if "calls that were not all recorded" in because:
             self.outcome["changed by unknown calls"] += 1

@@ -242,7 +242,7 @@ class Story:
     # ---- the answer
 
     def pairs(self):
-        """All pairs that conflict, with the verdict on each."""
+        """Yields all pairs that conflict, with the verdict on each."""
         users = [number for number, each in enumerate(self.happenings) if each.accesses]
         vague = sum(1 << number for number, each in enumerate(self.happenings) if each.vague)
         for at, second in enumerate(users):

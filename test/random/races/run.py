@@ -101,8 +101,8 @@ class Check:
         self.wrong.append(f"not reported: places {self.places(pair)}, {pair.verdict}")
 
     def is_told(self, pair):
-        """Whether a pair was reported. If other pairs of the same lines are races or may be reported, their grades are
-        accepted, too."""
+        """Returns whether a pair was reported. If other pairs of the same lines are races or may be reported, their
+        grades count, too."""
         places = frozenset(self.places(pair))
         verdicts = {pair.verdict} | {each.verdict for each in self.by_places[places]} & {RACE, EITHER}
         return any(self.told.get(places, set()) & GRADES[verdict] for verdict in verdicts)
