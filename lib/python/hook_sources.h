@@ -11,11 +11,11 @@ struct HookModule {
 };
 std::span<const HookModule> hook_modules();
 
-// load.py, which runs the package from memory. The caller must define `sources` and `given` in its namespace.
+// Returns load.py, which runs the package from memory. The caller must define `sources` and `given` in its namespace.
 const char* hook_loader();
 
-// sitecustomize.py, which starts the package together with the interpreter. The loader and the modules must lie next to
-// this file as text: load.txt, tensors.txt, …
+// Returns sitecustomize.py, which starts the package together with the interpreter. The loader and the modules must lie
+// next to this file as text: load.txt, tensors.txt, …
 const char* hook_start();
 
 }  // namespace cudadiag::python

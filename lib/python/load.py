@@ -13,7 +13,7 @@ class Package:
         self.builtins = dict(vars(builtins), __import__=self.find)
 
     def find(self, name, names=None, variables=None, wanted=(), level=0):
-        """The __import__ of the package. A relative import refers to the package's own modules."""
+        """The package's __import__. A relative import refers to the package's own modules."""
         if level == 0:
             return builtins.__import__(name, names, variables, wanted, level)
         last = name.rpartition(".")[2]

@@ -16,12 +16,12 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import rows as bench_rows  # noqa: E402
 
-SHORT, LONG = 5120, 9216  # launches: the first ones of a line cost more, and PyTorch is looked for again
+SHORT, LONG = 5120, 9216  # launches; both runs include a line's costly first ones and the repeated search for PyTorch
 CALLBACK = "cudadiag::record::(anonymous namespace)::callback*"
 
 
 def profile(build, count, program, options, events=None):
-    """Function -> instructions inside the recorder's callback, or the given events."""
+    """Returns {function: instructions inside the recorder's callback, or counts of the given events}."""
     with tempfile.TemporaryDirectory(prefix="cudadiag-bench-") as folder:
         out = Path(folder) / "out"
         subprocess.run(

@@ -5,10 +5,10 @@ Usage: ranks.py [--build BUILD] [--sessions N] [--json FILE]
 
 One rank is recorded on the simulated driver: 16,400 launches, 400 collectives of its own and 5 of the whole job. The
 other sessions are copies, each with a different rank. One rank has not called the job's last collective. The command
-finds this in three ways:
+is measured with three kinds of evidence:
   nccl     NCCL described the groups
   dumps    NCCL did not, but each rank left a dump of PyTorch's Flight Recorder with 2,000 calls
-  kernels  there are only the kernels, and all ranks have come
+  kernels  only the kernels are known, and they are the same on all ranks
 """
 
 import argparse

@@ -113,7 +113,8 @@ def skip(why):
 
 
 def in_namespace(machine, options, script, *command):
-    """Runs as root of new namespaces, after a script that exits with 77 if this machine does not allow them."""
+    """Runs the command as root of new namespaces, after a script that sets them up. The script exits with 77 if this
+    machine does not allow that."""
     if subprocess.run(["unshare", *options, "true"], capture_output=True).returncode:
         skip(f"unshare {' '.join(options)} is not allowed here")
     ended = machine.plain("unshare", *options, "sh", "-c", script + '\nexec "$@"', "sh", *command)

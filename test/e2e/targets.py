@@ -10,7 +10,7 @@ MARKS = ("// ", "# ")
 
 
 class Failing(typing.NamedTuple):
-    """A program with a finding."""
+    """What is expected of a program with a finding."""
 
     grade: str = "bracketed"
     kind: str = "async_error"

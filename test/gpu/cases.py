@@ -49,7 +49,7 @@ class Case:
     options: Tuple[str, ...] = ()  # options of cudadiag run; "@x" is a file in the case's scratch folder
     rerun: str = "proven"  # the outcome of the last rerun of an asynchronous failure; empty: there is none
     cause: Tuple[str, ...] = ()  # any of these is right, "" if none may be reported; empty: not judged
-    unseen: bool = False  # the rules in lib/diagnose/causes were written without it: a missing cause is only counted
+    unseen: bool = False  # the rules were written before this case, so a missing cause is only counted
 
     @property
     def is_framework_failure(self):

@@ -245,7 +245,7 @@ class Suite:
 
 
 def of_host(output):
-    """The output without what kernels printed before they failed, because the amount of that differs in each run."""
+    """Removes what kernels printed before they failed, because the amount of that differs in each run."""
     return [line for line in output.splitlines() if "ssertion failed: `" not in line and line.strip()]
 
 

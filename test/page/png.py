@@ -31,7 +31,7 @@ def _unfiltered(kind, row, above, step):
 
 
 def colour_rows(data):
-    """Each row as bytes, three for each pixel."""
+    """Returns the rows of pixels as bytes, three for each pixel."""
     pieces = list(_pieces(data))
     width, height, depth, colour = struct.unpack(">IIBB", dict(pieces)[b"IHDR"][:10])
     assert depth == 8, "one byte for each channel"

@@ -80,7 +80,7 @@ class Server:
         return self.line() == "ready\n"
 
     def measure(self):
-        """The measured number, or None if the program failed."""
+        """Returns the measured number, or None if the program failed."""
         try:
             self.process.stdin.write("again\n")
             self.process.stdin.flush()
@@ -169,7 +169,7 @@ class Bench:
         return ended.stdout
 
     def measure(self, way, words):
-        """The workload's own median, or None."""
+        """Returns the workload's own median, or None."""
         median = re.search(r"^median ([\d.]+)$", self.output(way, words) or "", re.M)
         return float(median[1]) if median else None
 
@@ -280,7 +280,7 @@ class Bench:
         return rows_of(FAILING, "s", values)
 
     def memory(self):
-        """Peak of the process with and without the recorder, and what the recording takes on disk."""
+        """Measures the peak memory with and without the recorder, and what the recording takes on disk."""
         words = CASES["launch-bound training step"][1]
         if self.cannot_run(words):
             words = CASES["empty kernel launch"][1]
@@ -301,7 +301,7 @@ class Bench:
 
 
 def peak_mib(command, env):
-    """Peak memory of the command, and of the processes that it waits for."""
+    """Returns the peak memory of the command, and of the processes that it waits for."""
     with open(os.devnull, "r+b") as null:
         child = subprocess.Popen(command, env=env, stdin=null, stdout=null, stderr=null)
         _, _, usage = os.wait4(child.pid, 0)
@@ -352,7 +352,7 @@ def main():
             for each in rows:
                 print(bench_rows.line(each), flush=True)
             found += rows
-            bench_rows.merge(file, found, here)  # after each case: the machine may be taken away at any time
+            bench_rows.merge(file, found, here)  # after each case, because the machine may be taken away at any time
     return 0 if found else 1
 
 

@@ -159,7 +159,7 @@ def ranks_with_a_launcher_each_are_one_job(machine):
         expect_in("rank 1: called 2 of them; it is on the host at", text, "text")
         expect(text.splitlines()[0].rpartition(",")[0], "cudadiag: first of 2 sessions: rank 0", "whose session it is")
         second.terminate()
-        second.wait()  # it ends before this process reads the end of its input and continues
+        second.wait()  # it must end before it sees the end of its input and continues
         second.communicate()
     quiet = machine.cudadiag("ranks", "-o", "job", "-q").stdout
     expect((quiet.count("\n"), quiet.partition(",")[0]), (1, "cudadiag: rank 0"), "a quiet answer")
@@ -176,7 +176,7 @@ def ranks_of_a_large_job_are_compared_although_their_sessions_are_closed(machine
     machine.environment["RANK"] = copied.decode()
     machine.run(*command, options=["--hang-after", "0.5", "-o", "one"])
     away.terminate()
-    away.wait()  # before it reads the end of its input, and continues
+    away.wait()  # it must end before it sees the end of its input and continues
     away.communicate()
     (one,) = (machine.folder / "one").glob("2*")
     (area,) = (one / "record").glob("*.area")

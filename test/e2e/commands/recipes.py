@@ -17,7 +17,7 @@ def _find(machine, name):
 
 
 def _outside(machine, *launcher):
-    """One launcher in front of the whole job, which creates one session."""
+    """Runs the whole job under one launcher, which creates one session."""
     machine.run(*launcher, *PROGRAM)
     report = machine.report()
     expect_true_line(report, "one_rank_fails.py")
@@ -25,7 +25,7 @@ def _outside(machine, *launcher):
 
 
 def _inside(machine, *launcher):
-    """One launcher for each rank. Each creates a session, and `ranks` combines them."""
+    """Runs each rank under its own launcher. Each creates a session, and `ranks` combines them."""
     job = machine.folder / "job"
     machine.plain(*launcher, *machine.command("run", "--rerun=never", "-o", job, "--"), *PROGRAM)
     combined = expect_success(machine.cudadiag("ranks", job, "-q"))

@@ -104,7 +104,7 @@ def background_writer_of_a_rerun_writes_nothing(machine):
 def rerun_sends_nothing(machine):
     _expect_once(machine, "sends_to_a_server", "sends_to_a_local_server", "sends_to_a_nameless_server",
                  "sends_a_local_datagram", "writes_to_a_pipe")
-    # In a private network, no process receives them, but the program need not know this.
+    # In a private network, no process receives what the rerun sends, but the rerun need not notice.
     _expect_once(machine, "sends_a_datagram", "sends_a_message", reached=_has_private_network(machine))
 
 

@@ -94,7 +94,7 @@ def race_is_concluded_only_where_a_rerun_that_does_not_wait_fails_again(machine)
 
 
 def _copied(machine, *names):
-    """Copies of programs, for editing."""
+    """Copies programs, so that they can be edited. Returns the path of the last one."""
     for name in names:
         shutil.copy(HERE / "programs" / name, machine.folder)
     return machine.folder / names[-1]

@@ -128,7 +128,7 @@ OFTEN_REFUSED = {"ptrace": 101, "memfd_create": 319, "process_vm_readv": 310, "p
 
 
 def refuse_system_calls(refused=OFTEN_REFUSED):
-    """A classic BPF filter on the number of the call, which returns EPERM for these calls."""
+    """Installs a classic BPF filter on the number of the call. These calls then fail with EPERM."""
     load_number, jump_if_equal, answer = 0x20, 0x15, 0x06
     allow, deny = 0x7FFF0000, 0x00050001
     filters = [(load_number, 0, 0, 0)]

@@ -37,7 +37,7 @@ inline cudaEvent_t new_event() {
   return event;
 }
 
-// Zeroed memory. The zeros are in place when this returns.
+// Returns zeroed memory. The zeros are in place when this returns.
 template <typename T>
 T* on_device(size_t elements) {
   T* memory;
@@ -55,7 +55,7 @@ T* pinned(size_t elements) {
   return memory;
 }
 
-// The exit status for main: 0 if all work was done.
+// Returns the exit status for main: 0 if all work was done.
 inline int finished() {
   const cudaError_t error = cudaDeviceSynchronize();
   puts(cudaGetErrorString(error));

@@ -173,7 +173,7 @@ def judged(findings, agrees):
 
 
 def said_of(finding):
-    """Kind, lines and grade, for the table."""
+    """Returns kind, lines and grade, for the table."""
     places = finding["accesses"] or [{"location": finding["location"]}]
     lines = " / ".join(":".join(map(str, line_of(place.get("location")))) for place in places)
     return f"{finding['kind']} {lines} ({finding['evidence']['grade']})"
@@ -208,7 +208,7 @@ def ways(label):
 
 
 def run_one(label, options, gpus):
-    """Way -> (judgement, what the report said)."""
+    """Returns {way: (judgement, what the report said)}."""
     lacking = [module for module in label["needs"] if importlib.util.find_spec(module) is None]
     if lacking or label["gpus"] > gpus:
         return {"all": (SKIPPED, f"needs {lacking[0] if lacking else label['gpus']}")}

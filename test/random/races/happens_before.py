@@ -139,7 +139,7 @@ class Story:
             self.host_sees(step, [number])
 
     def returns(self, step, kinds, before, number):
-        """What the host has seen when a copy's call returns."""
+        """Notes what the host has seen when a copy's call returns."""
         now, (origin, to) = step.what.endswith("_now"), kinds
         if HOSTS >= {origin, to}:
             self.host_sees(step, [number])  # "fully synchronous with respect to the host", whatever the name
@@ -150,7 +150,7 @@ class Story:
             # have then left the host's memory, but may not have reached the device's.
             self.host_sees(step, before, SURE if now else OPEN)
             self.host_sees(step, [number], OPEN)
-        # Between two places of one device "no host-side synchronization is performed".
+        # For copies within one device, "no host-side synchronization is performed".
 
     def stream(self, step):
         self.made.add(step.stream)

@@ -33,5 +33,5 @@ class Driver:
 
 
 def one_block(kernel, stream):
-    """Arguments of cuLaunchKernel for one block of 32 threads."""
+    """Returns the arguments of cuLaunchKernel for one block of 32 threads."""
     return (kernel, 1, 1, 1, 32, 1, 1, 0, stream, None, None)

@@ -326,7 +326,7 @@ TEST_CASE("a rerun whose operators were inspected says nothing about a race, nor
   runs.add(passed(5));
   CHECK(runs.look().vanished == Vanished::open);
   CHECK(disturbances(runs.look()).empty());
-  CHECK_FALSE(runs.look().reruns[0].disturbed);  // storing values is not the reason
+  CHECK_FALSE(runs.look().reruns[0].disturbed);  // stored values made no difference
   runs.session.manifest.passes[1].values = false;
   CHECK_FALSE(runs.look().reruns[0].disturbed);
 }

@@ -119,8 +119,8 @@ TEST_CASE("a requested dump says what was running") {
   CHECK(write_json(testimony, "", nullptr).find("\"kernel\": \"kernel(int*)\"") != std::string::npos);
 }
 
-// From an H200, requested through its pipe. NVIDIA's debugger reports: kernel spin, grid 4, (1,1,1) of (64,1,1), one
-// warp at spin.cuh:8 with PC ...a60, the other one 16 bytes earlier.
+// The dump is from an H200, requested through its pipe. NVIDIA's debugger reports: kernel spin, grid 4, (1,1,1) of
+// (64,1,1), one warp at spin.cuh:8 with PC ...a60, the other one 16 bytes earlier.
 TEST_CASE("a kernel that waits for time to pass") {
   const auto read = read_core(TEST_DATA "/gpucore/running.nvcudmp.gz");
   REQUIRE(std::holds_alternative<Testimony>(read));

@@ -184,7 +184,8 @@ TEST_CASE("if several kernels with one name use the same bytes, it does not matt
   CHECK(p.races() == 0);
   p.kernel(1, 511, 1);
   CHECK(p.races() == 1);
-  // The other kernel uses bytes from the first one on. So only the first byte counts, which both launches were given.
+  // The kernel may have been `fill`, which begins at its pointer. Only the first byte then counts, and both launches
+  // use it.
   Process q;
   q.codes.push_back(code_of("fill"));
   q.kernel(0, 0, 512), q.kernel(1, 512, 512);

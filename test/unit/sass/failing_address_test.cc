@@ -315,7 +315,7 @@ TEST_CASE("uniform registers count if all threads of the warp are at one place")
   lane.uniform_registers.assign(64, 0);
   lane.uniform_registers[6] = 0x7fffff00;
   CHECK(address.of(lane) == Address(0x80000008));
-  lane.uniform_registers[7] = 0x7f;  // it may not form one number with UR6
+  lane.uniform_registers[7] = 0x7f;  // it may not form a 64-bit number with UR6
   CHECK_FALSE(address.of(lane));
   const Marked sure({"ULDC.64 UR6, c[0x0][0x210]", "!STG.E desc[UR4][R2.U32+UR6+0x8], R5", "*EXIT"});
   CHECK(sure.address({{2, 0x100}}) == Address(0x7f0000001108));

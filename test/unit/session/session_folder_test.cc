@@ -162,7 +162,7 @@ TEST_CASE("the latest session is the newest one in all roots that belongs to thi
   CHECK(latest() == newest);
   CHECK(session::sessions_in({usual, second}) == std::vector<fs::path>{newest, newer, first});
 
-  // A root's link `latest` points to a folder elsewhere, whose name begins like that of the newest session.
+  // Makes a root's link `latest` point to a folder elsewhere, whose name begins like that of the newest session.
   const fs::path strange = scratch.path() / (newest.filename().string() + ".strange");
   fs::create_directories(strange / "record");
   fs::remove(usual.folder / "latest");

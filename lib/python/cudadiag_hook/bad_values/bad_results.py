@@ -18,7 +18,7 @@ MOST_CANDIDATES = 16  # of each strength
 WEAK, STRONG = 1, 2
 WEAK_USES = ("number", "array")
 BLAMES = re.compile(r"(?<![\w./])nans?(?![\w./])|finite\b|\binf\b", re.IGNORECASE)  # in an exception's text
-REFUSES = re.compile(r"between|positive|singular|converge|probabilit|>=", re.IGNORECASE)  # the values, not the shapes
+REFUSES = re.compile(r"between|positive|singular|converge|probabilit|>=", re.IGNORECASE)  # about values, not shapes
 RECENT = 64  # operators; an exception that comes later is taken to have a different cause
 
 
@@ -50,7 +50,7 @@ class Value:
         return self.grade == CLEAN
 
     def settle_source(self):
-        """For infinite elements: finds where they first appeared."""
+        """Finds where infinite elements first appeared."""
         sources = [value.source for _, values in self.call.inputs for value in values if value.source is not None]
         self.source = sources[0] if sources else (self.call.facts.full_name(), self.call.place or places_here.place())
 
@@ -202,7 +202,7 @@ def finish_failed(error):
             continue
         used = used_by(last, [(code, line_at(code, at)) for code, at in exit_places], True)
         if used:
-            # Whether the program failed is known only to the launcher, which gets the exit status.
+            # Only the launcher, which gets the exit status, knows whether the program failed.
             return deliver(last[0], "asked last", used, last[2])
 
 

@@ -71,7 +71,7 @@ class Origins(Listener):
         return facts, args, kwargs, guarded(self.inputs_of, facts, args, kwargs) or None
 
     def inputs_of(self, facts, args, kwargs):
-        """Returns ([...],): (earlier results in it, least, greatest) of each tensor whose elements may be in the
+        """Returns ([(earlier results, least, greatest), ...],): one entry for each tensor whose elements may be in the
         result."""
         kinds, found = tensor_kinds(), []
         for name, value in (*zip(facts.parameters, args), *kwargs.items()):

@@ -55,7 +55,7 @@ class Unknown(Exception):
 
 
 def only(results):
-    """Returns the only result, or the latest of several results of one call site."""
+    """Returns the latest result if all are of one call site. Otherwise, raises Unknown."""
     if not results or not all(results[-1].same_call_site(each) for each in results):
         raise Unknown
     return results[-1]
@@ -150,7 +150,7 @@ def before_shift(ranges, given, sign, bad, value):
         return 0, value
     if sign == 1 and least == greatest == 0:
         return 1, value
-    # The bounds of the element of x, then those of the element of y.
+    # The bounds of x's element, then those of y's element.
     x = sorted((value - sign * low, value - sign * high))
     y = sorted(((value - least) * sign, (value - greatest) * sign))
     for first, last, inner, outer in ((*x, least, greatest), (*y, low, high)):

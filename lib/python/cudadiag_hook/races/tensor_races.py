@@ -241,7 +241,8 @@ class TensorRaces(Listener):
 
 
 def handle_of(stream):
-    """CUDA's handle of the stream. An operator gets an object of the base class torch.Stream, which has no handle."""
+    """Returns CUDA's handle of the stream. An operator gets an object of the base class torch.Stream, which has no
+    handle."""
     if not hasattr(stream, "cuda_stream"):
         stream = sys.modules["torch"].cuda.Stream(stream_id=stream.stream_id, device_index=stream.device_index,
                                                   device_type=stream.device_type)
@@ -355,7 +356,8 @@ def waiting_for_all(original):
 
 def seen_by_query(reached_by):
     """Wraps a query, because PyTorch does not report queries. If the answer is True, the host has seen the work finish
-    that `reached_by` returned. It is called before the query, because another thread may issue more work in between."""
+    that `reached_by` returned. `reached_by` is called before the query, because another thread may issue more work in
+    between."""
 
     def make(original):
         def query(self, *args, **kwargs):

@@ -89,7 +89,7 @@ class Call:
 
 
 def keep_call(function, args, kwargs):
-    """The caller must hold a Guard."""
+    """Copies the call's arguments to the host. The caller must hold a Guard."""
     visits.call = None
     if not inputs.limit or inputs.written or is_capturing():
         return

@@ -88,7 +88,7 @@ def exceptions_at_hand():
 
 
 def kept_by_exceptions():
-    """Tensors in ended frames that a traceback keeps alive."""
+    """Finds the tensors in ended frames that a traceback keeps alive."""
     running, frame = set(), sys._getframe()
     while frame is not None:
         running.add(frame)

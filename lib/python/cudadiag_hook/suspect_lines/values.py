@@ -42,7 +42,7 @@ def begin():
 
 
 def start():
-    """The time that this takes does not count against the budget."""
+    """Starts what CUDADIAG_VALUES requests. The time that this takes does not count against the budget."""
     if not recorder.lines:
         return
     try:

@@ -58,7 +58,7 @@ def size_of(arguments, name, dimension):
 
 
 def rows_of(name, indices):
-    """`indices` contains row numbers of `name`."""
+    """For operators whose argument `indices` contains row numbers of `name`."""
     return lambda arguments: {indices: Bound(size_of(arguments, name, 0))}
 
 

@@ -41,7 +41,7 @@ def as_floats(tensor):
 
 
 def grade_now(tensor):
-    """Waits if the tensor is on a GPU."""
+    """Returns the tensor's grade. Waits if the tensor is on a GPU."""
     floats = as_floats(tensor)
     if floats is None:
         return CLEAN

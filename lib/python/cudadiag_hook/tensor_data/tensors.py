@@ -44,7 +44,7 @@ kinds = ()
 
 
 def tensor_kinds():
-    """Empty until PyTorch has been imported."""
+    """Returns the types of plain tensors and parameters; empty until PyTorch has been imported."""
     global kinds
     if not kinds:
         torch = sys.modules.get("torch")

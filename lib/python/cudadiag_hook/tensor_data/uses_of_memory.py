@@ -4,7 +4,7 @@ import sys
 from .strides import Pieces, pieces_of
 from .tensors import each_tensor, is_tensor
 
-MOST_ROWS = 1024  # elements of an index that is read
+MOST_ROWS = 1024  # elements; larger indices are not read
 
 # These operators use only some elements of `self`; their other arguments choose which.
 PARTIAL = ("gather", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "take",
