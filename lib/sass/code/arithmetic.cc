@@ -19,7 +19,7 @@ std::uint64_t extended(std::uint32_t word) {
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(word)));
 }
 
-// Returns the bits of the half-precision number that equals the text exactly.
+// Returns the bits of the half-precision number that is exactly equal to the text.
 Word half_bits(std::string_view text) {
   const std::string copy(text);
   char* end = nullptr;
@@ -37,17 +37,17 @@ Word half_bits(std::string_view text) {
   return sign | (fraction < 1024 ? fraction : (static_cast<std::uint32_t>(unit + 25) << 10) + (fraction - 1024));
 }
 
-// The calculation of one instruction.
+// Computes one instruction.
 class Calculation {
  public:
   Calculation(const Instruction& i, const Operands& operands) : i_(i), operands_(operands), parts_(parts_of(i)) {}
 
-  // 64 bits; a 32-bit operation leaves the upper half 0.
+  // Always 64 bits: for a 32-bit operation, the upper half is 0.
   struct Result {
     Known known = Known::opcode;
     Wide value;
     bool wide = false;
-    std::optional<std::uint32_t> carry;  // out of 32 bits, or out of 64
+    std::optional<std::uint32_t> carry;  // out of 32 bits or, if `wide`, out of 64
   };
 
   Result run() const {
@@ -105,7 +105,7 @@ class Calculation {
     const std::uint64_t value = *low | static_cast<std::uint64_t>(*high) << 32;
     return minus ? 0 - value : value;
   }
-  // Returns the carries that an instruction adds if it continues a sum.
+  // Returns what an instruction that continues a sum adds for the carries.
   Word carried() const {
     if (!i_.has("X")) return 0;
     std::uint32_t sum = 0;
@@ -139,7 +139,7 @@ class Calculation {
       const std::string_view operand = parts_.values[at];
       const Word value = read(at);
       if (!value) return word({});
-      // A subtraction adds the complement plus one; a carry means that there was no borrow.
+      // A subtraction adds the complement plus one, so a carry means that nothing was borrowed.
       sum += negative(operand) ? (*value == 0 ? kMask + 1 : std::uint64_t{*value}) : std::uint64_t{*value};
     }
     sum += *carry;
@@ -168,7 +168,7 @@ class Calculation {
     const std::uint64_t product = is_unsigned ? std::uint64_t{*a} * *b : extended(*a) * extended(*b);
     if (is_wide) {
       const Wide c = read_pair(2);
-      // The carry out is known only if all operands are.
+      // The carry is known only if all operands are.
       if (!c) return wide({});
       const std::uint64_t sum = product + *c + *carry;
       const bool overflow = is_unsigned && sum < product;
@@ -182,7 +182,7 @@ class Calculation {
     return c ? word(static_cast<std::uint32_t>(product + *c + *carry)) : word({});
   }
 
-  // "LEA R2, P0, R5, R6, 0x2", "LEA.HI.X R3, R5, R7, R6, 0x2, P0", "LEA.HI.X.SX32 R3, R5, R7, 0x2, P0"
+  // Handles "LEA R2, P0, R5, R6, 0x2", "LEA.HI.X R3, R5, R7, R6, 0x2, P0" and "LEA.HI.X.SX32 R3, R5, R7, 0x2, P0".
   Result scale() const {
     const bool high = i_.has("HI"), extends = i_.has("SX32");
     const std::size_t by = high && !extends ? 3 : 2;
@@ -204,7 +204,8 @@ class Calculation {
     return {Known::opcode, sum & kMask, false, static_cast<std::uint32_t>(sum >> 32)};
   }
 
-  // "SHF.L.U64.HI R5, R4, 0x2, R5": the upper half of the shifted pair of the third and first operands.
+  // Handles "SHF.L.U64.HI R5, R4, 0x2, R5". The result is the upper half of a shifted pair, which consists of the third
+  // and the first operand.
   Result shift() const {
     const Word low = read(0), by = read(1), upper = read(2);
     if (!low || !by || !upper || *by > 31 || i_.has("W")) return word({});
@@ -217,7 +218,8 @@ class Calculation {
     return word(static_cast<std::uint32_t>(i_.has("HI") ? shifted >> 32 : shifted));
   }
 
-  // "LOP3.LUT R3, R0, R9, RZ, 0x3c, !PT": each bit of the table is the result of one combination of input bits.
+  // Handles "LOP3.LUT R3, R0, R9, RZ, 0x3c, !PT". Each bit of the table is the result for one combination of input
+  // bits.
   Result combine() const {
     if (count() != 4 || !i_.has("LUT")) return word({});
     const Word a = read(0), b = read(1), c = read(2), table = read(3);
@@ -261,7 +263,7 @@ class Calculation {
     return word(out);
   }
 
-  // "SGXT R0, R1, 0x8": the lowest 8 bits, sign-extended.
+  // Handles "SGXT R0, R1, 0x8". The result is the lowest 8 bits, sign-extended.
   Result extend() const {
     const Word a = read(0), bits = read(1);
     if (!a || !bits || *bits == 0 || *bits > 31 || i_.has("W")) return word({});
@@ -271,12 +273,12 @@ class Calculation {
                     : static_cast<std::uint32_t>(static_cast<std::int32_t>(up) >> static_cast<int>(32 - *bits)));
   }
 
-  // "HFMA2 R5, -RZ, RZ, 1.875, 0": the two halves of a constant, the upper one first.
+  // Handles "HFMA2 R5, -RZ, RZ, 1.875, 0". The result is a constant, given as two halves with the upper one first.
   Result halves() const {
     const bool is_fp16 = !i_.has("BF16") && !i_.has("BF16_V2");
     if (!is_fp16 || count() != 4 || parts_.values[0] != "-RZ" || parts_.values[1] != "RZ") return word({});
     const Word upper = half_bits(parts_.values[2]), lower = half_bits(parts_.values[3]);
-    // Adding zero to a negative zero gives a positive one.
+    // Negative zero would become positive, because the instruction adds it to zero.
     if (!upper || !lower || *upper == 0x8000 || *lower == 0x8000) return word({});
     return word(*upper << 16 | *lower);
   }
@@ -331,7 +333,7 @@ std::optional<std::uint32_t> immediate(std::string_view operand, std::uint32_t h
   std::uint64_t value = 0;
   const auto [rest, error] = std::from_chars(operand.data(), operand.data() + operand.size(), value, 16);
   if (error != std::errc() || rest != operand.data() + operand.size()) return std::nullopt;
-  // It is unknown whether a 32-bit number with its highest bit set is extended by its sign or by zeros.
+  // We cannot tell whether a 32-bit number with its highest bit set is extended by its sign or by zeros.
   if (half != 0 && !minus && operand.size() <= 8 && value >= 0x80000000) return std::nullopt;
   if (minus) value = 0 - value;
   return static_cast<std::uint32_t>(value >> (32 * half));
@@ -357,7 +359,7 @@ Parts parts_of(const Instruction& i) {
 }
 
 Computed compute_word(const Instruction& i, std::uint32_t half, const Operands& operands) {
-  // Each of the four words is read separately.
+  // These instructions read each of the four words on its own.
   if (i.has("128") && is_any(i.base(), {"LDC", "LDCU", "ULDC"})) {
     const Parts parts = parts_of(i);
     return {Known::opcode, parts.values.empty() ? std::nullopt : operands.word(parts.values[0], half)};
@@ -374,7 +376,8 @@ std::optional<bool> compute_predicate(const Instruction& i, std::string_view pre
     const bool is_first = !parts.results.empty() && predicate_slot(parts.results[0]) == wanted;
     return is_first ? compare(i, operands, parts) : std::nullopt;
   }
-  // A carry is known only if the instruction sets no other carry. If it sets two, their reader adds both.
+  // A carry is known only if it is the only one that the instruction sets. If it sets two, whoever reads them adds
+  // both.
   const auto of_carry = [&](std::string_view each) { return predicate_slot(each) == wanted; };
   const auto named = std::count_if(parts.carries.begin(), parts.carries.end(),
                                    [](std::string_view each) { return predicate_slot(each) != kNone; });

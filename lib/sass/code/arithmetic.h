@@ -1,4 +1,4 @@
-// Computes an instruction's result from known operands, for integers only. Internal to lib/sass.
+// Computes the result of an integer instruction whose operands are known. Internal to lib/sass.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@
 
 namespace cudadiag::sass {
 
-// An instruction's operands, by role.
+// An instruction's operands, sorted by role.
 struct Parts {
   std::vector<std::string_view> results;     // predicates in front of the destination
   std::string_view destination;              // empty if it sets only predicates
   std::vector<std::string_view> carries;     // carries that it sets
   std::vector<std::string_view> values;      // operands that it reads, except conditions
-  std::vector<std::string_view> conditions;  // predicates that it reads, as carries or to make a choice
+  std::vector<std::string_view> conditions;  // predicates that it reads, as carries or to choose between operands
 };
 Parts parts_of(const Instruction& i);
 
-// How operands get their values; both functions return nullopt for unknown values.
+// Supplies the values of operands. Both functions return nullopt for unknown values.
 struct Operands {
   std::function<std::optional<std::uint32_t>(std::string_view operand, std::uint32_t half)> word;
   std::function<std::optional<bool>(std::string_view predicate)> truth;
@@ -36,7 +36,7 @@ struct Computed {
   Known known = Known::opcode;
   std::optional<std::uint32_t> word;
 };
-// Computes the `half`th register that the instruction writes.
+// Computes register number `half`, from 0, of those that the instruction writes.
 Computed compute_word(const Instruction& i, std::uint32_t half, const Operands& operands);
 // Computes a predicate that the instruction sets: a carry, or the result of a comparison.
 std::optional<bool> compute_predicate(const Instruction& i, std::string_view predicate, const Operands& operands);

@@ -9,17 +9,17 @@ namespace {
 
 constexpr std::size_t kMostPasses = 50;
 
-constexpr std::uint32_t kFarthestReturn = 16;  // instructions between a call and the one that sets its return address
+constexpr std::uint32_t kFarthestReturn = 16;  // from the instruction that sets the return address to its call
 
 bool may_end(const Instruction& i) { return is_any(i.base(), {"EXIT", "RET", "KILL", "RTT"}); }
 
-// Returns the first instruction of the called function; kNone if the instruction calls none in the same code.
+// Returns the first instruction of the called function; kNone if the instruction calls no function in this code.
 std::uint32_t called_by(const Program& program, std::uint32_t at) {
   const auto* target = program[at].base() == "CALL" ? program.target_of(program[at]) : nullptr;
   return target != nullptr ? *target : kNone;
 }
 
-// Returns whether the call's return address is the instruction after it.
+// Returns whether the called function returns to the instruction after the call.
 bool returns_behind(const Program& program, std::uint32_t at) {
   if (at + 1 >= program.size()) return false;
   for (std::uint32_t before = at; before > 0 && at - before < kFarthestReturn; --before) {
@@ -41,8 +41,8 @@ Detours::Detours(const Program& program) : program_(program) {
   }
 }
 
-// Returns for each instruction the nearest one that all paths from it to an end go through; size() means an end. The
-// algorithm is that of Cooper, Harvey and Kennedy, "A simple, fast dominance algorithm".
+// Returns for each instruction the nearest one that all paths from it to an end go through; size() stands for an end.
+// The algorithm is that of Cooper, Harvey and Kennedy, "A simple, fast dominance algorithm".
 std::vector<std::uint32_t> Detours::meeting_points() const {
   const std::uint32_t end = program_.size();
   std::vector<std::vector<std::uint32_t>> before(end + 1);
@@ -93,7 +93,7 @@ std::vector<std::uint32_t> Detours::meeting_points() const {
   return meets;
 }
 
-// Returns the instruction's successors. Steps over a called function.
+// Returns the instruction's successors, stepping over a called function.
 std::vector<std::uint32_t> Detours::next_here(std::uint32_t at) const {
   if (called_by(program_, at) != kNone && returns_behind(program_, at)) return {at + 1};
   return program_.next(at);
@@ -119,7 +119,7 @@ Detours::Detour Detours::found(std::uint32_t at, std::uint32_t meets) const {
         continue;
       }
       out.known &= !is_any(i.base(), {"CALL", "BRX", "BRXU", "JMX", "JMXU"});
-      // A function must return and must not end the thread. Code outside a function may end it, but must not return.
+      // A called function must return and must not end the thread. Other code may end the thread, but must not return.
       out.known &= called ? !is_any(i.base(), {"EXIT", "KILL", "RTT"}) : i.base() != "RET";
       for (const std::uint32_t to : program_.next(here)) visit(to);
     }

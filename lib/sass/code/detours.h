@@ -1,5 +1,4 @@
-// The code between a place where threads may diverge for an unknown reason and the place where they meet again.
-// Internal to lib/sass.
+// Finds the code from where threads may diverge for an unknown reason to where they meet again. Internal to lib/sass.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +15,12 @@ class Detours {
   explicit Detours(const Program& program);
 
   struct Detour {
-    bool known = false;               // false: it calls functions that are not in this code, or jumps through a table
+    bool known = false;               // false: the code calls functions outside this code, or jumps through a table
     std::vector<std::uint32_t> code;  // instructions that some threads may execute, any number of times
-    std::uint32_t meets = kNone;      // where all threads that have not ended meet; kNone if they never do
+    std::uint32_t meets = kNone;      // where all threads that have not exited meet; kNone if they never do
   };
-  // Returns the detour from an instruction after which threads may diverge; null if all continue at the same place.
+  // Returns the detour that begins at an instruction where threads may diverge; null if all threads continue at the
+  // same place.
   const Detour* from(std::uint32_t at) const {
     const auto known = detours_.find(at);
     return known == detours_.end() ? nullptr : &known->second;
@@ -32,7 +32,7 @@ class Detours {
   Detour found(std::uint32_t at, std::uint32_t meets) const;
 
   const Program& program_;
-  std::map<std::uint32_t, Detour> detours_;  // of each instruction with several successors
+  std::map<std::uint32_t, Detour> detours_;  // by instruction, for those with several successors
 };
 
 }  // namespace cudadiag::sass

@@ -1,4 +1,4 @@
-// A kernel's code as nvdisasm prints it, and which of its instructions may follow which. Internal to lib/sass.
+// A kernel's code as nvdisasm prints it, and which instructions may follow which. Internal to lib/sass.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,20 @@
 
 namespace cudadiag::sass {
 
-// Instructions are identified by their index.
+// Identifies an instruction by its index.
 class Program {
  public:
-  // Empty if the text is not code, or is too long. The text must outlive this object.
+  // The program is empty if the text is not code, or is too long. The text must outlive this object.
   explicit Program(std::string_view text);
 
   bool empty() const { return code_.empty(); }
   std::uint32_t size() const { return static_cast<std::uint32_t>(code_.size()); }
   const Instruction& operator[](std::uint32_t at) const { return code_[at]; }
   const std::vector<std::uint32_t>& next(std::uint32_t at) const { return flow_[at].next; }
-  // Returns true if only the next instruction can follow this one, and only this one can come before it.
+  // Returns whether only the next instruction can follow this one, and only this one can come before it.
   bool falls_through(std::uint32_t at) const;
-  // A possible destination of a return: the instruction after a call to a function from which it may return. Registers
-  // that the function does not alter keep the values that they had at the call. The call also has a direct edge to this
+  // Where a return may lead: to the instruction after a call to a function that the return may belong to. Registers
+  // that the function does not alter have the values that they had at the call. The call also has a direct edge to this
   // instruction.
   struct Return {
     std::uint32_t to = 0;
@@ -41,7 +41,7 @@ class Program {
     bool begins_block = false;
   };
 
-  // Places that several instructions of one kind may lead to.
+  // Places that any of several instructions may lead to.
   struct Joints {
     std::vector<std::uint32_t> after_calls, after_ends;
     std::map<std::string_view, std::set<std::uint32_t>> meeting_points;  // by barrier register
@@ -53,8 +53,8 @@ class Program {
   void connect_one(std::uint32_t at, const Joints& joints);
   void connect_returns(const Joints& joints);
   bool is_small() const;
-  // Returns the instructions that can be reached from `begin`. `into` decides whether calls are entered or stepped
-  // over.
+  // Returns the instructions that can be reached from `begin`. `into` says whether to enter called functions or to step
+  // over them.
   enum class Into { calls, none };
   std::vector<std::uint32_t> reach(std::uint32_t begin, Into into);
   std::vector<std::uint32_t> altered_from(std::uint32_t begin);
@@ -62,9 +62,10 @@ class Program {
   std::vector<Instruction> code_;
   std::vector<Flow> flow_;
   std::unordered_map<std::uint32_t, std::uint32_t> index_;       // by address
-  std::map<std::uint32_t, std::vector<std::uint32_t>> altered_;  // registers that a function alters, by its start
+  std::map<std::uint32_t, std::vector<std::uint32_t>> altered_;  // by where a function begins: the registers that it
+                                                                 // alters
   std::unordered_map<std::uint32_t, std::vector<Return>> returns_;
-  std::size_t work_ = 0;  // number of steps that connecting has taken so far
+  std::size_t work_ = 0;  // how many steps connect() has taken
 };
 
 }  // namespace cudadiag::sass

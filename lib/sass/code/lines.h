@@ -1,4 +1,4 @@
-// One line of nvdisasm's text, split into its parts. Internal to lib/sass.
+// Splits a line of nvdisasm's text into its parts. Internal to lib/sass.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct Instruction {
   std::string_view opcode;     // "LDG.E.128"
   std::vector<std::string_view> operands;
 
-  // "LDG"
+  // Returns "LDG" for "LDG.E.128".
   std::string_view base() const { return opcode.substr(0, opcode.find('.')); }
   bool has(std::string_view modifier) const;
 };
@@ -23,12 +23,12 @@ struct Instruction {
 // Returns the name of the same operation on ordinary registers: "IADD3" for "UIADD3".
 std::string_view without_u(std::string_view base);
 bool is_any(std::string_view text, std::initializer_list<std::string_view> words);
-// "/*0050*/   @P0 LDG.E R7, desc[UR4][R2.64] ;"
+// Parses "/*0050*/   @P0 LDG.E R7, desc[UR4][R2.64] ;".
 std::optional<Instruction> parse_instruction(std::string_view line);
 // Parses "0x1f0"; returns nullopt for anything else.
 std::optional<std::uint32_t> parse_hex(std::string_view text);
 
-// "c[0x0][0x210]", "c[0x0][R2+0x210]": a place in constant bank 0. The index register may be kNone.
+// A place in constant bank 0: "c[0x0][0x210]", "c[0x0][R2+0x210]". `index` is kNone without an index register.
 struct ConstantPlace {
   std::uint32_t index = 0, offset = 0;
 };
@@ -36,11 +36,11 @@ std::optional<ConstantPlace> parse_constant(std::string_view operand);
 // Returns the text in the last pair of brackets: "R2.64+0x10" in "desc[UR6][R2.64+0x10]". Empty if there is none.
 std::string_view address_in(std::string_view operand);
 
-// Registers are numbered: R0..R255, then UR0..UR255, then the first words of the stack, which are used like registers.
-// RZ, URZ and everything that is not a register are kNone.
+// Registers are numbered R0..R255, then UR0..UR255, and then the first words of the stack, which are treated like
+// registers. RZ, URZ and everything that is not a register are kNone.
 inline constexpr std::uint32_t kNone = ~0u;
 inline constexpr std::uint32_t kUniform = 256, kStack = 512, kStackWords = 256, kRegisters = kStack + kStackWords;
-// Returns the register that an operand names: 11 for "-R11.reuse".
+// Returns the register in an operand: 11 for "-R11.reuse".
 std::uint32_t register_of(std::string_view operand);
 bool is_predicate(std::string_view operand);
 

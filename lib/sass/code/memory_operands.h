@@ -1,4 +1,4 @@
-// The memory that an instruction uses, according to its operands. Internal to lib/sass.
+// Which memory an instruction uses, according to its operands. Internal to lib/sass.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,12 @@ struct MemoryForm {
   AccessKind kind = AccessKind::load;
   Space space = Space::global;
 };
-// Returns nullopt if the instruction has no access to memory, or one that is not understood.
+// Returns nullopt if the instruction does not access memory, or if we do not understand its access.
 std::optional<MemoryForm> memory_form_of(const Instruction& i);
-// Returns the bytes that a thread reads or writes; 0 if a register contains the size.
+// Returns how many bytes a thread reads or writes; 0 if a register contains the size.
 std::uint32_t memory_bytes_of(const Instruction& i);
-// Returns the part of the operand that names the memory; for a copy, the global memory. Empty if there is none.
+// Returns the part of the operand that gives the address; for a copy, that of the global memory. Empty if there is
+// none.
 std::string_view memory_place_of(const Instruction& i);
 
 }  // namespace cudadiag::sass

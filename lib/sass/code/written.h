@@ -1,4 +1,5 @@
-// The registers and predicates that an instruction writes; the set may be too large. Internal to lib/sass.
+// Which registers and predicates an instruction writes. The answer may include more than it writes. Internal to
+// lib/sass.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ constexpr bool is_uniform_slot(Slot slot) {
 }
 
 struct Written {
-  std::uint32_t first = kNone, count = 0;  // registers; first is kNone if there are none
+  std::uint32_t first = kNone, count = 0;  // `first` is kNone if no register is written
   std::uint32_t second = kNone;            // first of 8 more registers; kNone if there are none
   std::uint32_t predicates = 0;            // one bit per predicate
   bool everything = false;
@@ -27,7 +28,7 @@ struct Written {
   bool has(Slot slot) const;
 };
 
-// Number of registers written, starting with the first result; 0 if the first operand is not a result.
+// Returns how many registers are written, starting with the first result; 0 if the first operand is not a result.
 std::uint32_t width_of_result(const Instruction& i);
 Written written_by(const Instruction& i);
 // Returns the index of the first operand that is not a condition.

@@ -11,7 +11,8 @@ namespace {
 using namespace origin;
 
 constexpr std::uint32_t kStackPointer = 1;                         // R1
-constexpr std::uint32_t kFirstArgument = 4, kEndOfArguments = 16;  // registers for arguments and results of functions
+constexpr std::uint32_t kFirstArgument = 4, kEndOfArguments = 16;  // registers that hold arguments and results of
+                                                                   // functions
 
 // Returns whether the result may be an address because this operand is one. Factors and shift counts are numbers, not
 // addresses.
@@ -42,8 +43,8 @@ bool is_product(const Instruction& i) {
   return (is_any(base, {"IMAD", "LEA", "IMUL"}) && !i.has("HI")) || base == "SHL" || (base == "SHF" && i.has("L"));
 }
 
-// Recognises -1 - x, or a little less: "LOP3.LUT R3, RZ, R3, RZ, 0x33, !PT", "LOP3.LUT R2, R2, 0xfffffffc, RZ, 0x3c,
-// !PT".
+// Recognises instructions that compute -1 - x, or a little less: "LOP3.LUT R3, RZ, R3, RZ, 0x33, !PT", "LOP3.LUT R2,
+// R2, 0xfffffffc, RZ, 0x3c, !PT".
 bool is_complement(const Instruction& i, std::size_t first) {
   if (!i.base().ends_with("LOP3") || i.operands.size() < first + 5) return false;
   const std::string_view how = i.operands[first + 4];
@@ -51,15 +52,15 @@ bool is_complement(const Instruction& i, std::size_t first) {
   return is_any(how, {"0xf", "0x33", "0x55"}) || (how == "0x3c" && number && *number >= 0x80000000);
 }
 
-// Keeps a number that may be the distance from one descriptor to another. Other numbers do not matter.
+// Keeps a number only if it may be the distance from one descriptor to another.
 std::uint32_t number_origin(std::uint32_t value) {
   const bool near = value < 0x10000 || value >= 0xffff0000;
   return near && value % 16 == 0 ? kNumber | (value & kValue) : 0;
 }
 
-// Where the driver stores two addresses: those at which the parameters, and all of constant bank 0, can be read like
-// memory. These places depend on the architecture, as does the place of the parameters. Compilers use the first
-// address. cuBLAS uses the second, as its kernels for sm_90 and their descriptors show.
+// Where the driver stores two addresses through which code can read the parameters, and all of constant bank 0, like
+// memory. Like the place of the parameters, these depend on the architecture. Compilers use the first address. cuBLAS
+// uses the second, as its sm_90 kernels and their descriptors show.
 struct OwnAddresses {
   std::uint32_t parameters = 0, bank = 0;
 };
@@ -173,8 +174,8 @@ void Instructions::step(std::uint32_t at, Registers& state) {
 // ---- calls, conditions, numbers
 
 // An external function may do anything with the pointers that it receives, in registers or in a structure in local
-// memory. It may alter that structure. None of its results is one of these pointers. A function in the same code is
-// followed like a jump, with the registers unchanged.
+// memory, and may alter that structure. None of its results is one of these pointers. A function in the same code is
+// followed like a jump, with unchanged registers.
 void Instructions::call(const Step& s) {
   if (program_.target_of(s.i) != nullptr) return;
   if (calls_ == Calls::anything) {
@@ -187,7 +188,7 @@ void Instructions::call(const Step& s) {
   for (std::uint32_t at = kFirstArgument; at < kEndOfArguments; ++at) s.state.set(at, 0, s.predicate);
 }
 
-// After an instruction sets a predicate, its name stands for a new condition. Carries follow the result operand.
+// Once an instruction sets a predicate, the predicate's name means a new condition. Carries follow the result operand.
 void Instructions::forget_conditions(const Step& s) {
   const auto& operands = s.i.operands;
   for (std::size_t at = 0; at < s.first && at < 2; ++at) s.state.forget_condition(operands[at]);
@@ -198,7 +199,7 @@ void Instructions::forget_conditions(const Step& s) {
 }
 
 void Instructions::decide(const Step& s) {
-  if (s.first == 0) return s.state.forget_conditions();  // all at once, as in "R2P PR, R3, 0x7f"
+  if (s.first == 0) return s.state.forget_conditions();  // sets all predicates: "R2P PR, R3, 0x7f"
   forget_conditions(s);
 }
 
@@ -220,7 +221,7 @@ void Instructions::move(const Step& s) {
   if (moved.empty()) set_words(s, 0);
 }
 
-// The set of a register already covers its values in all threads, so a shuffle just copies it.
+// A register's set covers its values in all threads, so a shuffle is just a copy.
 void Instructions::shuffle(const Step& s) {
   forget_conditions(s);
   if (s.to != kNone && s.first + 1 < s.i.operands.size()) {
@@ -238,7 +239,7 @@ Lead Instructions::lead_of(std::string_view operand, Id id) const {
   return negative ? Lead::down : Lead::anywhere;
 }
 
-// A product, or a left shift.
+// Computes a product or a left shift.
 Instructions::Term Instructions::product(const Step& s, const std::vector<std::string_view>& factors) {
   const bool multiplied = s.i.base().ends_with("IMAD");
   Term made;
@@ -259,7 +260,7 @@ Instructions::Term Instructions::product(const Step& s, const std::vector<std::s
   return made;
 }
 
-// The lead of the sum of all terms except one.
+// Returns how all terms but one move an address.
 Lead Instructions::lead_of_sum(const std::vector<Term>& terms, std::size_t without) {
   bool away = false, anywhere = false, back = false, down = false;
   for (std::size_t at = 0; at < terms.size(); ++at) {
@@ -283,7 +284,7 @@ std::vector<OriginSets::Id> Instructions::led_by_others(const std::vector<Term>&
   return out;
 }
 
-// Adds the terms. A place moved by a known number is again a known place.
+// Adds the terms. If a known number moves a known place, the result is a known place.
 void Instructions::add(const Step& s) {
   const bool pair = s.i.has("64");
   if (s.i.has("X")) return compute(s);
@@ -300,7 +301,7 @@ void Instructions::add(const Step& s) {
     if (pair) high = sets_.join(high, value(s, operand, 1));
   }
   std::vector<Id> lower = led_by_others(terms);
-  // Adds places first, because the sum of two numbers is not kept.
+  // Adds places first, because the sum of two numbers is not recorded.
   std::stable_partition(lower.begin(), lower.end(), [&](Id id) { return !sets_.are_numbers(id); });
   Id low = 0;
   for (std::size_t each = 0; each < lower.size(); ++each) low = each == 0 ? lower[0] : sets_.sum(low, lower[each]);
@@ -333,7 +334,7 @@ void Instructions::compute(const Step& s) {
   if (wide || pair) s.state.set(s.to + 1, sets_.blurred(high), s.predicate);
 }
 
-// Returns the lower half of the result. A result that is not a sum is one of the terms, or has bits of each.
+// Returns the lower half of the result. If the result is not a sum, it is one of the terms, or has bits of each.
 OriginSets::Id Instructions::made_of(const Step& s, std::vector<Term> terms, const Term& product) {
   const std::string_view base = without_u(s.i.base());
   Id low = 0;
@@ -347,7 +348,7 @@ OriginSets::Id Instructions::made_of(const Step& s, std::vector<Term> terms, con
   return sets_.together(low, 0, is_complement(s.i, s.first) ? Lead::back : Lead::nowhere);
 }
 
-// "HFMA2 R5, -RZ, RZ, 1.875, 0": the two halves of a constant.
+// Handles "HFMA2 R5, -RZ, RZ, 1.875, 0", which loads the two halves of a constant.
 void Instructions::load_halves(const Step& s) {
   const auto& operands = s.i.operands;
   if (operands.size() < 5 || operands[1] != "-RZ" || operands[2] != "RZ") return compute(s);
@@ -355,7 +356,7 @@ void Instructions::load_halves(const Step& s) {
   if (s.to != kNone) s.state.set(s.to, sets_.one(zero ? number_origin(0) : kConstant), s.predicate);
 }
 
-// "S2R R7, SR_CTAID.X"
+// Handles "S2R R7, SR_CTAID.X".
 void Instructions::load_special(const Step& s) {
   const std::string_view what = s.first + 1 < s.i.operands.size() ? s.i.operands[s.first + 1] : "";
   const bool is_number = what.starts_with("SR_TID") || what.starts_with("SR_CTAID") || what == "SR_LANEID";
@@ -369,15 +370,16 @@ OriginSets::Id Instructions::parameter(std::uint32_t word) {
   return sets_.together(sets_.one(word), 0, Lead::away);
 }
 
-// A word of an array in the parameters. If the index comes from thread or block numbers, every element is used.
+// Returns the origin of an array element in the parameters. If the index comes from thread or block numbers, every
+// element is used.
 OriginSets::Id Instructions::indexed(Id index, std::uint32_t offset) {
   const bool by_thread = sets_.has(index, kThread);
   const Id word = sets_.one(offset | kIndexed | (by_thread ? 0 : kChosen));
   return by_thread ? sets_.join(word, sets_.one(kThread)) : word;
 }
 
-// A word of constant bank 0: the 4 bytes at index `half` from the operand's place. The set is empty if the word is not
-// a parameter.
+// Returns the origin of a word in constant bank 0: the 4 bytes at index `half` from the operand's place. Empty if the
+// word is not a parameter.
 OriginSets::Id Instructions::constant(const Step& s, std::string_view operand, std::uint32_t half) {
   if (operand.find("c[0x0][") == std::string_view::npos) return 0;
   const auto place = parse_constant(operand);
@@ -400,7 +402,7 @@ OriginSets::Id Instructions::constant(const Step& s, std::string_view operand, s
   return word < bank_.offset || word >= bank_.offset + bank_.size ? 0 : parameter((word - bank_.offset) & ~3u);
 }
 
-// The value of an operand; `half` selects a register of a pair or a larger group.
+// Returns the origins of an operand. `half` selects a register of a pair or of a larger group.
 OriginSets::Id Instructions::value(const Step& s, std::string_view operand, std::uint32_t half) {
   if (operand.find("c[0x0]") != std::string_view::npos) return constant(s, operand, half);
   const std::uint32_t at = register_of(operand);

@@ -1,4 +1,4 @@
-// The effect of one instruction on registers and memory, as far as addresses matter. Internal to lib/sass.
+// What an instruction does to registers and memory, as far as addresses matter. Internal to lib/sass.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class Instructions {
   // Starts recording accesses.
   void begin_noting() { noting_ = true; }
 
-  // Changes whenever something new is stored in shared or local memory, because loads from there may return it.
+  // Changes whenever something new is stored in shared or local memory. Loads must then be visited again.
   std::uint32_t memory_version() const { return memory_version_; }
   const std::set<CodeAccess>& accesses() const { return accesses_; }
   bool writes_elsewhere() const { return writes_elsewhere_; }
@@ -36,13 +36,13 @@ class Instructions {
   };
   struct Step;
   using Rule = void (Instructions::*)(const Step&);
-  // The parts of an instruction that are the same in every pass.
+  // What is the same each time that an instruction is visited.
   struct Decoded {
-    Rule rule = nullptr;          // null if the instruction is never executed
+    Rule rule = nullptr;          // null if the instruction can never run
     std::uint32_t predicate = 0;  // kNone if unconditional
     std::uint32_t first = 0;      // index of the first operand that is not a condition
-    std::uint32_t to = kNone;     // the register that this operand names
-    std::uint32_t words = 1;      // number of registers that it moves
+    std::uint32_t to = kNone;     // the register in that operand
+    std::uint32_t words = 1;      // how many registers it moves
   };
   struct Step : Decoded {
     const Instruction& i;

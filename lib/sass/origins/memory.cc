@@ -1,4 +1,4 @@
-// The effects of instructions on memory.
+// What instructions do to memory.
 #include <algorithm>
 #include <utility>
 
@@ -9,7 +9,7 @@ namespace {
 
 using namespace origin;
 
-// Returns the last address of an instruction: R2.64+0x10 in "[R7], desc[UR6][R2.64+0x10]".
+// Returns the last address in an instruction: R2.64+0x10 in "[R7], desc[UR6][R2.64+0x10]".
 std::string_view address_of(const Instruction& i) {
   for (auto operand = i.operands.rbegin(); operand != i.operands.rend(); ++operand) {
     if (const std::string_view text = address_in(*operand); !text.empty()) return text;
@@ -47,7 +47,8 @@ void Instructions::store_shared(const Step& s) {
   for (std::uint32_t w = 0; w < s.words; ++w) put(pool_, s.state.get(from + w, s.predicate));
 }
 
-// Returns the register number that the stack word at "[R1+0x10]" has; kNone if the word is unknown or too far away.
+// Returns the register number that stands for the stack word at "[R1+0x10]"; kNone if the word is unknown or too far
+// away.
 std::uint32_t Instructions::stack_word(const Step& s, std::uint32_t word) const {
   const std::string_view place = address_of(s.i);
   if (!stack_holds_still_ || !(place == "R1" || place.starts_with("R1+0x"))) return kNone;
@@ -81,7 +82,7 @@ void Instructions::store_local(const Step& s) {
 
 // ---- global memory
 
-// "R2.64+0x10", "R2.U32+UR4", "UR4": the halves of an address.
+// Returns the halves of an address: "R2.64+0x10", "R2.U32+UR4", "UR4".
 Instructions::Halves Instructions::place(const Step& s, std::string_view text) {
   Halves out;
   std::vector<Term> terms;
@@ -99,8 +100,8 @@ Instructions::Halves Instructions::place(const Step& s, std::string_view text) {
   return out;
 }
 
-// A word counts as an origin if its lower half is in the address's lower half, and its upper half in the upper. Words
-// that are addresses lie at multiples of 8.
+// A word is an origin if its lower half is in the address's lower half, and its upper half in the upper half. Words
+// that are addresses are at multiples of 8.
 void Instructions::note(const Halves& place, Mode mode) {
   if (!noting_) return;
   CodeAccess access;
@@ -112,7 +113,7 @@ void Instructions::note(const Halves& place, Mode mode) {
     if (!is_word(each) || value_of(each) % 8 != 0 || !std::binary_search(high.begin(), high.end(), upper)) continue;
     access.origins.push_back({value_of(each), is_indexed(each), is_chosen(each), (each & kShifted) != 0});
   }
-  // If the address may also be the unshifted word, that origin counts.
+  // If the address may be the word with or without a shift, only the origin without it counts.
   const auto same_word = [](Origin a, const Origin& b) { return a.shifted = b.shifted, a == b; };
   std::sort(access.origins.begin(), access.origins.end());
   access.origins.erase(std::unique(access.origins.begin(), access.origins.end(), same_word), access.origins.end());
@@ -125,7 +126,7 @@ void Instructions::note(CodeAccess access) {
   accesses_.insert(std::move(access));
 }
 
-// A loaded value is a parameter word only if it was loaded from the parameters, or from memory that may be local.
+// A loaded value is a parameter word only if it comes from the parameters, or from memory that may be local.
 void Instructions::set_loaded(const Step& s, const Halves& place) {
   forget_conditions(s);
   if (s.to == kNone) return;
@@ -164,7 +165,7 @@ void Instructions::atomic(const Step& s) {
 
 void Instructions::reduce(const Step& s) { note(place(s, address_of(s.i)), Mode::atomic); }
 
-// "UBLKCP.S.G [UR8], [UR4], UR10": copies from global to shared memory; the size comes last.
+// Handles "UBLKCP.S.G [UR8], [UR4], UR10", which copies from global to shared memory. The size comes last.
 void Instructions::copy_bulk(const Step& s) {
   const std::string_view opcode = s.i.opcode;
   if (opcode.find(".S.G") != std::string_view::npos) return note(place(s, address_of(s.i, 1)), Mode::read);
@@ -177,9 +178,9 @@ void Instructions::reduce_bulk(const Step& s) {
   note(place(s, address_of(s.i, 0)), Mode::atomic);
 }
 
-// "UTMALDG.2D [UR8], [UR6]": the first operand is shared memory and coordinates, the second the address of a
-// descriptor. A descriptor in the parameters begins with a word that is the address of its memory. A descriptor in
-// memory may contain anything that was stored in shared memory, because descriptors are built there.
+// Handles "UTMALDG.2D [UR8], [UR6]". The first operand is shared memory and coordinates, the second is the address of a
+// descriptor. A descriptor in the parameters begins with the address of its memory. A descriptor in memory may contain
+// anything that was stored in shared memory, because code builds descriptors there.
 void Instructions::note_tensor(const Step& s, Mode mode) {
   const Halves at = place(s, address_of(s.i, 1));
   note(at, Mode::read);
@@ -207,7 +208,7 @@ void Instructions::store_tensor(const Step& s) { note_tensor(s, Mode::write); }
 
 void Instructions::reduce_tensor(const Step& s) { note_tensor(s, Mode::atomic); }
 
-// Treats every register among the operands as an address that may be read or written.
+// Assumes that every register among the operands is an address that may be read or written.
 void Instructions::escape(const Step& s) {
   for (const std::string_view operand : s.i.operands) {
     for (std::size_t at = 0; at < operand.size(); ++at) {
@@ -221,7 +222,7 @@ void Instructions::escape(const Step& s) {
   }
 }
 
-// An instruction of a later architecture: only its memory descriptor, "desc[UR4][R2.64]", is understood.
+// For instructions of later architectures, of which we understand only the memory descriptor, "desc[UR4][R2.64]".
 void Instructions::use_memory(const Step& s) {
   escape(s);
   forget_conditions(s);

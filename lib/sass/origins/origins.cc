@@ -58,7 +58,7 @@ OriginSets::Id OriginSets::together(Id a, Id b, Lead lead) {
   return number(sorted(std::move(out)));
 }
 
-// Only words at multiples of 8 can be addresses.
+// Only words at multiples of 8 can be addresses, so only those can move.
 OriginSets::Id OriginSets::led(Id id, Lead lead) {
   if (lead == Lead::nowhere || lead == Lead::down) return id;
   Set out = of(id);
@@ -86,7 +86,7 @@ OriginSets::Id OriginSets::without_marks(Id id) {
   return number(std::move(out));
 }
 
-// Without a bound, a loop that adds to a place would produce new places forever.
+// Limits the places in a set. Without a limit, a loop that adds to a place would create new places forever.
 OriginSets::Set OriginSets::bounded(Set set) {
   const auto places = static_cast<std::size_t>(std::count_if(set.begin(), set.end(), is_place));
   const bool anywhere = !set.empty() && set.back() == kTop;
@@ -115,7 +115,7 @@ OriginSets::Id OriginSets::sum(Id a, Id b) {
   return sums_[key] = uncertain(join(moved(a, b), moved(b, a)));
 }
 
-// Adds the numbers in `by` to the places; unknown numbers blur them.
+// Adds the numbers in `by` to the places. If a number is unknown, blurs the places.
 OriginSets::Id OriginSets::moved(Id places, Id by) {
   if (!are_numbers(by)) return blurred(places);
   Set out;

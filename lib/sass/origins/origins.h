@@ -1,4 +1,4 @@
-// The sources of the values in registers, as far as addresses matter. Internal to lib/sass.
+// Where the values in registers come from, as far as addresses matter. Internal to lib/sass.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ inline constexpr std::uint32_t kValue = 0x01ffffff;
 constexpr bool is_place(std::uint32_t origin) { return origin != kTop && (origin & kPlace) != 0; }
 constexpr bool is_number(std::uint32_t origin) { return origin != kTop && (origin & kNumber) != 0; }
 constexpr bool is_word(std::uint32_t origin) { return (origin & (kPlace | kNumber | kUpper)) == 0; }
-// Returns whether the origin is a mark that holds on all paths.
+// Returns whether the origin is a mark, and stays only if it holds on all paths.
 constexpr bool is_certain(std::uint32_t origin) { return origin >= kAddend && origin <= kConstant; }
 constexpr bool is_mark(std::uint32_t origin) { return origin == kThread || is_certain(origin); }
 constexpr bool is_indexed(std::uint32_t origin) { return (origin & kIndexed) != 0; }
@@ -42,11 +42,12 @@ constexpr bool is_chosen(std::uint32_t origin) { return origin != kTop && (origi
 constexpr std::uint32_t value_of(std::uint32_t origin) { return origin & kValue; }
 }  // namespace origin
 
-// How an added number moves an address: not at all, by 0 or less, by less than 0, by 0 or more, by more than 0.
+// How adding a number moves an address, in the order of the enumerators: not at all, by 0 or less, by less than 0, by 0
+// or more, by more than 0.
 enum class Lead { nowhere, down, back, anywhere, away };
 
-// There are few distinct sets, so each has a number; 0 is the empty set. A register may also contain something that is
-// not in its set, unless the set consists only of numbers.
+// There are few different sets, so each gets a number; 0 is the empty set. A register may contain something that is not
+// in its set, unless all members of the set are numbers.
 class OriginSets {
  public:
   using Id = std::uint16_t;
@@ -54,9 +55,9 @@ class OriginSets {
 
   OriginSets() { number({}); }
   OriginSets(const OriginSets&) = delete;
-  // The reference stays valid while other sets are added.
+  // The reference stays valid when other sets are added.
   const Set& of(Id id) const { return *sets_[id]; }
-  // Returns true if there were too many sets.
+  // True once there are too many sets.
   bool full() const { return full_; }
   bool has(Id id, std::uint32_t origin) const;
   bool is_constant(Id id) const { return has(id, origin::kConstant) || (are_numbers(id) && !has(id, origin::kNumber)); }
@@ -65,19 +66,21 @@ class OriginSets {
 
   Id number(Set set);
   Id one(std::uint32_t origin) { return number({origin}); }
-  // For a register that contains one value or the other.
+  // For a register that has one value or the other.
   Id join(Id a, Id b);
-  // For a value computed from both. If it is a sum, `lead` says how it moves an address.
+  // For a value that is computed from both. If it is a sum, `lead` says how the sum moves an address.
   Id together(Id a, Id b, Lead lead);
   Id led(Id id, Lead lead);
-  // Drops the marks that must hold on all paths.
+  // Drops the marks that stay only if they hold on all paths.
   Id uncertain(Id id);
-  // For the result of any calculation with the value, other than a move.
+  // For the result of any calculation with the value except a move.
   Id blurred(Id id);
-  // The marks that remain in a number computed from the value, and the value's origins without marks.
+  // marks(): the marks that stay in a number computed from the value. without_marks(): the value's origins except
+  // marks.
   Id marks(Id id);
   Id without_marks(Id id);
-  // For the sum of both: the origins that may make it an address. Drops the marks that must hold on all paths.
+  // For the sum of both: keeps the origins that may make it an address, and drops the marks that stay only if they hold
+  // on all paths.
   Id sum(Id a, Id b);
 
  private:
@@ -87,7 +90,7 @@ class OriginSets {
   Id moved(Id places, Id by);
 
   std::map<Set, Id> ids_;
-  std::vector<const Set*> sets_;  // of ids_, by number
+  std::vector<const Set*> sets_;  // by number; points into ids_
   std::unordered_map<std::uint32_t, Id> joined_, sums_;
   bool full_ = false;
 };

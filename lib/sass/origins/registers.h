@@ -1,4 +1,4 @@
-// The contents of a kernel's registers at one place in its code, as far as addresses matter. Internal to lib/sass.
+// What a kernel's registers contain at one place in its code, as far as addresses matter. Internal to lib/sass.
 #pragma once
 
 #include <array>
@@ -12,20 +12,22 @@
 
 namespace cudadiag::sass {
 
-// Returns a number for P0..P7 and UP0..UP7, and a different one if negated; kNone for PT, UPT and everything else.
+// Returns a number for each of P0..P7 and UP0..UP7, and another one for each of their negations; kNone for PT, UPT and
+// everything else.
 std::uint32_t predicate_of(std::string_view name);
 
-// After a conditional write, a register has its old value or the new one. An instruction under the same condition sees
-// only the new value, until the condition is computed again.
+// After a conditional write, a register has its old or its new value. An instruction under the same condition sees only
+// the new one, until the condition is computed again.
 class Registers {
  public:
   using Id = OriginSets::Id;
   using Held = std::array<Id, kRegisters>;
-  // The state of the registers at a place where paths part or meet.
+  // The state where paths part or meet.
   struct State {
     Held held{};
-    std::map<std::uint32_t, Id> views;  // what a register contains under a condition, by condition << 16 | register
-    std::uint32_t known = 0;            // one bit per condition known to be true
+    std::map<std::uint32_t, Id> views;  // what a register contains under a condition; the key is condition << 16 |
+                                        // register
+    std::uint32_t known = 0;            // a bit for each condition known to be true
   };
 
   explicit Registers(OriginSets& sets) : sets_(sets) {}
@@ -33,12 +35,12 @@ class Registers {
   Id get(std::uint32_t at, std::uint32_t predicate) const;
   void set(std::uint32_t at, Id value, std::uint32_t predicate);
   const Held& held() const { return held_; }
-  // Forgets both "P0" and "!P0".
+  // Forgets both "P0" and "!P0" for the name of either.
   void forget_condition(std::string_view name);
   void forget_conditions();
 
   void enter(const State& state);
-  // `holds` is a condition known to be true, or kNone.
+  // `holds`: a condition known to be true there, or kNone.
   State leave(std::uint32_t holds) const;
   // Returns false if `more` adds nothing to `state`.
   bool join(State& state, const State& more) const;
@@ -57,8 +59,8 @@ class Registers {
   OriginSets& sets_;
   Held held_{};
   std::array<View, kPredicates> views_;
-  std::uint32_t in_use_ = 0;  // one bit per view that is not empty
-  std::uint32_t known_ = 0;   // one bit per condition known to be true
+  std::uint32_t in_use_ = 0;  // a bit for each view that is not empty
+  std::uint32_t known_ = 0;   // a bit for each condition known to be true
 };
 
 }  // namespace cudadiag::sass

@@ -12,7 +12,7 @@
 namespace cudadiag::sass {
 namespace {
 
-constexpr std::size_t kMostSteps = 4'000'000;  // instructions visited, repeatedly, until nothing changes
+constexpr std::size_t kMostSteps = 4'000'000;  // over all visits; instructions are visited until nothing changes
 
 class Walk {
  public:
@@ -23,7 +23,7 @@ class Walk {
   bool run() {
     entries_[0] = {};
     open_.insert(0);
-    // Repeats until shared and local memory contain nothing new either.
+    // Repeats until shared and local memory contain nothing new.
     for (bool again = true; again;) {
       const std::uint32_t before = instructions_.memory_version();
       while (!open_.empty()) {
@@ -34,7 +34,7 @@ class Walk {
         if (again) open_.insert(block);
       }
     }
-    // The origins of all addresses are complete only now.
+    // Only now are the origins of all addresses complete.
     instructions_.begin_noting();
     for (const auto& [begin, held] : entries_) pass(begin);
     return true;
@@ -46,7 +46,7 @@ class Walk {
     const std::vector<std::uint32_t>* altered = nullptr;
   };
 
-  // Steps through instructions up to the last one before paths part or meet, and returns that one.
+  // Steps through instructions up to the last one before paths part or meet. Returns that one.
   std::uint32_t pass(std::uint32_t at) {
     state_.enter(entries_[at]);
     for (;; ++at) {
@@ -73,10 +73,10 @@ class Walk {
     return steps_ <= kMostSteps && !sets_.full();
   }
 
-  // Returns the condition that is true after a branch or exit, or at its target.
+  // Returns the condition that must be true after a branch or exit, or at its target.
   static std::uint32_t known_at(const Instruction& end, bool behind) {
     const std::uint32_t predicate = predicate_of(end.predicate);
-    // "@P0 EXIT P1" needs both conditions.
+    // "@P0 EXIT P1" depends on two conditions.
     const bool plain =
         (end.opcode == "EXIT" && end.operands.empty()) || (end.opcode == "BRA" && end.operands.size() == 1);
     if (!plain || predicate == kNone) return kNone;
@@ -94,8 +94,8 @@ class Walk {
     bring_back(block);
   }
 
-  // Merges the registers that a function left into the state after its return. The other registers come from the call,
-  // which must have been visited.
+  // Merges the registers that a function alters into the state after its return. The other registers come from the
+  // call, so the call must have been visited.
   void bring_back(std::uint32_t block) {
     const auto entry = entries_.find(block);
     const auto returned = returned_.find(block);
@@ -114,7 +114,7 @@ class Walk {
   Registers state_;
   std::map<std::uint32_t, Registers::State> entries_;  // of basic blocks
   std::map<std::uint32_t, Returned> returned_;         // likewise
-  std::set<std::uint32_t> open_;                       // by address, so that earlier blocks are mostly known
+  std::set<std::uint32_t> open_;                       // lowest first, so that earlier blocks are mostly known
   std::size_t steps_ = 0;
 };
 
