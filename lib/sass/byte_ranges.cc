@@ -25,7 +25,7 @@ MayAccesses may_accesses(const std::map<std::uint32_t, std::set<CodeAccess>>& no
       MayAccess& may = out[at];
       may.anywhere |= access.anywhere;
       for (const Origin& origin : access.origins) {
-        // An indexed array may supply any address.
+        // An element of an indexed array may be any address.
         may.anywhere |= origin.indexed;
         may.words.insert(origin.offset);
       }
@@ -34,7 +34,7 @@ MayAccesses may_accesses(const std::map<std::uint32_t, std::set<CodeAccess>>& no
   return out;
 }
 
-// Returns the corner threads, one per box: each of their coordinates is the lowest or the highest one.
+// Returns the corner threads, as one box each: every coordinate is either the lowest or the highest one.
 std::vector<Box> corners_of(const Box& all) {
   std::vector<Box> corners{all};
   for (std::size_t i = 0; i < kCoordinates; ++i) {
@@ -108,8 +108,8 @@ class ByteRanges::Implementation {
     return all;
   }
 
-  // Returns the parameter words from which addresses in the code are computed. Returns none if there are too many,
-  // because a launch is followed for each of them.
+  // Returns the parameter words from which the code computes addresses. Returns none if there are too many, because
+  // certain() follows a launch for each of them.
   std::set<std::uint32_t> addressed_words() const {
     constexpr std::size_t kMost = 16;
     std::set<std::uint32_t> words;
@@ -117,10 +117,10 @@ class ByteRanges::Implementation {
     return words.size() <= kMost ? words : std::set<std::uint32_t>();
   }
 
-  // Makes positions relative to a parameter word where possible. For this, follows a launch in which that word is an
-  // address too. That launch may take different paths, so only accesses that both launches have are changed.
+  // Where possible, makes positions relative to a parameter word. To do so, follows the launch again as if that word
+  // were an address, too. This may take different paths, so only accesses that both launches have are changed.
   void count_from_words(CertainAccesses& all, const LaunchValues& launch) const {
-    std::map<std::size_t, std::vector<CertainAccess>> counted;  // by index in `all`
+    std::map<std::size_t, std::vector<CertainAccess>> counted;  // by index in `all.accesses`
     for (const std::uint32_t word : addressed_words()) {
       if (word + 8 > launch.parameters.size()) continue;
       if (std::binary_search(launch.addresses.begin(), launch.addresses.end(), word)) continue;

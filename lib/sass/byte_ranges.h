@@ -1,11 +1,12 @@
-// The exact bytes that a kernel uses through each of its parameters in one launch, computed from its code.
+// Computes from a kernel's code exactly which bytes one launch uses through each parameter.
 //
 // The code is followed for all threads of the launch at once. A value is a sum of the thread's coordinates, each
-// multiplied by a constant. Where threads diverge, the launch is cut into boxes of threads that stay together. Values
-// are unknown if they come from memory, from other threads or from an instruction that is not modelled. If an access
-// that may go through a parameter cannot be followed, or depends on an unknown value, the answer for that parameter is
-// partial. A partial answer contains only the bytes that all paths use. A launch that takes too long to follow also
-// gets a partial answer.
+// multiplied by a constant. Where threads diverge, the launch is cut into boxes of threads that stay together. A value
+// is unknown if it comes from memory, from other threads or from an instruction that is not modelled.
+//
+// The answer for a parameter is partial if an access that may go through it cannot be followed, or depends on an
+// unknown value. It is also partial if the launch takes too long to follow. A partial answer has only the bytes that
+// all paths use.
 #pragma once
 
 #include <array>
@@ -23,12 +24,12 @@ namespace cudadiag::sass {
 
 struct LaunchValues {
   std::array<std::uint32_t, 3> grid{}, block{};
-  std::string parameters;                // the bytes of the parameters, as far as they are known
+  std::string parameters;                // the bytes of the parameters, as far as we have them
   std::vector<std::uint32_t> addresses;  // sorted offsets of the parameter words that are memory addresses
   auto operator<=>(const LaunchValues&) const = default;
 };
 
-// Rows of bytes; `begin` is relative to the address that the parameter holds.
+// Rows of bytes. `begin` is relative to the address that the parameter holds.
 struct ByteRows {
   std::int64_t begin = 0;
   std::uint64_t width = 0, pitch = 0;
@@ -38,9 +39,10 @@ struct ByteRows {
 
 struct ParameterBytes {
   std::uint32_t parameter = 0;  // offset
-  Mode mode = Mode::read;       // read, write or atomic: a parameter may have one entry of each; none: no byte is used
+  Mode mode = Mode::read;       // read, write or atomic, with an entry for each mode that occurs; none if no byte is
+                                // used
   std::vector<ByteRows> rows;
-  bool all = true;  // false: the kernel certainly uses these bytes, and perhaps others
+  bool all = true;  // false: the kernel certainly uses these bytes, but may use others
   auto operator<=>(const ParameterBytes&) const = default;
 };
 
@@ -51,9 +53,12 @@ struct CertainAccess {
   Space space = Space::global;
   std::uint32_t bytes = 0;
   std::optional<std::uint32_t>
-      parameter;                     // offset of the word that positions are relative to; nullopt if they are absolute
-  std::int64_t least = 0, most = 0;  // positions of the first byte; some thread uses each of these two
+      parameter;                     // offset of the word that positions are relative to; nullopt if positions are
+                                     // absolute
+  std::int64_t least = 0, most = 0;  // positions of the first byte; some thread uses `least`, and some thread uses
+                                     // `most`
   std::int64_t step = 0;             // distances between positions are multiples of this; 0 if there is only one
+                                     // position
   auto operator<=>(const CertainAccess&) const = default;
 };
 
@@ -71,17 +76,17 @@ class ByteRanges {
 
   // How the kernel uses its parameters in any launch.
   const KernelAccesses& accesses() const;
-  // Number of opcodes in the code that are not modelled. If there are any, no bytes are known.
+  // How many opcodes in the code are not modelled. If there are any, no bytes are known.
   std::uint64_t unknown_opcodes() const;
-  // Returns one entry per parameter and mode. Threads may call this concurrently.
+  // Returns an entry for each parameter and mode. Safe to call from several threads.
   std::vector<ParameterBytes> of(const LaunchValues& launch) const;
-  // Returns accesses that threads of the launch certainly make, unless an earlier access fails. The code is followed
+  // Returns the accesses that threads of the launch certainly make, unless an earlier access fails. Follows the code
   // for all threads at once as far as possible, and again for single threads at the corners of grid and block.
   // Positions are relative to an address of the launch, or to the only other 8-byte word that contributes to the
-  // address. Threads may call this concurrently.
+  // address. Safe to call from several threads.
   CertainAccesses certain(const LaunchValues& launch) const;
 
-  static constexpr std::size_t kMostRows = 16;  // per parameter and mode; with more rows the answer is unknown
+  static constexpr std::size_t kMostRows = 16;  // per parameter and mode; if there are more, the answer is unknown
 
  private:
   class Implementation;

@@ -1,9 +1,9 @@
-// The address that a failing instruction used, recomputed from what is left of the failed thread's state.
+// Recomputes the address that a failing instruction used, from what is left of the failed thread's state.
 //
-// A value is used only if it is certain. A register still holds its value if nothing on any path since may have written
-// it. Otherwise the value is recomputed, if only one instruction can have produced it and the inputs of that
-// instruction are known. Values are unknown if they come from memory, from other threads or from an instruction that is
-// not modelled.
+// Uses a value only if it is certain. A register still holds its value if nothing on any path since then may have
+// written to it. Otherwise, the value is recomputed if only one instruction can have produced it, and that
+// instruction's inputs are known. A value is unknown if it comes from memory, from other threads or from an instruction
+// that is not modelled.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@
 
 namespace cudadiag::sass {
 
-// One thread's state after its failure. Empty members are unknown.
+// The state of a thread after its failure. Empty members are unknown.
 struct LaneState {
   std::uint32_t stands = 0;  // code address of the next instruction
   std::vector<std::uint32_t> registers, uniform_registers;
@@ -34,12 +34,12 @@ struct LaunchState {
   bool clusters = false;  // the launch groups blocks into clusters
 };
 
-// The terms that an address is the sum of, from the code alone. `words` are the byte offsets of the parameter words
-// that are added unchanged.
+// The terms whose sum is an address, according to the code alone. `words` are the offsets in bytes of the parameter
+// words that are added unchanged.
 struct Base {
-  bool known = false;                  // false: it depends on the path, or on something that is not followed
+  bool known = false;                  // false: the terms depend on the path, or on something that we do not follow
   std::vector<std::uint32_t> words{};  // sorted
-  bool others = false;                 // a value that comes from memory is added too
+  bool others = false;                 // a value from memory is also added
 };
 
 class FailingAddress {
@@ -49,7 +49,7 @@ class FailingAddress {
   FailingAddress(FailingAddress&&) noexcept;
   ~FailingAddress();
 
-  // Returns false if the instruction's access to memory is not understood; then nothing else is known.
+  // Returns false if we do not understand the instruction's access to memory. Nothing else is known then.
   bool known() const;
   AccessKind kind() const;
   Space space() const;
@@ -57,9 +57,9 @@ class FailingAddress {
 
   // Returns nullopt if the address cannot be computed.
   std::optional<std::uint64_t> of(const LaneState& lane);
-  // Returns the base for the given thread, or for any thread if `lane` is null.
+  // Returns the base for this thread or, if `lane` is null, for any thread.
   Base base(const LaneState* lane = nullptr);
-  // Number of distinct opcodes that contributed values but are not modelled.
+  // How many different opcodes contributed values but are not modelled.
   std::uint64_t unknown_opcodes() const;
 
  private:

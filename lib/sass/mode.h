@@ -1,4 +1,4 @@
-// How an operation uses the memory that it receives a pointer to.
+// How an operation uses memory that it receives a pointer to.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@ enum class Mode : std::uint8_t {
   read,
   write,   // may also read
   atomic,  // atomic operations do not race with each other
-  // The kernel adds something to the address before the access, so it reads, or may write, a different place nearby.
+  // The kernel adds something to the address before the access, so it reads (or may write) a place nearby, not this
+  // one.
   near_read,
   near_write,
 };

@@ -1,7 +1,8 @@
-// Reads one kernel's machine code as nvdisasm prints it. Follows the parameters from the constant bank through the
+// Reads a kernel's machine code as nvdisasm prints it. Follows the parameters from the constant bank through the
 // registers to the instructions that access global memory.
 //
-// Sets of origins are joined where paths meet, so no possible origin of an address is missed. Addresses loaded from
+// Sets of origins are joined where paths meet, so no possible origin of an address is missed. An address that is loaded
+// from memory has no origin, so accesses through it are not seen.
 // memory have no origins, so memory that a kernel reaches through them is not seen.
 //
 // The tensor memory accelerator (sm_90 and later) receives the address of a descriptor, whose first 8 bytes are the
@@ -17,16 +18,15 @@
 
 namespace cudadiag::sass {
 
-// The place of a kernel's parameters in constant bank 0.
+// Where constant bank 0 has a kernel's parameters.
 struct ParameterBank {
   std::uint32_t offset = 0, size = 0;
 };
 
-// The effects that functions in other files, or functions called by address, may have on memory that they get pointers
-// to.
+// What functions in other files, or functions called by address, may do to memory that they get pointers to.
 enum class Calls { anything, harmless };
 
-// Assumes that these words of the launch's parameters are zero. The result is unknown if the text is empty or too long.
+// `zeros`: words of the launch's parameters to treat as zero. The result is unknown if the text is empty or too long.
 KernelAccesses read_sass(std::string_view text, ParameterBank bank, Calls calls = Calls::anything, ZeroWords zeros = 0);
 
 }  // namespace cudadiag::sass

@@ -8,9 +8,9 @@
 namespace cudadiag::sass {
 namespace {
 
-constexpr int kDeepest = 100;  // nesting of values that are computed from other values
+constexpr int kDeepest = 100;  // how deep values that are computed from other values may nest
 constexpr std::size_t kMostSums = 20'000;
-constexpr std::uint32_t kLeastUpperHalf = 0x1000;  // that of an offset is smaller, or negative
+constexpr std::uint32_t kLeastUpperHalf = 0x1000;  // the upper half of an offset is smaller than this, or negative
 
 }  // namespace
 
@@ -42,7 +42,7 @@ std::optional<std::uint32_t> Evaluator::word(Slot slot, Moment moment) {
   const auto known = words_.find({slot, moment});
   if (known != words_.end()) return known->second;
   if (depth_ >= kDeepest) return std::nullopt;
-  words_[{slot, moment}] = std::nullopt;  // while it is being computed: a value that depends on itself is unknown
+  words_[{slot, moment}] = std::nullopt;  // until it is computed, so that a value that depends on itself is unknown
   ++depth_;
   std::optional<std::uint32_t> value;
   if (stands_ != kNone && paths_.is_untouched(slot, moment, stands_)) value = kept(slot);
@@ -52,7 +52,8 @@ std::optional<std::uint32_t> Evaluator::word(Slot slot, Moment moment) {
   return words_[{slot, moment}] = value;
 }
 
-// Recovers a value whose register has been written only once since, by an instruction that added something to it.
+// Recovers the old value of a register that has been written only once since, if that instruction added something to
+// it.
 std::optional<std::uint32_t> Evaluator::undone(Slot slot, Moment moment) {
   if (stands_ == kNone || !paths_.is_untouched_before(slot, moment)) return std::nullopt;
   const auto by = paths_.written_once_since(slot, stands_);
@@ -71,7 +72,7 @@ std::optional<std::uint32_t> Evaluator::undone(Slot slot, Moment moment) {
       self->find_first_of("-~|") != std::string_view::npos) {
     return std::nullopt;
   }
-  // With 0 in place of the register, the result is what was added.
+  // With 0 in place of the register, the instruction computes just what it added.
   const Operands operands{[&](std::string_view text, std::uint32_t half) -> std::optional<std::uint32_t> {
                             return is_it(text) ? std::optional(0u) : since(text, half, *by);
                           },
@@ -81,7 +82,7 @@ std::optional<std::uint32_t> Evaluator::undone(Slot slot, Moment moment) {
   return rest && now ? std::optional(*now - *rest) : std::nullopt;
 }
 
-// Returns an operand of an instruction that ran exactly once after the failing one.
+// Returns the value of an operand of an instruction that ran exactly once after the failing one.
 std::optional<std::uint32_t> Evaluator::since(std::string_view text, std::uint32_t half, At at) {
   if (const auto place = parse_constant(text)) {
     return place->index == kNone ? constant(place->offset + 4 * half) : std::nullopt;
@@ -138,7 +139,7 @@ std::optional<std::uint32_t> Evaluator::special(const Instruction& i, std::uint3
   if (axis < 3 && what.starts_with("SR_TID.")) return lane_->thread[axis];
   if (axis < 3 && what.starts_with("SR_CTAID.")) return lane_->block[axis];
   if (what == "SR_LANEID") return lane_->lane;
-  // The block's number in its cluster.
+  // The number of the block in its cluster.
   if (what == "SR_CgaCtaId" && !launch_.clusters) return 0;
   return std::nullopt;
 }
@@ -175,7 +176,7 @@ std::optional<bool> Evaluator::truth(std::string_view predicate, Moment moment) 
   if (stands_ != kNone && paths_.is_untouched(slot, moment, stands_)) {
     if (const auto bit = kept(slot)) value = *bit != 0;
   }
-  // The failing instruction was executed, so its condition was true.
+  // The failing instruction ran, so its condition was true.
   if (!value && predicate_slot(failing.predicate) == slot && paths_.is_untouched_before(slot, moment)) {
     value = !failing.predicate.starts_with('!');
   }
@@ -208,7 +209,7 @@ Evaluator::Sum Evaluator::joined(const Sum& a, const Sum& b) {
 
 Evaluator::Sum Evaluator::added(const Sum& a, const Sum& b) {
   if (a.mixed || b.mixed) return {.mixed = true};
-  // A loop adds a number to the value of its previous iteration.
+  // In a loop, a sum may only add numbers to its value from the previous iteration.
   if (a.open || b.open) {
     const Sum& other = a.open ? b : a;
     return other.words.empty() && !other.others ? Sum{.open = true} : Sum{.mixed = true};
@@ -243,7 +244,7 @@ Evaluator::Sum Evaluator::sum_of(Slot slot, Moment moment) {
     for (const At by : *all) out = joined(out, sum_made_by(paths_.last_before(by, moment), width(by)));
   }
   summing_.erase(key);
-  // Inside a loop, this sum may depend on another one that is not complete yet, so it is not cached.
+  // In a loop, this sum may depend on another sum that is not complete yet, so it must not be cached.
   if (summing_.empty() || !out.open) {
     if (summing_.empty()) sums_[key] = out;
   }
@@ -252,7 +253,7 @@ Evaluator::Sum Evaluator::sum_of(Slot slot, Moment moment) {
 
 Evaluator::Sum Evaluator::sum_of_operand(std::string_view text, std::uint32_t half, Moment moment) {
   if (text == "RZ" || text == "URZ" || immediate(text, 0)) return {};
-  // Subtracted values and complements do not count as terms of the sum.
+  // A value that is subtracted or complemented is not a term of the sum.
   if (text.find_first_of("-~|") != std::string_view::npos) {
     const Sum taken = sum_of_operand(text.substr(1), half, moment);
     return taken.words.empty() && !taken.others && !taken.mixed ? Sum{} : Sum{.others = true};
@@ -273,7 +274,7 @@ Evaluator::Sum Evaluator::sum_made_by(Moment moment, std::uint32_t half) {
   const Parts parts = parts_of(i);
   const auto of = [&](std::size_t value, std::uint32_t its) -> Sum {
     if (value >= parts.values.size()) return {.mixed = true};
-    // The upper half of a pointer that is a constant of the code.
+    // This may be the upper half of a pointer that the code contains as a constant.
     const auto upper = i.has("X") ? immediate(parts.values[value], 0) : std::nullopt;
     if (upper && std::min(*upper, ~*upper) >= kLeastUpperHalf) return {.others = true};
     return sum_of_operand(parts.values[value], its, moment);

@@ -1,4 +1,5 @@
-// The values of one thread's registers and predicates before an instruction that it executed. Internal to lib/sass.
+// Computes the values that a thread's registers and predicates had before an instruction that it executed. Internal to
+// lib/sass.
 #pragma once
 
 #include <cstdint>
@@ -18,18 +19,18 @@ class Evaluator {
   using At = Paths::At;
   using Moment = Paths::Moment;
 
-  // If `lane` is null, only the code is known, not the thread. All arguments must outlive this object.
+  // If `lane` is null, nothing is known about the thread, only the code. All arguments must outlive this object.
   Evaluator(Paths& paths, ParameterBank bank, const LaunchState& launch, const LaneState* lane);
 
-  // The value before the instruction of `moment`.
+  // Returns the value before the instruction of `moment`; nullopt if unknown.
   std::optional<std::uint32_t> word(Slot slot, Moment moment);
   std::optional<bool> truth(std::string_view predicate, Moment moment);
   Base base(Slot slot, Moment moment);
   const std::set<std::string_view>& unknown_opcodes() const { return unknown_; }
 
  private:
-  // The words of a sum while paths are joined. `open`: the sum depends on itself in a loop. Joined with another sum, it
-  // gives that sum.
+  // The words of a sum while paths are joined. `open`: the sum depends on itself in a loop, so when it is joined with
+  // another sum, the result is that other sum.
   struct Sum {
     bool open = false, mixed = false, others = false;
     std::set<std::uint32_t> words{};

@@ -5,7 +5,7 @@
 namespace cudadiag::sass {
 namespace {
 
-// Returns whether the operand names a register of the range, alone or in an address.
+// Returns whether the operand contains a register of the range, alone or in an address.
 bool names(std::string_view operand, std::uint32_t first, std::uint32_t count) {
   for (std::size_t at = 0; at < operand.size(); ++at) {
     const bool starts =
@@ -45,15 +45,15 @@ bool Paths::waits_for_failing(At at) const {
   if (!is_any(base, {"LDG", "LD", "LDS", "LDL", "ATOM", "ATOMG", "ATOMS"})) return false;
   const Written& loaded = written_[failing_];
   if (loaded.first == kNone) return false;
-  // Counts only the registers that are certainly loaded.
+  // Considers only registers that are certainly loaded.
   const std::uint32_t count = std::min(loaded.count, 4u);
   const auto& operands = program_[at].operands;
   return std::any_of(operands.begin(), operands.end(),
                      [&](std::string_view operand) { return names(operand, loaded.first, count); });
 }
 
-// Returns the instructions that can be reached from `from` without passing a barred instruction. Those in `from` may be
-// barred themselves.
+// Returns the instructions that can be reached from `from` without passing a barred one. An instruction in `from` may
+// itself be barred.
 Paths::Marks Paths::reach(const std::vector<At>& from, const std::vector<std::vector<At>>& edges, const Marks& barred) {
   Marks seen(program_.size());
   std::vector<At> open = from;
@@ -74,7 +74,7 @@ const Paths::Since& Paths::since(At stands) {
   const auto [found, made] = since_.try_emplace(stands);
   Since& out = found->second;
   if (!made) return out;
-  // An instruction was executed since if it is reachable from the failing one and can reach `stands`.
+  // An instruction may have run since if the failing one can reach it and it can reach `stands`.
   const Marks after = reach({failing_}, next_, barred_);
   const Marks until = reach({stands}, before_, barred_);
   const auto follows = [&](At at) {
@@ -102,8 +102,8 @@ const Paths::Since& Paths::since(At stands) {
 
 bool Paths::can_stand(At stands) { return stands < program_.size() && since(stands).reachable; }
 
-// Returns the instructions that may run between `moment` and the failing one. They include the failing one if it may
-// also have run earlier.
+// Returns the instructions that may run between `moment` and the failing one. Includes the failing one if it may have
+// run earlier, too.
 const std::vector<Paths::At>& Paths::until_failing(Moment moment) {
   const auto [found, made] = until_.try_emplace(moment);
   if (!made) return found->second;
@@ -178,7 +178,7 @@ std::optional<Paths::At> Paths::definition(Slot slot, At at, const std::function
       const Guard holds = program_[from].predicate.empty() ? Guard::holds : guard(from);
       if (holds == Guard::unknown || written_[from].everything) return std::nullopt;
       if (holds == Guard::fails) {
-        // It is unknown whether the condition was true at an earlier execution.
+        // We do not know whether the condition was true at an earlier execution.
         if (is_repeated(from)) return std::nullopt;
         open.push_back(from);
         continue;

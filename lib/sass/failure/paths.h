@@ -1,12 +1,12 @@
-// The instructions that may run before and after the failing one. Internal to lib/sass.
+// Which instructions may have run before and after the failing one. Internal to lib/sass.
 //
-// A thread failed at one instruction and stopped at another. This class answers two questions: whether anything may
-// have written a register between an earlier instruction and now, and which instruction may have written it before
-// that. For an instruction in a loop, `latest` means its latest execution before the failure. If it may have run again
-// since the execution in question, `latest` is false, and the answer must be right for every execution.
+// A thread failed at one instruction and stopped at another. This class answers two questions: may anything have
+// written to a register between an earlier instruction and now? And which instruction may have written to it before
+// that? For an instruction in a loop, `latest` means its latest execution before the failure. If it may have run again
+// since the execution in question, `latest` is false, and the answer must hold for every execution.
 //
-// The hardware continues for some time before it stops. However, no thread gets past an instruction that needs the
-// value that the failing one was to load. A path through such an instruction therefore does not count.
+// The hardware stops some time after the failure. No thread, however, gets past an instruction that needs the value
+// that the failing one was to load, so paths through such an instruction do not count.
 #pragma once
 
 #include <cstdint>
@@ -40,31 +40,32 @@ class Paths {
 
   // Returns whether a thread may have stopped at `stands`.
   bool can_stand(At stands);
-  // Returns whether nothing wrote the slot between `moment`, its own instruction included, and the stop of the thread.
+  // Returns whether nothing wrote to the slot from `moment`, whose instruction counts too, until the thread stopped.
   bool is_untouched(Slot slot, Moment moment, At stands);
-  // Returns whether nothing writes the slot from `moment` up to, but not including, the failing instruction.
+  // Returns whether nothing writes to the slot from `moment` until just before the failing instruction.
   bool is_untouched_before(Slot slot, Moment moment);
   // Returns the last execution of `by` before `moment`.
   Moment last_before(At by, Moment moment);
-  // Returns the only instruction to write the slot at or after the failing one, if it ran exactly once.
+  // Returns the only instruction that wrote to the slot at or after the failing one, if it ran exactly once.
   std::optional<At> written_once_since(Slot slot, At stands);
   bool is_repeated(At at);
 
   enum class Guard { holds, fails, unknown };
-  // Returns the one instruction that last wrote the slot before `at`. `guard` evaluates the conditions of instructions.
+  // Returns the one instruction that was the last to write to the slot before `at`. `guard` evaluates the conditions of
+  // instructions.
   std::optional<At> definition(Slot slot, At at, const std::function<Guard(At)>& guard);
-  // Returns all instructions that may have been the last to write the slot before `at`; nullopt if one outside this
-  // code may have been.
+  // Returns all instructions that may have been the last to write to the slot before `at`; nullopt if code outside this
+  // program may have been.
   std::optional<std::vector<At>> definitions(Slot slot, At at);
 
-  // Limits the steps of all searches together.
+  // Counted over all searches together.
   static constexpr std::uint64_t kMostSteps = 20'000'000;
 
  private:
   using Marks = std::vector<bool>;
   struct Since {
     bool reachable = false;
-    bool straight = false;  // every instruction between was executed exactly once
+    bool straight = false;  // every instruction in between ran exactly once
     std::vector<At> executed;
   };
 

@@ -10,7 +10,7 @@ namespace cudadiag::sass {
 namespace {
 
 constexpr std::int64_t kWord = std::int64_t{1} << 32, kSign = std::int64_t{1} << 31;
-constexpr std::int64_t kMostPieces = 64;  // pieces that one instruction may cut a box into
+constexpr std::int64_t kMostPieces = 64;  // how many pieces one instruction may cut a box into
 
 }  // namespace
 
@@ -43,7 +43,7 @@ std::optional<bool> Calculator::less(const Form& form, std::int64_t than) {
   return std::nullopt;
 }
 
-// Shifts right, rounding down.
+// Shifts right and rounds down.
 std::optional<std::int64_t> Calculator::quotient(const Form& form, unsigned shift) {
   const auto range = range_of(form, box_);
   if (!range) return std::nullopt;
@@ -60,7 +60,7 @@ std::optional<Form> Calculator::with_sign(const Form& number) {
   return *positive ? std::optional(number) : sum(number, constant(-kWord));
 }
 
-// The lower 32 bits of the form.
+// Returns the lower 32 bits of the form.
 Value Calculator::word(const Form& form) {
   const auto above = quotient(form, 32);
   const auto low = above ? sum(form, constant(-*above * kWord)) : std::nullopt;
@@ -110,7 +110,7 @@ Value Calculator::read(const Source& source, std::uint32_t half) {
   }
 }
 
-// The form of a negated operand is 2^32 minus the number: from 1 to 2^32.
+// A negated operand becomes 2^32 minus the number, which is from 1 to 2^32.
 Value Calculator::with_sign_of(const Source& source, const Value& value) {
   if (!source.negative && !source.complement) return value;
   if (value.kind != Value::Kind::number) return {};
@@ -149,7 +149,7 @@ std::optional<Calculator::Address> Calculator::address(const ThreadInstruction& 
     Pair each;
     if (term.pair) {
       each = read_pair(term.source);
-      // The term may have 64 bits, or 32 with or without a sign; all readings must give the same address.
+      // The term may have 64 bits, or 32 bits with or without a sign, so all three must mean the same number.
       const auto range = each.known && !each.pointer && !term.sure ? range_of(each.form, box_) : std::nullopt;
       if (range && (range->least < 0 || range->most >= kSign)) return std::nullopt;
     } else {
@@ -201,7 +201,8 @@ void Calculator::set_pair(Slot slot, const Pair& pair) {
   set(slot == kNone ? kNone : slot + 1, high);
 }
 
-// A carry that is 0 or 1 for all threads becomes a truth. If two predicates receive the carries, they share the sum.
+// A carry that is 0 for all threads, or 1 for all, becomes a truth value. If two predicates receive the carries, they
+// share the sum.
 void Calculator::set_sum(const ThreadInstruction& code, const Sum& sum, std::uint32_t at) {
   std::vector<Condition> named;
   for (const Condition& carry : code.carries) {
@@ -233,7 +234,7 @@ Calculator::Carries Calculator::carries_of(std::span<const Condition> conditions
     const Truth& truth = state_.predicates[condition.slot - kFirstPredicate];
     if (truth.kind == Truth::Kind::unknown || condition.negated) return {};
     if (truth.shared != 0) {
-      // The first predicate of the pair has added the carries of both.
+      // The first predicate of the pair already added the carries of both.
       if (shared == truth.shared) {
         shared = 0;
         continue;
@@ -252,7 +253,7 @@ Calculator::Carries Calculator::carries_of(std::span<const Condition> conditions
   return out;
 }
 
-// Adds 32-bit values and carries.
+// Adds 32-bit values and the carries.
 Calculator::Sum Calculator::added(Values values, std::span<const Condition> conditions) {
   const Carries carries = carries_of(conditions);
   std::optional<Form> total = constant(carries.number);
@@ -288,7 +289,7 @@ Calculator::Sum Calculator::added_to_pointer(const Value& pointer, const Form& r
     return out;
   }
   if (carry != nullptr && (carry->word != pointer.word || !same_low_word(carry->form, pointer.form))) return {};
-  // Reads `rest` as a signed number, because the value added to an upper half is small.
+  // Reads `rest` as a signed number, because what is added to an upper half is small.
   const auto shifted = sum(rest, constant(kSign));
   const auto above = shifted ? quotient(*shifted, 32) : std::nullopt;
   const auto small = above ? sum(rest, constant(-*above * kWord)) : std::nullopt;

@@ -1,5 +1,5 @@
-// Computes instructions on values that are valid for all threads of a box. If the threads differ, `needed_cut` says
-// where to cut the box; the instruction is then executed again for each part. Internal to lib/sass.
+// Computes instructions on values that hold for all threads of a box. If the threads differ, `needed_cut` says where to
+// cut the box. The caller then executes the instruction again for each part. Internal to lib/sass.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ class Calculator {
   Calculator(const Box& box, ThreadState& state, ParameterBank bank, const LaunchValues& launch)
       : box_(box), state_(state), bank_(bank), launch_(launch) {}
 
-  // Executes an instruction that computes a result. If the box must be cut, the state stays unchanged.
+  // Executes an instruction that computes a result. If the box must be cut, leaves the state unchanged.
   struct Step {
     const Instruction& i;
     const ThreadInstruction& code;
@@ -28,14 +28,14 @@ class Calculator {
   void compute(const Step& step);
   // Returns nullopt if the condition is unknown, or the box must be cut.
   std::optional<bool> holds(const Condition& condition);
-  // The parameter word that the address is based on, if there is one, and the form that is added to it.
+  // The parameter word that an address is based on, if any, and the form that is added to the word.
   struct Address {
     std::optional<std::uint32_t> word;
     Form form;
   };
   std::optional<Address> address(const ThreadInstruction& code);
   std::optional<std::int64_t> number(const Value& value) const;
-  // Returns whether the instruction moves numbers or parameters to registers that already contain them.
+  // Returns whether the instruction only moves numbers or parameters to registers that already contain them.
   bool moves_what_is_there(const ThreadInstruction& code);
 
   const std::optional<Cut>& needed_cut() const { return cut_; }
@@ -69,7 +69,7 @@ class Calculator {
   };
   Sum added(Values values, std::span<const Condition> conditions);
   Sum added_to_pointer(const Value& pointer, const Form& rest, const Truth* carry);
-  // The contribution of predicates to a sum.
+  // What predicates contribute to a sum.
   struct Carries {
     bool known = false;
     std::int64_t number = 0;
@@ -111,7 +111,7 @@ class Calculator {
   const ParameterBank bank_;
   const LaunchValues& launch_;
   std::optional<Cut> cut_;
-  // The results of the current instruction. They are stored last, because an operand may also be a result.
+  // The results of the current instruction. They are stored at its end, because an operand may also be a result.
   std::vector<std::pair<Slot, Value>> values_;
   std::vector<std::pair<Slot, Truth>> truths_;
 };

@@ -33,14 +33,15 @@ Value Calculator::shifted_right(const Value& a, std::int64_t by, bool with_its_s
   return result ? number_of(*result & (kWord - 1)) : Value();
 }
 
-// The upper 32 bits of a shifted pair.
+// Returns the upper 32 bits of a shifted pair.
 Value Calculator::upper_of_shifted(const Value& low, const Value& high, std::int64_t by) {
   if (by == 0) return high;
   const std::array terms{shifted_left(high, by), shifted_right(low, 32 - by, false)};
   return added(terms, {}).value;
 }
 
-// "SHF.L.U64.HI R5, R4, 0x2, R5": the upper half of the shifted pair of the third and first operands.
+// Handles "SHF.L.U64.HI R5, R4, 0x2, R5". The result is the upper half of a shifted pair, which consists of the third
+// and the first operand.
 void Calculator::shift(const Step& step) {
   const auto& code = step.code;
   const Instruction& i = step.i;
@@ -66,7 +67,7 @@ void Calculator::shift(const Step& step) {
   set(code.to, result);
 }
 
-// Returns the number with all bits outside one contiguous range cleared.
+// Clears all bits outside the mask, which must be one contiguous range.
 Value Calculator::masked(const Form& form, std::uint32_t mask) {
   if (mask == 0) return number_of(0);
   const unsigned first = static_cast<unsigned>(std::countr_zero(mask));
@@ -81,7 +82,7 @@ Value Calculator::masked(const Form& form, std::uint32_t mask) {
   return pieces ? number_of(*pieces * (std::int64_t{1} << first)) : Value();
 }
 
-// The sum of two numbers that have no bit in common.
+// Returns the sum of two numbers, if they have no bit in common.
 Value Calculator::united(const Form& a, const Form& b) {
   const auto disjoint = [&](const Form& low, const Form& high) {
     const auto range = range_of(low, box_);
@@ -93,7 +94,7 @@ Value Calculator::united(const Form& a, const Form& b) {
   return both ? word(*both) : Value();
 }
 
-// "LOP3.LUT R3, R0, R9, RZ, 0x3c, !PT"
+// Handles "LOP3.LUT R3, R0, R9, RZ, 0x3c, !PT".
 Value Calculator::combined(const Value& a, const Value& b, const Value& c, std::uint32_t table) {
   const std::array inputs{&a, &b, &c};
   std::array<std::uint32_t, 3> numbers{};
@@ -102,7 +103,7 @@ Value Calculator::combined(const Value& a, const Value& b, const Value& c, std::
     const auto known = number(*inputs[at]);
     known ? void(numbers[at] = static_cast<std::uint32_t>(*known)) : others.push_back(at);
   }
-  // Computes the result for each bit if the inputs that are not constant have these values.
+  // Computes the result of each bit for these values of the inputs that are not constant.
   const auto result = [&](bool first, bool second) {
     std::uint32_t out = 0;
     for (std::uint32_t bit = 0; bit < 32; ++bit) {
@@ -129,12 +130,12 @@ Value Calculator::combined(const Value& a, const Value& b, const Value& c, std::
       const auto complement = turned ? sum(*turned, constant(kWord - 1)) : std::nullopt;
       return complement ? word(*complement) : Value();
     }
-    // Every bit must be 0, 1 or the form's own bit; the table inverts none of them.
+    // Each bit must be 0, 1 or the form's own bit. The table must not invert any.
     if ((none & ~one) != 0) return {};
     const Value kept = masked(form, one & ~none);
     return is_number(kept) ? word(sum(kept.form, constant(none)).value_or(Form())) : Value();
   }
-  // The result is the bitwise OR of both.
+  // The result is the bitwise OR of both inputs.
   const bool united_bits = none == 0 && one == kOnes && result(false, true) == kOnes;
   return united_bits ? united(inputs[others[0]]->form, inputs[others[1]]->form) : Value();
 }
@@ -151,7 +152,7 @@ void Calculator::combine(const Step& step) {
   }
   const Value result = combined(inputs[0], inputs[1], inputs[2], static_cast<std::uint32_t>(*table));
   set(code.to, result);
-  // "LOP3.LUT P1, R6, R2, 0x3, RZ, 0xc0, !PT": the predicate says whether any bit is set.
+  // Handles "LOP3.LUT P1, R6, R2, 0x3, RZ, 0xc0, !PT". The predicate says whether any bit is set.
   const bool plain = step.i.operands.back() == "!PT" || step.i.operands.back() == "!UPT";
   if (code.results.empty() || !plain || !is_number(result)) return;
   if (const auto zero = less(result.form, 1)) set(code.results[0], truth_of(!*zero));

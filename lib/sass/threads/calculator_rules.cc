@@ -108,7 +108,7 @@ void Calculator::add_pairs(const Step& step) {
   set_pair(step.code.to, all);
 }
 
-// Multiplies two unsigned numbers, if one is the same for all threads.
+// Multiplies two unsigned numbers, if one of them is the same for all threads.
 Value Calculator::product(const Value& a, const Value& b) {
   const auto x = number(a), y = number(b);
   if ((x && *x == 0) || (y && *y == 0)) return number_of(0);
@@ -116,7 +116,7 @@ Value Calculator::product(const Value& a, const Value& b) {
   if (y && *y == 1) return a;
   if (!is_number(a) || !is_number(b) || (!x && !y)) return {};
   const std::int64_t factor = x ? *x : *y;
-  // As a signed number, the factor has the smaller absolute value.
+  // Takes the factor as a signed number if that makes its absolute value smaller.
   const auto form = times(x ? b.form : a.form, factor >= kWord / 2 ? factor - kWord : factor);
   return form ? word(*form) : Value();
 }
@@ -127,7 +127,7 @@ void Calculator::multiply(const Step& step) {
   std::array<Value, 2> values;
   for (const std::size_t at : {0, 1}) {
     values[at] = with_sign_of(code.values[at], read(code.values[at]));
-    // 2^32 minus 0 has 33 bits.
+    // 2^32 minus 0 does not fit into 32 bits.
     if (code.values[at].negative && is_number(values[at])) values[at] = word(values[at].form);
   }
   const std::array terms{product(values[0], values[1]), with_sign_of(code.values[2], read(code.values[2]))};
@@ -170,7 +170,7 @@ void Calculator::multiply_high(const Step& step) {
   set(code.to, number_of(upper & (kWord - 1)));
 }
 
-// "LEA R2, P0, R5, R6, 0x2", "LEA.HI.X R3, R5, R7, R6, 0x2, P0", "LEA.HI.X.SX32 R3, R5, R7, 0x2, P0"
+// Handles "LEA R2, P0, R5, R6, 0x2", "LEA.HI.X R3, R5, R7, R6, 0x2, P0" and "LEA.HI.X.SX32 R3, R5, R7, 0x2, P0".
 void Calculator::scale(const Step& step) {
   const auto& code = step.code;
   const bool high = step.i.has("HI"), extends = step.i.has("SX32"), continues = step.i.has("X");
@@ -246,12 +246,12 @@ std::optional<bool> Calculator::compared(const Step& step) {
     const Pair a = read_pair(code.values[0]), b = read_pair(code.values[1]);
     if (!a.known || !b.known) return std::nullopt;
     if (a.pointer != b.pointer && (i.has("EQ") || i.has("NE"))) {
-      // A memory address is never 0.
+      // The address of memory is never 0.
       const Form& other = a.pointer ? b.form : a.form;
       return other == Form() ? std::optional(i.has("NE")) : std::nullopt;
     }
     if (a.pointer || b.pointer) return std::nullopt;
-    // A negative signed number is a large unsigned one.
+    // Signed comparison is right only if neither number is negative, because those are large unsigned ones.
     const std::optional<bool> small = false;
     const auto large_a = i.has("U64") ? less(a.form, 0) : small, large_b = i.has("U64") ? less(b.form, 0) : small;
     return large_a && large_b && !*large_a && !*large_b ? compared_forms(i, a.form, b.form) : std::nullopt;
@@ -272,7 +272,7 @@ std::optional<bool> Calculator::compared(const Step& step) {
   const auto x = form_of(a), y = form_of(b);
   if (!x || !y) return std::nullopt;
   if (!i.has("EX")) return compared_forms(i, *x, *y);
-  // The upper halves decide. If they are equal, the earlier comparison of the lower halves decides.
+  // The upper halves decide. If they are equal, the comparison of the lower halves, which came earlier, decides.
   const auto turned = times(*y, -1);
   const auto apart = turned ? sum(*x, *turned) : std::nullopt;
   const auto under = apart ? less(*apart, 0) : std::nullopt, up_to = apart ? less(*apart, 1) : std::nullopt;
@@ -288,14 +288,14 @@ void Calculator::compare(const Step& step) {
   const auto other = holds(code.conditions[0]);
   const bool both = step.i.has("AND"), either = step.i.has("OR");
   if (!both && !either) return;
-  // One operand may decide alone.
+  // One operand may be enough to decide.
   if (other && *other == either) return set(code.results[0], truth_of(either));
   const auto result = compared(step);
   if (result && *result == either) return set(code.results[0], truth_of(either));
   if (result && other) set(code.results[0], truth_of(*result));
 }
 
-// "PLOP3.LUT P0, PT, P1, P2, PT, 0x80, 0x0": one bit of the table per combination.
+// Handles "PLOP3.LUT P0, PT, P1, P2, PT, 0x80, 0x0". The table has one bit for each combination.
 void Calculator::decide(const Step& step) {
   const auto& operands = step.i.operands;
   if (operands.size() != 7 || step.code.results.empty()) return;

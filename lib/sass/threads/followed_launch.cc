@@ -58,7 +58,7 @@ bool FollowedLaunch::follow(const Box& threads) {
   return true;
 }
 
-// Returns false if it takes too long or reaches code about which nothing is known.
+// Returns false if it takes too long, or reaches code of which nothing is known.
 bool FollowedLaunch::follow(Part part) {
   for (;;) {
     if (++steps_ > most_steps_ || part.state.at >= code_.program.size()) return false;
@@ -79,7 +79,7 @@ FollowedLaunch::Next FollowedLaunch::part_where(const Part& part, const Cut& cut
   if (!cut(part.box, cut_here, kMostParts, boxes)) return Next::lost;
   parts_ += boxes.size();
   if (parts_ > kMostParts || boxes.size() < 2) return Next::lost;
-  // The first boxes are followed first, so that the bytes that they use mostly join in order.
+  // Follows the first box first, so that the bytes that the boxes use mostly join in order.
   for (auto box = boxes.rbegin(); box != boxes.rend(); ++box) open_.push_back({*box, part.state});
   return Next::parted;
 }
@@ -138,10 +138,10 @@ FollowedLaunch::Next FollowedLaunch::step(Part& part) {
   return Next::on;
 }
 
-// "BRA.U UP0, 0x100": the first of two operands is a condition.
+// Handles "BRA.U UP0, 0x100". If there are two operands, the first is a condition.
 FollowedLaunch::Next FollowedLaunch::jump(Part& part, const ThreadInstruction& code) {
   const Instruction& i = code_.program[part.state.at];
-  // The target of "BRA.DIV" does the same for a warp whose threads have diverged.
+  // The target of "BRA.DIV" does the same as the next instruction, for a warp whose threads have diverged.
   if (i.has("DIV")) {
     ++part.state.at;
     return Next::on;
@@ -161,7 +161,7 @@ FollowedLaunch::Next FollowedLaunch::jump(Part& part, const ThreadInstruction& c
   return Next::on;
 }
 
-// Calls a function in the same code, or returns from it. A register contains the return address.
+// Calls a function in the same code, or returns from one. A register contains the return address.
 FollowedLaunch::Next FollowedLaunch::call(Part& part, const ThreadInstruction& code, Calculator& calculator) {
   const Instruction& i = code_.program[part.state.at];
   if (code.op == Op::call) {
@@ -180,7 +180,7 @@ FollowedLaunch::Next FollowedLaunch::call(Part& part, const ThreadInstruction& c
   return Next::lost;
 }
 
-// It is unknown which threads take the detour, so everything that its code may write becomes unknown.
+// We do not know which threads take the detour, so everything that its code may write becomes unknown.
 FollowedLaunch::Next FollowedLaunch::detour(Part& part) {
   const Detours::Detour* found = code_.detours.from(part.state.at);
   if (found == nullptr || !found->known) return Next::lost;
@@ -233,7 +233,7 @@ void FollowedLaunch::add_access(std::uint32_t word, const ThreadInstruction& cod
   not_known_.insert(word);
 }
 
-// Threads at the corners of the box have the lowest and the highest position.
+// The lowest and the highest position are those of threads at corners of the box.
 void FollowedLaunch::note_certain(std::uint32_t at, const Calculator::Address& address, const Box& box) {
   const auto range = range_of(address.form, box);
   const auto form = memory_form_of(code_.program[at]);

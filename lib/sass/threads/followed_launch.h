@@ -1,4 +1,4 @@
-// Follows a kernel's code for all threads of a launch, or for some, box by box. Internal to lib/sass.
+// Follows a kernel's code for all threads of a launch, or for some of them, box by box. Internal to lib/sass.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace cudadiag::sass {
 
-// By instruction: the parameter words that its accesses may go through.
+// For each instruction, the parameter words that its accesses may go through.
 struct MayAccess {
   bool anywhere = false;
   std::set<std::uint32_t> words;
@@ -25,7 +25,7 @@ std::optional<Box> all_threads(const LaunchValues& launch);
 
 class FollowedLaunch {
  public:
-  // All members must outlive the FollowedLaunch.
+  // Everything that the members refer to must outlive the FollowedLaunch.
   struct Code {
     const Program& program;
     const ThreadCode& instructions;
@@ -37,9 +37,9 @@ class FollowedLaunch {
   FollowedLaunch(const Code& code, const LaunchValues& launch, std::size_t most_steps = kMostSteps)
       : code_(code), launch_(launch), most_steps_(most_steps) {}
 
-  // Only one of these two may be called, and only once.
+  // Call only one of these two functions, and only once.
   std::vector<ParameterBytes> bytes();
-  // Returns what these threads do regardless of the contents of memory.
+  // Returns what these threads do whatever the memory contains.
   CertainAccesses certain(const Box& threads);
 
  private:
@@ -69,11 +69,11 @@ class FollowedLaunch {
   const std::size_t most_steps_;
   std::vector<Part> open_;
   std::size_t parts_ = 1, steps_ = 0;
-  std::set<std::uint32_t> not_known_;  // words some of whose bytes are unknown
+  std::set<std::uint32_t> not_known_;  // some bytes used through these words are unknown
   bool none_known_ = false;
   using Use = std::pair<std::uint32_t, Mode>;  // of a parameter word
   std::map<Use, Lattices> used_;
-  std::set<Use> too_many_;  // uses with too many pieces that do not join
+  std::set<Use> too_many_;                                                    // uses with too many separate pieces
   using CertainKey = std::pair<std::uint32_t, std::optional<std::uint32_t>>;  // an instruction, a word
   std::map<CertainKey, CertainAccess> certain_;
   bool uses_other_memory_ = false;

@@ -1,4 +1,5 @@
-// Numbers that depend on the thread: sums of its coordinates, each multiplied by a constant. Internal to lib/sass.
+// Numbers that depend on the thread. Each is a sum of the thread's coordinates, multiplied by constants. Internal to
+// lib/sass.
 #pragma once
 
 #include <array>
@@ -9,11 +10,11 @@
 
 namespace cudadiag::sass {
 
-// The coordinates of a thread: its index in the block, x to z, then the block's index.
+// A thread's coordinates are its index in the block, x to z, and then the block's index.
 inline constexpr std::size_t kCoordinates = 6;
-inline constexpr std::int64_t kMostOfForm = std::int64_t{1} << 60;  // larger values are not kept
+inline constexpr std::int64_t kMostOfForm = std::int64_t{1} << 60;  // results beyond this are unknown
 
-// The threads whose coordinates are in these ranges, ends included.
+// The threads whose coordinates are in these ranges, both ends included.
 struct Box {
   std::array<std::uint32_t, kCoordinates> low{}, high{};
 };
@@ -29,10 +30,10 @@ struct Form {
 Form constant(std::int64_t value);
 Form coordinate(std::size_t which);
 
-// Return nullopt if the result could be out of bounds.
+// Return nullopt if the result may be too large.
 std::optional<Form> sum(const Form& a, const Form& b);
 std::optional<Form> times(const Form& a, std::int64_t factor);
-// Returns whether the base and the steps are multiples of the number.
+// Returns whether the base and all steps are multiples of `of`.
 bool is_multiple(const Form& a, std::int64_t of);
 // Returns whether the forms differ by a multiple of 2^32 for every thread.
 bool same_low_word(const Form& a, const Form& b);
@@ -40,12 +41,12 @@ bool same_low_word(const Form& a, const Form& b);
 struct Range {
   std::int64_t least = 0, most = 0;
 };
-// Returns nullopt if the range is out of bounds.
+// Returns nullopt if the range is too large.
 std::optional<Range> range_of(const Form& form, const Box& box);
-// Replaces the coordinates that have only one value in the box by numbers.
+// Replaces coordinates that have only one value in the box by numbers.
 Form in_box(const Form& form, const Box& box);
 
-// A cut of a box: in each part, the form is less than `at` for all threads or for none.
+// Where to cut a box, so that in each part the form is less than `at` for all threads or for none.
 struct Cut {
   Form form;
   std::int64_t at = 0;

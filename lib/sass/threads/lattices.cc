@@ -6,7 +6,7 @@
 
 namespace cudadiag::sass {
 
-// Turns levels without gaps into width, and merges a level that continues another one.
+// Turns levels without gaps into width, and merges a level into another one that it continues.
 void Lattices::fold(Lattice& lattice) {
   auto& levels = lattice.levels;
   std::erase_if(levels, [](const Level& level) { return level.count <= 1; });
@@ -59,7 +59,7 @@ bool Lattices::join_side_by_side(Lattice& to, const Lattice& other) {
   return true;
 }
 
-// Joins two lattices that differ only in the count of one level, if one continues the other along that level.
+// Joins two lattices that differ only in the count of one level, if one lattice continues the other along that level.
 bool Lattices::join_in_a_row(Lattice& to, const Lattice& other) {
   if (to.width != other.width) return false;
   const Lattice& more = to.levels.size() >= other.levels.size() ? to : other;

@@ -1,4 +1,4 @@
-// The union of the bytes that many threads use. Internal to lib/sass.
+// Joins the bytes that many threads use. Internal to lib/sass.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace cudadiag::sass {
 
-// The exact bytes that all threads of some boxes use: equal pieces at regular distances, in several dimensions.
+// The exact bytes that all threads of some boxes use, as equal pieces at regular distances in several dimensions.
 class Lattices {
  public:
-  // Returns false if there are too many pieces that do not join.
+  // Returns false if there are too many separate pieces.
   bool add(const Form& first_byte, std::uint32_t width, const Box& box);
-  // Returns at most `most` rows; nullopt if more would be needed.
+  // Returns at most `most` rows; nullopt if there are more.
   std::optional<std::vector<ByteRows>> rows(std::size_t most) const;
 
  private:

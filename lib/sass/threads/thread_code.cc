@@ -26,14 +26,14 @@ Op op_of(const Instruction& i) {
   auto op = kOps.find(base);
   if (op == kOps.end()) op = kOps.find(without_u(base));
   if (op == kOps.end()) return Op::forget;
-  if (op->second == Op::exit && !i.operands.empty()) return Op::lost;  // the operand is another condition
+  if (op->second == Op::exit && !i.operands.empty()) return Op::lost;  // the operand is a further condition
   if (op->second == Op::add && i.has("64")) return Op::add_pairs;
   if (op->second == Op::multiply && i.has("WIDE")) return Op::multiply_wide;
   if (op->second == Op::multiply && i.has("HI")) return Op::multiply_high;
   return op->second;
 }
 
-// Instructions without an effect on a thread's registers. The list distinguishes them from unknown ones.
+// Instructions that do not change a thread's registers. They are listed so that they do not count as unknown.
 bool does_nothing(std::string_view base) {
   return is_any(base,
                 {"NOP",       "BAR",     "UBAR",     "WARPSYNC",     "YIELD",         "NANOSLEEP",   "DEPBAR",
@@ -43,7 +43,7 @@ bool does_nothing(std::string_view base) {
                  "UTMAPF",    "UBLKPF",  "UTMACCTL", "UTMACMDFLUSH", "ENDCOLLECTIVE", "ACQSHMINIT",  "USETMAXREG"});
 }
 
-// All other known instructions, without a leading U. Their results count as unknown.
+// All other known instructions, without a leading U. Their results are unknown values.
 bool is_modelled(std::string_view base) {
   static const std::initializer_list<std::string_view> kKnown = {
       "IMUL",   "SHL",     "SHR",     "LOP",     "PRMT",     "FADD",    "FMUL",      "FFMA",   "FSEL",
@@ -107,7 +107,7 @@ void read_access(const Instruction& i, ThreadInstruction& out) {
   const bool atomic = is_any(base, {"ATOM", "ATOMG", "RED", "REDG"});
   out.mode = atomic ? Mode::atomic : is_any(base, {"STG", "ST"}) ? Mode::write : Mode::read;
   out.width = memory_bytes_of(i);
-  // A predicate among the operands may disable the access.
+  // A predicate among the operands may switch the access off.
   const std::size_t first = atomic ? first_value(i) : 0;
   if (std::any_of(i.operands.begin() + static_cast<std::ptrdiff_t>(first), i.operands.end(), is_predicate)) return;
   std::string_view place = memory_place_of(i);
@@ -151,7 +151,7 @@ ThreadInstruction taken_apart(const Program& program, const Instruction& i) {
     out.barrier = static_cast<std::uint32_t>(i.operands[0].back() - '0') & 15;
   }
   if (out.op == Op::move && !is_plain_move(i)) out.op = Op::forget;
-  // "HFMA2 R5, -RZ, RZ, 0, 2.4e-07" is a number.
+  // "HFMA2 R5, -RZ, RZ, 0, 2.4e-07" just loads a number.
   const Operands none{[](std::string_view, std::uint32_t) { return std::optional<std::uint32_t>(); },
                       [](std::string_view) { return std::optional<bool>(); }};
   if (const auto number = i.base() == "HFMA2" ? compute_word(i, 0, none).word : std::nullopt) {

@@ -1,4 +1,4 @@
-// A kernel's instructions, decoded once, as far as they matter for addresses. Internal to lib/sass.
+// A kernel's instructions, each decoded once, as far as they matter for addresses. Internal to lib/sass.
 #pragma once
 
 #include <array>
@@ -38,11 +38,11 @@ enum class Op : std::uint8_t {
   call,
   back,
   access,
-  lost,  // its successor is unknown
+  lost,  // we do not know what runs next
 };
 
 struct Condition {
-  Slot slot = kNone;  // kNone if it is always true
+  Slot slot = kNone;  // kNone if the condition is always true
   bool negated = false;
 };
 
@@ -50,13 +50,13 @@ struct Condition {
 struct Source {
   enum class Kind : std::uint8_t { unknown, number, slot, constant };
   Kind kind = Kind::unknown;
-  std::uint32_t slot = kNone;  // for a register, its number; for a constant, the register that is added to its place
+  std::uint32_t slot = kNone;  // the register or, for a constant, the register that is added to its offset
   std::uint32_t offset = 0;    // in constant bank 0
   std::array<std::optional<std::uint32_t>, 2> number{};  // the two halves
   bool negative = false, complement = false;
 };
 
-// A part of an address: 64 bits, or 32 unsigned bits. `sure`: the instruction says which.
+// A part of an address: 64 bits, or 32 unsigned bits. `sure`: the instruction shows which.
 struct AddressTerm {
   Source source;
   bool pair = false, sure = true;
@@ -66,7 +66,7 @@ struct ThreadInstruction {
   Op op = Op::forget;
   Condition condition;
   Slot to = kNone;                 // the first register that it writes
-  std::uint32_t words = 1;         // number of registers that it moves
+  std::uint32_t words = 1;         // how many registers it moves
   std::vector<Condition> results;  // predicates in front of the destination
   std::vector<Condition> carries;  // carries that it sets
   std::vector<Source> values;
@@ -75,8 +75,8 @@ struct ThreadInstruction {
   std::uint32_t barrier = 0;
   std::uint32_t width = 0;           // bytes of an access
   Mode mode = Mode::read;            // of an access
-  std::vector<AddressTerm> address;  // empty if it cannot be read
-  bool uses_memory = false;          // of any kind, including accesses that are not followed
+  std::vector<AddressTerm> address;  // empty if we cannot read it
+  bool uses_memory = false;          // of any kind, including accesses that we do not follow
 };
 
 class ThreadCode {
