@@ -12,7 +12,7 @@
 namespace cudadiag::symbolize {
 namespace {
 
-constexpr std::size_t kMostSiteEntries = 10'000'000;  // three seconds of reading
+constexpr std::size_t kMostSiteEntries = 10'000'000;  // takes three seconds to read
 constexpr std::size_t kLongestChain = 16;
 constexpr std::size_t kMostSteps = 100'000, kMostReached = 1000;
 
@@ -28,7 +28,7 @@ bool flag_attribute(Dwarf_Die& die, unsigned name) {
   return dwarf_formflag(dwarf_attr(&die, name, &attribute), &flag) == 0 && flag;
 }
 
-// Visits the entry itself, and the entries of which it is an instance or the definition.
+// Visits the entry, and every entry that it is an instance or the definition of.
 template <typename Visit>
 void for_each_description(Dwarf_Die die, Visit visit) {
   for (int step = 0; step < kDeepestScope; ++step) {
@@ -58,7 +58,7 @@ class CallSites::Reader {
  public:
   Reader(CallSites& sites, Dwarf_Addr bias) : sites_(sites), bias_(bias) {}
 
-  // Reads everything or nothing, because with only some of the calls, ambiguous chains would look unique.
+  // Reads everything or nothing: if some calls were missing, ambiguous chains would look unique.
   bool read(Dwarf* dwarf) {
     Dwarf_CU* cu = nullptr;
     Dwarf_Die unit, split;
@@ -72,9 +72,9 @@ class CallSites::Reader {
 
  private:
   struct Described {
-    std::uint64_t return_address, tail_call;  // exactly one of them is 0
+    std::uint64_t return_address, tail_call;  // exactly one of these is 0
     Function caller;
-    Dwarf_Die origin;  // addr is null if the call goes through a pointer
+    Dwarf_Die origin;  // addr is null for an indirect call
   };
 
   void read_scope(Dwarf_Die& scope, Function caller, int depth);
@@ -88,7 +88,7 @@ class CallSites::Reader {
   Dwarf_Addr bias_;
   std::size_t entries_ = 0;
   std::vector<Described> described_;
-  std::unordered_multimap<const void*, Function> instances_;  // by any description that the code derives from
+  std::unordered_multimap<const void*, Function> instances_;  // by every entry that describes the function
 };
 
 void CallSites::Reader::read_scope(Dwarf_Die& scope, Function caller, int depth) {
@@ -109,8 +109,8 @@ void CallSites::Reader::read_scope(Dwarf_Die& scope, Function caller, int depth)
   } while (dwarf_siblingof(&child, &child) == 0);
 }
 
-// A function begins where its first range does; the cold part follows. Code that the linker dropped begins at address
-// 0.
+// A function begins where its first range does; its cold part comes later. Code that the linker dropped begins at
+// address 0.
 void CallSites::Reader::read_function(Dwarf_Die& die, int depth) {
   Function function = kNotKnown;
   Dwarf_Addr base = 0, begin = 0, end = 0;
@@ -156,7 +156,7 @@ void CallSites::Reader::resolve(const Described& call) {
   if (callees.empty()) sites_.tail_calls_.push_back({call.tail_call, call.caller, kNotKnown});
 }
 
-// Returns several functions if the compiler cloned one.
+// Returns several functions if the compiler cloned the original.
 std::vector<CallSites::Function> CallSites::Reader::functions_of(Dwarf_Die origin) {
   std::vector<Function> functions;
   for_each_description(origin, [&](const Dwarf_Die& description) {
@@ -214,7 +214,7 @@ std::optional<CallSites::Function> CallSites::called_at(std::uint64_t return_add
   return call->callee;
 }
 
-// Searches backwards from the innermost function and keeps the common beginning of all chains.
+// Searches backwards from the innermost function. Keeps the beginning that all chains have in common.
 class CallSites::ChainSearch {
  public:
   ChainSearch(const CallSites& sites, Function from, const MayBegin& may_begin)
@@ -231,8 +231,8 @@ class CallSites::ChainSearch {
     return from_ == kNotKnown ? may_begin_(sites_.functions_[function].entry) : function == from_;
   }
 
-  // Returns whether tail calls lead from the start of the search to code whose calls are not described here: through a
-  // pointer, into another module, or into code built without -g. That code may also have reached `to`.
+  // Returns whether tail calls lead from the start of the search to code whose calls are not described here: an
+  // indirect call, another module, or code built without -g. That code may also have reached `to`.
   bool may_leave(Function to) const {
     std::vector<Function> reached = {from_};
     for (std::size_t i = 0; i < reached.size(); ++i) {

@@ -1,5 +1,5 @@
-// Who calls whom in one module, according to DWARF's call sites, and which functions a chain of tail calls removed from
-// the stack. Compilers describe call sites only in optimised code. Internal to lib/symbolize.
+// Which function calls which in one module, according to DWARF's call sites, and which functions are missing from the
+// stack because of tail calls. Compilers describe call sites only in optimised code. Internal to lib/symbolize.
 #pragma once
 
 #include <cstdint>
@@ -19,22 +19,22 @@ class CallSites {
   using Function = std::uint32_t;  // number in this module
   static constexpr Function kNotKnown = ~Function{0};
 
-  // Reads all of the module's DWARF or, if that would take too long, none of it. Null means a module without DWARF. All
-  // addresses are relative to the load bias.
+  // Reads all of the module's DWARF or, if that would take too long, none of it. Null stands for a module without
+  // DWARF. All addresses are relative to the load bias.
   explicit CallSites(Dwfl_Module* module);
 
-  // Both look up a function that the module defines or calls by name. They return kNotKnown for any other function.
+  // Both look up a function that the module defines or calls by name; kNotKnown for any other function.
   Function function_at(std::uint64_t address) const;
   Function function_named(std::string_view name) const;
   bool defines(Function function) const;
   const std::string& name(Function function) const;  // linkage name; empty for file-local functions
 
-  // Returns the function that the call before `return_address` calls. Returns nullopt if no call site is described
-  // there; kNotKnown if the call goes through a pointer or could mean several functions.
+  // Returns the function called by the call just before `return_address`. Returns nullopt if DWARF describes no call
+  // site there, and kNotKnown if the call is indirect or may go to several functions.
   std::optional<Function> called_at(std::uint64_t return_address) const;
 
-  // Returns the tail calls that led from `from` to `to`, innermost first, each as an address inside its jump. These are
-  // the calls that all possible chains share. Empty if there are none, or if tail calls lead from `from` to code whose
+  // Returns the tail calls that led from `from` to `to`, innermost first, each as an address inside its jump. Returns
+  // only calls that all possible chains share. Empty if there are none, or if tail calls lead from `from` to code whose
   // calls are not described here. If `from` is unknown, it may be any function whose entry `may_begin` accepts.
   using MayBegin = std::function<bool(std::uint64_t entry)>;
   std::vector<std::uint64_t> tail_calls(Function from, Function to, const MayBegin& may_begin) const;
@@ -44,7 +44,7 @@ class CallSites {
   class ChainSearch;
   struct Definition {
     std::string name;
-    std::uint64_t entry = 0;  // 0 if it is in another module
+    std::uint64_t entry = 0;  // 0 if it is defined in another module
   };
   struct Range {
     std::uint64_t begin, end;
@@ -56,7 +56,7 @@ class CallSites {
   };
   struct TailCall {
     std::uint64_t address;
-    Function caller, callee;  // kNotKnown if it goes through a pointer
+    Function caller, callee;  // kNotKnown for an indirect call
   };
   static bool earlier_caller(const TailCall& a, const TailCall& b);
 

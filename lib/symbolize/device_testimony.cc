@@ -13,7 +13,7 @@
 namespace cudadiag::symbolize {
 namespace {
 
-// A manifest is not trusted, so only names inside its folder are followed.
+// The manifest is not trusted, so this accepts only names inside its folder.
 bool is_plain_name(const std::string& name) {
   return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
 }
@@ -40,7 +40,7 @@ DeviceFailure plain(const evidence::DumpedFailure& from) {
   return failure;
 }
 
-// Describes the instruction at which most threads of the kernel are.
+// Describes the instruction that most threads of the kernel are at.
 DeviceFailure plain(const evidence::RunningKernel& from) {
   DeviceFailure running;
   running.kernel = base::demangle(from.kernel);
@@ -62,7 +62,7 @@ DeviceFailure plain(const evidence::RunningKernel& from) {
   return running;
 }
 
-// While the run is being reported, the session does not have its final name yet.
+// The session gets its final name only after the run has been reported.
 std::filesystem::path folder_of(const session::Session& session, const session::Pass& pass) {
   return session::present_folder(session.folder) / pass.folder;
 }
@@ -81,13 +81,13 @@ void read_sanitizer(const session::Session& session, const session::Pass& pass, 
   SanitizerTestimony& sanitizer = testimony.sanitizer.emplace();
   sanitizer.kernels = pass.kernels;
   sanitizer.log = evidence::sanitizer_log(evidence::read_log(folder_of(session, pass) / session::kSanitizerFile));
-  // compute-sanitizer fails if the program fails. How it ended therefore matters only if its log has no error count.
+  // compute-sanitizer fails if the program fails, so how it ended matters only if its log has no error count.
   if (sanitizer.log.errors) return;
   sanitizer.failed = session::how_it_failed(pass.end, std::string(word(pass.cut_short)));
   if (sanitizer.failed.empty()) sanitizer.failed = "it did not finish its log";
 }
 
-// Returns whether the driver printed (CUDA_COREDUMP_SHOW_PROGRESS) that it began a dump, but not that it finished.
+// Returns whether the driver printed that it began a dump (CUDA_COREDUMP_SHOW_PROGRESS), but not that it finished.
 bool left_a_dump_unfinished(const std::filesystem::path& output) {
   const std::string text = evidence::read_log(output);
   return text.find("coredump: Starting GPU coredump generation") != std::string::npos &&
@@ -122,7 +122,8 @@ void read_dump(const session::Session& session, const session::Pass& pass, Devic
   }
 }
 
-// Each process that the driver ended after a dump has its own dump. The first dump with a failure is read completely.
+// Each process that the driver killed after a dump has a dump of its own. The first dump with a failure is read
+// completely.
 void read_own_dumps(const session::Session& session, DeviceTestimony& testimony) {
   constexpr std::size_t kMostRead = 64;
   session::Pass pass;
@@ -166,7 +167,7 @@ DeviceTestimony device_testimony(const session::Session& session) {
   }
   if (!testimony.device_pass) read_own_dumps(session, testimony);
   for (const session::Pass* pass : reruns) {
-    // Without torch.compile, different kernels run.
+    // Different kernels run without torch.compile, so their assertions do not count.
     if (!is_plain_name(pass->folder) || pass->kind == session::PassKind::eager) continue;
     auto assertions = evidence::read_assertions(folder_of(session, *pass) / session::kOutputFile);
     if (!assertions.empty()) testimony.printed.push_back({pass->folder, std::move(assertions)});

@@ -23,8 +23,9 @@ namespace {
 
 using Path = std::vector<Dwarf_Die>;  // functions around an address, outermost first
 
-// Limits the entries visited in one unit, and their ranges beyond the first. Crafted entries can be each other's
-// children and siblings, or share their ranges, and so be visited repeatedly. Real units stay below the limit.
+// How many entries of a unit to visit, and how many of their ranges beyond the first. Crafted entries may be each
+// other's children and siblings, or share ranges, so that they are visited again and again. Real units stay below this
+// limit.
 constexpr std::size_t kMostEntries = 2'000'000;
 
 const char* text_attribute(Dwarf_Die& die, unsigned name) {
@@ -39,7 +40,7 @@ int number_attribute(Dwarf_Die& die, unsigned name) {
   return found && value <= 0x7fffffff ? static_cast<int>(value) : 0;
 }
 
-// Code that the linker dropped begins at 0, and may overlap code that exists.
+// Code that the linker dropped begins at 0, and may overlap real code.
 bool covers(Dwarf_Die& die, std::uint64_t address, std::size_t& entries) {
   Dwarf_Addr base = 0, begin = 0, end = 0;
   std::ptrdiff_t next = 0;
@@ -52,8 +53,8 @@ bool covers(Dwarf_Die& die, std::uint64_t address, std::size_t& entries) {
 
 bool is_function(int tag) { return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine; }
 
-// Functions of local classes are described inside the enclosing function, but are outside its range. The search finds
-// these if `everywhere` is set, at the price of visiting the whole unit.
+// A function of a local class is described inside the enclosing function, but lies outside its range. To find those
+// too, set `everywhere`; the search then visits the whole unit.
 bool find_functions(Dwarf_Die& scope, std::uint64_t address, bool everywhere, int depth, std::size_t& entries,
                     Path& path) {
   Dwarf_Die child;
@@ -85,7 +86,7 @@ struct Position {
   int line = 0;
 };
 
-// Returns every section of that name; there may be several.
+// Returns every section of that name, because there may be several.
 std::vector<evidence::Bytes> sections_of(Dwarf* dwarf, std::string_view wanted) {
   std::vector<evidence::Bytes> found;
   Elf* elf = dwarf_getelf(dwarf);
@@ -101,7 +102,8 @@ std::vector<evidence::Bytes> sections_of(Dwarf* dwarf, std::string_view wanted) 
   return found;
 }
 
-// libdw reads names in line tables up to a NUL, even beyond the end of the section (elfutils 0.188, read_srclines).
+// libdw reads names in line tables up to a NUL, even past the end of the section (elfutils 0.188, read_srclines).
+// Returns whether all such sections end in a NUL.
 bool strings_end(Dwarf* dwarf) {
   for (const char* name : {".debug_line_str", ".debug_str"}) {
     const auto sections = sections_of(dwarf, name);
@@ -111,7 +113,7 @@ bool strings_end(Dwarf* dwarf) {
   return true;
 }
 
-// Searches all sequences of the unit's lines, except those of dropped functions.
+// Searches all sequences of the unit's lines, except those of functions that the linker dropped.
 std::vector<Position> positions_at(Dwarf* dwarf, Dwarf_Die& unit, std::uint64_t address) {
   constexpr auto kAll = std::numeric_limits<std::uint64_t>::max();
   Dwarf_Attribute attribute;
@@ -145,8 +147,8 @@ Position position_of_address(Dwarf* dwarf, Dwarf_Die& unit, std::uint64_t addres
   return {absolute_path(dwarf_linesrc(entry, nullptr, nullptr), unit), line};
 }
 
-// Returns where `inlined` was called: a line of the enclosing function. For a unit in a .dwo file, the file names are
-// in the .dwo, and the folder is in the skeleton, `unit`.
+// Returns the line of the enclosing function that called `inlined`. For a unit in a .dwo file, the file names are in
+// the .dwo, but the folder is in the skeleton, `unit`.
 Position position_of_call(Dwarf_Die& inlined, Dwarf_Die& unit) {
   const int line = number_attribute(inlined, DW_AT_call_line);
   const int file = number_attribute(inlined, DW_AT_call_file);
@@ -160,7 +162,7 @@ Position position_of_call(Dwarf_Die& inlined, Dwarf_Die& unit) {
   return {absolute_path(name, unit), line};
 }
 
-// Returns the declaration that a concrete or inlined instance refers to.
+// Returns the declaration that a concrete or an inlined instance refers to.
 Dwarf_Die declaration_of(Dwarf_Die die) {
   for (int step = 0; step < kDeepestScope; ++step) {
     Dwarf_Attribute attribute;
@@ -173,7 +175,8 @@ Dwarf_Die declaration_of(Dwarf_Die die) {
   return die;
 }
 
-// Names a function without a linkage name: a C function or a file-local one, whose name is qualified by its scopes.
+// Names a function that has no linkage name: a C function, or a file-local function, whose name is qualified by its
+// scopes.
 std::string qualified_name(Dwarf_Die& function) {
   const char* own = text_attribute(function, DW_AT_name);
   if (!own) return {};
@@ -192,7 +195,7 @@ std::string qualified_name(Dwarf_Die& function) {
   return name;
 }
 
-// Collects the names of functions with code in this scope, including code that the linker dropped.
+// Collects those of `names` that are functions with code in this scope, including code that the linker dropped.
 void find_definitions(Dwarf_Die& scope, const std::vector<std::string>& names, int depth, std::size_t& entries,
                       std::set<std::string>& found) {
   Dwarf_Die child;
@@ -209,7 +212,7 @@ void find_definitions(Dwarf_Die& scope, const std::vector<std::string>& names, i
   } while (dwarf_siblingof(&child, &child) == 0);
 }
 
-// Returns the name of the .dwo file that describes the unit if that file is missing; otherwise "".
+// If the unit is described in a .dwo file and that is missing, returns the file's name; otherwise "".
 std::string missing_split_file(Dwarf_Die& unit, const Dwarf_Die& split) {
   if (split.addr) return {};
   Dwarf_Attribute attribute;
@@ -258,7 +261,7 @@ std::vector<NativeFrame> DwarfLines::frames(std::uint64_t address) {
 
   std::vector<NativeFrame> frames;
   Position position = position_of_address(dwarf_, *unit, address);
-  // A header's line was inlined into a function whose own line is in the missing file.
+  // This header's code was inlined into a function, and the line in that function is in the missing file.
   if (!missing.empty() && session::is_library_source(position.file)) return {};
   for (auto function = path.rbegin(); function != path.rend(); ++function) {
     frames.push_back(frame_of(*function, position));
@@ -274,7 +277,7 @@ std::vector<NativeFrame> DwarfLines::frames(std::uint64_t address) {
 
 DwarfLines::Folding DwarfLines::folding(std::uint64_t address, const std::vector<std::string>& names) const {
   if (!dwarf_) return Folding::none;
-  constexpr std::size_t kMostLookedAt = 10'000'000;  // three seconds of reading
+  constexpr std::size_t kMostLookedAt = 10'000'000;  // takes three seconds to read
   std::size_t looked_at = 0;
   Dwarf_CU* cu = nullptr;
   Dwarf_Die unit, split;
@@ -284,7 +287,7 @@ DwarfLines::Folding DwarfLines::folding(std::uint64_t address, const std::vector
     std::set<std::string> here;
     std::size_t entries = 0;
     find_definitions(split.addr ? split : unit, names, 0, entries, here);
-    if ((looked_at += entries) > kMostLookedAt) return Folding::of_several_lines;  // as far as is known
+    if ((looked_at += entries) > kMostLookedAt) return Folding::of_several_lines;  // the search is incomplete
     if (here.empty()) continue;
     defined.merge(here);
     for (const Position& at : positions_at(dwarf_, unit, address - bias_)) lines.insert({at.file, at.line});
@@ -309,13 +312,13 @@ std::optional<std::uint64_t> DwarfLines::unit_at(std::uint64_t address) {
   return std::prev(after)->unit;
 }
 
-// Takes the ranges from the units themselves. Clang writes no .debug_aranges, and in that section, functions that the
-// linker dropped can hide others.
+// Takes the ranges from the units themselves. Clang writes no .debug_aranges, and functions that the linker dropped may
+// hide others there.
 void DwarfLines::index_units() {
   units_.emplace();
   Dwarf_CU* cu = nullptr;
   Dwarf_Die unit, split;
-  constexpr std::size_t kMostRanges = 10'000'000;  // a second of reading
+  constexpr std::size_t kMostRanges = 10'000'000;  // takes a second to read
   std::size_t ranges = 0;
   while (dwarf_get_units(dwarf_, cu, &cu, nullptr, nullptr, &unit, &split) == 0) {
     Dwarf_Addr base = 0, begin = 0, end = 0;

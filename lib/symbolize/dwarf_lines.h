@@ -1,5 +1,5 @@
-// DWARF of one module: functions, inlined calls and lines. Versions 4 and 5, in the module itself or in a debug file,
-// split (.dwo) or not. Internal to lib/symbolize: elfutils' types are used only below elf_module.h.
+// Reads the DWARF of one module: functions, inlined calls and lines. Versions 4 and 5, in the module or in a debug
+// file, split (.dwo) or not. Internal to lib/symbolize: only the code below elf_module.h uses elfutils' types.
 #pragma once
 
 #include <cstdint>
@@ -22,16 +22,16 @@ class DwarfLines {
   bool available() const { return dwarf_ != nullptr; }
   Elf* debug_file() const;  // null if there is no DWARF
 
-  // Returns frames innermost first, the function in the machine code last; empty if nothing describes the address.
-  // `address` is relative to the load bias.
+  // Returns frames, innermost first; the last one is the function in the machine code. Empty if nothing describes the
+  // address. `address` is relative to the load bias.
   std::vector<NativeFrame> frames(std::uint64_t address);
 
-  // Whether the linker folded functions of identical code into one at `address`, where the symbol table has several
-  // names. At least two of these are then separate functions, and not aliases.
+  // Whether the linker folded functions with identical code into one at `address`. The symbol table has several names
+  // there; if folded, at least two of them are separate functions rather than aliases.
   enum class Folding { none, of_one_line, of_several_lines };
   Folding folding(std::uint64_t address, const std::vector<std::string>& names) const;
 
-  // A .dwo file that was needed and not found; empty if none. Without it, inlined calls are unknown.
+  // A .dwo file that was needed but not found; empty if there is none. Without it, inlined calls are unknown.
   const std::string& missing_file() const { return missing_file_; }
 
  private:
@@ -45,8 +45,8 @@ class DwarfLines {
   Dwfl_Module* module_;
   Dwarf* dwarf_ = nullptr;
   std::string missing_file_;
-  std::uint64_t bias_ = 0;                       // offset of the debug file's addresses (prelink)
-  std::optional<std::vector<UnitRange>> units_;  // sorted by address; created if .debug_aranges does not help
+  std::uint64_t bias_ = 0;                       // offset of the debug file's addresses, because of prelink
+  std::optional<std::vector<UnitRange>> units_;  // sorted by address; built if .debug_aranges does not help
 };
 
 }  // namespace cudadiag::symbolize

@@ -34,7 +34,7 @@ std::string build_id_of(Elf* elf) {
   return hex;
 }
 
-// Opens the file at `path` if it is an ELF file with that build-id. Only plain files: opening a pipe could block.
+// Opens `path` if it is an ELF file with this build-id. Opens only plain files, because opening a pipe may block.
 int open_with_build_id(const fs::path& path, const std::string& build_id) {
   std::error_code error;
   if (!fs::is_regular_file(path, error)) return -1;
@@ -48,8 +48,8 @@ int open_with_build_id(const fs::path& path, const std::string& build_id) {
   return -1;
 }
 
-// libdwfl's callback for separate debug information: searches by build-id or debug link, only on this machine. The
-// standard callback would ask servers on the network if DEBUGINFOD_URLS is set. The build-id must match.
+// libdwfl's callback for separate debug information. Searches by build-id or debug link, but only on this machine:
+// libdwfl's own callback would ask servers on the network if DEBUGINFOD_URLS is set. The build-id must match.
 int find_debug_file(Dwfl_Module* module, void**, const char*, Dwarf_Addr, const char* file_name, const char* link,
                     GElf_Word, char** found) {
   GElf_Addr bias = 0;
@@ -72,8 +72,8 @@ int find_debug_file(Dwfl_Module* module, void**, const char*, Dwarf_Addr, const 
   return -1;
 }
 
-// Returns whether several functions are at the address, so that it is unknown which one ran. Removes the frames if
-// those functions are on several lines. Without line information only C++ names show this, as C++ has few aliases.
+// Returns whether several functions are at the address, so we do not know which one ran. If those functions are on
+// several lines, removes the frames. Without line information, only C++ names count, because aliases are rare in C++.
 bool is_folded(const DwarfLines& lines, std::uint64_t address, const std::vector<std::string>& names,
                std::vector<NativeFrame>& frames) {
   const DwarfLines::Folding folding = lines.folding(address, names);
@@ -83,7 +83,7 @@ bool is_folded(const DwarfLines& lines, std::uint64_t address, const std::vector
   return frames.empty() && std::all_of(names.begin(), names.end(), is_cplusplus);
 }
 
-// The demangled name without its parameters.
+// Returns the demangled name without its parameters.
 std::string bare(const std::string& function) {
   int depth = 0;
   for (std::size_t at = function.size(); function.ends_with(')') && at-- > 1;) {
@@ -93,7 +93,7 @@ std::string bare(const std::string& function) {
   return function;
 }
 
-// "first or second"; "only(int) or only(long)"
+// Returns "first or second", or "only(int) or only(long)".
 std::string one_of(const std::vector<std::string>& names) {
   constexpr std::size_t kNamed = 3;
   std::set<std::string> whole, short_names;
@@ -180,7 +180,7 @@ std::vector<NativeFrame> ElfModule::frames(std::uint64_t address) {
     frame.module = path_;
     frame.offset = address;
   }
-  // C functions, file-local ones, and those without line information get their names from the symbol table.
+  // For C functions, file-local functions and code without line information, the name comes from the symbol table.
   NativeFrame& physical = frames.back();
   if (physical.mangled.empty() && !names.empty()) {
     physical.mangled = names.front();

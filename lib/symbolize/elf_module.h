@@ -1,5 +1,5 @@
-// One executable or library on disk: finds the code at an address in it. The file is opened on the first query. If it
-// is missing, stripped, truncated or not an ELF file, names and lines are unknown.
+// Finds the code at an address in an executable or library on disk. Opens the file at the first query. If it is
+// missing, stripped, truncated or not an ELF file, names and lines are unknown.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ class ElfModule {
   enum class Condition {
     readable,
     missing,  // missing, unreadable or not an ELF file
-    changed,  // a different build than the recorded one: its symbols and lines are not used
+    changed,  // another build than the recorded one, so its symbols and lines are not used
   };
 
-  // `build_id` in lower-case hex; if it is empty, any file at `path` is accepted.
+  // `build_id` is in lower-case hex. If it is empty, any file at `path` will do.
   ElfModule(std::string path, std::string build_id);
   ~ElfModule();
   ElfModule(const ElfModule&) = delete;
@@ -30,14 +30,14 @@ class ElfModule {
   const std::string& path() const { return path_; }
   Condition condition();
   bool has_lines();
-  // A .dwo file that was needed and not found so far; empty if there is none.
+  // A .dwo file that was needed but not found so far; empty if there is none.
   std::string missing_file();
 
-  // Returns the function at `address` (relative to the load bias), preceded by those inlined there, innermost first.
-  // Never empty: without symbols there is one frame that has only the module. `user` is not set.
+  // Returns the function at `address` (relative to the load bias) after those inlined there, innermost first. Never
+  // empty: without symbols, there is one frame that has only the module. Does not set `user`.
   std::vector<NativeFrame> frames(std::uint64_t address);
 
-  // The callers and callees in the module; empty without line information.
+  // Returns which functions of the module call which; empty without line information.
   const CallSites& call_sites();
 
  private:

@@ -104,7 +104,7 @@ class Program {
     }
   }
 
-  // Returns whether the sequence ends here.
+  // Returns whether the sequence ends with this opcode.
   bool extended(Cursor& in) {
     const std::uint64_t length = in.uleb();
     const std::uint64_t start = in.at();
@@ -127,7 +127,7 @@ class Program {
   LineRow row_{.file = 1, .line = 1};
   std::uint64_t address_ = 0;
   std::optional<std::uint64_t> begin_;  // of the current sequence
-  std::optional<LineRow> candidate_;    // its last row so far that is not after the address in question
+  std::optional<LineRow> candidate_;    // the last row of the sequence so far that is not after the wanted address
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The rows of a line program, sequence by sequence. libdw instead sorts all rows of a unit by address. Rows of dropped
-// functions, which begin at 0, then end up among those of code that exists. Internal to lib/symbolize.
+// Reads the rows of a line program, sequence by sequence. libdw sorts all rows of a unit by address instead, so that
+// rows of dropped functions, which begin at 0, end up among those of real code. Internal to lib/symbolize.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ struct LineRow {
   std::uint32_t line = 0;
 };
 
-// Returns the rows for `address` in the line program at the beginning of `lines` (DWARF 2 to 5), ignoring sequences
-// that begin at 0. There is one row for each sequence that covers the address; there are several if the linker folded
-// functions of identical code. Empty if the program is invalid.
+// Returns the rows for `address` in the line program at the beginning of `lines` (DWARF 2 to 5), except in sequences
+// that begin at 0. Each sequence that covers the address gives one row. There are several if the linker folded
+// functions with identical code. Empty if the program is invalid.
 std::vector<LineRow> rows_at(evidence::Bytes lines, std::uint64_t address);
 
 }  // namespace cudadiag::symbolize

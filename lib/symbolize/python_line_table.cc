@@ -13,7 +13,7 @@ constexpr unsigned kLastLnotab = 9;    // CPython 3.9 and earlier
 constexpr unsigned kRangeTable = 10;   // only CPython 3.10
 constexpr std::int64_t kCodeUnit = 2;  // bytes per instruction or inline cache entry
 
-// The bytes of a table, read front to back; past the end, reads return nullopt.
+// Reads the bytes of a table in order. Reads past the end return nullopt.
 class TableBytes {
  public:
   explicit TableBytes(std::string_view bytes) : bytes_(bytes) {}
@@ -47,7 +47,7 @@ int line_in_lnotab(const session::Code& code, std::int64_t offset) {
     if (!delta) break;
     line += as_signed(*delta);
   }
-  // The last line extends to the end of the code, but in a truncated table that is unknown.
+  // The last line extends to the end of the code. If the table may be truncated, we do not know the line.
   return code.line_table.size() < wire::intern::kLongestLineTable ? checked_line(line) : 0;
 }
 
@@ -67,7 +67,8 @@ int line_in_ranges(const session::Code& code, std::int64_t offset) {
   return 0;
 }
 
-// Six bits per byte, least significant first; bit 6 says that more follow. The lowest bit of the whole is the sign.
+// Six bits per byte, least significant first; bit 6 says that more bytes follow. The lowest bit of the result is the
+// sign.
 std::int64_t signed_varint(TableBytes& table) {
   constexpr unsigned kMaxShift = 30;
   std::uint64_t value = 0;

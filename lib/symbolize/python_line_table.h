@@ -16,7 +16,8 @@
 
 namespace cudadiag::symbolize {
 
-// Returns 0 if the table has no line: for compiler-made instructions, damaged tables, and offsets past the end.
+// Returns 0 if the table has no line: for instructions that the compiler added, damaged tables, and offsets past the
+// end.
 int python_line(const session::Code& code, std::uint32_t offset);
 
 }  // namespace cudadiag::symbolize

@@ -19,7 +19,7 @@ constexpr std::size_t kLongestLine = 200;
 
 thread_local bool withheld = false;
 
-// Returns the bytes of a file one by one; kEnd after the last.
+// Reads a file byte by byte; kEnd after the last byte.
 class Bytes {
  public:
   static constexpr int kEnd = -1;
@@ -52,7 +52,7 @@ class Bytes {
   std::size_t at_ = 0, have_ = 0, total_ = 0;
 };
 
-// Compilers and Python count lines alike: a lone CR ends a line, too.
+// Counts lines as compilers and Python do: a lone CR ends a line, too.
 bool next_line(Bytes& from, std::string& line) {
   line.clear();
   int c = from.take();
@@ -65,8 +65,8 @@ bool next_line(Bytes& from, std::string& line) {
 }  // namespace
 
 std::vector<SourceLine> source_excerpt(const std::string& file, int line, int neighbours) {
-  // A relative path is relative to the working directory of the process or of the compiler. Resolved here, it may name
-  // a different file.
+  // A relative path is relative to the working directory of the process or the compiler. Here, it may lead to a
+  // different file.
   if (withheld || line <= 0 || neighbours < 0 || !file.starts_with('/')) return {};
   base::FileDescriptor source = session::open_named_file(file);
   struct stat status {};

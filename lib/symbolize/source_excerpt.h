@@ -1,4 +1,4 @@
-// The source code as it is on disk now.
+// Reads source code as it is on disk now.
 #pragma once
 
 #include <string>
@@ -12,12 +12,11 @@ struct SourceLine {
   std::string text;  // without control characters, tabs expanded, at most 200 bytes
 };
 
-// Returns `line` of `file` and up to `neighbours` lines on each side; empty if the file is unreadable or too short.
+// Returns `line` of `file` with up to `neighbours` lines on each side; empty if the file is unreadable or too short.
 std::vector<SourceLine> source_excerpt(const std::string& file, int line, int neighbours);
 
-// While an object created with `withhold` exists, this thread reads no source: source_excerpt() returns nothing for
-// every file. Used for another user's session, which could otherwise make us quote any file that the reader of the
-// report can read.
+// While an object created with `withhold` exists, source_excerpt() returns nothing on this thread. For another user's
+// session: it could otherwise make us quote any file that the reader of the report can read.
 class WithheldSources {
  public:
   explicit WithheldSources(bool withhold);
@@ -29,8 +28,8 @@ class WithheldSources {
   bool before_;
 };
 
-// Returns a line of code without the comment at its end, which begins with `mark` ("#", "//"). A mark inside a string
-// does not count.
+// Returns a line of code without a comment at its end. `mark` is what begins a comment: "#" or "//". Ignores marks
+// inside strings.
 std::string without_comment(std::string_view line, std::string_view mark);
 
 }  // namespace cudadiag::symbolize

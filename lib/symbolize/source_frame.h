@@ -1,4 +1,4 @@
-// Stacks in readable form, after symbols and line tables. session::Raw…Frame contains what was recorded.
+// Stacks in readable form, with symbols and lines looked up. session::Raw…Frame is the recorded form.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,11 @@ struct NativeFrame {
   std::string mangled;   // linkage name, for comparison with a kernel's name
   std::string file;      // empty without line information
   int line = 0;
-  std::uint64_t offset = 0;  // of the call in the module, if its functions are unknown
+  std::uint64_t offset = 0;  // of the call in the module, if the function is unknown
   bool folded = false;       // several functions share this address, and `function` names them
-  bool inlined = false;      // this frame exists only in the line information
-  bool tail_call = false;    // not on the stack: it ended in a jump, and is on the only path from the outer frame
+  bool inlined = false;      // only the line information shows this frame
+  bool tail_call = false;    // not on the stack, because it ended in a jump; every path from the outer frame goes
+                             // through it
   bool user = false;
 };
 
@@ -41,17 +42,17 @@ struct Location {
   std::string module{};                 // for native code without line information, its module; otherwise empty
   int line = 0;                         // 0 if unknown
   std::uint64_t offset = 0;             // in the module, if the function is unknown too
-  std::vector<Location> called_from{};  // the user's next outer line, if this one is unknown; at most one
+  std::vector<Location> called_from{};  // the user's next outer line, if this location has no line; at most one
   bool folded = false;                  // NativeFrame::folded
 
-  // The line to show. If it is not the location's own line, the report says so.
+  // The line to show. If it is another line than the location's own, the report says so.
   const Location& nearest() const { return called_from.empty() ? *this : called_from.front(); }
   bool known() const { return nearest().line > 0; }
 };
 
-// The true line of an operation: the innermost user frame. That frame may have no line. Location::called_from then has
-// the line from which it was called, which is not the launch's line. If the innermost user frame is native, `caller` is
-// the Python line that called into it.
+// The true line of an operation: the innermost user frame. If that frame has no line, Location::called_from has the
+// line that called it, which is not the line of the launch. If that frame is native, `caller` is the Python line that
+// called into native code.
 struct TrueLine {
   Location location;
   Location caller;

@@ -11,7 +11,7 @@
 namespace cudadiag::symbolize {
 namespace {
 
-// Assembly functions without a size extend to the next symbol, but at most this far.
+// An assembly function without a size extends to the next symbol, but at most this many bytes.
 constexpr std::uint64_t kUnsizedReach = 4096;
 
 std::uint8_t rank_of(unsigned binding) { return binding == STB_GLOBAL ? 0 : binding == STB_WEAK ? 1 : 2; }
@@ -25,7 +25,7 @@ SymbolTable::SymbolTable(Elf* elf, Elf* debug_file) {
             [](const Symbol& a, const Symbol& b) { return a.begin != b.begin ? a.begin < b.begin : a.rank < b.rank; });
 }
 
-// Adds the functions in the sections of this type. Returns whether there is one.
+// Adds the functions in all sections of this type. Returns whether there were any.
 bool SymbolTable::add(Elf* elf, std::uint32_t section_type) {
   bool found = false;
   for (Elf_Scn* section = elf_nextscn(elf, nullptr); section; section = elf_nextscn(elf, section)) {

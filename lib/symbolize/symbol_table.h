@@ -1,4 +1,5 @@
-// The functions of an ELF file by address. Internal to lib/symbolize: libelf's types are used only below elf_module.h.
+// The functions of an ELF file by address. Internal to lib/symbolize: only the code below elf_module.h uses libelf's
+// types.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +12,13 @@ namespace cudadiag::symbolize {
 
 class SymbolTable {
  public:
-  // Reads .symtab of `elf`, or of `debug_file` (which may be null) if there is none, and further symbols from .dynsym.
-  // Both must outlive the table.
+  // Reads .symtab of `elf` or, if there is none, of `debug_file` (which may be null). Adds further symbols from
+  // .dynsym. Both files must outlive the table.
   SymbolTable(Elf* elf, Elf* debug_file);
 
-  // Returns the linkage names of the function that contains `address`, without suffixes from optimisers, the best one
-  // first. Empty if none covers it. Returns only one of several names that demangle alike, such as those of
-  // constructors.
+  // Returns the linkage names of the function that contains `address`, the best one first, without optimisers'
+  // suffixes. Empty if no function does. If several names demangle alike, as those of constructors do, returns only one
+  // of them.
   std::vector<std::string> names_at(std::uint64_t address) const;
 
  private:
@@ -25,7 +26,7 @@ class SymbolTable {
     std::uint64_t begin, end;
     Elf* elf;
     std::uint32_t strings, name;  // section of the string table, offset in it
-    std::uint8_t rank;            // among symbols of one address; lower is better
+    std::uint8_t rank;            // among symbols with the same address; lower is better
   };
   bool add(Elf* elf, std::uint32_t section_type);
 

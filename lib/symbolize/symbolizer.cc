@@ -17,7 +17,7 @@
 namespace cudadiag::symbolize {
 namespace {
 
-// Folders of the interpreters, both as called and as resolved, because these differ in a virtual environment.
+// Returns the interpreters' folders, both as called and as resolved, because these differ in a virtual environment.
 std::vector<std::string> interpreters(const session::Session& session) {
   std::vector<std::string> folders;
   for (const session::Process& process : session.processes) {
@@ -44,7 +44,7 @@ struct Symbolizer::State {
 
   ElfModule& module(const session::ProcessRecord& record, const session::Module& recorded);
   const std::vector<NativeFrame>& frames_at(ElfModule& module, std::uint64_t address);
-  // Innermost first; ends with the first frame of the interpreter, which has no source frames.
+  // Innermost first. The last one is the first frame of the interpreter, which has no source frames.
   std::vector<PhysicalFrame> physical_frames(const session::ProcessRecord& record, std::uint32_t stack);
   std::vector<ElfModule*> user_modules(const session::ProcessRecord& record);
   std::vector<NativeFrame> native_frames(const session::ProcessRecord& record, std::uint32_t stack,
@@ -75,7 +75,7 @@ std::vector<PythonFrame> python_frames(const session::ProcessRecord& record, std
 
 }  // namespace
 
-// Without a build-id, the file's time shows whether it was built after the run.
+// If there is no build-id, the file's time shows whether it was rebuilt after the run.
 ElfModule& Symbolizer::State::module(const session::ProcessRecord& record, const session::Module& recorded) {
   const bool later = recorded.build_id.empty() && written_since_end(recorded.path, record);
   const std::string id = later ? "of another build" : recorded.build_id;
@@ -106,7 +106,7 @@ std::vector<PhysicalFrame> Symbolizer::State::physical_frames(const session::Pro
       physical.push_back({&elf, frame.address, {}});
       break;
     }
-    // A return address may already belong to the next line, or to the next function after a call that never returns.
+    // A return address may already be on the next line or, after a call that never returns, in the next function.
     physical.push_back({&elf, frame.address, frames_at(elf, frame.address - 1)});
   }
   return physical;
@@ -124,7 +124,7 @@ std::vector<NativeFrame> Symbolizer::State::native_frames(const session::Process
                                                           std::string_view launched) {
   const auto physical = physical_frames(record, stack);
   std::vector<NativeFrame> native;
-  std::vector<std::size_t> owner;  // index of each frame's physical frame
+  std::vector<std::size_t> owner;  // for each frame, the index of its physical frame
   for (std::size_t i = 0; i < physical.size(); ++i) {
     native.insert(native.end(), physical[i].frames.begin(), physical[i].frames.end());
     owner.resize(native.size(), i);
@@ -181,7 +181,7 @@ void Symbolizer::State::note_unknown(const std::string& module) {
   note(module + " " + why_unknown(module) + ": its functions and lines are unknown");
 }
 
-// Considers only the user's innermost module, because rebuilding another one would not help.
+// Looks only at the user's innermost module, because rebuilding another module would not help.
 void Symbolizer::State::note_missing_lines(const SourceStack& stack) {
   const auto frame = std::find_if(stack.native.begin(), stack.native.end(), [](const auto& f) { return f.user; });
   if (frame == stack.native.end()) return;
@@ -198,7 +198,7 @@ void Symbolizer::State::note_missing_lines(const SourceStack& stack) {
   }
 }
 
-// JAX hands work to threads of its runtime, so nothing connects the launch to the Python line that dispatched it.
+// JAX gives work to threads of its runtime, so nothing connects the launch to the Python line that dispatched it.
 void Symbolizer::State::note_foreign_thread(const session::ProcessRecord& record, const SourceStack& stack) {
   if (!stack.python.empty() || !session::has(record, session::Property::python)) return;
   const bool by_jax = std::any_of(stack.native.begin(), stack.native.end(), [](const NativeFrame& frame) {

@@ -1,6 +1,6 @@
-// Turns recorded stacks into source frames: ELF symbols and DWARF for native frames, CPython's line tables for Python
-// frames, demangling, and the rule of which code is the user's. Reads each module from disk once. A module whose
-// build-id differs from the recorded one yields a note instead of lines. Not thread-safe.
+// Turns recorded stacks into source frames. Uses ELF symbols and DWARF for native frames, CPython's line tables for
+// Python frames, and the rule that decides which code is the user's. Reads each module from disk once. If a module's
+// build-id differs from the recorded one, adds a note and gives no lines. Not thread-safe.
 #pragma once
 
 #include <memory>
@@ -27,25 +27,25 @@ class Symbolizer {
   // `process` must be one of the session's, and `site` one of that process's.
   SourceStack stack(const session::Process& process, const session::Site& site);
 
-  // Returns the stack of frames that PyTorch stored when it created an autograd node.
+  // Returns the stack that PyTorch stored when it created an autograd node.
   SourceStack stack(const session::Process& process, const std::vector<session::DeliveredFrame>& frames) const;
 
-  // `kernel` is the mangled name of the launched kernel ("" if none). nvcc's host stub of a kernel has the same name
-  // and is never the user's line.
+  // `kernel`: mangled name of the launched kernel, or "". nvcc's host stub of a kernel has the same name and is never
+  // the user's line.
   TrueLine true_line(const SourceStack& stack, std::string_view kernel) const;
 
-  // Returns why a module's functions and lines are unknown: "has been rebuilt since the run". Empty if it can be
-  // read, or none of the requested stacks is in it.
+  // Returns why a module's functions and lines are unknown: "has been rebuilt since the run". Empty if the module can
+  // be read, or if none of the stacks requested so far is in it.
   std::string why_unknown(const std::string& module) const;
 
   // Returns why a native location has no line, as text for users: "libfoo.so is no longer there: its functions and
-  // lines are unknown". Empty if it has one.
+  // lines are unknown". Empty if it has a line.
   std::string why_no_line(const Location& location) const;
 
   // Returns whether the module, or this part of it, was built without line information.
   bool lacks_line_information(const Location& location) const;
 
-  // Modules that changed, lost line information and so on; each once.
+  // Notes about modules that changed, have no line information and so on; each appears once.
   const std::vector<std::string>& notes() const;
 
  private:

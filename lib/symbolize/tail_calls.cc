@@ -9,14 +9,15 @@
 namespace cudadiag::symbolize {
 namespace {
 
-// The module in which to look for chains of tail calls, and the function where they start; kNotKnown if the call was
+// Where to look for chains of tail calls: the module, and the function where they start; kNotKnown if the call was
 // indirect.
 struct Start {
   ElfModule* module = nullptr;
   CallSites::Function function = CallSites::kNotKnown;
 };
 
-// Returns the module that defines `name`, or null if several do: the dynamic linker's choice was not recorded.
+// Returns the module that defines `name`. Returns null if several do, because the dynamic linker's choice was not
+// recorded.
 Start definition_of(const std::string& name, const std::vector<ElfModule*>& first, const Modules& others) {
   const auto in = [&](ElfModule* module) -> Start {
     const CallSites& sites = module->call_sites();
@@ -35,9 +36,9 @@ Start definition_of(const std::string& name, const std::vector<ElfModule*>& firs
   return only;
 }
 
-// Returns whether a call to an unknown function must have gone to one of the user's functions, not to `inner`. No
-// pointer leads to a stub. A pointer may lead to cudaFree, but not in code that finds exported functions by name,
-// because a static runtime exports none.
+// Returns whether an indirect call must have gone to one of the user's functions, not to `inner`. No pointer leads to a
+// stub. A pointer may lead to cudaFree, but not in code that finds exported functions by name, because a static runtime
+// exports none.
 bool calls_users_function(const PhysicalFrame& inner, const PhysicalFrame& outer, bool described,
                           std::string_view kernel) {
   if (outer.module == inner.module && !described) return false;  // it may be a plain call to `inner`

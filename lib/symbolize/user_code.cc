@@ -25,21 +25,22 @@ bool contains_any(std::string_view text, Texts parts) {
 
 std::string_view unqualified(std::string_view function) { return function.substr(0, function.find('(')); }
 
-// `__device_stub__Z4fillPii` for the kernel `_Z4fillPii`; templates have `__wrapper__device_stub_scale` around it.
+// Recognises `__device_stub__Z4fillPii` for the kernel `_Z4fillPii`. For templates, `__wrapper__device_stub_scale` is
+// around it.
 bool is_device_stub(const NativeFrame& frame) {
   return contains_any(unqualified(frame.function), {"__device_stub_", "__cudaLaunchKernel_helper"}) ||
          contains_any(frame.mangled, {"__device_stub_"}) || frame.file.ends_with(".cudafe1.stub.c");
 }
 
-// Returns the kernel that a stub launches, according to its name; empty if the name does not say.
+// Returns the kernel that a stub launches, according to the stub's name; empty if the name does not say.
 std::string_view kernel_of_stub(const NativeFrame& frame) {
   constexpr std::string_view kPrefix = "__device_stub_";
   const std::string_view name = unqualified(frame.function);
   return name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : std::string_view{};
 }
 
-// Returns `kernel` if the runtime launched it. Only then can nvcc's host side of the kernel be on the stack. A program
-// that calls the driver may have its own function with the kernel's name.
+// Returns `kernel` if the runtime launched it. Only then can nvcc's host side of the kernel be on the stack; a program
+// that calls the driver may have a function of its own with the kernel's name.
 std::string_view name_of_host_side(const std::vector<NativeFrame>& native, std::string_view kernel) {
   const bool by_runtime = std::any_of(native.begin(), native.end(), [](const NativeFrame& frame) {
     return is_device_stub(frame) || contains_any(unqualified(frame.function), {"cudaLaunch"}) ||
@@ -48,14 +49,14 @@ std::string_view name_of_host_side(const std::vector<NativeFrame>& native, std::
   return by_runtime ? kernel : std::string_view{};
 }
 
-// Compares demangled names: a `static` kernel is `_Z4fillPi` on the device and `_ZL4fillPi` on the host.
+// Compares demangled names, because a `static` kernel is `_Z4fillPi` on the device and `_ZL4fillPi` on the host.
 bool is_host_side_of(const NativeFrame& frame, std::string_view kernel) {
   if (kernel.empty() || frame.mangled.empty()) return false;
   return frame.mangled == kernel ||
          (kernel.starts_with("_Z") && base::demangle(frame.mangled) == base::demangle(kernel));
 }
 
-// `scale` for `void n::scale<float>(float*, float)` and `n::scale<float>`.
+// Returns `scale` for `void n::scale<float>(float*, float)` and for `n::scale<float>`.
 std::string_view bare_name(std::string_view function) {
   constexpr std::string_view kAnonymous = "(anonymous namespace)::";
   if (const auto at = function.rfind(kAnonymous); at != function.npos) function.remove_prefix(at + kAnonymous.size());
@@ -63,15 +64,15 @@ std::string_view bare_name(std::string_view function) {
   return name.substr(name.find_last_of(": ") + 1);
 }
 
-// `n::scale` for `void n::scale<float>(float*, float)`.
+// Returns `n::scale` for `void n::scale<float>(float*, float)`.
 std::string_view qualified_name(std::string_view function) {
   const std::string_view name = function.substr(0, function.find_first_of("(<"));
   return name.substr(name.find_last_of(' ') + 1);
 }
 
-// An inlined file-local function has no mangled name. The host name of a kernel that receives a lambda contains nvcc's
-// wrapper of the lambda. For the frame just outside the stub, the bare name is enough: an overload of the kernel that
-// launches it comes one frame later.
+// Compares without mangled names. An inlined file-local function has none, and in the host name of a kernel that
+// receives a lambda, nvcc's wrapper replaces the lambda. The bare name is enough for the frame just outside the stub:
+// an overload of the kernel that launches it would be one frame further out.
 bool is_host_side_by_bare_name(const NativeFrame& frame, std::string_view kernel) {
   if (kernel.empty()) return false;
   const std::string name = base::demangle(kernel);
@@ -91,15 +92,15 @@ bool is_name_of_cuda(std::string_view name) {
   return false;
 }
 
-// A function of CUDA's headers, built without line information: `cudaError cudaLaunchKernel<char>(char const*, dim3,
-// …)`.
+// Recognises a function of CUDA's headers that was built without line information: `cudaError
+// cudaLaunchKernel<char>(char const*, dim3, …)`.
 bool is_cuda_template(const NativeFrame& frame) {
   const std::string_view name = unqualified(frame.function);
   return name.find('<') != name.npos && name.find("::") == name.npos && is_name_of_cuda(bare_name(name));
 }
 
-// An entry point of CUDA, or a function of a statically linked CUDA library. NVIDIA ships them without line information
-// and with C names: `cudaMemcpy`, `__cudaLaunchKernel_ptsz`, `libcudart_static_cd7c…`, `cublasSgemm_v2`.
+// Recognises an entry point of CUDA, or a function of a statically linked CUDA library. NVIDIA ships them without line
+// information and with C names: `cudaMemcpy`, `__cudaLaunchKernel_ptsz`, `libcudart_static_cd7c…`, `cublasSgemm_v2`.
 bool is_cuda_function(const NativeFrame& frame) {
   if (!frame.file.empty()) return false;
   if (frame.mangled.starts_with("_Z")) return is_cuda_template(frame);
@@ -110,7 +111,7 @@ bool is_cuda_function(const NativeFrame& frame) {
   return is_name_of_cuda(name) || std::any_of(std::begin(kLibraries), std::end(kLibraries), begins);
 }
 
-// Counts the innermost frames of CUDA and the recorder: everything up to the API that the program called. In an
+// Counts the innermost frames that belong to CUDA and the recorder, up to the API that the program called. In an
 // executable with a static runtime, these include nameless functions below the entry point.
 std::size_t frames_inside_cuda(const std::vector<NativeFrame>& native, const UserCode& code) {
   std::size_t inside = 0;
@@ -124,7 +125,7 @@ std::size_t frames_inside_cuda(const std::vector<NativeFrame>& native, const Use
 }
 
 bool is_user_native(const NativeFrame& frame, const UserCode& code) {
-  // The compiler's code before main() is in the user's executable, too.
+  // The user's executable also contains the compiler's code before main().
   return code.native(frame) && !is_device_stub(frame) && !is_cuda_function(frame) && frame.function != "_start";
 }
 
@@ -163,8 +164,8 @@ auto first_where(const Frames& frames, Condition condition) {
   return found == frames.end() ? nullptr : &*found;
 }
 
-// For a stack without a frame of the user's: returns the innermost known frame outside CUDA and outside libraries that
-// only forward calls to it.
+// For a stack without a user frame: returns the innermost known frame that is outside CUDA, and outside libraries that
+// only forward calls to CUDA.
 Location innermost_known(const SourceStack& stack, std::string_view kernel) {
   const auto* native = first_where(stack.native, [&](const NativeFrame& frame) {
     return frame.line > 0 && !is_cuda_module(frame.module) && !is_foreign_function_interface(frame.module) &&
@@ -220,7 +221,8 @@ bool UserCode::made_at_run_time(const PythonFrame& frame) const {
   return session::is_made_at_run_time(frame.file) && rule_for(frame.file) == nullptr;
 }
 
-// Recognises a script that an installer writes to start a package by name: `bin/train`, which calls its main().
+// Recognises a script that an installer writes to start a package, such as `bin/train`: it only calls the package's
+// main().
 bool UserCode::is_entry_point(const PythonFrame& frame) const {
   constexpr int kLongest = 16;
   const std::filesystem::path file(frame.file);
@@ -258,7 +260,7 @@ void mark_user_frames(SourceStack& stack, std::string_view kernel, const UserCod
   for (PythonFrame& frame : stack.python) {
     frame.user = code.python(frame) || (in_cell_magic && is_cell_of_magic(frame.file));
   }
-  // Code generated at run time, by a library or for `python -c`, is the user's only if no other frame is.
+  // Code generated at run time, by a library or for `python -c`, is the user's only if nothing else on the stack is.
   const bool others = std::any_of(stack.python.begin(), stack.python.end(), [&](const PythonFrame& frame) {
     return frame.user && !code.made_at_run_time(frame);
   });
@@ -273,7 +275,7 @@ TrueLine find_true_line(const SourceStack& stack, std::string_view launched) {
   const auto* python = first_where(stack.python, [](const PythonFrame& frame) { return frame.user; });
   const auto has_line = [&](const NativeFrame& frame) { return is_users(frame) && frame.line > 0; };
   const auto* outer = first_where(stack.native, has_line);
-  // The Python line did issue the operation, through a library whose lines are unknown.
+  // The Python line did issue the operation, but through a library whose lines are unknown.
   const bool by_library = native && native->file.empty() && !outer && python;
   if (native && !by_library) {
     TrueLine line{location_of(*native), python ? location_of(*python) : Location{}, true, native->tail_call};
