@@ -59,8 +59,8 @@ class History {
   // Call this after records were lost.
   void forget_all();
 
-  // Checks again the pairs with a kernel of which we did not know how it uses memory. `at_last`: decides all pairs now,
-  // because nothing more will become known.
+  // Checks again the pairs in which a kernel's use of memory was unknown. `at_last`: decides all of them now, because
+  // nothing more will become known.
   void settle(bool at_last);
   bool settled() const { return open_.empty(); }
 
@@ -69,12 +69,9 @@ class History {
   // The first pairs for which we do not know whether, or where, either side writes. One entry for each pair of
   // parameters.
   const std::vector<Conflict>& unjudged_pairs() const { return unjudged_pairs_; }
-  std::uint64_t unlisted() const { return unlisted_; }  // how many pairs there was no room for
-  std::uint64_t forgotten() const {
-    return forgotten_;
-  }                                                     // how many accesses were dropped for lack of room; they might
-                                                        // have raced later
-  std::uint64_t unjudged() const { return unjudged_; }  // how many pairs like unjudged_pairs() there are in all
+  std::uint64_t unlisted() const { return unlisted_; }    // how many pairs there was no room for
+  std::uint64_t forgotten() const { return forgotten_; }  // accesses dropped for lack of room; they might have raced
+  std::uint64_t unjudged() const { return unjudged_; }    // how many pairs like unjudged_pairs() there are in all
   std::size_t size() const { return accesses_; }
 
  private:

@@ -107,9 +107,7 @@ class Join {
     constexpr std::int64_t kSlack = 4096;
     const std::int64_t wrapped = (std::int64_t{1} << 32) * dump_.bytes;
     const auto size = static_cast<std::int64_t>(argument_->where.bytes);
-    if (its.distance <= static_cast<std::uint64_t>(kSlack) * dump_.bytes)
-      return false;  // off by some elements, not by
-                     // an overflow
+    if (its.distance <= static_cast<std::uint64_t>(kSlack) * dump_.bytes) return false;  // only off by some elements
     if (its.relation == Relation::before) return its.position + wrapped >= 0 && its.position + wrapped < size;
     return its.relation == Relation::past_end && its.position - wrapped >= -kSlack * dump_.bytes &&
            its.position - wrapped < size;
