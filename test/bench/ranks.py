@@ -33,7 +33,7 @@ REGIONS, COMMUNICATORS = 1024, 14  # offset of the table of regions, and the ind
 GROUP_RANK, GROUP_CALLS = 4, 32  # offsets in an entry of that region
 CALLED = 208  # offset in an area's header: how many collectives were called
 OWN = 400  # collectives of the rank's own group
-DUMPED, DEPTH = 2000, 30  # calls in a dump, and frames of each
+DUMPED, DEPTH = 2000, 30  # calls in a dump, and frames per call
 
 PROGRAM = """
 import ctypes, sys, time

@@ -68,7 +68,7 @@ def judge(shape, fault, ended, report):
 
 
 def cost(build, folder, ranks):
-    """Seconds of an all-reduce loop: (off, on), the best of five."""
+    """Returns (off, on): the seconds of an all-reduce loop, the best of five."""
     best = {"none": 1e9, "plugin": 1e9}
     for _ in range(5):
         for way in best:

@@ -21,7 +21,7 @@ struct Runtime {
   std::atomic<bool> gone = false;
   ~Runtime() {
     gone = true;
-    while (kernel_ended) pause();  // lets the thread run that waited for the kernel
+    while (kernel_ended) pause();  // lets the thread that waited for the kernel run
   }
   void query(CUstream stream) {
     if (gone) raise(SIGSEGV);

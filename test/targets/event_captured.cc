@@ -23,7 +23,7 @@ int main() {
   CUfunction slow = driver.kernel("slow"), bad = driver.kernel("scale");
   CUevent ready = nullptr;
   CHECK(cuEventCreate(&ready, CU_EVENT_DISABLE_TIMING));
-  volatile int calls = 9;  // the first launches of a line have separate markers
+  volatile int calls = 9;  // so that the ninth launch has no separate marker
   CUstream stream = captured;
   for (int i = 0; i < calls; ++i) {
     if (i == 8) {

@@ -49,7 +49,7 @@ class Plugin:
         self.lost_in = None   # the test that lost the context of this process
         self.template = None
         self.channel = None   # a connection to the fresh process that runs the tests
-        self.losses = []      # (test, headline), in the process that prints the summary
+        self.losses = []      # (test, headline) of each loss, for the summary
         self.items = []
 
     # Tests in this process

@@ -34,7 +34,7 @@ sys.path.insert(0, str(HERE.parent))
 import rows as bench_rows  # noqa: E402
 
 LIMIT_S = 60
-TURNS = 4  # turns of a process that stays alive, for each round of the others
+TURNS = 4  # how many turns a long-lived process takes in each round of the others
 MAIN = ["plain", "cudadiag run", "empty CUPTI callbacks", "CUDA_LAUNCH_BLOCKING=1"]
 OTHERS = ["cudadiag run --markers off", "cudadiag run --markers dense", "cudadiag races", "core dumps enabled",
           "torch.profiler", "Nsight Systems"]

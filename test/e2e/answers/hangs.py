@@ -400,7 +400,7 @@ def status_of_a_launcher_that_was_killed_after_a_failure_leads_to_what_it_wrote(
         expect(machine.cudadiag("status", session).stderr,
                f"cudadiag: the run recorded in {session} is incomplete: its cudadiag run was killed{left}; to see what was "
                f"recorded before that: cudadiag report {session}\n", "status")
-        run.communicate()  # its input ends, so it ends too
+        run.communicate()  # closes its input, which ends it
     expect_in("illegal memory access (700)", expect_success(machine.cudadiag("report", session)).stdout, "report")
 
 

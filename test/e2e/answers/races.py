@@ -215,7 +215,7 @@ def kernels_are_judged_by_their_code(machine):
 
 
 def kernels_stay_unread_where_a_small_stack_ends_the_disassembler(machine):
-    """Only the disassembler ends, because the launcher's threads have stacks of a fixed size."""
+    """Only the disassembler fails, because the launcher's threads have stacks of a fixed size."""
     _with_disassembler(machine)
     small = 32 << 10
     result, report = _races(machine, "race_kernels", f"{CUBIN} write__8 copy_from",

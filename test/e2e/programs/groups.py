@@ -67,7 +67,7 @@ def differs(step, what):
 
 
 def slow_down(step):
-    """Queues a long host function, like a slow data loader. The others wait, and then all continue."""
+    """Sleeps ("slow"), or launches other kernels for a while ("busy"). The other ranks wait, and then all continue."""
     if differs(step, "slow"):
         subprocess.run(["sleep", "0.3"])
     if differs(step, "busy"):

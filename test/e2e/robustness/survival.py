@@ -52,8 +52,8 @@ def _library(name):
 
 
 def _under_another_allocator(machine, library, launcher=True):
-    """Preloads the library in the program and, if it is exported, in the launcher. The program's results and errors do
-    not change."""
+    """Preloads the library in the program and, if it is exported, in the launcher. The program's results and errors
+    must not change."""
     def answer(finding):
         return ({name: finding[name] for name in ("kind", "cause", "location", "reported_at")},
                 finding["evidence"]["grade"], [each["location"] for each in finding["candidates"]])
@@ -262,7 +262,7 @@ def answer_is_whole_with_little_stack(machine):
 
 
 def rival_that_comes_later_is_refused_as_by_anyone(machine):
-    """A process has room for one user of CUPTI. A profiler that starts after cudadiag gets the usual answer."""
+    """A process has room for one user of CUPTI. A profiler that starts after cudadiag gets CUPTI's usual error."""
     result = expect_success(machine.run(machine.build / "targets/profiles_itself"))
     expect(result.stdout, "subscribing: 39\ndone\n", "stdout")
 
@@ -390,7 +390,7 @@ def damaged_recording_is_said_to_be_one(machine):
     proven = machine.report()["findings"][0]
     expect(proven["evidence"]["grade"], "proven", "grade")
     (area,) = (machine.state / "cudadiag/latest/record").glob("*.area")
-    # The strings are lost first, with the names and stacks of call sites, and then the operations.
+    # Truncation first loses the strings, with the names and stacks of call sites, and then the operations.
     for size in (area.stat().st_size // 6, 1_000_000):
         os.truncate(area, size)
         shown = expect_success(machine.cudadiag("report")).stdout

@@ -1,4 +1,4 @@
-// One thread keeps launching good work, the other launches a bad kernel; the good one gets the error first or last.
+// One thread keeps launching good work, and the other launches a bad kernel. Either thread may get the error first.
 #include <atomic>
 #include <cstdio>
 #include <thread>

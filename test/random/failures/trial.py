@@ -57,7 +57,7 @@ class Trial:
     def is_one(self, true, line, location, launch):
         if launch["operation"] == "graph":  # the report does not say which of its nodes
             return location["line"] in [FIRST + site for site, _ in true.launches] + [line]
-        # For nodes that got new parameters, the kernel is that of the capture.
+        # A node that got new parameters is reported with the kernel of its capture.
         told = launch["kernel"] in (true.kernel, None, "") or true.verb != "kernel" or true.launches
         return location["line"] == line and told
 

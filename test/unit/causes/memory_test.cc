@@ -90,7 +90,7 @@ TEST_CASE("a graph that uses freed memory") {
   symptoms.arguments = {pointer_argument("in", 0x5000, "freed")};
   CHECK(id_of(symptoms) == "stale-graph-pointer");
   CHECK(explain(symptoms)->certain);
-  symptoms.pointer_in_doubt = true;  // as if a different operation may have failed
+  symptoms.pointer_in_doubt = true;  // a different operation may have failed
   CHECK(id_of(symptoms) == "stale-graph-pointer");
   CHECK(!explain(symptoms)->certain);
   symptoms.pointer_in_doubt = false;

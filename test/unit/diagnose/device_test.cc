@@ -81,7 +81,7 @@ class Recorded {
   void add_lines() {
     session::ProcessRecord& record = session.processes[0].record;
     for (std::uint32_t id = 1; id <= record.sites.size(); ++id) {
-      // The code is one run of instructions, at the function's first line.
+      // All instructions of the code are at the function's first line.
       record.codes.push_back({"/tmp/cases/train.py", "train", 10 * id, 11, std::string("\xef\0", 2)});
       record.python_stacks.push_back({{{id, 0}}, false});
       record.sites[id - 1].python = id;

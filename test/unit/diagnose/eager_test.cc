@@ -31,7 +31,7 @@ session::Process failed(const std::string& kernel, const std::vector<Frame>& fra
   record.threads[0].tid = 4711;
   session::RawStack<session::RawPythonFrame> stack;
   for (const Frame& frame : frames) {
-    // The code is one run of instructions, at the function's first line.
+    // All instructions of the code are at the function's first line.
     record.codes.push_back({frame.file, frame.function, frame.line, 11, std::string("\xef\0", 2)});
     stack.frames.push_back({static_cast<std::uint32_t>(record.codes.size()), 0});
   }

@@ -34,7 +34,7 @@ session::Process process_on_thread(const std::vector<OwnFrame>& frames) {
   record.sites[0].python = 1;
   record.python_stacks.resize(1);
   for (const OwnFrame& frame : frames) {
-    // The code is one run of instructions, at the function's first line.
+    // All instructions of the code are at the function's first line.
     record.codes.push_back({frame.file, frame.function, frame.line, 11, std::string("\xef\0", 2)});
     record.python_stacks[0].frames.push_back({static_cast<std::uint32_t>(record.codes.size()), 0});
   }

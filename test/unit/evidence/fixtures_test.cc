@@ -18,7 +18,7 @@ Testimony read(const std::string& name) {
   return testimony;
 }
 
-// Checks a line of cases.cu. All dumps but two are from its programs, without inlined functions or messages at the
+// Checks a line of cases.cu, the source of all dumps but two. There are no inlined functions or messages at the fault.
 // fault.
 void check_line(const CodePlace& place, std::uint32_t line) {
   REQUIRE(place.lines.size() == 1);
@@ -158,7 +158,7 @@ TEST_CASE("an illegal instruction") {
   CHECK(f.stands->pc == f.place.pc + 0x10);
 }
 
-// An index for which torch.nn.Embedding has no row, in PyTorch 2.11; the code has no lines.
+// An index for which torch.nn.Embedding has no row, in PyTorch 2.11. The code has no line information.
 TEST_CASE("an assertion in PyTorch's own code") {
   const Testimony testimony = read("pytorch.nvcudmp.gz");
   const DumpedFailure& f = *testimony.failure;

@@ -228,7 +228,7 @@ class TensorRaces(Listener):
             storage.kept_for.add(handle_of(args[1]))
 
     def tell(self, first, second, shared):
-        """`shared`: (begin, end, bytes) of each pair of tensors."""
+        """Reports a pair of accesses. `shared`: (begin, end, bytes) of each pair of tensors."""
         if len(self.told) >= MOST_RACES:
             return
         key = (first.place[0][:4], second.place[0][:4])

@@ -3,8 +3,8 @@ import _thread
 
 
 class Turn:
-    """Lets only one thread at a time change the shared state. No thread waits long, since that could be a deadlock: a
-    finalizer that runs in between may wait for another thread's operator."""
+    """Lets only one thread at a time change the shared state. No thread waits for long, because that could deadlock: a
+    finalizer that runs meanwhile may wait for another thread's operator."""
 
     PATIENCE = 1.0  # seconds
 
