@@ -201,7 +201,7 @@ TEST_CASE("forward launches of a node that is being run backwards come from the 
     wire::store(record, o::kOwnThread, std::uint8_t{1});
     wire::store(record, o::kNumber, count);
   };
-  // The following launch drains each one, because a record is complete before its thread issues the next one.
+  // The launch that follows drains each operation, because a record is complete once its thread issues the next one.
   for (const std::uint32_t count : {1u, 2u, 5u, 5u, 6u})
     number(program.issue(o_kind::kernel, 0, 0, false), count), program.launch(2);
   program.launch(2, 20);
