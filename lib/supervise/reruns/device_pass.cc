@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 constexpr const char* kFile = "CUDA_COREDUMP_FILE";
 constexpr const char* kDump = ".gpucore";
 
-// The driver writes registers, threads and code, but omits everything large.
+// Keeps registers, threads and code, and leaves out everything that is large.
 constexpr const char* kLight =
     "skip_nonrelocated_elf_images,skip_global_memory,skip_shared_memory,skip_local_memory,skip_constbank_memory";
 
@@ -25,7 +25,7 @@ std::pair<int, int> version_of(const std::string& cuda) {
   return {std::atoi(cuda.c_str()), dot == std::string::npos ? 0 : std::atoi(cuda.c_str() + dot + 1)};
 }
 
-// Replaces "%p" and similar placeholders by "*", because their values differ from process to process.
+// Replaces "%p" and other placeholders by "*", because their values differ between processes.
 std::string as_glob(const std::string& pattern) {
   std::string glob;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
@@ -62,7 +62,7 @@ std::vector<launch::Variable> dump_variables(const fs::path& folder, const std::
   std::vector<launch::Variable> variables = {{"CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "1"},
                                              {"CUDA_COREDUMP_SHOW_PROGRESS", "1"},
                                              {kFile, (folder / "%p").string() + kDump}};
-  // Before CUDA 12.5, the driver had no such flags, only a switch that omits all memory.
+  // Before CUDA 12.5, there were no such flags, only a switch that omits all memory.
   if (version_of(cuda) >= std::pair(12, 5) || cuda.empty()) {
     variables.push_back({"CUDA_COREDUMP_GENERATION_FLAGS", kLight});
   } else {

@@ -8,7 +8,7 @@
 namespace cudadiag::supervise {
 
 bool DumpProgress::moves() {
-  constexpr std::uint64_t kTail = 512;  // longer than any line that the driver prints
+  constexpr std::uint64_t kTail = 512;  // more than any line that the driver prints
   std::error_code error;
   const std::uint64_t size = std::filesystem::file_size(output_, error);
   if (error || size <= size_) return false;

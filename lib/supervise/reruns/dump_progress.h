@@ -1,5 +1,5 @@
-// Finds out whether the driver is still writing a GPU core dump. The driver reports each SM in the output of the pass.
-// A dump of a whole GPU takes a minute or more, even if the program runs only briefly.
+// Finds out whether the driver is still writing a GPU core dump, by the progress that it prints for each SM. To dump a
+// whole GPU takes a minute or more, even if the program itself runs only briefly.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@ namespace cudadiag::supervise {
 
 class DumpProgress {
  public:
-  // `output` is the output of a pass with CUDA_COREDUMP_SHOW_PROGRESS.
+  // `output`: what a pass with CUDA_COREDUMP_SHOW_PROGRESS prints.
   explicit DumpProgress(std::filesystem::path output) : output_(std::move(output)) {}
 
-  // Returns true if the output has grown since the last call and its last line is a progress message of the driver.
+  // Returns true if the output has grown since the last call, and its last line is about the driver's progress.
   bool moves();
 
  private:

@@ -17,10 +17,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kPipe = ".pipe";
-// A dump of everything that runs on a GPU takes about a second.
+// To dump everything that runs on a GPU takes about a second.
 constexpr auto kPatience = std::chrono::seconds(30);
 
-// The process id in "4711.pipe"; 0 for any other name.
+// Returns the pid in "4711.pipe"; 0 for any other name.
 int pid_of(const fs::path& path) {
   const std::string stem = path.stem().string();
   int pid = 0;
@@ -29,12 +29,12 @@ int pid_of(const fs::path& path) {
   return whole && pid > 0 && path.extension() == kPipe ? pid : 0;
 }
 
-// Requests a dump: one byte is enough. Returns false if no process reads the pipe.
+// Requests a dump, for which any byte will do. Returns false if no process reads the pipe.
 bool write_to(const fs::path& pipe) {
   const base::FileDescriptor file(::open(pipe.c_str(), O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
   struct stat status {};
   if (!file.valid()) return false;
-  // The process that reads the pipe may end in the meantime. Our own reader keeps the write from raising SIGPIPE.
+  // The process that reads the pipe may end at any time. Our own reader then prevents SIGPIPE.
   const base::FileDescriptor reader(::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
   return reader.valid() && ::fstat(file.get(), &status) == 0 && S_ISFIFO(status.st_mode) &&
          ::write(file.get(), "1", 1) == 1;
@@ -59,7 +59,7 @@ void DumpRequest::ask() {
 
 bool DumpRequest::proceed() {
   if (Clock::now() < due_) return false;
-  // Asks only once: a process that creates its pipe later has a new context, where nothing can hang yet.
+  // Asks only once. A process that creates its pipe later has a new context, where nothing can have hung.
   if (asked_.empty()) ask();
   if (asked_.empty()) return false;
   const bool gone = std::all_of(asked_.begin(), asked_.end(), [](int pid) { return ::kill(pid, 0) != 0; });

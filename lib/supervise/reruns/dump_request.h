@@ -1,5 +1,5 @@
-// Requests GPU core dumps of running kernels from the driver. The driver creates a pipe for each process. When
-// something is written to the pipe, the driver writes a dump and ends the process.
+// Requests GPU core dumps of running kernels from the driver. The driver creates a pipe for each process. When someone
+// writes to the pipe, the driver writes a dump and ends the process.
 #pragma once
 
 #include <chrono>
@@ -11,16 +11,16 @@ namespace cudadiag::supervise {
 
 class DumpRequest {
  public:
-  // For a target that has just been started with `pipe_pattern` in its environment.
+  // Create this just after the target was started with `pipe_pattern` in its environment.
   DumpRequest(std::filesystem::path folder, double after_seconds);
 
-  // The value for CUDA_COREDUMP_PIPE.
+  // Returns the value for CUDA_COREDUMP_PIPE.
   static std::string pipe_pattern(const std::filesystem::path& folder);
 
-  // Sends the requests when they are due. Call this regularly. Returns true once the processes that received one are
-  // gone or take too long.
+  // Sends the requests when they are due. Call this regularly. Returns true once the processes that received a request
+  // are gone, or take too long.
   bool proceed();
-  // Whether any process has received the request.
+  // Whether any process received the request.
   bool was_taken() const { return !asked_.empty(); }
 
  private:

@@ -1,5 +1,5 @@
-// The failing call, which a rerun saved with its tensors, and a script next to it that repeats the call. The script
-// runs once in a separate process, to see whether the call fails on its own.
+// Handles the failing call that a rerun saved with its tensors, and the script next to it that repeats the call. Runs
+// the script once in a separate process, to see whether the call fails on its own.
 #pragma once
 
 #include <chrono>
@@ -15,8 +15,8 @@ namespace cudadiag::supervise {
 
 extern const char* const kReplayScript;
 
-// Replays the call of the first failure that a rerun confirmed, and stores the outcome in the session's manifest.
-// Returns the problem if no call was saved.
+// Replays the call of the first failure that a rerun confirmed, and stores the outcome in the session's manifest. If no
+// call was saved, returns that as the problem.
 std::optional<RerunProblem> replay(session::Session& session, session::SessionWriter& writer,
                                    const analyse::Analysis& analysis, std::chrono::milliseconds patience,
                                    launch::SignalRelay& relay);

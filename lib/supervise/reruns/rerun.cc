@@ -54,7 +54,7 @@ std::string cuda_of(const session::Session& session) {
   return "";
 }
 
-// The settings with which one pass starts.
+// What one pass starts with.
 struct Start {
   std::vector<std::string> command;
   std::vector<launch::Variable> variables;
@@ -79,7 +79,7 @@ Start dumping_start(const RerunSpec& spec, const session::Session& session, cons
 Start sanitized_start(const RerunSpec& spec, const session::Session& session, const std::filesystem::path& folder) {
   return {sanitizer_command(spec.sanitizer, SanitizerTool::memcheck, folder / session::kSanitizerFile, spec.kernels,
                             session.manifest.command),
-          // Otherwise, the sanitizer sees only the large blocks that the caching allocator divides.
+          // Without this variable, the sanitizer sees only the large blocks that the caching allocator divides.
           {{wire::environment::kPass, name_of(spec)}, {"PYTORCH_NO_CUDA_MEMORY_CACHING", "1"}},
           std::nullopt};
 }
@@ -94,20 +94,20 @@ base::Result<Start> recorded_start(const RerunSpec& spec, const session::Session
   record.python_stacks = session.manifest.python_stacks;
   record.native_stacks = session.manifest.native_stacks;
   record.races = spec.kind == PassKind::races;
-  // The first run has detected races with host writes, and a rerun can add nothing to them.
+  // The first run already found the races with host writes, and a rerun can add nothing to them.
   record.host_writes = false;
-  // Detecting races needs the code of modules, which only CUPTI provides.
+  // To find races takes the code of modules, which only CUPTI provides.
   if (!record.races) record.watch_by = wire::watch_by(session.manifest.watch_by);
-  // Memory cannot be copied inside a CUPTI callback.
+  // A CUPTI callback must not copy memory.
   if (spec.save_limit > 0) record.watch_by = wire::WatchBy::hooks;
   record.save_limit = spec.save_limit;
-  // The first eager rerun waits for no operation. Dense markers show the failing line.
+  // The first eager rerun waits for no operation, so it needs dense markers to show the failing line.
   if (spec.kind == PassKind::eager) record.markers = wire::Markers::dense;
   Start start{session.manifest.command, {}, std::move(std::get<launch::Arena>(arena))};
   start.variables = launch::recording_variables(std::get<std::filesystem::path>(recorder),
                                                 {start.arena->path(), folder, name_of(spec), spec.window, spec.values},
                                                 launch::find_cupti(session.manifest.command), record);
-  // Older versions of PyTorch support only the second variable.
+  // Older versions of PyTorch know only the second variable.
   if (spec.kind == PassKind::eager) {
     for (const char* name : {"TORCH_COMPILE_DISABLE", "TORCHDYNAMO_DISABLE"}) start.variables.push_back({name, "1"});
   }
@@ -131,7 +131,7 @@ base::Result<Start> start_of(const RerunSpec& spec, const session::Session& sess
   return recorded_start(spec, session, folder);
 }
 
-// Gives the rerun private folders, and lets it write to nothing else.
+// Gives the rerun folders of its own, and lets it write nowhere else.
 base::Result<launch::PrivateFolders> isolate(const RerunSpec& spec, const std::filesystem::path& folder, Start& start,
                                              launch::SupervisedOptions& options) {
   auto made = launch::PrivateFolders::make(folder);
@@ -152,7 +152,7 @@ base::Result<launch::PrivateFolders> isolate(const RerunSpec& spec, const std::f
   return made;
 }
 
-// Everything that is created before the program starts and kept while it runs.
+// Everything that is set up before the program starts and kept while it runs.
 struct Prepared {
   Start start;
   base::FileDescriptor input, output;
@@ -170,7 +170,7 @@ base::Result<Prepared> prepare(const RerunSpec& spec, const session::Session& se
   }
   auto& start = prepared.start;
   start.variables.push_back({"WANDB_MODE", "disabled"});
-  // The mark identifies the rerun's processes, even in a pass without the recorder.
+  // This variable identifies the rerun's processes, even in a pass without the recorder.
   const launch::Variable mark = {wire::environment::kSession, folder.string()};
   const auto is_marked = [&](const launch::Variable& each) { return each.name == mark.name; };
   if (!start.arena && std::none_of(start.variables.begin(), start.variables.end(), is_marked))
@@ -188,7 +188,7 @@ base::Result<Prepared> prepare(const RerunSpec& spec, const session::Session& se
   return prepared;
 }
 
-// The properties of a pass that are known before it runs.
+// Returns what is known about a pass before it runs.
 session::Pass planned_pass(const RerunSpec& spec, const session::Session& session, const std::string& folder) {
   session::Pass pass;
   pass.kind = spec.kind;
@@ -201,7 +201,7 @@ session::Pass planned_pass(const RerunSpec& spec, const session::Session& sessio
   return pass;
 }
 
-// The files that a rerun has left.
+// Takes over the files that a rerun left.
 class Leavings {
  public:
   Leavings(const RerunSpec& spec, session::Session& session, session::SessionWriter& writer, RerunListener& listener)
@@ -219,7 +219,7 @@ class Leavings {
     session::attach_deliveries(writer_.pass_folder(), result.processes);
     const double start = std::chrono::duration<double>(started_at_).count();
     result.pass.failed_after = first_freeze(result.processes, start);
-    // The result is reported now, even if later reports will lack it.
+    // The result is reported in any case, even if later reports will lack it.
     store(store_areas(arena, writer_));
   }
 

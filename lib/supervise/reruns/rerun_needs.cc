@@ -23,7 +23,7 @@ bool any_failure(const Analysis& analysis, const Predicate& predicate) {
 
 bool is_async(const analyse::Failure& failure) { return analyse::is_asynchronous(failure.kind) && failure.code != 0; }
 
-// Only a call from Python can be saved.
+// Only calls from Python can be saved.
 bool may_have_inputs(const Analysis& analysis) {
   return any_failure(analysis, [](const analyse::Failure& failure) {
     return is_async(failure) && failure.process != nullptr &&
@@ -31,7 +31,7 @@ bool may_have_inputs(const Analysis& analysis) {
   });
 }
 
-// Whether the process uses PyTorch on a GPU from Python.
+// Returns whether the process uses PyTorch on a GPU from Python.
 bool uses_pytorch(const session::ProcessRecord& record) {
   return session::has(record, session::Property::python) &&
          std::any_of(record.modules.begin(), record.modules.end(), [](const session::Module& module) {
@@ -46,7 +46,7 @@ auto* find_unchecked(Passes& passes) {
   return found == passes.rend() || found->debugger ? nullptr : &*found;
 }
 
-// Adds the kernel of one candidate.
+// Adds the kernel of a candidate.
 void add_kernel(const session::ProcessRecord& record, const analyse::Candidate& candidate, SuspectedKernels& kernels) {
   const session::Site* site = session::by_id(record.sites, candidate.operation->site);
   const std::uint32_t function = candidate.node != nullptr ? candidate.node->function
@@ -110,7 +110,7 @@ bool wants_hang_dump(const Analysis& analysis, const session::Manifest& manifest
   const bool told = std::any_of(manifest.passes.begin(), manifest.passes.end(), [](const session::Pass& pass) {
     return pass.kind == PassKind::device && !pass.dump.empty();
   });
-  // Without this recorded hang, there would be no time at which to end a rerun that hangs too.
+  // Without a recorded hang, we would not know when to end a rerun that hangs too.
   return manifest.hang && !told &&
          any_failure(analysis, [](const analyse::Failure& failure) { return failure.kind == analyse::Kind::hang; });
 }
@@ -158,7 +158,8 @@ bool wants_reruns(const Analysis& analysis, const session::Manifest& manifest, c
 unsigned planned_reruns(const Analysis& analysis, const session::Session& session, const RerunPlan& plan) {
   const session::Manifest& manifest = session.manifest;
   const RerunOptions& options = plan.options;
-  // We cannot tell yet whether the report will name a bad value: this takes a rerun that observes PyTorch's operators.
+  // Only a rerun that observes PyTorch's operators shows whether there is a bad value to trace, so this assumes that
+  // there is.
   const bool expects_origin = options.origin || any_failure(analysis, [](const analyse::Failure& failure) {
                                 return uses_pytorch(failure.process->record);
                               });
@@ -172,7 +173,7 @@ unsigned planned_reruns(const Analysis& analysis, const session::Session& sessio
                          options.hang_dump && wants_hang_dump(analysis, manifest),
                          options.sanitize && wants_sanitizer(analysis, manifest)};
   const auto runs = static_cast<unsigned>(std::count(std::begin(wanted), std::end(wanted), true));
-  // Reading the values of the line that fails without torch.compile needs a separate rerun.
+  // To read the values of the line that fails without torch.compile takes one more rerun.
   return options.values && wants_eager(analysis, manifest) ? runs + 1 : runs;
 }
 

@@ -10,7 +10,7 @@
 namespace cudadiag::supervise {
 
 struct RerunOptions {
-  unsigned repeat = 1;               // the search ends after this many reruns without a failure
+  unsigned repeat = 1;               // give up after this many reruns without a failure
   bool show = false;                 // show their output on standard error
   bool device = true;                // run a pass for a GPU core dump
   bool hang_dump = false;            // run a pass for a GPU core dump of a hang
@@ -25,16 +25,16 @@ struct RerunOptions {
   double patience = 5;               // how many seconds to wait for one operation
   std::optional<double> time_limit;  // seconds for one rerun; the default depends on the first run
 
-  // How many bytes of the failing call's tensors may be saved; 0 to save none.
+  // How many bytes of the failing call's tensors may be saved; 0: save none.
   std::uint64_t saved_bytes() const { return save_inputs ? std::uint64_t{save_limit} << 20 : 0; }
 };
 
 struct RerunPlan {
   RerunOptions options;
-  std::optional<analyse::Reach> reach{};         // a fixed reach; by default it grows
-  std::optional<analyse::RerunWindow> window{};  // a window that the user chose instead
+  std::optional<analyse::Reach> reach{};         // a fixed reach; by default, it grows
+  std::optional<analyse::RerunWindow> window{};  // a window that the user chose
   const launch::Input* input = nullptr;          // null for /dev/null
-  bool isolated = false;                         // the reruns can change nothing
+  bool isolated = false;                         // the reruns are isolated, so they can change nothing
 };
 
 }  // namespace cudadiag::supervise

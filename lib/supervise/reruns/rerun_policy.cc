@@ -21,7 +21,7 @@ int number_in(const char* name, int otherwise) {
   return value == nullptr ? otherwise : std::atoi(value);
 }
 
-// The number of ranks of the job to which this process belongs; 1 if it is not part of a larger job.
+// Returns how many ranks the job of this process has; 1 if it has no other ranks.
 int ranks_of_job() {
   for (const auto& [size, rank] : wire::kRankVariables) {
     if (number_in(size, 1) > 1 && std::getenv(rank) != nullptr) return number_in(size, 1);
@@ -31,7 +31,7 @@ int ranks_of_job() {
 
 bool spans_nodes() { return number_in("SLURM_JOB_NUM_NODES", 1) > 1; }
 
-// A shell that has evaluated the output of `cudadiag env` has no launcher that could rerun the command.
+// After `cudadiag env`, the shell that evaluated its output is no launcher, so nothing could rerun the command.
 bool under_another_launcher() {
   const char* pass = std::getenv(wire::environment::kPass);
   if (pass == nullptr) return false;

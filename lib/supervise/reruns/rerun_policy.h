@@ -1,4 +1,5 @@
-// Decides whether a failed run may be repeated without asking the user: only if the rerun is quick and isolated.
+// Decides whether cudadiag may rerun a failed run without asking the user. It may only if the rerun is quick and
+// isolated.
 #pragma once
 
 #include <optional>
@@ -23,14 +24,14 @@ struct RerunObstacle {
     not_isolated,
   };
   Kind kind = Kind::hung;
-  std::string detail{};  // why the input cannot be read again, why cudadiag ended it, or what isolation lacks
+  std::string detail{};  // why the input cannot be read again, why cudadiag ended the run, or what isolation lacks
   double seconds = 0;    // until it failed or ended
   int number = 0;        // a process id, or the number of ranks in the job
 };
 
-// A reason in the run itself against any rerun, even one that the user agreed to.
+// Returns what, in the run itself, speaks against any rerun, even one that the user agreed to.
 std::optional<RerunObstacle> obstacle_in_run(const session::Session& session);
-// A reason against a rerun that the user did not agree to. `isolated` says whether the rerun would be isolated.
+// Returns what speaks against a rerun that the user did not agree to. `isolated`: whether the rerun would be isolated.
 std::optional<RerunObstacle> obstacle_to_rerun(const session::Session& session, const launch::Input& input,
                                                bool isolated);
 

@@ -30,13 +30,14 @@ using session::PassKind;
 using Outcome = analyse::Rerun::Outcome;
 using Problem = RerunProblem::Kind;
 
-constexpr double kSlowest = 3;  // the longest duration of a rerun, relative to the first run
+constexpr double kSlowest = 3;  // how long a rerun may take, relative to the first run
 constexpr double kSlowestSanitized = 30;
-constexpr double kStartSeconds = 30;                       // additional time that a rerun may take
-constexpr double kValuesSeconds = 10, kValuesShare = 0.2;  // limit for reading values, and its share of the first run
-constexpr double kOriginSeconds = 20, kOriginShare = 4;    // the same for tracing bad values
-constexpr double kQuietSeconds = 5;                        // additional time without any operation
-constexpr double kSavingSeconds = 60;                      // additional time if the failing call is saved too
+constexpr double kStartSeconds = 30;                       // time that every rerun may take in addition
+constexpr double kValuesSeconds = 10, kValuesShare = 0.2;  // limit for reading values; also limited to this share of
+                                                           // the first run
+constexpr double kOriginSeconds = 20, kOriginShare = 4;    // likewise, for tracing bad values
+constexpr double kQuietSeconds = 5;                        // time without any operation that is allowed in addition
+constexpr double kSavingSeconds = 60;                      // time in addition if the failing call is saved
 
 std::uint64_t operations_of(const session::Session& session) {
   std::uint64_t operations = 0;
@@ -80,10 +81,10 @@ class RerunSequence {
   }
 
  private:
-  // The analysis of the session in its present state.
+  // The analysis of the session as it is now.
   const Analysis& analysis() { return state_.analysis(); }
 
-  // If isolation kept a rerun from an action before the failure, it would keep the next rerun from that action too.
+  // What isolation denied to a rerun before its failure, it would also deny to the next one.
   bool continues() const { return possible_ && !interrupted_ && !kept_; }
 
   void confirm() {
@@ -94,7 +95,7 @@ class RerunSequence {
     }
   }
 
-  // Returns false if no further rerun is possible.
+  // Returns false if no more reruns are possible.
   bool wait_in(const WindowStep& step) {
     RerunSpec spec = spec_of(PassKind::confirm);
     spec.window = with_patience(step.window.text, options_.patience);
@@ -118,7 +119,7 @@ class RerunSequence {
     add(spec);
   }
 
-  // Call this after the device pass has found the instruction.
+  // Call this after the device pass, because that finds the instruction.
   void try_launch() {
     if (const auto problem = try_saved_launch(session_, state_, writer_, relay_)) listener_.cannot(*problem);
   }
@@ -129,7 +130,7 @@ class RerunSequence {
     add(spec);
   }
 
-  // Runs this pass only if a cause names a bad value, or the user requested it.
+  // Runs this pass only if a cause has a bad value, or the user requested the pass.
   void trace_origin() {
     const auto& findings = state_.diagnosis().findings;
     if (!options_.origin && std::none_of(findings.begin(), findings.end(), diagnose::names_bad_value)) return;
@@ -176,7 +177,7 @@ class RerunSequence {
 
   void get_hang_dump() {
     RerunSpec spec = spec_of(PassKind::device);
-    // At that time, the first run had been idle for a long time.
+    // By then, the first run had made no progress for a long time.
     spec.dump_after = session_.manifest.passes.front().seconds;
     if (!options_.time_limit) spec.time_limit = std::max(spec.time_limit, kStartSeconds + *spec.dump_after);
     add(spec);
@@ -224,8 +225,8 @@ class RerunSequence {
     return std::max(least, kValuesShare * expected_seconds(session_));
   }
 
-  // A server without requests issues no operations. Neither does a program that waits for input that only the first run
-  // had.
+  // After this many seconds without an operation, an isolated rerun is ended. It may be a server without requests, or a
+  // program that waits for input which only the first run had. 0: no limit.
   double quiet_limit() const {
     return plan_.isolated ? kQuietSeconds + options_.patience + kSlowest * longest_pause(session_) : 0;
   }
@@ -243,7 +244,7 @@ class RerunSequence {
     return spec;
   }
 
-  // Runs a pass and adds it to the session. Returns false if the pass could not be run.
+  // Runs a pass and adds it to the session. Returns false if the pass could not run.
   bool add(const RerunSpec& spec) {
     listener_.begins(spec, session_.reruns.size() + 1);
     auto done = rerun(spec, session_, writer_, relay_, listener_);
@@ -263,7 +264,7 @@ class RerunSequence {
     return true;
   }
 
-  // Stores the manifest, because the session's state has changed.
+  // Stores the manifest after a change of the session.
   void store_manifest() {
     state_.advance();
     if (const auto failure = writer_.store_manifest(session_.manifest)) {

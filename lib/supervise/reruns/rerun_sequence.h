@@ -1,4 +1,4 @@
-// Reruns a recorded command until its failure is proven or nothing more can be learned.
+// Reruns a recorded command until its failure is proven, or reruns can add nothing more.
 #pragma once
 
 #include "diagnose/session_state.h"
@@ -10,8 +10,8 @@
 
 namespace cudadiag::supervise {
 
-// Adds each pass to `session` and to its folder as soon as the pass ends. `state` belongs to the session, before and
-// after the call. Returns false, after notifying the listener, if a rerun could not be run.
+// Adds each pass to `session` and to its folder as soon as the pass ends. `state` must be the state of `session`, and
+// still is afterwards. If a rerun could not run, tells the listener and returns false.
 bool run_reruns(session::Session& session, diagnose::SessionState& state, session::SessionWriter& writer,
                 launch::SignalRelay& relay, const RerunPlan& plan, RerunListener& listener);
 

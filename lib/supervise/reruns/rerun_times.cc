@@ -11,7 +11,7 @@ namespace cudadiag::supervise {
 double expected_seconds(const session::Session& session) {
   if (session.manifest.passes.empty()) return 0;
   const session::Pass& first = session.manifest.passes.front();
-  // This value may be wrong: it comes from the recorded program, and the clock may have been set in the meantime.
+  // May be wrong, because it comes from the recorded program, and the clock may have been set meanwhile.
   const double failed_after = first.failed_after.value_or(first.seconds);
   return failed_after >= 0 && failed_after <= first.seconds ? failed_after : first.seconds;
 }
@@ -22,9 +22,9 @@ double longest_pause(const session::Session& session) {
   for (const session::Process& process : session.processes) {
     const session::ProcessRecord& record = process.record;
     if (record.state != wire::area::State::frozen) continue;
-    // There may have been a longer pause among the operations that were not kept.
+    // There may have been a longer pause between operations whose records are gone.
     if (record.dropped_operations > 0 || record.operations_issued > record.operations.size()) return whole;
-    // Recording begins only when CUDA is initialised.
+    // The recording begins only when CUDA is initialised, so the time before that counts as a pause.
     longest = std::max(longest, whole - record.seconds(record.frozen_ticks));
     std::uint64_t before = record.clock_start;
     const auto look = [&](std::uint64_t ticks) {

@@ -1,4 +1,4 @@
-// The expected and permitted duration of a rerun, based on the first run.
+// How long a rerun will take and may take, according to the first run.
 #pragma once
 
 #include <string>
@@ -7,13 +7,13 @@
 
 namespace cudadiag::supervise {
 
-// How long one rerun will probably take until its failure.
+// Returns how many seconds a rerun will probably take until it fails.
 double expected_seconds(const session::Session& session);
 
-// The longest time in which the first run issued no operation; the run's whole duration if this is unknown.
+// Returns for how many seconds the first run issued no operation, at most; the run's whole duration if unknown.
 double longest_pause(const session::Session& session);
 
-// Returns the window (wire/rerun/window.h) with a time limit for one operation added.
+// Returns the window (wire/rerun/window.h) with a time limit for each operation added.
 std::string with_patience(const std::string& window, double seconds);
 
 }  // namespace cudadiag::supervise

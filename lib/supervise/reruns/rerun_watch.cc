@@ -14,19 +14,19 @@ namespace {
 using session::CutShort;
 using std::chrono::milliseconds;
 
-// The time that a rerun has to end on its own after its failure, and after TERM.
+// How long a rerun may take to end by itself after its failure, and after SIGTERM.
 constexpr auto kCourtesy = milliseconds(1000);
 // The driver writes the state of an SM in about half a second, and a GPU has more than a hundred SMs.
 constexpr auto kDumpStep = std::chrono::seconds(15), kLongestDump = std::chrono::seconds(300);
 constexpr int kLook = 200;  // milliseconds
-// If more time passes between two checks, this program was not running.
+// If more time than this passes between two checks, this program was stopped.
 constexpr auto kPause = std::chrono::seconds(2);
 
 volatile sig_atomic_t stop_was_asked = 0;
 
 extern "C" void on_terminal_stop(int) { stop_was_asked = 1; }
 
-// Takes over the terminal's stop signal, unless this program was started with it ignored.
+// Handles the terminal's stop signal, unless this program was started with that signal ignored.
 class TerminalStop {
  public:
   TerminalStop() {
@@ -120,7 +120,7 @@ bool RerunWatch::is_too_late() {
 bool RerunWatch::is_done() {
   if (!failed_by_ || Clock::now() < *failed_by_) return false;
   if (Clock::now() > limit_ || spec_.isolated) return true;
-  // After the failure, the rerun may be writing a file that the first run wrote too. It gets time to finish.
+  // After the failure, the rerun may be writing a file, as the first run did. It gets time to finish that.
   const std::uint64_t written = target_.bytes_written();
   if (written == written_) return true;
   written_ = written;

@@ -1,4 +1,4 @@
-// Waits for the end of a rerun, and ends it if necessary.
+// Waits until a rerun ends, and ends it if it must.
 #pragma once
 
 #include <chrono>
@@ -19,25 +19,26 @@ namespace cudadiag::supervise {
 
 class RerunWatch {
  public:
-  // The rerun's processes record to `arena`, which is null in a pass without the recorder. `folder` is the pass folder.
+  // The rerun's processes record to `arena`; null in a pass without the recorder. `folder` is the pass folder.
   RerunWatch(launch::Supervised& target, launch::SignalRelay& relay, launch::Arena* arena, const RerunSpec& spec,
              const std::filesystem::path& folder);
 
-  // Returns why the rerun was ended early; nullopt if it ended on its own or after its failure.
+  // Returns why the rerun was ended early; nullopt if it ended by itself or after its failure.
   std::optional<session::CutShort> wait(RerunListener& listener);
   bool dump_asked() const { return request_ && request_->was_taken(); }
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  // Why the rerun must be ended now; nullopt if it may continue.
+  // Returns why the rerun must be ended now; nullopt if it may continue.
   std::optional<session::CutShort> reason_to_end();
-  // Whether the rerun has failed, has had time to report the failure, and is not in the middle of a write.
+  // Returns whether the rerun has failed, has had time to report that, and is not busy writing.
   bool is_done();
-  // Whether the time limit has passed. The limit is extended while the driver writes a dump.
+  // Returns whether the time is up. There is more time while the driver writes a dump.
   bool is_too_late();
   void look_at_operations();
-  // Handle a stop of this program (Ctrl-Z) and a suspended machine. Neither counts towards the rerun's time.
+  // Neither the time in which this program is stopped (Ctrl-Z), nor that in which the machine is suspended, counts for
+  // the rerun. These functions exclude it.
   void stop_with_terminal();
   void leave_out_pause();
 
@@ -50,10 +51,10 @@ class RerunWatch {
   std::optional<DumpProgress> dump_;
   Clock::time_point limit_, dump_limit_;
   Clock::time_point looked_ = Clock::now();
-  Clock::time_point moved_ = Clock::now();  // when it last issued an operation
+  Clock::time_point moved_ = Clock::now();  // when the rerun last issued an operation
   std::optional<Clock::time_point> failed_by_;
   std::uint64_t operations_ = 0;
-  std::uint64_t written_ = 0;  // how many bytes it had written at the last check after its failure
+  std::uint64_t written_ = 0;  // how many bytes the rerun had written at the last check after its failure
 };
 
 }  // namespace cudadiag::supervise

@@ -13,8 +13,8 @@
 namespace cudadiag::supervise {
 namespace {
 
-// Whether PyTorch's compiler generated the code, or the code leads into generated code. Code that disables the
-// compiler, for example around custom operators, is in the same folders but does not count.
+// Returns whether PyTorch's compiler generated the code, or the code leads into generated code. Code that switches the
+// compiler off, for example around custom operators, is in the same folders but does not count.
 bool is_generated(const symbolize::PythonFrame& frame) {
   const std::string& file = frame.file;
   if (frame.function.starts_with("DisableContext.")) return false;
@@ -28,8 +28,8 @@ struct Frame {
   bool leads_into_generated = false;
 };
 
-// Whether the code belongs to a framework, whose variables do not show the inputs. A folder that contains all packages
-// may have such a name too.
+// Returns whether the code belongs to a framework, whose variables do not show the inputs. A folder that contains all
+// packages may have such a name, too, and does not count.
 bool is_framework(const symbolize::PythonFrame& frame) {
   constexpr const char* kPackages[] = {"/torch/", "/triton/", "/cupy/", "/numba_cuda/", "/numba/"};
   const auto lies_in = [&](const char* package) {
@@ -39,8 +39,8 @@ bool is_framework(const symbolize::PythonFrame& frame) {
   return is_generated(frame) || std::any_of(std::begin(kPackages), std::end(kPackages), lies_in);
 }
 
-// Returns the user's innermost frame or, if there is none, the innermost frame. A library below that frame may run for
-// a long time, so the frame that calls into the framework is returned too.
+// Returns the user's innermost frame or, without user frames, the innermost one. Also returns the frame that calls into
+// the framework, because a library between the two may run for a long time.
 std::vector<Frame> frames_of_interest(const session::ProcessRecord& record, const session::Site& site,
                                       const symbolize::SourceStack& stack) {
   const auto* raw = session::by_id(record.python_stacks, site.python);
@@ -57,7 +57,7 @@ std::vector<Frame> frames_of_interest(const session::ProcessRecord& record, cons
   return {frame_at(user), frame_at(caller)};
 }
 
-// Empty if the line is unknown.
+// Returns "" if the line is unknown.
 std::string frame_line(const Frame& frame, const char* whole, const char* into_generated) {
   if (frame.code == nullptr || frame.source->line == 0) return "";
   std::string line =
@@ -73,14 +73,14 @@ std::string text_of(const std::set<std::string>& lines, double seconds, std::uin
   return text.empty() ? "" : fmt::format("{:.1f}\t{}{}", seconds, save_limit, text);
 }
 
-// A request for the forward line of the autograd node that issued a backward kernel.
+// Returns a request for the forward line of the autograd node that issued a backward kernel.
 std::string node_line(const session::ProcessRecord& record, const session::Operation& operation) {
   const std::string name = analyse::node_name(record, operation);
   const std::string* type = session::by_id(record.node_types, operation.origin.node_type);
   return fmt::format("\n0\t0\tnodes\t{}\t", name.empty() || name == *type ? "*" : name);
 }
 
-// True if no frame of this stack is in user code. The line that started the thread may still be.
+// Returns whether no frame of this stack is in user code. The line that started the thread may be.
 bool is_led_elsewhere(const symbolize::SourceStack& stack) {
   const auto is_user = [](const auto& frame) { return frame.user; };
   return !stack.python.empty() && std::none_of(stack.python.begin(), stack.python.end(), is_user) &&
@@ -121,7 +121,7 @@ std::string racing_lines(const session::Session& session, double seconds) {
     for (const std::uint32_t id : {race.first.site, race.second.site}) {
       const auto* site = session::by_id(process->record.sites, id);
       if (site == nullptr) continue;
-      // The native stack is not needed here, and there may be hundreds of sites.
+      // Leaves out the native stack: it is not needed here, and there may be hundreds of sites.
       session::Site python_only = *site;
       python_only.native = 0;
       const symbolize::SourceStack stack = symbolizer.stack(*process, python_only);

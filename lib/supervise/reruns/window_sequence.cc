@@ -20,7 +20,7 @@ std::optional<analyse::RerunWindow> WindowSequence::next_window(const analyse::A
   if (is_first && !plan_.reach && !wants_proof(analysis) && !plan_.options.save_inputs) return std::nullopt;
   while (reach_ <= last_) {
     auto window = analyse::rerun_window(analysis, static_cast<Reach>(reach_++));
-    // An empty window waits for nothing, and the same window as before adds nothing.
+    // A rerun with an empty window waits for nothing, and one with the same window as before adds nothing.
     if (!window.text.empty() && window.text != window_.text) return window;
   }
   return std::nullopt;
@@ -40,7 +40,7 @@ std::optional<WindowStep> WindowSequence::next(const analyse::Analysis& analysis
 
 void WindowSequence::note(const analyse::Rerun& rerun) {
   const Outcome outcome = rerun.outcome;
-  // Continues with a wider window. If the rerun waits for every operation, each wait has less pending work.
+  // Tries a wider window. A rerun that waits for every operation has less pending work at each wait.
   if (outcome == Outcome::failed || outcome == Outcome::given_up) {
     state_ = State::wider;
     return;
@@ -49,7 +49,7 @@ void WindowSequence::note(const analyse::Rerun& rerun) {
     state_ = State::over;
     return;
   }
-  // Reading the values may be the reason. One rerun without values shows whether it is.
+  // Reading values may be why the rerun did not fail. One rerun without values shows whether it is.
   if (!with_values_ && rerun.disturbed) {
     with_values_ = outcome;
     without_values_ = true;

@@ -1,4 +1,4 @@
-// The windows in which reruns wait, in order, until the failure is proven or no wider window can show more.
+// Chooses the window for each rerun, until the failure is proven or no wider window can show more.
 #pragma once
 
 #include <optional>
@@ -10,16 +10,16 @@ namespace cudadiag::supervise {
 
 struct WindowStep {
   analyse::RerunWindow window;
-  bool without_values = false;  // because reading values may be why the previous rerun did not fail
+  bool without_values = false;  // reading values may be why the previous rerun did not fail
 };
 
-// Each call of next() returns the step for one rerun. Pass the rerun's result to note() before the next call.
+// next() returns the step for the next rerun. Pass that rerun's result to note() before calling next() again.
 class WindowSequence {
  public:
   // `plan` must outlive this object.
   explicit WindowSequence(const RerunPlan& plan);
 
-  // Returns the next step, based on what is known now; nullopt if the search is over.
+  // Returns nullopt if the search is over.
   std::optional<WindowStep> next(const analyse::Analysis& analysis);
   void note(const analyse::Rerun& rerun);
 
@@ -31,8 +31,8 @@ class WindowSequence {
   State state_ = State::first;
   int reach_, last_;  // the next and the last analyse::Reach
   analyse::RerunWindow window_;
-  unsigned passed_ = 0;  // reruns in this window that did not fail
-  // The outcome of a rerun that reading values may have changed.
+  unsigned passed_ = 0;  // how many reruns in this window did not fail
+  // The outcome of a rerun that may be due to reading values.
   std::optional<analyse::Rerun::Outcome> with_values_;
   bool without_values_ = false;
 };
