@@ -77,7 +77,7 @@ replay::Run LaunchPlayer::run(const Order& order) {
   return replay::judge(folder_.launch(), latest_, !child.cut_short.empty(), std::move(dumped));
 }
 
-// Tries again without address randomisation if the driver did not grant all addresses.
+// If the driver did not grant all addresses, tries again without address randomisation.
 replay::Run LaunchPlayer::run_at_old_addresses(const Order& order) {
   replay::Run done = run(order);
   const bool moved = latest_.placed < latest_.placeable;
@@ -91,10 +91,12 @@ replay::Run LaunchPlayer::run_at_old_addresses(const Order& order) {
   return done;
 }
 
-// The first replay only reports the error, because the driver ends the process after a dump. The second leaves a dump.
-// All later replays leave one too: its exception and instruction must be those of the second.
-// A launch that fails without a dump may not fail when a dump is requested: on a busy H200, this was seen in half of all
-// launches whose failing warps had exited. Only a replay without a dump can thus show that the launch does not fail.
+// Requests no dump from the first replay, because the driver ends a process after its dump, before the process can
+// report the error. The second replay leaves a dump. Each later replay leaves one too, and must have the exception and
+// the instruction of the second.
+// If a dump is requested, a launch may not fail although it otherwise does: on a busy H200, this happened in half of
+// all launches whose failing warps had exited. Only a replay without a dump can therefore show that the launch does not
+// fail.
 replay::Run LaunchPlayer::play(const std::vector<std::uint32_t>& without) {
   Order order{settings_.gpu, false, without, {}, {}, {}};
   if (failure_) {
@@ -110,7 +112,7 @@ replay::Run LaunchPlayer::play(const std::vector<std::uint32_t>& without) {
   return is_known && done.outcome == replay::Outcome::as_it_did ? with_instruction(std::move(done), order) : done;
 }
 
-// Repeats `run`, which failed with the same error as the launch, to find the failing instruction.
+// Repeats `run`, which failed with the same error as the launch, this time to find the failing instruction.
 replay::Run LaunchPlayer::with_instruction(replay::Run run, Order order) {
   using replay::Outcome;
   order.dump = scratch_ / kDump;
@@ -122,7 +124,7 @@ replay::Run LaunchPlayer::with_instruction(replay::Run run, Order order) {
     return run;
   }
   if (again.outcome == Outcome::hung || again.outcome == Outcome::otherwise) return again;
-  dumps_ = again.outcome == Outcome::did_not_fail;  // the next one may leave a dump
+  dumps_ = again.outcome == Outcome::did_not_fail;  // the next replay may leave a dump
   return run;
 }
 

@@ -1,4 +1,5 @@
-// Repeats a saved launch in a child process, because the launch may crash or hang, or the driver may end the process.
+// Repeats a saved launch in a child process. The launch may crash or hang, and after a dump, the driver ends the
+// process.
 #pragma once
 
 #include <chrono>
@@ -15,9 +16,9 @@
 
 namespace cudadiag::supervise {
 
-// The hidden command of this program that the child runs.
+// The hidden command of cudadiag that the child runs.
 inline constexpr const char* kReplayChild = "replay-child";
-// The child's argument for "CUDA_VISIBLE_DEVICES is not set".
+// The argument that tells the child to leave CUDA_VISIBLE_DEVICES unset.
 inline constexpr const char* kEveryGpu = "every";
 
 struct PlaySettings {
@@ -33,14 +34,14 @@ class LaunchPlayer {
   LaunchPlayer(const LaunchPlayer&) = delete;
   LaunchPlayer& operator=(const LaunchPlayer&) = delete;
 
-  // `without` lists the indices of blocks to fill with zeros. If the failing instruction is known, each replay also
-  // compares the instruction.
+  // `without`: indices of blocks to fill with zeros. If the failing instruction is known, a replay must fail at the
+  // same one.
   replay::Run play(const std::vector<std::uint32_t>& without = {});
-  // Replays the launch, and stores the memory contents after it in a new folder.
+  // Replays the launch, and stores what memory contains afterwards in a new folder.
   replay::Run play_for_outputs(const std::filesystem::path& outputs, const replay::GpuChoice& gpu);
-  // Runs under compute-sanitizer, with each block as a separate allocation. `log` receives the tool's output.
+  // Runs under compute-sanitizer, with a separate allocation for each block. `log` receives the tool's output.
   replay::Run play_sanitized(SanitizerTool tool, const std::string& sanitizer, std::string& log);
-  // How the latest replay differed from the original launch.
+  // What the latest replay reported: how far it got, and which addresses it could not keep.
   const replay::Answer& latest() const { return latest_; }
 
  private:
@@ -61,10 +62,10 @@ class LaunchPlayer {
   PlaySettings settings_;
   std::filesystem::path scratch_;
   unsigned runs_ = 0;
-  bool fixed_ = false;  // without randomised addresses
+  bool fixed_ = false;  // without address randomisation
   bool fixed_tried_ = false;
-  bool dumps_ = true;                      // whether the driver writes dumps that show the instruction
-  std::optional<replay::Dumped> failure_;  // of the first replay whose dump shows that it fails as the launch did
+  bool dumps_ = true;                      // the driver writes dumps that show the instruction
+  std::optional<replay::Dumped> failure_;  // from the first replay whose dump shows that it fails as the launch did
   replay::Answer latest_;
 };
 

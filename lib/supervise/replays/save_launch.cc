@@ -19,14 +19,14 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr unsigned kReplays = 20;
-constexpr std::chrono::seconds kLongest{60};  // the limit for all replays together
+constexpr std::chrono::seconds kLongest{60};  // for all replays together
 
 struct Found {
   fs::path folder;  // in the session's folder
   const session::ProcessRecord* record = nullptr;
 };
 
-// Searches the latest pass first.
+// Looks at the latest pass first.
 std::optional<Found> find_launch(const session::Session& session) {
   for (std::size_t i = std::min(session.reruns.size(), session.manifest.passes.size() - 1); i > 0; --i) {
     for (const session::Process& process : session.reruns[i - 1]) {
@@ -63,7 +63,8 @@ replay::Surroundings surroundings_of(const session::Session& session, diagnose::
   return surroundings;
 }
 
-// Replays only on the GPU of the launch. It has the same number in a process with the same CUDA_VISIBLE_DEVICES.
+// Replays only on the GPU of the launch. That GPU has the same number in any process with the same
+// CUDA_VISIBLE_DEVICES.
 session::ReplayTally replay_often(const replay::LaunchFolder& folder, const std::string& visible,
                                   launch::SignalRelay& relay) {
   session::ReplayTally tally = replay::tally_for(folder.launch());

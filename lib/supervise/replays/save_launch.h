@@ -1,4 +1,4 @@
-// Completes the launch that a rerun saved, and replays it to see whether it still fails on its own.
+// Completes a launch that a rerun saved, and replays it to see whether it still fails on its own.
 #pragma once
 
 #include <filesystem>
@@ -12,8 +12,8 @@
 
 namespace cudadiag::supervise {
 
-// Completes the folder of the latest saved launch, replays the launch, and notes the result in the session's manifest.
-// This advances the session's state. Returns the problem if no launch was saved.
+// Completes the folder of the latest saved launch, replays the launch, notes the result in the session's manifest, and
+// advances the session's state. If no launch was saved, returns that as the problem.
 std::optional<RerunProblem> try_saved_launch(session::Session& session, diagnose::SessionState& state,
                                              session::SessionWriter& writer, launch::SignalRelay& relay);
 

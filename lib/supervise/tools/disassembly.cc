@@ -19,7 +19,7 @@ namespace {
 constexpr std::chrono::seconds kPatience{5};
 constexpr std::size_t kLongestInstruction = 200;
 
-// "SM90" for "sm_90". The text comes from the dump and becomes an argument.
+// Returns "SM90" for "sm_90". Strict, because the text comes from the dump and becomes an argument.
 std::string tool_s_name(const std::string& architecture) {
   if (!architecture.starts_with("sm_") || architecture.size() > 8) return "";
   const std::string rest = architecture.substr(3);
@@ -28,7 +28,7 @@ std::string tool_s_name(const std::string& architecture) {
   return rest.empty() || !plain ? "" : "SM" + rest;
 }
 
-// Finds the tool's line that begins with the offset: "/*0070*/   LDG.E R5, desc[UR4][R4.64] ;".
+// Finds the tool's line for the offset: "/*0070*/   LDG.E R5, desc[UR4][R4.64] ;".
 std::string instruction_at(const std::string& output, std::uint64_t offset) {
   const std::string mark = fmt::format("/*{:04x}*/", offset);
   const std::size_t at = output.find(mark);
@@ -46,7 +46,7 @@ std::string disassembled(const evidence::FunctionCode& code, const std::string& 
   constexpr std::size_t kMost = 16u << 20;
   const std::string architecture = tool_s_name(code.architecture);
   if (tool.empty() || architecture.empty()) return "";
-  // A file without a name cannot be opened by other users and does not stay on disk.
+  // A file without a name, so that other users cannot open it and nothing stays on disk.
   const base::FileDescriptor input(::memfd_create("code", MFD_CLOEXEC));
   if (input.get() < 0 || !base::write_all(input.get(), code.instructions)) return "";
   const std::string path = fmt::format("/proc/{}/fd/{}", ::getpid(), input.get());

@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kDebugger = "cuda-gdb";
 
-// The debugger's command line has its own quoting rules, so only text that needs no quoting goes there.
+// Only text that needs no quoting goes into the debugger's command line, because that has quoting rules of its own.
 bool is_plain(const std::string& path) {
   return std::all_of(path.begin(), path.end(), [](unsigned char c) {
     return c < 0x80 && (std::isalnum(c) != 0 || std::string("/._-+@").find(static_cast<char>(c)) != std::string::npos);
@@ -69,7 +69,7 @@ std::vector<std::string> sanitizer_command(const std::string& sanitizer, Sanitiz
                                            const std::filesystem::path& log, const std::vector<std::string>& kernels,
                                            const std::vector<std::string>& command) {
   std::error_code ignored;
-  std::string file;  // the tool takes a single percent sign for a placeholder
+  std::string file;  // the tool takes a single % for a placeholder
   for (const char c : std::filesystem::absolute(log, ignored).string())
     file += c == '%' ? std::string("%%") : std::string(1, c);
   std::vector<std::string> words = {sanitizer,

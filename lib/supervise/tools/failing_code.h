@@ -1,4 +1,4 @@
-// Stores what a report needs to find the failing address of a GPU core dump, because a report runs no tools.
+// Stores what a report needs to compute the failing address of a GPU core dump, because reports run no tools.
 #pragma once
 
 #include <optional>
@@ -10,9 +10,9 @@
 
 namespace cudadiag::supervise {
 
-// Stores the text of the failing kernel's code next to the dump `dump` in the current pass of `writer`. Stores nothing
-// if there is no dump, no such code in the dump, or no nvdisasm for `command`. Returns why the text could not be
-// stored.
+// Stores the disassembled code of the failing kernel next to `dump`, a dump in the current pass of `writer`. Stores
+// nothing if there is no dump, the dump has no such code, or there is no nvdisasm for `command`. Returns why the text
+// could not be stored.
 std::optional<base::Error> store_failing_code(const std::string& dump, session::SessionWriter& writer,
                                               const std::vector<std::string>& command, launch::SignalRelay& relay);
 

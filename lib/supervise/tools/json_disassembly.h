@@ -1,4 +1,4 @@
-// Converts nvdisasm's JSON (--emit-json, from CUDA 12.8 on) to the lines that it prints as text.
+// Converts nvdisasm's JSON (--emit-json, from CUDA 12.8 on) to the lines that nvdisasm prints as text.
 #pragma once
 
 #include <string>
@@ -6,7 +6,8 @@
 
 namespace cudadiag::supervise {
 
-// Returns "/*0070*/ @P0 LDG.E R5,desc[UR4][R4.64] ;" for each instruction; empty unless it is the JSON of one function.
+// Returns "/*0070*/ @P0 LDG.E R5,desc[UR4][R4.64] ;" for each instruction. Empty unless this is the JSON of one
+// function.
 std::string lines_of_json(std::string_view json);
 
 }  // namespace cudadiag::supervise

@@ -18,22 +18,23 @@ constexpr std::string_view kCode = ".text.", kFacts = ".nv.info.";
 constexpr std::uint32_t kRelocations = 4, kShortRelocations = 9;  // SHT_RELA, SHT_REL
 constexpr std::uint32_t kFunction = 2;                            // STT_FUNC
 
-// In older files, the architecture is the lowest byte of the ELF flags; from ABI version 8 on, it is the next byte.
+// The architecture is a byte of the ELF flags: the lowest one in older files, and the next one from ABI version 8 on.
 std::string architecture_of(Bytes file) {
   const std::uint32_t flags = file.u32(48), abi = file.u16(8) & 0xff;
   const std::uint32_t number = (abi >= 8 ? flags >> 8 : flags) & 0xff;
-  // nvdisasm accepts more instructions for the architecture with the letter.
+  // With the letter, nvdisasm accepts more of the architecture's instructions.
   return fmt::format("SM{}{}", number, number >= 90 ? "a" : "");
 }
 
-// Whether CUDA provides the function, and it modifies nothing that a kernel's parameters point to.
+// Returns whether CUDA provides the function, and it changes nothing that a kernel's parameters point to.
 bool is_harmless(std::string_view function) {
   constexpr std::string_view kKnown[] = {"__assertfail", "vprintf", "malloc", "free"};
   return std::find(std::begin(kKnown), std::end(kKnown), function) != std::end(kKnown);
 }
 
-// Functions in other files, and functions whose address is taken, have relocations. A symbol has 24 bytes: name u32 @0,
-// type in the lower half of u8 @4. A relocation has u64 @8: its kind in the lower 32 bits, the symbol's index above.
+// Finds calls of functions in other files, and functions whose address is taken, by their relocations. A symbol has 24
+// bytes: name u32 @0, type in the lower half of u8 @4. A relocation has u64 @8: its kind in the lower 32 bits, the
+// symbol's index above.
 sass::Calls calls_of(const ElfImage& image) {
   for (std::uint32_t i = 0; i < image.sections(); ++i) {
     const Section section = image.section(i);

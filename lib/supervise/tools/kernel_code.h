@@ -1,4 +1,4 @@
-// The code of one kernel in a cubin, and the properties that the file records for it.
+// Reads the code of a kernel in a cubin, and what the file says about it.
 #pragma once
 
 #include <optional>
@@ -16,10 +16,10 @@ struct KernelCode {
   sass::ParameterBank bank;
   std::vector<std::uint32_t> parameters;  // the offset of each parameter from the first
   sass::Calls calls = sass::Calls::anything;
-  evidence::Bytes instructions;  // point into the image's file
+  evidence::Bytes instructions;  // point into the file of the image
 };
 
-// The kernels in the image, by their mangled names.
+// Returns the mangled names of the kernels in the image.
 std::vector<std::string> kernels_of(const evidence::ElfImage& image);
 std::optional<KernelCode> kernel_code(const evidence::ElfImage& image, const std::string& kernel);
 

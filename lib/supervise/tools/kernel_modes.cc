@@ -19,9 +19,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds kTick{20};  // longer than the resolution of file times
-constexpr std::ptrdiff_t kMostSpecials = 16;    // limit for the sets of zeros that one kernel is analysed with
+constexpr std::ptrdiff_t kMostSpecials = 16;    // how many different sets of zeros to analyse a kernel with
 constexpr sass::ZeroWords kAllZeros = ~sass::ZeroWords{0};
-constexpr std::uint64_t kMostCode = std::uint64_t{1} << 30;  // limit for one module; the recorder's limit for all
+constexpr std::uint64_t kMostCode = std::uint64_t{1} << 30;  // of one module; the recorder has the same limit for all
+                                                             // modules together
 
 std::string read_file(const fs::path& file) { return session::read_plain_file(file, kMostCode).value_or(""); }
 
@@ -51,7 +52,7 @@ std::optional<sass::Mode> KernelModes::mode(const std::string& kernel, std::uint
   const std::lock_guard lock(mutex_);
   const auto mode = known_mode({kernel, 0}, parameter, launch.live);
   if (!mode || !sass::is_near(*mode) || launch.zeros == 0) return mode;
-  // A number that the kernel adds to the address may be 0 in this launch.
+  // In this launch, a number that the kernel adds to the address may be 0.
   const Wanted special{kernel, launch.zeros};
   if (!known_.contains(special)) {
     const auto looked_at = std::distance(known_.lower_bound({kernel, 1}), known_.upper_bound({kernel, kAllZeros}));
@@ -66,7 +67,7 @@ std::optional<sass::Mode> KernelModes::known_mode(const Wanted& wanted, std::uin
   const fs::file_time_type newest = newest_module();
   const Known& now = known(wanted, newest);
   if (now.modules < newest) return std::nullopt;
-  // We cannot tell which of these codes was launched.
+  // We cannot tell which of these kernels was launched.
   std::optional<sass::Mode> mode;
   for (const sass::KernelAccesses& code : now.codes) {
     const sass::Mode its = code.mode(parameter, live);
@@ -76,7 +77,7 @@ std::optional<sass::Mode> KernelModes::known_mode(const Wanted& wanted, std::uin
   return mode.value_or(sass::Mode::unknown);
 }
 
-// Requests the answer if there are modules that have not been read.
+// Requests the answer if there are modules that have not been read yet.
 KernelModes::Known& KernelModes::known(const Wanted& wanted, fs::file_time_type newest) {
   Known& known = known_[wanted];
   if (known.modules >= newest) return known;
@@ -152,13 +153,13 @@ void KernelModes::run() {
   }
 }
 
-// The folder's time changes with each module. Returns the earliest possible time if the folder is missing.
+// The folder's time changes when a module is added. Returns the earliest possible time if there is no folder.
 fs::file_time_type KernelModes::newest_module() const {
   std::error_code error;
   return fs::last_write_time(modules_, error);
 }
 
-// ---- functions of the thread
+// ---- called on the thread
 
 void KernelModes::index_new_modules() {
   std::error_code error;

@@ -1,5 +1,5 @@
 // Finds out from the code of kernels how they use their parameters, with NVIDIA's disassembler if that is installed. A
-// separate thread analyses the requested kernels.
+// thread of its own analyses the kernels that callers ask about.
 #pragma once
 
 #include <chrono>
@@ -25,52 +25,53 @@ class KernelModes {
  public:
   using Codes = std::vector<std::shared_ptr<const sass::ByteRanges>>;
 
-  // `modules` is the folder to which the recorder writes device code. `disassembler` is a path; empty if there is none.
+  // `modules` is the folder where the recorder stores device code. `disassembler` is the path of nvdisasm; empty if
+  // there is none.
   KernelModes(std::filesystem::path modules, std::string disassembler);
   ~KernelModes();
   KernelModes(const KernelModes&) = delete;
   KernelModes& operator=(const KernelModes&) = delete;
 
-  // Returns nullopt while the answer is being computed. Returns Mode::unknown if kernels with the same name use the
-  // parameter differently.
+  // Returns nullopt until the answer is computed, and Mode::unknown if kernels with this name use the parameter
+  // differently.
   std::optional<sass::Mode> mode(const std::string& kernel, std::uint32_t parameter, const sass::LaunchWords& launch);
-  // The code of each kernel with the same name. `read` becomes true when it has been read. `codes` is empty if no module
-  // has such a kernel, or if the code of any of them is unknown.
+  // The code of each kernel with this name. `read`: all code has been read. `codes` is empty if no module has such a
+  // kernel, or if the code of any of them is unknown.
   struct Code {
     bool read = false;
     Codes codes{};
   };
   Code code(const std::string& kernel);
-  // Results are out of date once the program loads more code. Call this before asking about kernels that were launched
-  // since. Returns a different number if there is more code.
+  // When the program loads more code, results are out of date. Call this before asking about kernels that were launched
+  // since. If there is more code, the number that it returns has changed.
   std::uint64_t look_for_modules();
-  // Waits until every request is answered, for at most `patience`.
+  // Waits until all requests are answered, but at most for `patience`.
   void wait(std::chrono::seconds patience);
-  // The number of kernels whose code was requested, and of those whose code was found and understood.
+  // How many kernels callers asked about, and of how many the code was found and understood.
   std::size_t asked() const;
   std::size_t understood() const;
-  // The number of unknown opcodes in all of their code.
+  // How many opcodes in all of this code are unknown.
   std::uint64_t unknown_opcodes() const;
   bool has_disassembler() const { return !disassembler_.empty(); }
 
  private:
-  // The kernels with one name, in launches with these zeros among their parameters; 0 for all launches.
+  // All kernels with one name, for launches with these zeros among their parameters; 0 for all launches.
   struct Wanted {
     std::string kernel;
     sass::ZeroWords zeros = 0;
     auto operator<=>(const Wanted&) const = default;
   };
   struct Known {
-    std::vector<sass::KernelAccesses> codes;                   // each distinct code
-    Codes ranges{};                                            // for the same codes; empty if one was unreadable
-    std::optional<std::filesystem::file_time_type> modules{};  // covers modules up to this time; nullopt: none read
+    std::vector<sass::KernelAccesses> codes;                   // each different code once
+    Codes ranges{};                                            // the same codes; empty if one could not be read
+    std::optional<std::filesystem::file_time_type> modules{};  // modules up to this time were considered; nullopt: none
     bool wanted = false;
   };
   struct Read {
-    std::size_t looked_at = 0;    // how many of the modules that contain it were read
-    std::set<std::string> codes;  // everything that distinguishes the codes
+    std::size_t looked_at = 0;    // how many of the modules with this kernel were read
+    std::set<std::string> codes;  // whatever tells codes apart
     std::vector<sass::KernelAccesses> accesses;
-    Codes ranges;  // for launches with any parameters; null if it could not be read
+    Codes ranges;  // for launches with any parameters; null for code that could not be read
   };
 
   void run();
@@ -90,8 +91,8 @@ class KernelModes {
   bool busy_ = false, stopping_ = false;
   std::filesystem::file_time_type newest_ = std::filesystem::file_time_type::min();  // at the last check
   std::uint64_t generation_ = 0;
-  // Used only by the thread.
-  std::map<std::string, std::vector<std::filesystem::path>> homes_;  // modules, by kernels
+  // Used only on the thread.
+  std::map<std::string, std::vector<std::filesystem::path>> homes_;  // by kernel: the modules that contain it
   std::map<Wanted, Read> read_;
   std::set<std::filesystem::path> indexed_;
   std::thread thread_;

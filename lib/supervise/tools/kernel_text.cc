@@ -41,7 +41,7 @@ std::string read_to_end(int pipe, Clock::time_point deadline) {
   return "";
 }
 
-// Returns the output of the tool; empty if it failed. The exit status may be lost, because another thread may reap the
+// Returns the tool's output; empty if it failed. Does not go by the exit status, because another thread may reap the
 // tool.
 std::string output_of(const std::vector<std::string>& command) {
   int ends[2];
@@ -73,7 +73,8 @@ std::string output_of(const std::vector<std::string>& command) {
   if (failed != 0) return "";
   const base::FileDescriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   std::string output = read_to_end(in.get(), Clock::now() + kKernelPatience);
-  // Kills the tool by its descriptor: the launcher's other thread reaps any child, so this pid may be in use again.
+  // Kills the tool by its descriptor. Its pid may be in use again, because another thread of the launcher reaps all
+  // children.
   if (output.empty() && process.valid()) ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
   pollfd ended{process.get(), POLLIN, 0};
   siginfo_t info;
@@ -89,7 +90,7 @@ std::string kernel_text(const std::string& tool, const KernelCode& code) {
   const base::FileDescriptor input(::memfd_create("code", MFD_CLOEXEC));
   if (!input.valid() || !base::write_all(input.get(), code.instructions.all())) return "";
   const std::string file = fmt::format("/proc/{}/fd/{}", ::getpid(), input.get());
-  // Older versions support only text.
+  // Older versions can only print text.
   std::string lines = lines_of_json(output_of({tool, "--emit-json", "-b", code.architecture, file}));
   return lines.empty() ? output_of({tool, "-b", code.architecture, file}) : lines;
 }

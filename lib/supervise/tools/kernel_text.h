@@ -1,4 +1,4 @@
-// The machine code of one kernel as NVIDIA's disassembler prints it.
+// Disassembles the machine code of a kernel with NVIDIA's disassembler.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace cudadiag::supervise {
 
-// Returns an empty text if nvdisasm, whose path is `tool`, fails or takes longer than ten seconds. Thread-safe.
+// `tool` is the path of nvdisasm. Returns "" if it fails or takes longer than ten seconds. Thread-safe.
 std::string kernel_text(const std::string& tool, const KernelCode& code);
 
 }  // namespace cudadiag::supervise

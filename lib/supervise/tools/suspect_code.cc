@@ -24,7 +24,7 @@ bool has_failed(const session::Process& process) {
                              [](const session::FailedCall& error) { return diagnose::is_address_error(error.code); });
 }
 
-// Returns an empty name unless exactly one kernel can have caused the failure.
+// Returns "" unless exactly one kernel can have caused the failure.
 std::string suspected_kernel(const analyse::Failure& failure) {
   const session::Operation* operation = diagnose::only_kernel(failure);
   if (operation == nullptr) return "";
@@ -34,7 +34,7 @@ std::string suspected_kernel(const analyse::Failure& failure) {
   return name == nullptr ? "" : *name;
 }
 
-// Returns nullopt if the image does not have the kernel. The text is empty if it cannot be read.
+// Returns nullopt if the image does not contain the kernel. The text is empty if its code cannot be read.
 std::optional<session::KernelCode> code_in(const fs::path& file, const std::string& kernel,
                                            const std::string& disassembler) {
   const std::string image = session::read_plain_file(file, kMostImage).value_or("");

@@ -1,4 +1,4 @@
-// Keeps the machine code of kernels that may have failed in the first run, because a report runs no tools.
+// Stores the machine code of kernels that may have failed in the first run, because reports run no tools.
 #pragma once
 
 #include <filesystem>
@@ -10,11 +10,11 @@
 
 namespace cudadiag::supervise {
 
-// Returns the mangled name of each kernel that is the only candidate of a failure with an address error.
+// Returns the mangled names of kernels that are the only candidate of a failure with an address error.
 std::vector<std::string> suspected_kernels(diagnose::SessionState& state);
 
-// Returns every code of these kernels in the images in `modules`, the folder to which the recorder writes images. Omits
-// a kernel if one of its codes cannot be read. `disassembler` is the path of nvdisasm.
+// Returns all code of these kernels in the images in `modules`, the folder where the recorder stores images. Leaves out
+// a kernel if some of its code cannot be read. `disassembler` is the path of nvdisasm.
 std::vector<session::KernelCode> code_of(const std::vector<std::string>& kernels, const std::filesystem::path& modules,
                                          const std::string& disassembler);
 

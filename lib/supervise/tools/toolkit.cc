@@ -24,7 +24,8 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kTimeToDie{1};
 constexpr off_t kLongestOutput = off_t{64} << 20;
 
-// Creates a file without a name. It needs no disk space, disappears when closed, and cannot grow.
+// Creates a file that has no name, needs no disk space, and disappears when it is closed. It cannot grow beyond the
+// limit.
 base::FileDescriptor file_for_output() {
   base::FileDescriptor file(::memfd_create("output", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   const bool bounded = file.valid() && ::ftruncate(file.get(), kLongestOutput) == 0 &&
@@ -32,13 +33,13 @@ base::FileDescriptor file_for_output() {
   return bounded ? std::move(file) : base::FileDescriptor();
 }
 
-// Returns what was written. The writer shares the file's offset.
+// Returns what the tool wrote. The tool shares the file's offset, so the offset is the size.
 std::string written_to(int file) {
   const off_t size = ::lseek(file, 0, SEEK_CUR);
   return base::read_part(file, 0, static_cast<std::uint64_t>(std::clamp<off_t>(size, 0, kLongestOutput)));
 }
 
-// Returns why the tool was ended; empty if it ended on its own.
+// Returns why the tool was ended; empty if it ended by itself.
 std::string wait(launch::Target& tool, std::chrono::milliseconds patience, launch::SignalRelay& relay) {
   std::string reason;
   auto deadline = Clock::now() + patience;
@@ -53,7 +54,7 @@ std::string wait(launch::Target& tool, std::chrono::milliseconds patience, launc
     relay.wait(100);
     relay.take_signals();
   }
-  // Ends the processes that the tool has started, and their descendants.
+  // Kills the processes that the tool started, and their descendants.
   const auto limit = Clock::now() + kTimeToDie;
   while (tool.signal_all(SIGKILL) && Clock::now() < limit) {
     relay.wait(10);
@@ -78,7 +79,7 @@ std::string find_toolkit_program(const std::string& name) {
 
 std::string find_disassembler(const std::vector<std::string>& command) {
   if (std::string path = find_toolkit_program("nvdisasm"); !path.empty()) return path;
-  // NVIDIA's own wheel, which the extra `device` installs, is newer than Triton's copy.
+  // The wheel that our extra `device` installs is newer than Triton's copy.
   for (const char* place : {"nvidia/cu13/bin/nvdisasm", "triton/backends/nvidia/bin/nvdisasm"}) {
     for (const std::filesystem::path& tool : launch::files_in_python_packages(command, place)) {
       if (::access(tool.c_str(), X_OK) == 0) return tool.string();
