@@ -7,13 +7,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A process that is stuck in the GPU driver does not die until the driver returns, so the wait for it is limited.
+// A process that is stuck in the GPU driver does not die until the driver returns, so the wait has a limit.
 constexpr auto kUnkillable = std::chrono::seconds(10);
 
 }  // namespace
 
 bool end_target(launch::Target& target, launch::SignalRelay& relay, std::chrono::milliseconds grace) {
-  // Children of the target may outlive it.
+  // Waits for all of them, because children of the target may outlive it.
   const auto anybody_after = [&](int signal) { return target.signal_all(signal) || !target.reap(); };
   const auto pause = [&] {
     relay.wait(50);

@@ -1,4 +1,4 @@
-// Ends a target and everything that it has started.
+// Ends a target and all processes that it started.
 #pragma once
 
 #include <chrono>
@@ -7,8 +7,8 @@
 
 namespace cudadiag::supervise {
 
-// Asks these processes to end, waits for `grace`, then kills them. Returns false if the target is stuck in the GPU
-// driver and left running.
+// Asks these processes to end, waits for `grace`, and then kills them. Returns false if the target is stuck in the GPU
+// driver and was left running.
 bool end_target(launch::Target& target, launch::SignalRelay& relay, std::chrono::milliseconds grace);
 
 }  // namespace cudadiag::supervise

@@ -11,10 +11,10 @@
 namespace cudadiag::supervise {
 namespace {
 
-// At the fastest rate, a ring of 4,096 records fills up in a few milliseconds. More frequent reads would take cache
-// lines away from the target.
+// Short, because at the fastest rate a ring of 4,096 records fills up in a few milliseconds. Not shorter, because each
+// read takes cache lines away from the target.
 constexpr std::chrono::microseconds kPause{300};
-// If the launcher is killed, the log lacks at most the operations of this period.
+// If something kills the launcher, the log lacks only the operations of this period.
 constexpr std::chrono::milliseconds kFlush{50};
 
 }  // namespace
@@ -82,7 +82,7 @@ void FullLog::look() {
 
 void FullLog::catch_up() {
   const std::lock_guard lock(mutex_);
-  // The second call writes the records that the first call fetched.
+  // The first call fetches the records, and the second one writes them.
   look();
   look();
   for (const auto& process : processes_) {

@@ -1,5 +1,5 @@
-// Stores every operation of a run (session/log/log_codec.h). A separate thread reads the rings while the target fills
-// them, and writes a log for each process next to its area.
+// Stores every operation of a run (session/log/log_codec.h). A thread of its own reads the rings while the target fills
+// them, and writes a log for each process next to the process's area.
 #pragma once
 
 #include <atomic>
@@ -22,13 +22,13 @@ class FullLog {
   FullLog(const FullLog&) = delete;
   FullLog& operator=(const FullLog&) = delete;
 
-  // Brings the files up to date: they then contain every call of the target that has returned so far.
+  // Brings the files up to date: they then contain every call of the target that has returned.
   void catch_up();
-  // Removes the files to make room for the rest of the session. Returns the message for the user, only once.
+  // Removes the files to make room for the rest of the session. Returns messages for the user, but only the first time.
   std::vector<base::Error> give_up();
-  // Writes the remaining operations after the target has ended. Call this once. Returns what went wrong.
+  // Call this once, after the target has ended. Writes the remaining operations and returns what went wrong.
   std::vector<base::Error> finish();
-  // Valid after finish(): the number of operations that were overwritten before they could be read.
+  // Valid after finish(): how many operations were overwritten before they could be read.
   std::uint64_t lost() const;
 
  private:
@@ -40,7 +40,7 @@ class FullLog {
 
   const launch::Arena& arena_;
   const std::filesystem::path folder_;
-  std::mutex mutex_;  // guards the contents of `processes_`
+  std::mutex mutex_;  // guards what `processes_` contains
   std::vector<std::unique_ptr<Logged>> processes_;
   std::atomic<bool> stopping_ = false;
   std::thread thread_;

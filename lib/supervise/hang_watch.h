@@ -1,6 +1,6 @@
-// Detects a run that has work on the GPU and makes no progress for the given time: no operation is issued, none
-// finishes, and no call that may block begins. If in doubt, it reports nothing. A run does not count as hanging if it
-// computes only on the host, is stopped or in a debugger, or has an unknown state.
+// Detects a run that has work on the GPU but makes no progress for a given time: no operation is issued, none finishes,
+// and no call that may block begins. If in doubt, reports nothing. A run is not hanging if it computes on the host
+// only, is stopped or in a debugger, or is in an unknown state.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@ class HangWatch {
  public:
   HangWatch(const launch::Arena& arena, double seconds);
 
-  // Checks the run, at most once per interval(). Returns true once the run hangs.
+  // Checks the run, at most once per interval(). Returns true when the run hangs.
   bool look();
   // How long to wait between two checks.
   std::chrono::milliseconds interval() const { return interval_; }
@@ -28,14 +28,14 @@ class HangWatch {
   const std::chrono::milliseconds interval_;
   std::uint64_t digest_ = 0, judged_ = 0;
   Clock::time_point last_;
-  Clock::duration still_{};  // time observed without progress; excludes time in which the launcher itself was stopped
+  Clock::duration still_{};  // how long no progress was seen; excludes time in which the launcher itself was stopped
 };
 
-// `stopped`: by a signal or a debugger. `gone`: also a zombie, or a pid of another pid namespace.
+// `stopped`: by a signal or a debugger. `gone` includes zombies, and pids of another pid namespace.
 enum class Life { runs, gone, stopped };
 Life life_of(std::uint32_t pid);
 
-// Returns true for a zombie too.
+// Returns true for zombies, too.
 bool has_ended(std::uint32_t pid);
 
 }  // namespace cudadiag::supervise

@@ -23,7 +23,7 @@ using wire::python::PythonLayout;
 constexpr std::size_t kMostFrames = 64;
 constexpr std::uint64_t kLongestName = 4096;
 
-// The memory of another process. Every read may fail.
+// Reads the memory of another process. Every read may fail.
 class RemoteMemory {
  public:
   explicit RemoteMemory(std::uint32_t pid)
@@ -48,7 +48,7 @@ class RemoteMemory {
   base::FileDescriptor file_;
 };
 
-// The layout of a frame in memory.
+// A frame as it is in memory.
 struct RemoteFrame {
   std::uint64_t code = 0, instruction = 0;
   bool operator==(const RemoteFrame&) const = default;
@@ -79,7 +79,8 @@ class PythonReader {
     return frame ? std::optional(std::move(found)) : std::nullopt;
   }
 
-  // Returns nullopt if the frame's code is not of the same type as the code of earlier frames.
+  // Returns nullopt if the frame's code object has another type than those of earlier frames, which means that the
+  // frame changed.
   std::optional<session::DeliveredFrame> resolve(const RemoteFrame& frame) {
     const auto type = memory_.pointer(frame.code + wire::python::kObjectType);
     if (!type || (code_type_ != 0 && *type != code_type_)) return std::nullopt;
@@ -118,7 +119,7 @@ class PythonReader {
     return found;
   }
 
-  // Reads a compact ASCII string, which paths and function names usually are. Returns "?" for other compact strings.
+  // Reads a compact ASCII string, as nearly all paths and function names are. Returns "?" for other compact strings.
   std::optional<std::string> string_at(std::uint64_t address) {
     const auto string = memory_.pointer(address);
     const auto type = string ? memory_.pointer(*string + wire::python::kObjectType) : std::nullopt;
@@ -127,7 +128,7 @@ class PythonReader {
     const auto length = memory_.pointer(*string + wire::python::kStringLength);
     const auto state = memory_.read<std::uint32_t>(*string + wire::python::kStringState);
     if (!length || !state || *length > kLongestName) return std::nullopt;
-    // The bits, from the lowest: interned 2, kind 3, compact 1, ascii 1.
+    // The bits, from the lowest one: interned (2 bits), kind (3), compact (1), ascii (1).
     const bool is_compact = (*state >> 5 & 1) != 0, is_ascii = (*state >> 6 & 1) != 0;
     if (!is_compact) return std::nullopt;
     if (!is_ascii) return "?";
@@ -136,10 +137,10 @@ class PythonReader {
 
   const RemoteMemory& memory_;
   const PythonLayout& layout_;
-  std::uint64_t code_type_ = 0, string_type_ = 0;  // the types of the first code object and string read
+  std::uint64_t code_type_ = 0, string_type_ = 0;  // of the first code object and the first string
 };
 
-// Returns null if the process does not run a Python version whose frame layout is known.
+// Returns null unless the process runs a version of Python whose frame layout we know.
 const PythonLayout* layout_of(const session::ProcessRecord& record) {
   const std::string& version = value_of(record, session::Property::python);
   int minor = 0;

@@ -1,9 +1,9 @@
-// Reads the memory of a stalled process to find out where its Python threads are. The recorder cannot tell: it sees no
-// call of a rank that issues no GPU work.
+// Reads the memory of a stalled process to find out where its Python threads are. The recorder cannot tell, because it
+// sees no calls of a rank that issues no GPU work.
 //
-// The process is not stopped. The launcher can open /proc/PID/mem of its descendants unless the kernel forbids it. If a
-// frame changes during a read, it appears as an object of a different type, or the stack differs when it is read again.
-// The stack is then dropped.
+// The process keeps running meanwhile. The launcher can open /proc/PID/mem of its descendants unless the kernel forbids
+// it. If a frame changes during a read, the objects have the wrong types, or the stack differs when it is read again.
+// That stack is then dropped.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,8 @@
 
 namespace cudadiag::supervise {
 
-// Returns the stacks of live threads that had issued GPU work. Empty if there are none or the memory is unreadable.
+// Returns the stacks of live threads that had issued GPU work. Empty if there are none, or if the memory cannot be
+// read.
 std::vector<session::HostStack> host_stacks(const session::Process& process);
 
 }  // namespace cudadiag::supervise

@@ -18,8 +18,8 @@ namespace fs = std::filesystem;
 
 bool is_incomplete(const fs::path& folder) { return folder.filename().string().ends_with(session::kIncomplete); }
 
-// Whether any process is still alive, according to the processes' own records: the launcher may not have recorded the
-// end. Returns nullopt if this is unknown.
+// Returns whether any process is still alive; nullopt if unknown. Goes by the processes' own records, because the
+// launcher may have been killed before it noted the end.
 std::optional<bool> any_lives(const session::Session& session) {
   bool known = !session.processes.empty();
   for (const session::Process& process : session.processes) {

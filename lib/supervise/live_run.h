@@ -1,4 +1,4 @@
-// A run as another process sees it: from the launcher's memory while the run is in progress, and from its session
+// Reads a run from another process: from the launcher's memory while the run is in progress, and from its session
 // afterwards.
 #pragma once
 
@@ -13,8 +13,8 @@
 
 namespace cudadiag::supervise {
 
-// The run in this folder did not finish, because its launcher was killed. The launcher held the recording, so the
-// recording is lost. The program may still be running.
+// A run that did not finish, because something killed its launcher. The launcher held the recording, so it is lost. The
+// program may still be running.
 struct KilledRun {
   std::filesystem::path folder;
   session::LivePlace place;
@@ -22,15 +22,16 @@ struct KilledRun {
 
 class LiveRun {
  public:
-  // `folder` is a session's folder. If it is incomplete and has a launcher, the run is read from the launcher's memory.
+  // `folder` is a session's folder. If it is incomplete and its launcher exists, reads the run from the launcher's
+  // memory.
   static std::variant<LiveRun, KilledRun, base::Error> open(const std::filesystem::path& folder);
 
   // Reads the current state.
   base::Result<session::Session> read();
-  // Adds the current Python lines of the threads of live processes to the result of read().
+  // Adds to the result of read() where the threads of live processes are in Python now.
   void add_host_stacks(session::Session& session) const;
-  // Whether the launcher still exists or, if the run had no launcher, any of its processes. Updated by read(); nullopt
-  // if unknown.
+  // Whether the launcher still exists or, if the run had none, any of its processes; nullopt if unknown. read() updates
+  // this.
   std::optional<bool> goes_on() const { return goes_on_; }
   const std::filesystem::path& folder() const { return folder_; }
 

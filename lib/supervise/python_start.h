@@ -1,5 +1,5 @@
-// Prepares a run that observes PyTorch's operators from the moment PyTorch is imported. Each interpreter of the command
-// first runs Python code from the pass folder. CUDA is not needed.
+// Prepares a run that observes PyTorch's operators as soon as PyTorch is imported. Each Python interpreter of the
+// command first runs our code from the pass folder. Does not need CUDA.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@ namespace cudadiag::supervise {
 
 struct NansOptions {
   bool also_infinite = false;
-  bool blocking = false;             // the program waits for each check on a GPU
-  std::uint32_t history = 1u << 16;  // the limit for pending checks on a GPU
+  bool blocking = false;             // make the program wait for each check on a GPU
+  std::uint32_t history = 1u << 16;  // how many checks on a GPU may be pending
 };
 
-// Each function writes the Python code and returns variables to add to the command's environment. The first checks for
-// elements that are not finite, the second traces bad values to their origin, and the third finds races.
+// Each function writes the Python code, and returns variables for the command's environment. The first one checks for
+// elements that are not finite, the second one traces bad values to their origin, and the third one finds races.
 base::Result<std::vector<launch::Variable>> start_of_nans(const NansOptions& options, session::SessionWriter& writer);
 base::Result<std::vector<launch::Variable>> start_of_origins(double seconds, session::SessionWriter& writer);
 base::Result<std::vector<launch::Variable>> start_of_tensor_races(session::SessionWriter& writer);

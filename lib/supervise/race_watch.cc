@@ -17,16 +17,16 @@ namespace {
 
 // At the fastest rate, a ring of 4,096 records fills up in a few milliseconds.
 constexpr std::chrono::microseconds kIdle{300};
-// The interval at which pairs with unknown kernels are checked again.
+// How often to check pairs again whose kernels are unknown.
 constexpr std::chrono::milliseconds kSettling{50};
-// How long to wait, after the target has ended, for kernels whose code has not been read yet.
+// How long to wait, once the target has ended, for the code of kernels that has not been read yet.
 constexpr std::chrono::seconds kPatience{60};
 
 std::filesystem::path modules_in(const std::filesystem::path& pass_folder) {
   return pass_folder.empty() ? "" : pass_folder / session::kModulesFolder;
 }
 
-// The names and graphs of a process, from its intern heap. The heap is read again when a newer entry is requested.
+// Names and graphs of a process, from its intern heap. Reads the heap again when it has no entry for an id.
 class Names {
  public:
   explicit Names(std::span<const std::byte> area) : area_(area) {}
@@ -74,7 +74,7 @@ struct RaceWatch::Watched {
     return true;
   }
 
-  // Called at every launch, so the result is cached until the program loads more code.
+  // Called at every launch, so this caches the result until the program loads more code.
   const KernelModes::Code& code(std::uint32_t function) {
     if (function >= codes.size()) codes.resize(function + 1);
     Code& known = codes[function];
@@ -172,13 +172,13 @@ session::Races RaceWatch::finish() {
     if (process->ready()) process->follower.finish(*process->backlog);
   }
   hand_on_the_rest();
-  // Once a kernel is known, its launches with zeros among their parameters may need a second answer.
+  // Twice, because a launch with zeros among its parameters may need another answer once its kernel is known.
   for (int round = 0; round < 2; ++round) {
     settle(false);
     modes_.wait(kPatience);
   }
   settle(true);
-  // The modules can take up to 1 GiB per process.
+  // The modules may take up to 1 GiB per process.
   std::error_code ignored;
   if (!modules_.empty()) std::filesystem::remove_all(modules_, ignored);
   session::Races all;

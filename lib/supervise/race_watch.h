@@ -1,5 +1,5 @@
-// Looks for races between streams while the target runs. A separate thread reads the target's rings and keeps the
-// findings. At the end, RaceWatch removes the device code that the recorder stored for this purpose.
+// Looks for races between streams while the target runs. A thread of its own reads the target's rings and keeps what it
+// finds. At the end, removes the device code that the recorder stored for this purpose.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@ namespace cudadiag::supervise {
 
 class RaceWatch {
  public:
-  // The first race wakes `relay`. The recorder stores device code in `pass_folder`; empty if it stores none. See
+  // The first race wakes `relay`. `pass_folder` is where the recorder stores device code; empty if it stores none. See
   // KernelModes for `disassembler`.
   RaceWatch(const launch::Arena& arena, launch::SignalRelay& relay, const std::filesystem::path& pass_folder,
             std::string disassembler);
@@ -26,7 +26,7 @@ class RaceWatch {
   RaceWatch& operator=(const RaceWatch&) = delete;
 
   bool found_any() const { return found_.load(std::memory_order_acquire); }
-  // Reads the remaining records after the target has ended, and removes its device code. Call this once.
+  // Call this once, after the target has ended. Reads the remaining records, and removes the target's device code.
   session::Races finish();
 
  private:

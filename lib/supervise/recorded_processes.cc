@@ -19,7 +19,7 @@ std::vector<session::Process> read_processes(const launch::Arena* arena, const s
   for (std::size_t area = 0; arena != nullptr && area < arena->claimed(); ++area) {
     const launch::LiveArea live(*arena, area);
     session::AreaContents contents = session::read_area(live.bytes(), wire::ClockReading::now());
-    // An area without a magic number belongs to a process that died before it could write the number.
+    // The process died before it could write even the magic number.
     if (!contents.error.empty()) continue;
     processes.push_back(session::describe_process(std::move(contents.record), session.manifest));
   }

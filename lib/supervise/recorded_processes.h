@@ -1,4 +1,4 @@
-// The processes of a running or ended target, read from the launcher's memory.
+// Reads the processes of a target, running or ended, from the launcher's memory.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +12,25 @@
 
 namespace cudadiag::supervise {
 
-// Returns the processes that have an area. If there is a writer, also returns those that found no free area and wrote a
-// file into the pass folder instead. Adds notes to `session` about everything that could not be read.
+// Returns the processes that have an area. With a writer, also returns those that found no free area, and so wrote a
+// file into the pass folder. Adds notes to `session` about whatever could not be read.
 std::vector<session::Process> read_processes(const launch::Arena* arena, const session::SessionWriter* writer,
                                              session::Session& session);
 
-// A note on processes that recorded neither to an area nor to a file. Returns nullopt if there are none.
+// Returns a note on processes that were recorded neither in an area nor in a file; nullopt if there are none.
 std::optional<std::string> note_on_unrecorded(const launch::Arena& arena, const session::SessionWriter* writer);
 
-// A sentence about processes that could not be recorded for a different reason, and a hint. Returns nullopt if no such
-// process left a trace.
+// Returns a sentence, with a hint, about processes that could not be recorded for another reason; nullopt if none left
+// a trace.
 std::optional<std::string> left_unrecorded(const launch::Arena* arena, const session::SessionWriter* writer);
 
-// The processes that have not ended and are not about to end.
+// Returns the pids of processes that have not ended and are not about to.
 std::vector<std::uint32_t> recording_processes(const launch::Arena& arena);
 
 // Stores the areas in the folder of the writer's current pass.
 std::optional<base::Error> store_areas(const launch::Arena& arena, session::SessionWriter& writer);
 
-// The seconds from `start` (since the epoch) to the first freeze; nullopt if no process has frozen.
+// Returns how many seconds after `start` (since the epoch) the first process froze; nullopt if none has.
 std::optional<double> first_freeze(const std::vector<session::Process>& processes, double start);
 
 }  // namespace cudadiag::supervise

@@ -7,7 +7,7 @@
 
 namespace cudadiag::supervise {
 
-// Returns the path of the recorder, after loading it into this process as a test. It stays loaded and does nothing.
+// Returns the path of the recorder, after loading it into this process as a test. It stays loaded, but does nothing.
 base::Result<std::filesystem::path> loadable_recorder();
 
 }  // namespace cudadiag::supervise

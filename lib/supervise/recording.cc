@@ -42,7 +42,7 @@ bool found_no_memory(const session::Process& process) {
                      [](const session::FailedCall& error) { return error.code == kOutOfMemory; });
 }
 
-// If a process ran out of device memory, adds the processes that use its devices. Returns false if none were found.
+// If a process ran out of device memory, adds the processes that use its devices. Returns false if there are none.
 bool add_gpu_processes(const session::Session& session, std::vector<session::GpuProcess>& found) {
   std::set<std::string> devices;
   for (const session::Process& process : session.processes) {
@@ -90,7 +90,7 @@ void Recording::open_places(std::time_t now) {
   open_folder(now);
   if (refusal_) return;
   open_memory();
-  // If this file cannot be stored, other processes cannot inspect the run, and say so.
+  // Without this file, other processes cannot inspect the run, and they say so.
   if (arena_ && writer_) writer_->store_live_place(arena_->place(), manifest_);
 }
 
@@ -142,10 +142,10 @@ void Recording::choose_variables() {
   dropped_injection_ = launch::dropped_injection(path, options_.record);
   if (!dropped_injection_.empty()) manifest_.notes.push_back(dropped_injection_);
   wire::RecordOptions record_options = options_.record;
-  // Races are detected while the target runs. Until the target ends, the launcher reads no files that the target
-  // writes.
+  // Races are found while the target runs, from its memory: the launcher reads no files of the target before the target
+  // ends.
   if (!arena_) record_options.races = false;
-  // A core dump of the run itself shows more than this code would.
+  // With --once, the run leaves a core dump, which shows more than this code would.
   if (arena_ && writer_ && !record_options.once) disassembler_ = find_disassembler(options_.command);
   record_options.code = !disassembler_.empty();
   variables_ = launch::recording_variables(path,
@@ -268,13 +268,13 @@ void Recording::note_end(const RunEnd& end) {
   }
   manifest_.outlived_by = {end.outliving.begin(), end.outliving.end()};
   manifest_.asked_to_end = end.interrupted;
-  // After a hanging program is asked to end, its actions say nothing about the hang.
+  // What a hanging program does after it is asked to end says nothing about the hang.
   if (manifest_.hang) {
     session_.manifest = manifest_;
   } else {
     read_areas();
   }
-  // The images may be large, and nothing reads them from here on.
+  // Nothing reads the images after this, and they may be large.
   std::error_code ignored;
   if (writer_ && !disassembler_.empty()) {
     std::filesystem::remove_all(writer_->pass_folder() / session::kModulesFolder, ignored);
@@ -299,7 +299,7 @@ std::optional<base::Error> Recording::store_manifest() {
   auto failure = writer_->store_manifest(manifest);
   const session::ProcessEnd& end = manifest.passes.front().end;
   if (!failure || !(end.code || end.signal)) return failure;
-  // Frees what only the running target needed.
+  // From here on, nothing can inspect the running target.
   writer_->drop_live_place();
   return writer_->store_manifest(manifest);
 }
@@ -321,7 +321,7 @@ Stored Recording::store() {
 
 Stored Recording::store_last() {
   if (!manifest_.hang) return store();
-  // The recording of a hang is already stored.
+  // The recording was already stored when the hang was found.
   store_manifest();
   return {};
 }

@@ -1,5 +1,5 @@
-// The record pass of one `cudadiag run`: the memory and the session that the target records to. A failure here can cost
-// the report, but never affects the target. Used on the launcher's main thread.
+// The record pass of one `cudadiag run`: the memory and the session that the target records to. A failure here may cost
+// the user the report, but never affects the target. Use only on the launcher's main thread.
 #pragma once
 
 #include <chrono>
@@ -24,29 +24,29 @@ namespace cudadiag::supervise {
 struct RecordingOptions {
   std::vector<std::string> command;
   std::vector<session::CodeRule> code_rules;
-  std::optional<std::string> output;  // the folder for sessions; by default, the user's own
+  std::optional<std::string> output;  // folder for sessions; by default, that of the user
   wire::RecordOptions record;
-  std::vector<std::string> watch;   // Python lines (FILE:LINE) whose latest values are kept
-  std::string window;               // what this run waits for (wire/rerun/window.h); empty for nothing
-  bool full_log = false;            // every operation is kept
-  std::optional<NansOptions> nans;  // PyTorch's operators are checked for NaN, and nothing else is recorded
-  bool tensor_races = false;        // PyTorch's tensors are checked for races, and nothing else is recorded
+  std::vector<std::string> watch;   // Python lines (FILE:LINE) whose latest values to keep
+  std::string window;               // what this run waits for (wire/rerun/window.h); empty: nothing
+  bool full_log = false;            // keep every operation
+  std::optional<NansOptions> nans;  // check PyTorch's operators for NaN, and record nothing else
+  bool tensor_races = false;        // check PyTorch's tensors for races, and record nothing else
 
-  // Whether code of cudadiag runs in the command's Python instead of the recorder.
+  // Whether our code runs in the command's Python, in place of the recorder.
   bool runs_python() const { return nans.has_value() || tensor_races; }
 };
 
 struct RunEnd {
   session::ProcessEnd end;
-  std::map<std::uint32_t, session::ProcessEnd> ends;  // by pid, for all processes that were reaped
+  std::map<std::uint32_t, session::ProcessEnd> ends;  // by pid, for all processes that the launcher reaped
   std::vector<std::uint32_t> outliving;               // pids of processes that still run
-  bool interrupted = false;                           // a signal has asked the run to end
+  bool interrupted = false;                           // a signal asked the run to end
 };
 
-// The result of storing the session.
+// What came of storing the session.
 struct Stored {
   std::vector<base::Error> given_up;  // a message for each log that was removed to make room
-  std::optional<base::Error> loss;    // why the session is incomplete; reported once
+  std::optional<base::Error> loss;    // why the session is incomplete; reported only once
 };
 
 class Recording {
@@ -54,11 +54,11 @@ class Recording {
   // `options` must outlive this object.
   explicit Recording(const RecordingOptions& options);
 
-  // Why the target must not be started: the user chose a folder that cannot hold a session.
+  // Why the target must not be started: the folder that the user chose cannot hold a session.
   const std::optional<base::Error>& refusal() const { return refusal_; }
   // Why no session will be kept.
   const std::optional<base::Error>& obstacle_to_keeping() const { return no_session_; }
-  // A warning about an injection library that this recording replaced; empty if there was none.
+  // A warning about the injection library that this recording replaced; empty if there was none.
   const std::string& dropped_injection() const { return dropped_injection_; }
 
   launch::Arena* arena() { return arena_ ? &*arena_ : nullptr; }
@@ -66,7 +66,7 @@ class Recording {
   const session::Manifest& manifest() const { return manifest_; }
   session::Session& session() { return session_; }
   const session::Session& session() const { return session_; }
-  // The diagnosis of the session as it was last read, including the reruns that were added since.
+  // The diagnosis of the session as last read, with the reruns added since.
   diagnose::SessionState& state();
   // Null without a session folder.
   session::SessionWriter* writer() { return writer_ ? &*writer_ : nullptr; }
@@ -74,28 +74,28 @@ class Recording {
   // nullopt if the run did not look for races.
   const std::optional<session::Races>& races() const { return races_; }
   bool hung() const { return manifest_.hang.has_value(); }
-  // Whether the session's folder exists, complete or not.
+  // Whether there is a folder for the session, complete or not.
   bool keeps_session() const;
-  // Whether everything recorded is in the session's folder, as far as the launcher can tell.
+  // Whether the session's folder has everything that was recorded, as far as the launcher knows.
   bool is_whole() const { return whole_; }
-  // Errors of recordings other than the areas.
+  // Errors about recordings other than the areas.
   const std::vector<base::Error>& failures() const { return failures_; }
   // A sentence about processes that could not be recorded; empty if there are none. Valid after note_end().
   const std::string& unrecorded() const { return unrecorded_; }
 
-  // Sets the log to keep with the areas, from the target's run until close(). If the disk has no room for both, the
-  // log is removed.
+  // Sets the log to store with the areas, from when the target runs until close(). If the disk has no room for both,
+  // removes the log.
   void use_full_log(FullLog* log) { full_log_ = log; }
 
   // Reads what has been recorded so far into the session.
   void read();
-  // Like read(), for a hang: there has been no progress for `seconds`, and the target is about to be ended. Later
-  // actions of the target are not read.
+  // Like read(), for a hang: there was no progress for `seconds`, and the caller is about to end the target. What the
+  // target does later is not read.
   void read_hang(double seconds);
-  // Reads where the ranks are on the host, before the target reacts to a request to end.
+  // Reads where the ranks are on the host. Call this before the target reacts to a request to end.
   void read_host_stacks();
 
-  // Notes operations that hang, and those that have finished after all. Reads what has been recorded so far.
+  // Notes operations that hang, and those that finished after all. Also reads what has been recorded so far.
   void read_stalls(const StallNews& news);
   // Like read_stalls(), but after the target has ended. Call this before note_end().
   void note_stalls(const StallNews& news);
@@ -104,24 +104,24 @@ class Recording {
   void note_failures(std::vector<base::Error> failures);
   void note_input(bool read) { manifest_.input_read = read; }
   void add_races(session::Races races) { races_ = std::move(races); }
-  // Notes that the launcher ended the target, and why.
+  // Notes that the launcher ended the target, and why it did.
   void note_early_end(session::CutShort at) { manifest_.passes.front().cut_short = at; }
-  // Adds the GPU core dump of the target to the session, if the options requested one. Call this before note_end().
+  // If the options requested a GPU core dump of the target, adds it to the session. Call this before note_end().
   void take_own_dump(launch::SignalRelay& relay);
-  // Notes that the target has ended, and reads everything that it recorded.
+  // Notes how the target ended, and reads everything that it recorded.
   void note_end(const RunEnd& end);
 
-  // Stores the areas and the manifest in their current state. Requires a writer.
+  // Stores the areas and the manifest as they are now. Requires a writer.
   Stored store();
   // Stores what is known now, and completes the session's folder. Call this after note_end().
   Stored store_last();
-  // Returns the failure, if the session was complete until then.
+  // Returns the failure, but only if the session was complete until then.
   std::optional<base::Error> close();
   // Removes the session.
   void discard();
 
  private:
-  // Creates the session's folder and the memory that targets record to, if possible.
+  // Creates, as far as possible, the session's folder and the memory that targets record to.
   void open_places(std::time_t now);
   void open_folder(std::time_t now);
   void open_memory();
@@ -129,28 +129,28 @@ class Recording {
   void choose_python_variables();
   double seconds_so_far() const;
   void read_areas();
-  // Reads the code of kernels that may have failed from the images that the recorder kept.
+  // Reads the code of kernels that may have failed, from the images that the recorder stored.
   void add_kernel_code();
   std::optional<base::Error> store_recording();
-  // Notes in the manifest what could not be stored earlier.
+  // Also notes in the manifest what could not be stored earlier.
   std::optional<base::Error> store_manifest();
 
   const RecordingOptions& options_;
   std::chrono::steady_clock::time_point started_;
   std::chrono::system_clock::time_point started_at_;
-  session::Manifest manifest_;  // what the launcher itself knows; `session_` adds what was read
+  session::Manifest manifest_;  // what the launcher knows; `session_` adds what it reads
   session::Session session_;
-  std::optional<diagnose::SessionState> state_;  // of session_; nullopt after a read, until state() is called
+  std::optional<diagnose::SessionState> state_;  // of session_; nullopt after each read, until state() is called
   std::vector<launch::Variable> variables_;
   std::optional<launch::Arena> arena_;
   std::optional<session::SessionWriter> writer_;
   std::optional<session::Races> races_;
-  std::string disassembler_;  // for the code of kernels that may have failed; empty if none is read
+  std::string disassembler_;  // for the code of kernels that may have failed; empty if no code is read
   std::vector<std::string> read_kernels_;
   std::vector<session::KernelCode> kernel_code_;  // of those kernels
   FullLog* full_log_ = nullptr;
   std::optional<base::Error> refusal_, no_session_;
-  std::optional<base::Error> not_stored_;  // why the recording could not be stored at the last attempt
+  std::optional<base::Error> not_stored_;  // why the last attempt to store the recording failed
   std::vector<base::Error> failures_;
   std::string dropped_injection_, unrecorded_;
   bool whole_ = true;

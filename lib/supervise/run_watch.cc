@@ -12,11 +12,11 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// The time that the target has to print its own messages before the report interrupts them.
+// How long the target may print its own messages before the report appears.
 constexpr auto kCourtesy = std::chrono::seconds(1);
-// The time that remaining processes have to end after the target, before they are reported as still running.
+// How long the other processes may take to end after the target, before they are reported as still running.
 constexpr auto kAftermath = milliseconds(500);
-// The time that a hanging program has to end after TERM.
+// How long a hanging program may take to end after SIGTERM.
 constexpr auto kGrace = std::chrono::seconds(2);
 constexpr milliseconds kLook{1000};
 
@@ -26,7 +26,7 @@ bool asks_to_end(int signal) { return signal == SIGINT || signal == SIGQUIT || s
 
 void RunWatch::hand_on_signals(RunListener* listener) {
   for (const launch::ReceivedSignal& signal : relay_.take_signals()) {
-    // The target sent the signal to the group that it shares with this process, and thus to itself.
+    // The target sent the signal to its whole group, which includes this process, so it already has the signal.
     if (target_.has_started(signal.sender)) continue;
     if (listener != nullptr && asks_to_end(signal.number)) listener->interrupts();
     target_.forward(signal.number);
@@ -99,7 +99,7 @@ void RunWatch::wait(const Onlookers& onlookers, RunListener& listener) {
     hand_on_signals(&listener);
     end_racing(listener);
   }
-  // The terminal sends its own signals to the whole group.
+  // A terminal sends its signals to the whole group.
   if (const auto signal = target_.end().signal; signal && relay_.interrupted() && asks_to_end(*signal)) {
     sent_.insert(*signal);
   }

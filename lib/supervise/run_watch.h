@@ -1,4 +1,4 @@
-// Waits for the end of the first run, drives everything that observes the run, and relays signals to the target.
+// Waits until the first run ends. Meanwhile, drives whatever observes the run, and relays signals to the target.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@
 
 namespace cudadiag::supervise {
 
-// Events while the target runs. All calls are on the thread that waits.
+// What happens while the target runs. All calls are on the thread that waits.
 class RunListener {
  public:
   RunListener() = default;
@@ -25,23 +25,23 @@ class RunListener {
   RunListener(const RunListener&) = delete;
   RunListener& operator=(const RunListener&) = delete;
 
-  // A process froze, and has had a second for its own messages. Return true to end the target.
+  // A process froze, and then had a second for its own messages. Return true to end the target.
   virtual bool froze() = 0;
-  // The GPU has made no progress for `seconds`, and the target is about to be ended.
+  // The GPU made no progress for `seconds`, and the target is about to be ended.
   virtual void hangs(double seconds) = 0;
-  // Some operations hang, or have finished after all. The target continues.
+  // Some operations hang, or finished after all. The target continues.
   virtual void stalls(const StallNews& news) = 0;
-  // A signal asks the target to end. It will now be relayed to the target.
+  // A signal asks the target to end, and is about to be relayed.
   virtual void interrupts() = 0;
-  // Not even SIGKILL ends the target, because it is stuck in the GPU driver. It is left running.
+  // Not even SIGKILL ends the target, because it is stuck in the GPU driver. It keeps running.
   virtual void cannot_end() = 0;
   // Two operations race, and the target is about to be ended.
   virtual void races() = 0;
-  // Called in each iteration of the wait. Returns the time after which to call it again, if there is one.
+  // Called each time that the wait wakes up. Returns after how long to call it again, if at all.
   virtual std::optional<std::chrono::milliseconds> turns() = 0;
 };
 
-// The observers of a run. Each is optional.
+// What observes a run. All are optional.
 struct Onlookers {
   std::optional<double> hang_after;  // seconds
   FullLog* full_log = nullptr;
@@ -51,15 +51,15 @@ struct Onlookers {
 
 class RunWatch {
  public:
-  // The target records to `arena`; null if it does not record.
+  // The target records to `arena`; null if nothing is recorded.
   RunWatch(launch::Target& target, launch::SignalRelay& relay, launch::Arena* arena)
       : target_(target), relay_(relay), arena_(arena) {}
 
   // Waits until the target has ended.
   void wait(const Onlookers& onlookers, RunListener& listener);
-  // Waits without observers, after an exception in wait().
+  // Waits without observers. For use after wait() threw an exception.
   void wait_alone();
-  // Gives the target's remaining processes a moment to end, and returns those that do not.
+  // Gives the target's remaining processes a moment to end, and returns the pids of those that do not.
   std::vector<std::uint32_t> wait_for_rest();
 
   // The signals that this object or the terminal sent to the target.
@@ -71,7 +71,7 @@ class RunWatch {
   // `listener` may be null.
   void hand_on_signals(RunListener* listener);
   enum class Freeze {
-    none,  // no freeze, or too early to report it; `patience` is then at most the time left
+    none,  // no freeze, or too early to report it; reduces `patience` to the time left
     reported,
     ended,  // reported, and the target was ended
   };
@@ -79,7 +79,7 @@ class RunWatch {
   void end(RunListener& listener);
   // Returns true if the target hung and was ended.
   bool end_hanging(RunListener& listener);
-  // Reduces `patience` to at most the time until the next check.
+  // Reduces `patience` to the time until the next check, if that is less.
   void look_for_stalls(RunListener& listener, std::chrono::milliseconds& patience);
   void end_racing(RunListener& listener);
 

@@ -16,7 +16,7 @@
 namespace cudadiag::supervise {
 namespace {
 
-// The interval is short enough for accurate times, and long enough to cost almost nothing.
+// Short enough for accurate times, and long enough to cost almost nothing.
 std::chrono::milliseconds interval_for(double seconds) {
   return std::chrono::milliseconds(std::clamp(static_cast<int>(seconds * 50), 10, 250));
 }
@@ -33,17 +33,17 @@ struct StallWatch::Watched {
 
   launch::LiveArea area;
   analyse::StallRule rule;
-  // Notes whether operations on the process's streams were issued or completed since the last call.
+  // Notes whether the process's streams have issued or completed operations since the last call.
   void note_progress(const std::vector<session::StreamProgress>& streams, Clock::time_point now) {
     std::uint64_t total = 0;
     for (const session::StreamProgress& stream : streams) total += std::uint64_t{stream.issued} + stream.completed;
     if (std::exchange(progress, total) != total) worked = now;
   }
 
-  double clock = 0;  // how many seconds the process was observed running
+  double clock = 0;  // for how many seconds the process was seen running
   std::uint64_t progress = 0;
-  std::optional<Clock::time_point> worked;  // when an operation was last observed to start or complete
-  std::vector<std::size_t> numbers;         // the indices of its stalls among all stalls found
+  std::optional<Clock::time_point> worked;  // when an operation was last seen to start or complete
+  std::vector<std::size_t> numbers;         // index of each of its stalls among all stalls found
 };
 
 StallWatch::StallWatch(const launch::Arena& arena, double seconds)
@@ -71,7 +71,7 @@ void StallWatch::look_at(Watched& process, double passed, StallNews& news) {
   const auto streams = session::stream_progress(bytes);
   process.note_progress(streams, last_);
   const bool works = std::any_of(streams.begin(), streams.end(), [](const auto& stream) { return stream.busy(); });
-  // Stopping the program does not stop the GPU, but it may stop the work that the GPU is waiting for.
+  // A stopped program does not stop the GPU, but may keep it waiting, so this time does not count.
   const Life life = works ? life_of(pid) : Life::runs;
   if (life == Life::gone) return;
   if (life == Life::runs) process.clock += passed;
@@ -96,7 +96,7 @@ StallNews StallWatch::look() {
   while (processes_.size() < arena_.claimed()) {
     processes_.push_back(std::make_unique<Watched>(arena_, processes_.size(), seconds_));
   }
-  // If the launcher itself was stopped, it has observed nothing in that time.
+  // While the launcher itself was stopped, it saw nothing, so that time does not count.
   const std::chrono::duration<double> seen = std::min<Clock::duration>(passed, 2 * interval_);
   for (const auto& process : processes_) look_at(*process, seen.count(), news);
   return news;

@@ -1,6 +1,6 @@
-// Finds operations that hang while the program runs (`--hang-report`). Reads only the program's area in shared
-// memory. At every check, it reads a few words of each stream. When an operation has been unfinished for a long time,
-// it also reads the records. If in doubt, it reports nothing. Used on the launcher's main thread.
+// Finds operations that hang while the program runs (`--hang-report`). Reads only the program's area in shared memory:
+// a few words of each stream at every check, and the records only when an operation has been unfinished for long. If in
+// doubt, reports nothing. Use only on the launcher's main thread.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@ namespace cudadiag::supervise {
 struct StallNews {
   std::vector<session::Stall> found;
   struct Ended {
-    std::size_t stall = 0;  // its index among all stalls found
+    std::size_t stall = 0;  // index among all stalls found
     double seconds = 0;     // how long it lasted
   };
   std::vector<Ended> ended;
@@ -34,7 +34,7 @@ class StallWatch {
   StallNews look();
   // How long to wait between two checks.
   std::chrono::milliseconds interval() const { return interval_; }
-  // Returns the stalls that ended with the program or since the last check. Call this after the program has ended.
+  // Call this after the program has ended. Returns the stalls that ended with it, or since the last check.
   StallNews finish();
 
  private:

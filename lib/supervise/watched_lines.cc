@@ -16,20 +16,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kWatchSeconds = 60;  // limit for reading watched lines in one process
+constexpr double kWatchSeconds = 60;  // limit for reading watched lines, per process
 constexpr std::size_t kMostSource = 8u << 20;
 
 struct Line {
   std::string file, number;
 };
 
-// Normalises the path, but keeps it relative: the program may run the file from any folder.
+// Normalises the path, but keeps it relative, because the program may run the file from any folder.
 Line parse(const std::string& text) {
   const std::size_t colon = text.rfind(':');
   return {fs::path(text.substr(0, colon)).lexically_normal().string(), text.substr(colon + 1)};
 }
 
-// The file at this path, or at this path relative to the folder of one of the command's files.
+// Returns the file at this path or, for a relative path, next to one of the command's files.
 std::optional<fs::path> file_here(const std::string& file, const std::vector<std::string>& command) {
   std::error_code error;
   if (fs::exists(file, error)) return file;
@@ -50,7 +50,7 @@ bool was_reached(std::size_t index, const session::Session& session) {
   return false;
 }
 
-// `text` is FILE:LINE.
+// `text` is "FILE:LINE".
 bool has_values(const std::string& text, const session::Session& session) {
   const auto [file, number] = parse(text);
   for (const session::Process& process : session.processes) {
