@@ -11,8 +11,8 @@ namespace {
 constexpr std::string_view kCloneSuffixes[] = {".cold",  ".part.",     ".constprop.", ".isra.",
                                                ".llvm.", ".lto_priv.", ".localalias"};
 
-// A crafted name of 300 bytes can expand to gigabytes. Demangling a deeply nested name takes 250 bytes of stack for
-// each byte of the name. Real names stay below these limits, even in template-heavy code.
+// A crafted name of 300 bytes can expand to gigabytes. A deeply nested name costs 250 bytes of stack for each byte of
+// the name. Real names stay below these limits, even in template-heavy code.
 constexpr std::size_t kLongestName = 8u << 10, kLongestText = 64u << 10;
 
 struct Text {

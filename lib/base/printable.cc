@@ -14,7 +14,7 @@ struct Decoded {
 
 constexpr bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
-// The character at the start of `text`. Overlong forms, surrogates and values past U+10FFFF are invalid.
+// Decodes the character at the start of `text`. Overlong forms, surrogates and values past U+10FFFF are invalid.
 Decoded decode(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text[0]);
   if (lead < 0x80) return {lead, 1};

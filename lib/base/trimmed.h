@@ -1,4 +1,4 @@
-// Trims text at both ends.
+// Trims text.
 #pragma once
 
 #include <cstddef>

@@ -21,7 +21,7 @@ constexpr std::string_view word_of(const Words<Value, size>& words, Value value,
   return found == words.end() ? otherwise : found->second;
 }
 
-// Returns nullopt if the table does not have the word.
+// Returns nullopt if the table does not contain the word.
 template <typename Value, std::size_t size>
 constexpr std::optional<Value> value_of(const Words<Value, size>& words, std::string_view word) {
   const auto found = std::find_if(words.begin(), words.end(), [&](const auto& each) { return each.second == word; });
