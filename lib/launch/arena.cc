@@ -62,11 +62,11 @@ base::Result<Arena> Arena::create() {
   return Arena(std::move(file), header, areas, wire::area::kAreaSize);
 }
 
-// Another process may have this pid by now, and the session's file may be forged. The arena must therefore be a memory
-// file of this user with the expected inode, sealed so that no page can disappear. Its header must match its size.
+// Another process may have this pid by now, and the session's file may be forged. We therefore require a memory file of
+// this user with the expected inode, sealed so that no page can disappear. Its header must match its size.
 base::Result<Arena> Arena::attach(const session::LivePlace& place) {
   const std::string path = "/proc/" + std::to_string(place.pid) + "/fd/" + std::to_string(place.descriptor);
-  // Opening anything other than a memory file, such as a terminal or a pipe, could have side effects.
+  // Checks the link first: opening anything but a memory file, such as a terminal or a pipe, could have side effects.
   char name[64] = "";
   const ssize_t length = ::readlink(path.c_str(), name, sizeof name - 1);
   if (length < 0 && errno == EACCES) {
@@ -155,7 +155,7 @@ std::uint32_t Arena::events() const { return wire::load_acquire(header_, wire::a
 
 std::uint32_t Arena::wait_for_event(std::uint32_t seen, int milliseconds) const {
   const std::timespec patience{milliseconds / 1000, (milliseconds % 1000) * 1'000'000L};
-  // FUTEX_PRIVATE must not be used, because the waker is another process.
+  // Does not use FUTEX_PRIVATE, because the waker is another process.
   ::syscall(SYS_futex, event_word(header_), FUTEX_WAIT, seen, &patience, nullptr, 0);
   return events();
 }

@@ -14,7 +14,7 @@
 
 namespace cudadiag::launch {
 
-// Whether RLIMIT_FSIZE leaves room for the recording of one process, in memory or in a folder.
+// Whether RLIMIT_FSIZE leaves room to record at least one process, in memory or in a folder.
 bool fits_in_files();
 
 class Arena {
@@ -22,26 +22,26 @@ class Arena {
   // Creates fewer areas if not all fit below RLIMIT_FSIZE. Growing the file past that limit would kill this process.
   static base::Result<Arena> create();
 
-  // Attaches to the arena of another running launcher, to read it. Fails if the place has no arena.
+  // Attaches to the arena of another running launcher for reading. Fails if the place has no arena.
   static base::Result<Arena> attach(const session::LivePlace& place);
 
   Arena(Arena&& other) noexcept;
   Arena& operator=(Arena&&) = delete;
   ~Arena();
 
-  // The path by which another process opens the arena.
+  // Returns the path by which another process opens the arena.
   std::string path() const;
   session::LivePlace place() const;
   int file() const { return file_.get(); }
 
-  // The number of processes that the arena can record. A place is not reused after its process has ended, because other
-  // processes may still be reading it.
+  // Returns the number of processes that the arena can record. A place is not reused after its process has ended,
+  // because other processes may still be reading it.
   std::size_t places() const { return areas_; }
-  // The number of areas claimed so far. It excludes the processes that found no free area.
+  // Returns the number of areas claimed so far, without the processes that found no free area.
   std::size_t claimed() const;
-  // The number of processes that found no free area.
+  // Returns the number of processes that found no free area.
   std::size_t turned_away() const;
-  // The processes that could not be recorded for other reasons.
+  // Returns the processes that could not be recorded for other reasons.
   session::Unrecorded unrecorded() const;
   std::uint64_t begin(std::size_t area) const;
   std::uint64_t end(std::size_t area) const { return begin(area) + area_bytes_; }
@@ -75,7 +75,7 @@ class LiveArea {
   LiveArea(const LiveArea&) = delete;
   LiveArea& operator=(const LiveArea&) = delete;
 
-  // Empty if the area could not be mapped.
+  // Returns an empty span if the area could not be mapped.
   std::span<const std::byte> bytes() const { return {data_, size_}; }
 
  private:

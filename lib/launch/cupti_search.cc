@@ -33,7 +33,7 @@ class Candidates {
   void add(const fs::path& file) {
     std::error_code error;
     if (!fs::is_regular_file(file, error)) return;
-    // A toolkit can appear twice: in a folder named after its version, and under a link to that folder.
+    // Skips duplicates: a toolkit can appear in a folder named after its version, and under a link to that folder.
     const auto same = [&](const fs::path& other) { return fs::equivalent(file, other, error); };
     if (std::none_of(found_.begin(), found_.end(), same)) found_.push_back(file);
   }

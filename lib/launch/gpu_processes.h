@@ -1,4 +1,5 @@
-// The other processes on a GPU, from NVIDIA's management library (NVML). The launcher calls NVML, never the target.
+// Finds the other processes on a GPU with NVIDIA's management library (NVML). Only the launcher calls NVML, never the
+// target.
 #pragma once
 
 #include <string>

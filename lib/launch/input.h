@@ -1,5 +1,5 @@
-// The target's standard input, and whether a rerun can read it again. This class only inspects the input and consumes
-// nothing. The target receives the same descriptor as this program.
+// Inspects the target's standard input, to find out whether a rerun can read it again. Consumes nothing: the target
+// receives the same descriptor as this program.
 #pragma once
 
 #include <sys/types.h>

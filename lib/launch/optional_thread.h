@@ -1,4 +1,5 @@
-// Threads that a run can do without. A limit on the number of processes may leave room only for the target.
+// Starts threads that a run can do without, because a limit on the number of processes may leave room only for the
+// target.
 #pragma once
 
 #include <system_error>

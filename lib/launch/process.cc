@@ -62,7 +62,7 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   return pointers;
 }
 
-// Boost puts the program's path into argv[0], but the target must see what the user typed.
+// Sets argv[0] to what the user typed, because Boost would set it to the program's path.
 struct ExactCommand : bp::extend::handler {
   const char* path;
   char* const* arguments;
@@ -83,7 +83,7 @@ struct ExactCommand : bp::extend::handler {
     *fork_failed = true;
   }
 
-  // This runs in the child, so everything in it must be safe between fork and exec.
+  // Runs in the child, so everything here must be safe between fork and exec.
   template <typename Executor>
   void on_exec_setup(Executor& executor) const {
     if (options.apart) {
@@ -133,7 +133,7 @@ StartFailure start(const std::string& path, const std::vector<std::string>& argu
   if (pid <= 0) {
     return {{errno == 0 ? EAGAIN : errno, std::generic_category()}, "cannot create a pipe to it (pipe, fcntl)"};
   }
-  // Target::reap collects the exit status of this child, and those of orphans.
+  // Boost must leave this child alone: Target::reap() collects its exit status, and those of orphans.
   child.detach();
   return {};
 }
@@ -142,12 +142,12 @@ StartFailure start(const std::string& path, const std::vector<std::string>& argu
 // replaced itself with this process (exec).
 std::vector<pid_t> descendants_until_now() {
   siginfo_t child{};
-  // Most processes have no children, and then the search of /proc is not needed.
+  // Most processes have no children, and need no search of /proc.
   if (::waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD) return {};
   return descendants_of(::getpid());
 }
 
-// A hint that suggests what the user probably meant by a name that is not a command.
+// Returns a hint about what the user probably meant by a name that is not a command.
 std::string hint_for_missing(const std::string& name) {
   const std::size_t equals = name.find('='), space = name.find(' ');
   if (equals != std::string::npos && equals > 0 && name.find('/') > equals && space > equals) {
@@ -157,7 +157,8 @@ std::string hint_for_missing(const std::string& name) {
   return "check its name, its interpreter (#! line) and PATH";
 }
 
-// Each target records to a different place, so the variable with that place marks the processes of a target.
+// Returns the variable that says where the target records. Each target has a different place, so the variable marks the
+// target's processes.
 std::string mark_in(const std::vector<std::string>& environment) {
   for (const char* name : {wire::environment::kSession, wire::environment::kArena}) {
     const std::string prefix = std::string(name) + "=";
@@ -302,7 +303,7 @@ void exit_like(const session::ProcessEnd& end) {
   ::sigaddset(&only, *end.signal);
   ::sigprocmask(SIG_UNBLOCK, &only, nullptr);
   ::raise(*end.signal);
-  // The first process of a container does not die from signals that it sends to itself.
+  // The first process of a container does not die from its own signals.
   std::_Exit(128 + *end.signal);
 }
 

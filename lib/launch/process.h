@@ -1,4 +1,4 @@
-// The target as a child of this process, in the same process group, on the same terminal, with the same signals.
+// Runs the target as a child of this process: in the same process group, on the same terminal, with the same signals.
 #pragma once
 
 #include <sys/types.h>
@@ -38,7 +38,7 @@ class SignalRelay {
   SignalRelay(const SignalRelay&) = delete;
   SignalRelay& operator=(const SignalRelay&) = delete;
 
-  // Waits until something happens (a signal, the end of a child, wake()) or the time is up.
+  // Waits for a signal, the end of a child or wake(), for at most `milliseconds`.
   void wait(int milliseconds);
   // Makes wait() return. May be called from any thread.
   void wake();
@@ -86,9 +86,9 @@ class Target {
 
   pid_t pid() const { return pid_; }
   void forward(int signal) const;
-  // Whether the process is the target or its descendant, and in this process group, as far as /proc still shows it.
+  // Whether the process is the target or its descendant, and in this process group, as far as /proc shows it.
   bool has_started(pid_t process) const;
-  // The target and its descendants, as far as /proc still shows them. Orphans count only if they have the target's
+  // Returns the target and its descendants, as far as /proc shows them. An orphan counts only if it has the target's
   // variables, because this process also inherits orphans of other programs.
   std::vector<pid_t> processes() const;
   // Sends the signal to the target, its group, and processes(). Returns false if none of them exists.
@@ -110,7 +110,7 @@ class Target {
   std::map<std::uint32_t, session::ProcessEnd> ends_;
 };
 
-// Ends this process in the way the target ended: with its code, or by the same signal without a core dump.
+// Ends this process as the target ended: with the same status, or by the same signal without a core dump.
 [[noreturn]] void exit_like(const session::ProcessEnd& end);
 
 }  // namespace cudadiag::launch

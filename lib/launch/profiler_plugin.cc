@@ -19,7 +19,7 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// Parses the file as NCCL does: one variable and its value per line. Spaces are not stripped.
+// Parses the file as NCCL does: one variable and its value per line, without stripping spaces.
 std::optional<std::string> setting_in(const fs::path& file, const std::string& name) {
   std::ifstream lines(file);
   for (std::string line; std::getline(lines, line);) {

@@ -9,8 +9,9 @@
 
 namespace cudadiag::launch {
 
-// The profiler plugin that NCCL would load without cudadiag: the value of $NCCL_PROFILER_PLUGIN, or of its line in
-// NCCL's settings files ($NCCL_CONF_FILE or ~/.nccl.conf, then /etc/nccl.conf). Empty for NCCL's default plugin.
+// Returns the profiler plugin that NCCL would load without cudadiag: the value of $NCCL_PROFILER_PLUGIN, or of its line
+// in NCCL's settings files ($NCCL_CONF_FILE or ~/.nccl.conf, then /etc/nccl.conf). Returns "" for NCCL's default
+// plugin.
 std::string wanted_profiler();
 
 // Returns no variables if the user turned profilers off ("none").

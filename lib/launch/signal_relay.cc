@@ -24,10 +24,10 @@ std::array<int, 2> wake_pipe = {-1, -1};
 std::array<struct sigaction, kRelayed.size() + 1> former;
 sigset_t former_blocked;
 
-// Writes the signal to the pipe. The number 0 only wakes the reader.
+// Writes the signal to the pipe. Signal number 0 only wakes the reader.
 void hand_over(const ReceivedSignal& signal) {
   const int saved = errno;
-  // The result does not matter: a full pipe wakes its reader anyway, and a write of this size is never partial.
+  // Ignores the result: a full pipe wakes its reader anyway, and a write of this size is never partial.
   [[maybe_unused]] const ssize_t written = ::write(wake_pipe[1], &signal, sizeof signal);
   errno = saved;
 }
@@ -55,7 +55,7 @@ void take_over(int signal, struct sigaction& before) {
 SignalRelay::SignalRelay() {
   interrupted_by = 0;
   if (::pipe2(wake_pipe.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
-    // Without a pipe, this process could not notice signals, so they keep their actions.
+    // Leaves the signals alone, because this process could not notice them without a pipe.
     wake_pipe = {-1, -1};
     took_over = false;
     return;

@@ -10,10 +10,10 @@ namespace cudadiag::launch {
 
 void occupy_standard_descriptors() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    // A seccomp filter may make fcntl fail with a different error.
+    // Checks for EBADF, because a seccomp filter may make fcntl fail with a different error.
     if (::fcntl(descriptor, F_GETFD) >= 0 || errno != EBADF) continue;
-    // Not /dev/null, which would swallow error messages, and does not exist everywhere. open() returns the lowest free
-    // number.
+    // Does not open /dev/null, which would swallow error messages, and does not exist everywhere. open() returns the
+    // lowest free number.
     const int taken = ::open("/", O_PATH | O_CLOEXEC);
     if (taken > descriptor) ::close(taken);
   }

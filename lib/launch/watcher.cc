@@ -7,7 +7,7 @@
 namespace cudadiag::launch {
 namespace {
 
-// A target can write to the arena's header and suppress a wake-up, so this thread never relies on wake-ups alone.
+// Does not rely on wake-ups alone, because a target can write to the arena's header and suppress one.
 constexpr int kPatienceMilliseconds = 500;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Waits for freezes in the arena on a separate thread, and wakes the launcher's loop at each of them. If the thread
-// cannot be started, the loop finds freezes in its next iteration.
+// Waits for freezes in the arena on a separate thread, and wakes the launcher's loop at each freeze. If the thread
+// cannot be started, the loop notices the freeze in its next iteration.
 #pragma once
 
 #include <atomic>

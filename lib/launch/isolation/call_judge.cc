@@ -36,7 +36,7 @@ using Verdict = CallJudge::Verdict;
 constexpr std::size_t kMostMessages = 1024;  // the kernel's limit
 
 const Verdict kLetThrough;
-// Appended to an address that the rerun could use if it had a private network.
+// Appended to the message about an address that a private network would make usable.
 constexpr const char* kNoNetwork = " (a private network is not allowed here)";
 
 // Whether the kernel refuses writes to this file anyway, because of the user's rights or a read-only file system.
@@ -57,7 +57,7 @@ bool is_local_socket(pid_t process, int number) {
   const std::string inode = " " + name.substr(8, name.size() - 9);
   std::ifstream table("/proc/" + std::to_string(process) + "/net/unix");
   for (std::string line; std::getline(table, line);) {
-    // A line is "… Inode Path". Without a path, the inode ends the line.
+    // Lines end in "Inode Path" or, without a path, in the inode.
     const std::size_t at = line.find(inode);
     if (at == std::string::npos) continue;
     const std::size_t end = at + inode.size();
@@ -89,7 +89,7 @@ const CallRule* rule_of(const seccomp_data& call) {
   return nullptr;
 }
 
-// The process that descriptor `number` of `holder` refers to; 0 if it has ended.
+// Returns the process that descriptor `number` of `holder` refers to; 0 if it has ended.
 pid_t process_of(pid_t holder, int number) {
   std::ifstream information("/proc/" + std::to_string(holder) + "/fdinfo/" + std::to_string(number));
   for (std::string name, value; information >> name >> value;) {
@@ -233,7 +233,7 @@ CallJudge::Verdict CallJudge::judge_open(const Call& call, std::uint64_t flags) 
   struct stat status {};
   const bool is_folder = ::stat(seen.path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
   const bool nameless = (flags & O_TMPFILE) == O_TMPFILE;
-  // Let the kernel itself return the error for these calls.
+  // These calls fail in the kernel, which returns its own error.
   if (!nameless && ((!seen.exists && !makes) || (seen.exists && (alone || is_folder)))) return kLetThrough;
   if (nameless && isolation_.shared_memory && seen.path == kSharedMemory) return kLetThrough;
   if (seen.exists ? may_use(seen) : may_make(seen)) return kLetThrough;
@@ -270,7 +270,7 @@ CallJudge::Verdict CallJudge::judge_two_paths(const Call& call) {
   const SeenPath to = see(call, to_folder, in_folders ? 3 : 1, false);
   if (!from.reachable || !from.exists || !to.reachable) return kLetThrough;
   if (!from.is_file && call.rule.kind != Kind::link) return kLetThrough;
-  // A link can give a name to a file that was opened without one (O_TMPFILE).
+  // Also judges the source of a link, which may give a name to a file that was opened without one (O_TMPFILE).
   const bool from_ours = !from.is_file || may_change(from) || from.path == fs::path(kSharedMemory);
   const bool to_ours = to.exists ? may_change(to) : may_make(to);
   if (from_ours && to_ours) {
@@ -312,13 +312,14 @@ CallJudge::Verdict CallJudge::judge_endpoint(const Call& call, const Endpoint& e
     if (listens) return kLetThrough;
     const bool own = endpoint.loopback || endpoint.any_address || addresses_.contains(endpoint.address);
     if (!own) return call.refuse(EACCES, endpoint.text);
-    // If no process listens there, the program may have meant a server in the host's network. Each port is looked up
-    // only once, because clients retry many times, and a host can have very many sockets.
+    // If no process listens there, the program may have meant a server in the host's network. Looks each port up only
+    // once, because clients retry many times, and a host can have very many sockets.
     if (!met_ports_.insert(endpoint.port).second) return kLetThrough;
     const bool missed = !is_served(owner_, endpoint.port) && is_served(parent_of(owner_), endpoint.port);
     return missed ? Verdict{0, session::KeptFrom{call.rule.deed, endpoint.text}} : kLetThrough;
   }
-  // Port 0 means any free port. Programs bind it to learn its number, and accept no connection before they listen.
+  // Allows port 0, which means any free port. Programs bind it to learn its number, and accept no connection before
+  // they listen.
   if (listens && endpoint.port == 0) return kLetThrough;
   const auto& ports = isolation_.ports;
   const bool near = endpoint.loopback || (isolation_.any_interface && listens);

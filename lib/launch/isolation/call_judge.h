@@ -26,7 +26,7 @@ struct Endpoint;
 
 class CallJudge {
  public:
-  // All processes that descend from `owner` belong to the rerun.
+  // `owner` is the process from which all processes of the rerun descend.
   CallJudge(Isolation isolation, pid_t owner, int landlock_version);
 
   struct Verdict {
@@ -58,7 +58,7 @@ class CallJudge {
   bool may_change(const SeenPath& seen);
   // Whether the rerun may open the file for writing, or connect to the socket.
   bool may_use(const SeenPath& seen);
-  // Whether the rerun may create the entry. If it may, remembers the entry.
+  // Whether the rerun may create the entry, which is then remembered.
   bool may_make(const SeenPath& seen);
   SeenPath see(const Call& call, int folder_argument, int path_argument, bool follows) const;
 

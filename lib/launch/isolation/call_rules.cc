@@ -14,7 +14,7 @@ using Kind = CallRule::Kind;
 using When = CallRule::When;
 using session::Deed;
 
-// The kernel headers may be too old for these calls. Their numbers are the same on every architecture.
+// Defined here, because the kernel headers may be too old. The numbers are the same on every architecture.
 constexpr long kFchmodat2 = 452, kSetxattrat = 463, kRemovexattrat = 466, kOpenTreeAttr = 467, kFileSetattr = 469;
 constexpr long kMountSetattr = 442, kQuotactlFd = 443;
 // ioctls that change a file through any of its descriptors: FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR, FS_IOC_SETVERSION.
@@ -216,7 +216,7 @@ constexpr CallRule kRules[] = {
     refused(SYS_io_uring_setup, Deed::share, "io_uring", ENOSYS),
     refused(SYS_setns, Deed::share, "other namespaces"),
     refused(SYS_chroot, Deed::share, "a different root folder"),
-    // Typing into the user's terminal, and calls that only root may use.
+    // Typing into the user's terminal, and what only root may do.
     refused_if(SYS_ioctl, Deed::administer, "the terminal", 1, TIOCSTI),
     refused_if(SYS_ioctl, Deed::administer, "the terminal", 1, TIOCLINUX),
     refused_if(SYS_ioctl, Deed::administer, "file systems", 1, FIFREEZE),

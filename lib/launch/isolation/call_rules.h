@@ -1,6 +1,5 @@
-// The system calls of an isolated rerun that are checked before the kernel carries them out. They are all calls that
-// can change something outside the rerun, even those that Landlock covers. The seccomp filter is built from this
-// constant table.
+// The system calls of an isolated rerun that are checked before the kernel carries them out: all calls that can change
+// something outside the rerun, even those that Landlock covers. The seccomp filter is built from this constant table.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +46,7 @@ struct CallRule {
   const char* what = "";   // for refuse: a description of what is refused
 };
 
-// The rules for calls that exist on this architecture.
+// Returns the rules for the calls that exist on this architecture.
 std::span<const CallRule> call_rules();
 
 // Installs the filter for this thread, which must have no_new_privs set. Returns the listener's descriptor, from which

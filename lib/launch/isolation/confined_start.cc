@@ -61,7 +61,7 @@ struct Prepared {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   if (::getppid() != prepared.parent) ::_exit(125);
   Told& told = *prepared.told;
-  // A rerun must not write again to the descriptors that the first run inherited.
+  // Closes the descriptors that the first run inherited, so that a rerun does not write to them again.
   close_on_exec_from(3);
   if (prepared.isolated) {
     told.stage = Told::Stage::filter;

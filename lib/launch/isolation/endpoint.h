@@ -1,4 +1,4 @@
-// An IPv4 or IPv6 address and port, in the form in which a program passes them to the kernel.
+// Decodes an IPv4 or IPv6 address and port from the form in which a program passes them to the kernel.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,8 @@ namespace {
 namespace fs = std::filesystem;
 using base::FileDescriptor;
 
-// <linux/landlock.h> on the build machine may be older than the running kernel. These are the kernel's layouts.
+// The kernel's layouts, repeated here because <linux/landlock.h> on the build machine may be older than the running
+// kernel.
 constexpr long kCreateRuleset = 444, kAddRule = 445, kRestrictSelf = 446;
 constexpr unsigned kAskVersion = 1;
 constexpr int kRulePath = 1, kRulePort = 2;
@@ -45,7 +46,7 @@ constexpr std::uint64_t kRemoveAndMake = 0x1ff0;  // bits 4 to 12: the rights to
 constexpr std::uint64_t kBindTcp = 1u << 0, kConnectTcp = 1u << 1;
 constexpr std::uint64_t kScopeAbstractSockets = 1u << 0, kScopeSignals = 1u << 1;
 
-// Each version of Landlock adds rights, and rejects a ruleset that contains a right it does not know.
+// Requests only the rights of this version: Landlock rejects a ruleset with a right that it does not know.
 RulesetAttributes handled_by(int version, const Isolation& isolation) {
   RulesetAttributes handled;
   handled.file_access = kWriteFile | kRemoveAndMake;
@@ -110,7 +111,7 @@ std::vector<fs::path> pipes_of_mps() {
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     std::error_code ignored;
     const fs::file_type type = it->symlink_status(ignored).type();
-    // The MPS control daemon's lock is a regular file.
+    // Regular files are included for the MPS control daemon's lock.
     const bool is_used = type == fs::file_type::socket || type == fs::file_type::fifo || type == fs::file_type::regular;
     if (is_used && is_name_of_mps(it->path().filename().string())) pipes.push_back(it->path());
   }

@@ -26,10 +26,10 @@ struct Isolation {
 
 inline constexpr const char* kSharedMemory = "/dev/shm";
 
-// The Landlock version of this kernel; 0 if it has no Landlock or a container's filter forbids it.
+// Returns the Landlock version of this kernel; 0 if it has no Landlock, or if a container's filter forbids it.
 int landlock_version();
 
-// The access that every rerun needs: the GPU's device files, /dev/null and similar, and the pipes of the MPS daemon.
+// Returns the access that every rerun needs: the GPU's device files, /dev/null and similar, and the MPS daemon's pipes.
 Isolation usual_isolation();
 
 // Names a feature that this machine lacks for isolating reruns, as in "no Landlock"; nullopt if it lacks none.

@@ -29,8 +29,8 @@ struct KnownCache {
   std::array<const char*, 2> defaults;  // relative to the home folder; "/…" is in the temporary folder
 };
 
-// XDG_CACHE_HOME is not replaced, because it also contains downloaded models. A rerun without a network could not
-// download them again.
+// Does not replace XDG_CACHE_HOME, because it also contains downloaded models, which a rerun without a network could
+// not download again.
 constexpr KnownCache kCaches[] = {
     {"CUDA_CACHE_PATH", "cuda", {".nv/ComputeCache", nullptr}},
     {"TRITON_CACHE_DIR", "triton", {".triton/cache", nullptr}},
@@ -65,7 +65,7 @@ std::vector<fs::path> places_of(const KnownCache& cache) {
   for (const char* place : cache.defaults) {
     if (place == nullptr) continue;
     const std::string text = place;
-    // PyTorch's default folder ends with the user's name.
+    // Appends the user's name, as PyTorch does for its default folder.
     if (text.front() == '/') places.push_back(temporary_folder().string() + text + environment_value("USER"));
     if (text.front() != '/' && !environment_value("HOME").empty())
       places.push_back(fs::path(environment_value("HOME")) / text);
@@ -145,7 +145,7 @@ void PrivateFolders::add_temporary() {
 void PrivateFolders::add_caches() {
   Room room;
   std::error_code error;
-  // Leaves the user most of the free space on that disk.
+  // Leaves most of the free space on that disk to the user.
   if (const fs::space_info space = fs::space(root_, error); !error)
     room.bytes = std::min(room.bytes, space.available / 4);
   const auto add = [&](const KnownCache& cache) {
@@ -160,7 +160,7 @@ void PrivateFolders::add_caches() {
   for (const KnownCache& cache : kNamedCaches) {
     if (!environment_value(cache.variable).empty()) add(cache);
   }
-  // Python still reads existing compiled files, but writes no new ones next to the sources.
+  // Keeps Python from writing compiled files next to the sources. It still reads existing ones.
   if (environment_value("PYTHONPYCACHEPREFIX").empty()) variables_.push_back({"PYTHONDONTWRITEBYTECODE", "1"});
 }
 

@@ -13,14 +13,14 @@ namespace cudadiag::launch {
 class PrivateFolders {
  public:
   // Creates the folders below `place` if socket paths stay short enough there, otherwise in the temporary folder.
-  // Copies the caches, at most 512 MiB and 20,000 files in total. Skips caches that are too large.
+  // Copies caches of at most 512 MiB and 20,000 files in total, and skips caches that are too large.
   static base::Result<PrivateFolders> make(const std::filesystem::path& place);
   PrivateFolders(PrivateFolders&& other) noexcept;
   PrivateFolders& operator=(PrivateFolders&&) = delete;
   ~PrivateFolders();
 
   const std::filesystem::path& root() const { return root_; }
-  // The environment variables that make the rerun use the folders.
+  // Returns the environment variables that make the rerun use the folders.
   const std::vector<Variable>& variables() const { return variables_; }
 
  private:

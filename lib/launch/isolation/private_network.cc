@@ -95,7 +95,7 @@ bool is_done(pid_t child) {
   return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-// Maps all users, because root would otherwise lose its rights to the files of other users.
+// Maps all users, because root would otherwise lose its rights to other users' files.
 bool enter_namespace_as_root() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return false;
@@ -106,7 +106,7 @@ bool enter_namespace_as_root() {
   return is_done(writer) && entered;
 }
 
-// Maps only this user and group. Access rights to files do not change.
+// Maps only this user and group, whose access to files does not change.
 bool enter_namespace_as(uid_t user, gid_t group) {
   if (::unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) return false;
   const std::string number = std::to_string(user), group_number = std::to_string(group);
@@ -138,7 +138,7 @@ void add_to_loopback(const in_addr& address, int number) {
 }
 
 void add_to_loopback(const in6_addr& address) {
-  // <linux/ipv6.h> defines this, but conflicts with <netinet/in.h>.
+  // Declared here, because <linux/ipv6.h> conflicts with <netinet/in.h>.
   struct Request {
     in6_addr address;
     std::uint32_t prefix;

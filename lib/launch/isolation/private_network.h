@@ -12,7 +12,7 @@
 
 namespace cudadiag::launch {
 
-// Tested in a child process: a security module may allow a user namespace, but refuse everything inside it.
+// Tries it in a child process, because a security module may allow a user namespace but refuse everything inside it.
 bool can_have_private_network();
 
 // Moves this process and its future children to a new private network. If the user lacks CAP_SYS_ADMIN, moves them to a
@@ -23,7 +23,7 @@ bool enter_private_network();
 // Sets variables that choose a network interface to the loopback interface, the only one in a private network.
 void name_loopback(std::vector<std::string>& environment);
 
-// The addresses of this process's network, in the format of inet_ntop.
+// Returns the addresses of this process's network, in the format of inet_ntop.
 std::set<std::string> local_addresses();
 
 // Whether a socket in the network of `process` accepts connections or datagrams at this port.

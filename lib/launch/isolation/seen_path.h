@@ -1,4 +1,5 @@
-// A path as another process sees it: relative to its working folder or descriptor, with its own /proc/self.
+// Resolves a path as another process sees it: relative to that process's working folder or descriptor, with its own
+// /proc/self.
 #pragma once
 
 #include <sys/types.h>
@@ -18,7 +19,7 @@ struct SeenPath {
 // `folder` is a descriptor of that process, or AT_FDCWD. If `follows`, a link at the end is followed too.
 SeenPath see_path(pid_t process, int folder, const std::string& path, bool follows);
 
-// The file that this descriptor of that process refers to.
+// Returns the file that this descriptor of that process refers to.
 SeenPath see_descriptor(pid_t process, int descriptor);
 
 }  // namespace cudadiag::launch

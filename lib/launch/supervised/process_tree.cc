@@ -17,7 +17,7 @@
 
 namespace cudadiag::launch {
 
-// Parses "pid (name) state parent …". The start time is the 22nd field. The name may contain any characters.
+// Parses "pid (name) state parent …", where the name may contain any characters. The start time is the 22nd field.
 ProcessState state_of(pid_t process) {
   // istreambuf_iterator throws if the process ends between opening and reading; operator<< does not.
   std::ostringstream content;
@@ -82,7 +82,7 @@ bool signal_process(pid_t process, int signal, const std::function<bool(pid_t)>&
   const base::FileDescriptor held(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
   if (!held.valid() && errno == ESRCH) return false;
   if (!belongs(process)) return false;
-  // Before Linux 5.3, a process cannot be pinned.
+  // Before Linux 5.3, we cannot pin a process.
   if (!held.valid()) return ::kill(process, signal) == 0;
   return ::syscall(SYS_pidfd_send_signal, held.get(), signal, nullptr, 0) == 0;
 }

@@ -1,4 +1,4 @@
-// Processes and their parents according to /proc, and signals that reach only these processes.
+// Reads processes and their parents from /proc, and sends signals that reach only these processes.
 #pragma once
 
 #include <sys/types.h>
@@ -20,13 +20,13 @@ ProcessState state_of(pid_t process);
 // Returns 0 if the process is gone.
 pid_t parent_of(pid_t process);
 
-// All processes that /proc shows.
+// Returns all processes that /proc shows.
 std::vector<pid_t> all_processes();
 
 // Whether the process is `ancestor` or descends from it. `process` may also be the id of one of its threads.
 bool descends_from(pid_t process, pid_t ancestor);
 
-// All descendants, except the processes in `spared` and their descendants.
+// Returns all descendants, except the processes in `spared` and their descendants.
 std::vector<pid_t> descendants_of(pid_t ancestor, const std::vector<pid_t>& spared = {});
 
 // Whether the process was started with this variable, "NAME=value".

@@ -26,7 +26,7 @@ using base::FileDescriptor;
 using supervision::Packet;
 using Clock = std::chrono::steady_clock;
 
-// A supervisor that gets no CPU time reports nothing for a while, so this limit is long.
+// A long limit, because a supervisor that gets no CPU time reports nothing for a while.
 constexpr int kStartMilliseconds = 60'000;
 constexpr auto kOrphansPatience = std::chrono::seconds(10);
 
@@ -47,7 +47,7 @@ std::vector<std::string> supervisor_command(const std::string& path, const std::
   return words;
 }
 
-// Whether the process has no_new_privs set, and a filter for its system calls.
+// Whether the process has no_new_privs set and a system call filter.
 bool is_filtered(pid_t process) {
   std::ifstream status("/proc/" + std::to_string(process) + "/status");
   bool gains_none = false, judged = false;
@@ -72,7 +72,7 @@ std::variant<Supervised, SpawnFailure> Supervised::spawn(const std::vector<std::
     return spawn_failure(command.front(), errno, "cannot create a socket to its supervisor");
   }
   base::FileDescriptor ours(ends[0]), theirs(ends[1]);
-  // If the supervisor is killed, its children become children of this process.
+  // Adopts the supervisor's children if the supervisor is killed.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   SpawnOptions how;
   how.apart = how.outlives = true;
@@ -166,8 +166,8 @@ void Supervised::watch_tree() {
 }
 
 // A process belongs to the rerun if it was seen in the rerun's tree, is in the target's process group, or carries the
-// rerun's mark. So does an orphan that this process has inherited, if it has the system call filter of an isolated
-// rerun and this process does not.
+// rerun's mark. An orphan that this process has inherited belongs to it too, if only the orphan has the system call
+// filter of an isolated rerun.
 bool Supervised::is_member(pid_t process) const {
   const ProcessState state = state_of(process);
   if (state.ended) return false;

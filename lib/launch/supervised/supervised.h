@@ -1,4 +1,4 @@
-// A rerun as its launcher sees it: a supervisor process owns everything that the rerun starts. Only processes of the
+// A rerun as its launcher sees it. A supervisor process owns everything that the rerun starts. Only processes of the
 // rerun are ever signalled. If the supervisor is killed, the launcher ends the processes that it has seen in the
 // rerun's tree.
 #pragma once
@@ -48,16 +48,16 @@ class Supervised {
   void halt();
   void resume();
 
-  // How the target ended. If the supervisor was killed, this is unknown: neither code nor signal is set.
+  // Returns how the target ended. If the supervisor was killed, this is unknown: neither code nor signal is set.
   const session::ProcessEnd& end() const { return end_; }
   bool has_ended() const { return ended_; }
   // Whether the terminal stopped the rerun because it read from the terminal. Such a rerun is ended.
   bool asked_terminal() const { return asked_terminal_; }
-  // The actions that the rerun was kept from, without duplicates.
+  // Returns the actions that the rerun was kept from, without duplicates.
   const std::vector<session::KeptFrom>& kept_from() const { return kept_from_; }
-  // The processes that could not be ended, because they belong to another user or are stuck in a driver.
+  // Returns the processes that could not be ended, because they belong to another user or are stuck in a driver.
   const std::vector<pid_t>& left() const { return left_; }
-  // The number of bytes that the live processes of the rerun have written, to any destination.
+  // Returns the number of bytes that the live processes of the rerun have written, to any destination.
   std::uint64_t bytes_written() const;
   pid_t supervisor() const { return supervisor_; }
 

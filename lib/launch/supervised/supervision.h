@@ -1,5 +1,5 @@
-// The packets between a launcher and the supervisor of a rerun. Both run the same program, and each holds one end of a
-// socket. When one end closes, the other side ends the rerun.
+// The packets between a launcher and the supervisor of a rerun. Both run the same program, and each has one end of a
+// socket. When one end closes, the process at the other end ends the rerun.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace cudadiag::launch::supervision {
 
-// The hidden command of the supervisor, and its arguments before "--". The path and argv of the target follow.
+// The supervisor's hidden command, and its arguments before "--". The path and argv of the target follow.
 inline constexpr const char* kCommand = "__supervise";
 inline constexpr const char* kSocketWord = "--socket=";
 inline constexpr const char* kArenaWord = "--arena=";

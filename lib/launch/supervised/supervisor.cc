@@ -38,7 +38,8 @@ using supervision::Packet;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// A process that is stuck in the GPU driver does not die until the driver returns. The supervisor waits only this long.
+// How long to wait for killed processes. A process that is stuck in the GPU driver does not die until the driver
+// returns.
 constexpr auto kUnkillable = std::chrono::seconds(10);
 constexpr auto kLook = milliseconds(20);  // the interval between checks while processes are being killed
 constexpr std::size_t kMostKept = 64;     // at most so many distinct refusals are reported for a rerun
@@ -102,7 +103,7 @@ class CallDesk {
     };
     if (::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_RECV, &room) != 0) return errno == EINTR || errno == ENOENT;
     CallJudge::Verdict verdict = judge_.judge(call.data, static_cast<pid_t>(call.pid));
-    // If the process has stopped waiting, the memory that was read may belong to a different process.
+    // If the process no longer waits, the memory that we read may belong to a different process.
     if (::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_ID_VALID, &call.id) != 0) return true;
     seccomp_notif_resp response{};
     response.id = call.id;
@@ -177,7 +178,7 @@ class Supervisor {
       } else {
         supervision::send(launcher_, {Packet::Kind::ended, status, ""});
       }
-      // Everything that the target has started must end with it.
+      // Ends everything that the target has started.
       begin_end(milliseconds(0));
     }
     childless_ = process < 0 && errno == ECHILD;
