@@ -67,7 +67,7 @@ inline constexpr std::size_t kGraphWordSize = 4;
 inline constexpr std::size_t kAllocations = 32768;  // live ones first; freed ones use the remaining entries
 inline constexpr std::size_t kAllocationSize = 64;
 
-// The offset of a stream's marker in `markers`, if a page of markers has `page` bytes.
+// Returns the offset of a stream's marker in `markers`, whose pages have `page` bytes.
 constexpr std::size_t marker_place(std::size_t stream, std::size_t page) {
   return stream / kMarkersPerPage * page + stream % kMarkersPerPage * kMarkerSize;
 }
@@ -76,8 +76,8 @@ inline constexpr std::size_t kCommunicators = 256;
 inline constexpr std::size_t kPeers = 4096;
 inline constexpr std::size_t kCollectives = 8192;
 
-// The index of a site's count in `sites`, which holds `places` counts. Threads that start together get consecutive
-// sites, so the counts of consecutive sites lie two cache lines apart: processors fetch lines in pairs.
+// Returns the index of a site's count in `sites`, which holds `places` counts. Threads that start together get
+// consecutive sites. Their counts are two cache lines apart, because processors fetch lines in pairs.
 constexpr std::size_t site_place(std::size_t site, std::size_t places) {
   constexpr std::size_t kApart = 16;
   const std::size_t rows = places / kApart;
@@ -114,7 +114,7 @@ struct RegionRange {
   std::uint64_t size;
 };
 
-// The offsets and sizes of the regions in this version of the recorder.
+// Returns the offsets and sizes of the regions in this version of the recorder.
 constexpr std::array<RegionRange, kRegions> layout() {
   constexpr auto kIntern = static_cast<std::size_t>(Region::intern);
   const std::array<std::uint64_t, kRegions> sizes = {
@@ -184,22 +184,23 @@ inline constexpr Field<std::uint64_t, 176> kAllocationsUsed;  // entries of `all
 
 inline constexpr Field<std::uint64_t, 120> kInternUsed;  // bytes of the intern heap that hold whole entries; release
 
-// The freeze (State::frozen). kFrozenError: 1 + the index in `errors` of the call that reported the sticky error.
+// Set at the freeze (State::frozen). kFrozenError is 1 + the index in `errors` of the call that reported the sticky
+// error.
 inline constexpr Field<std::uint32_t, 128> kFrozenError;
 inline constexpr Field<std::uint32_t, 132> kFrozenCode;  // CUresult value of the sticky error
 inline constexpr Field<std::uint64_t, 136> kFrozenTicks;
 
 inline constexpr Field<std::uint64_t, 144> kWaits;  // number of operations that a rerun waited for
 
-// 1 + the status that the process passed to exit(). 0 if it has not called exit(), or as long as the low byte of the
-// status is unknown. The process's exit handlers may still change its exit status afterwards.
+// 1 + the status that the process passed to exit(); 0 before exit(), or while the low byte of the status is unknown.
+// The process's exit handlers may still change its exit status.
 inline constexpr Field<std::uint32_t, 184> kExitStatus;
 
 // The time (ticks) from which events may refer to unrecorded work; 0 if never. Another process may have recorded such
 // an event, or a thread without a ring may have destroyed it.
 inline constexpr Field<std::uint64_t, 192> kEventsUnseen;
 
-// The size of a page of markers. 0 means 4096, since older recordings lack this field.
+// The size of a page of markers. 0 means 4096, because older recordings lack this field.
 inline constexpr Field<std::uint32_t, 200> kMarkerPage;
 inline constexpr std::size_t kSmallestMarkerPage = kMarkersPerPage * kMarkerSize;
 

@@ -34,8 +34,8 @@ inline constexpr Field<std::uint64_t, 16> kAreaBytes;  // launcher
 inline constexpr Field<std::uint32_t, 24> kClaimed;    // recorders, fetch_add; can exceed kAreas (then no area is left)
 // A futex word. Recorders add one to it and wake it whenever an area freezes, so the launcher need not poll.
 inline constexpr Field<std::uint32_t, 28> kEvents;
-// How many processes initialised CUDA but could not be recorded, not counting those that found no area left. A recorder
-// stores its reason in kUnrecordedWhy (names/unrecorded.h) before it adds one.
+// How many processes initialised CUDA but could not be recorded, except those that found no area left. Before a
+// recorder adds one, it stores its reason in kUnrecordedWhy (names/unrecorded.h).
 inline constexpr Field<std::uint32_t, 32> kUnrecorded;  // fetch_add
 inline constexpr Field<std::uint32_t, 36> kUnrecordedWhy;
 

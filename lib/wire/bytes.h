@@ -36,13 +36,14 @@ void store(std::byte* record, Field<T, Offset>, std::type_identity_t<T> value) {
   std::memcpy(record + Offset, &value, sizeof value);
 }
 
-// The atomic view of a field that another thread, process or the GPU may access at the same time.
+// Returns an atomic view of a field that another thread, another process or the GPU may access at the same time.
 template <typename T, std::size_t Offset>
 std::atomic_ref<T> atomic(std::byte* record, Field<T, Offset>) {
   return std::atomic_ref<T>(*reinterpret_cast<T*>(record + Offset));
 }
 
-// Readers map the area read-only; an atomic load needs no write access on the supported targets.
+// The const_cast is safe although readers map the area read-only: an atomic load needs no write access on the supported
+// targets.
 template <typename T, std::size_t Offset>
 T load_acquire(const std::byte* record, Field<T, Offset> field) {
   return atomic(const_cast<std::byte*>(record), field).load(std::memory_order_acquire);

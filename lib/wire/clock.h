@@ -24,7 +24,7 @@ inline std::uint64_t ticks() {
 #endif
 }
 
-// Both clocks of this process, read together. All processes of one machine share these clocks.
+// A reading of both clocks at the same time. All processes of one machine share these clocks.
 struct ClockReading {
   std::uint64_t ticks = 0, nanoseconds = 0;  // CLOCK_MONOTONIC
   static ClockReading now() { return {wire::ticks(), wire::nanoseconds(CLOCK_MONOTONIC)}; }

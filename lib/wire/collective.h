@@ -54,7 +54,7 @@ namespace cudadiag::wire::collective {
 
 inline constexpr std::size_t kSize = 64;
 
-// The names are NCCL's own. `other` is any function that this list does not contain yet.
+// Functions by NCCL's own names. `other` is any function that this list does not contain yet.
 enum class Function : std::uint8_t {
   other,
   all_reduce,
@@ -75,7 +75,7 @@ constexpr bool is_point_to_point(Function function) {
   return function == Function::send || function == Function::receive;
 }
 
-// The element type. The names are NCCL's own.
+// Element types by NCCL's own names.
 enum class Type : std::uint8_t { other, i8, u8, i32, u32, i64, u64, f16, f32, f64, bf16, f8e4m3, f8e5m2 };
 inline constexpr std::array<std::string_view, 13> kTypeNames = {"",
                                                                 "ncclInt8",

@@ -35,7 +35,8 @@ constexpr bool is_sticky(std::uint32_t code) {
   }
 }
 
-// An error of a stream under capture, or of a call that is not allowed while another stream is under capture.
+// Whether the error is that of a stream under capture, or of a call that is not allowed while another stream is under
+// capture.
 constexpr bool is_of_capture(std::uint32_t code) { return code >= 900 && code <= 908; }
 
 // Call names for a request that a Python library's memory pool rejected although no CUDA call failed.
@@ -50,7 +51,7 @@ struct Pool {
 inline constexpr Pool kPools[] = {
     {kCachingAllocator, "PyTorch", false}, {kCuPyPool, "CuPy", false}, {kJaxPool, "JAX", true}};
 
-// Returns null for CUDA's own calls.
+// Returns null for calls of CUDA itself.
 constexpr const Pool* pool_of(std::string_view call) {
   for (const Pool& pool : kPools) {
     if (pool.call == call) return &pool;
@@ -109,7 +110,7 @@ inline constexpr Field<std::uint32_t, 128> kExplanation;  // intern id of a stri
 // then: the serial of the earlier call's record. 0 if this call itself failed.
 inline constexpr Field<std::uint32_t, 132> kOfCall;
 
-// The device's memory when an allocation ran out of memory. Both 0 if the recorder did not query it.
+// The device's memory when an allocation failed for lack of memory. Both are 0 if the recorder did not query it.
 inline constexpr Field<std::uint64_t, 136> kDeviceFree;
 inline constexpr Field<std::uint64_t, 144> kDeviceTotal;
 

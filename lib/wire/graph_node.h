@@ -1,4 +1,4 @@
-// Types of graph nodes, numbered as in CUgraphNodeType, and which of them can help to find a failed node.
+// Types of graph nodes, numbered as in CUgraphNodeType. Says which types can help to find a failed node.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ inline constexpr std::uint8_t kAllocation = 10, kFree = 11, kConditional = 13;
 
 // Whether the node can raise a device exception. Only such nodes get markers.
 constexpr bool is_marked(std::uint8_t type) { return type == kKernel || type == kCopy || type == kMemset; }
-// Whether markers cannot be added: either no node can be added to a graph with such a node, or the node has a body that
-// the recorder cannot change.
+// Whether the node makes markers impossible: no node can be added to a graph that contains it, or its body cannot be
+// changed by the recorder.
 constexpr bool forbids_markers(std::uint8_t type) {
   return type == kAllocation || type == kFree || type == kConditional;
 }

@@ -16,8 +16,8 @@ inline std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64) ^ (hash << 1);
 }
 
-// Combines words that are available together, with multiplications that do not wait for each other. The caller must mix
-// the sum, alone or as part of a polynomial in kSumFactor.
+// Adds up words that are available together, each multiplied by its own factor, so that no multiplication waits for
+// another. The caller must mix the sum, alone or as part of a polynomial in kSumFactor.
 inline constexpr std::uint64_t kSumFactor = 0x9fb21c651e98df25;
 
 template <typename... Words>

@@ -41,7 +41,7 @@ enum class Kind : std::uint8_t {
   event_sync = 9,         // the host saw the CUevent in kArgument complete (cuEventSynchronize, cuEventQuery)
   allocation = 10,        // stream-ordered allocation or free; kArgument is the number of bytes; 0: a free
   memory_operation = 11,  // cuStreamWaitValue*, cuStreamWriteValue*, …: see MemoryOperation
-  // These are not operations of a stream. They occur only if cudadiag looks for races: race_record.h.
+  // These are not operations of a stream. They occur only if cudadiag looks for races (race_record.h).
   parameters = 12,
   rows = 13,
   host_saw_stream = 14,
@@ -61,8 +61,8 @@ enum class Kind : std::uint8_t {
   source_changed = 26,
 };
 
-// The effect of a memory operation at the address in kArgument, or on the semaphore with that handle. A batch is
-// recorded as its first wait, or as its first write if it has no wait.
+// The effect of a memory operation at the address in kArgument, or on the semaphore with that handle. A batch counts as
+// its first wait or, if it has none, as its first write.
 enum class MemoryOperation : std::uint8_t {
   unknown = 0,
   write = 1,
@@ -122,7 +122,7 @@ inline constexpr Field<std::uint16_t, 24> kSite;         // intern id; 0 if unkn
 inline constexpr Field<std::uint16_t, 26> kStream;       // index in `streams`, or kNoStream
 inline constexpr Field<std::uint16_t, 28> kResult;       // CUresult
 
-// Three dimensions packed into one number, each truncated to its bits.
+// Packs three dimensions into one number, and truncates each to its number of bits.
 template <typename T, unsigned X, unsigned Y, unsigned Z>
 struct Dimensions {
   static_assert(X + Y + Z <= 8 * sizeof(T));
@@ -168,10 +168,10 @@ inline std::uint64_t bytes_of(const std::byte* record) {
 // All other kinds: see Kind.
 inline constexpr Field<std::uint64_t, 32> kArgument;
 
-// Event syncs. Their kTicks is the time when the call returned.
+// For event syncs, whose kTicks is the time when the call returned.
 inline constexpr Field<std::uint64_t, 40> kBegan;  // ticks at ENTER; 0 if unknown
 
-// Event records and event waits.
+// For event records and event waits.
 inline constexpr Field<std::uint64_t, 40> kReturnedAt;  // ticks at EXIT; 0 if unknown
 constexpr bool has_returned_at(Kind kind) { return kind == Kind::event_record || kind == Kind::event_wait; }
 
@@ -179,11 +179,11 @@ constexpr bool has_returned_at(Kind kind) { return kind == Kind::event_record ||
 inline constexpr Field<std::uint64_t, 40> kValue;          // the value written or waited for; 0 for a semaphore
 inline constexpr Field<std::uint8_t, 7> kMemoryOperation;  // MemoryOperation
 
-// Graph launches: the source of the executable graph, and the number of this launch of it.
+// For graph launches: the source of the executable graph, and the number of this launch among the graph's launches.
 inline constexpr Field<std::uint32_t, 40> kGraph;     // intern id of a graph; 0 if unknown
 inline constexpr Field<std::uint32_t, 44> kReplay;    // 1-based; 0 if unknown
 inline constexpr Field<std::uint8_t, 7> kGraphFlags;  // GraphFlag
-// 1 + the index of the first of its nodes' words in `graph_words`; 0 if it has none. Each node has one word, which
+// 1 + the index of the first node's word in `graph_words`; 0 if the graph has no words. Each node has one word, which
 // becomes 1 once the node has finished. The words describe this launch if it ran alone and the same graph was not
 // launched again.
 inline constexpr Field<std::uint32_t, 48> kGraphWords;

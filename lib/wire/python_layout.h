@@ -42,7 +42,8 @@ inline const std::byte* unmarked(const std::byte* reference) {
   return reinterpret_cast<const std::byte*>(reinterpret_cast<std::uintptr_t>(reference) & ~kReferenceMarks);
 }
 
-// Since 3.13, _PyRuntime begins with a table of the interpreter's own offsets. These are the offsets of its sections.
+// Since 3.13, _PyRuntime begins with a table of the interpreter's own offsets. These are the offsets of the table's
+// sections.
 struct OffsetTable {
   int minor;
   std::size_t thread_state, frame, code;
@@ -50,7 +51,7 @@ struct OffsetTable {
 inline constexpr OffsetTable kOffsetTables[] = {{13, 152, 224, 272}, {14, 176, 248, 312}};
 inline constexpr char kOffsetCookie[] = "xdebugpy";
 
-// These are the same in all versions.
+// These offsets are the same in all versions.
 inline constexpr std::size_t kObjectType = 8;
 inline constexpr std::size_t kIndexedBytecode = 48;  // if instructions are indices: the bytes object with the bytecode
 inline constexpr std::size_t kObjectSize = 16;  // of an object of variable size; a code object counts two-byte units

@@ -65,8 +65,7 @@ inline constexpr Field<std::uint32_t, kOffsets> kNode;
 inline constexpr Field<std::uint32_t, kOffsets + 4> kNodeType;
 inline constexpr std::uint32_t kInChild = 0x80000000;  // in kNodeType: the node lies in a child graph
 
-// The condition under which the call's return proves that the work has finished. It depends on where both addresses
-// lie.
+// How the call's return proves that the work has finished. That depends on where both addresses lie.
 enum Seen : std::uint64_t {
   kAnyway,
   kUnlessOnDevices,
@@ -78,7 +77,7 @@ enum SourceChange : std::uint16_t {
   kSampled = 2,    // not all bytes of the source were compared
 };
 
-// Further ordering effects of a graph's nodes.
+// Other ways in which a graph's nodes affect the order of work.
 enum GraphOrder : std::uint64_t {
   kTells = 1,  // some nodes release other work: events, host functions, words in memory, external semaphores
   kWaits = 2,  // some nodes wait for other work

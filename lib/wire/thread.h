@@ -21,7 +21,7 @@ inline constexpr std::size_t kNameOffset = 32;  // 16 bytes, as in /proc/PID/tas
 inline constexpr std::size_t kNameSize = 16;
 inline constexpr Field<std::uint64_t, 48> kOperations;  // records published so far whose kinds have an ordinal
 
-// The object that a call waits for, so that another process can examine a stuck process. All fields except kCallSite
+// The object that a call waits for. It helps another process to examine a stuck process. All fields except kCallSite
 // are valid only if kCallSite is not 0. If the call issues an operation, the operation's record has the stacks too.
 enum class Wait : std::uint32_t {
   none = 0,     // it may block, for an unknown reason
@@ -36,7 +36,7 @@ inline constexpr Field<std::uint32_t, 68> kCallContext;  // index in `contexts`;
 inline constexpr Field<std::uint64_t, 72> kCallEvent;
 inline constexpr Field<std::uint32_t, 80> kCallName;   // intern id of a string: "cuStreamSynchronize"
 inline constexpr Field<std::uint32_t, 84> kCallOuter;  // intern id of a string: "cudaStreamSynchronize"; 0 if none
-// The address of the thread's PyThreadState, if it runs Python and its frame layout is verified; else 0.
+// The address of the thread's PyThreadState, if it runs Python and its frame layout has been verified. Otherwise 0.
 inline constexpr Field<std::uint64_t, 88> kPythonState;
 
 }  // namespace cudadiag::wire::thread

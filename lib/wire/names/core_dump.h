@@ -1,4 +1,4 @@
-// A GPU core dump that the driver writes in the watched process itself.
+// Names for a GPU core dump that the driver writes in the watched process itself.
 #pragma once
 
 namespace cudadiag::wire::core_dump {

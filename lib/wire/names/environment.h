@@ -14,25 +14,26 @@ inline constexpr const char* kArena = "CUDADIAG_ARENA";
 inline constexpr const char* kSession = "CUDADIAG_SESSION";
 // Which pass this is: "record" or "confirm". The target may read it too.
 inline constexpr const char* kPass = "CUDADIAG_PASS";
-// In a rerun: the operations to wait for (window.h).
+// In a rerun, the operations to wait for (window.h).
 inline constexpr const char* kWindow = "CUDADIAG_WINDOW";
-// The Python lines at which to read values (values.h), in a rerun or if the user watches some lines. Unset: none.
+// The Python lines at which to read values (values.h), in a rerun or if the user watches some lines. If unset, none are
+// read.
 inline constexpr const char* kValues = "CUDADIAG_VALUES";
 // The checks of `cudadiag nans`, comma-separated: also-inf, blocking, history=N
 // (lib/python/cudadiag_hook/bad_values/nans.py).
 inline constexpr const char* kNans = "CUDADIAG_NANS";
-// In a rerun that traces bad values: how many seconds it may take (lib/python/cudadiag_hook/bad_values/origins.py).
+// In a rerun that traces bad values, how many seconds it may take (lib/python/cudadiag_hook/bad_values/origins.py).
 inline constexpr const char* kOrigins = "CUDADIAG_ORIGINS";
-// In a run of `cudadiag races --tensors`: "on".
+// "on" in a run of `cudadiag races --tensors`.
 inline constexpr const char* kTensorRaces = "CUDADIAG_TENSOR_RACES";
 // The recording options (record_options.h).
 inline constexpr const char* kRecord = "CUDADIAG_RECORD";
-// Colon-separated paths of libcupti to try when the process has none loaded, best first.
+// Colon-separated paths of libcupti, best first. The recorder tries them if the process has loaded none.
 inline constexpr const char* kCupti = "CUDADIAG_CUPTI";
 
-// A variable of NCCL: the library that it loads as its profiler plugin. "none", in upper or lower case: no plugin.
+// A variable of NCCL: the library to load as the profiler plugin. "none", in upper or lower case, means no plugin.
 inline constexpr const char* kProfilerPlugin = "NCCL_PROFILER_PLUGIN";
-// The plugin that the user chose. The recorder passes NCCL's events on to it. Unset: NCCL's default plugin.
+// The plugin that the user chose, to which the recorder passes NCCL's events. If unset, NCCL's default plugin.
 inline constexpr const char* kProfiler = "CUDADIAG_NCCL_PROFILER";
 
 }  // namespace cudadiag::wire::environment

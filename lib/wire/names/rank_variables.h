@@ -1,4 +1,4 @@
-// The environment variables in which job launchers give each process the number of ranks and its own rank. The recorder
+// The environment variables in which job launchers pass the number of ranks and the process's own rank. The recorder
 // stores the rank with the process, and an automatic rerun needs the number of ranks.
 #pragma once
 

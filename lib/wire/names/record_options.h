@@ -15,7 +15,7 @@
 namespace cudadiag::wire {
 
 enum class Markers { sparse, dense, off };
-// `automatic`: with CUPTI, or with hooks if CUPTI cannot be used.
+// `automatic` means CUPTI, or hooks if CUPTI cannot be used.
 enum class WatchBy { automatic, cupti, hooks };
 
 struct RecordOptions {
@@ -63,7 +63,7 @@ inline std::string encode(const RecordOptions& options) {
   return out;
 }
 
-// Allocates nothing and cannot throw: the recorder calls it.
+// Called in the recorder, so it must not allocate or throw.
 inline RecordOptions parse_record_options(std::string_view text) {
   RecordOptions options;
   while (!text.empty()) {

@@ -1,6 +1,6 @@
-// Files that a program generates for itself: part of the file name is random, and differs from run to run. They are
-// recognised by the path alone, so that the recorder and the analysis of a session agree. They lie below a folder
-// `tmp`, wherever that is. We cannot tell whether TMPDIR named some other folder.
+// Recognises files that a program generates for itself. A part of their names is random, and differs from run to run.
+// Only the path decides, so that the recorder and the analysis of a session agree. The files lie below a folder `tmp`,
+// wherever that is. We cannot tell whether TMPDIR named a different folder.
 #pragma once
 
 #include <cstddef>
@@ -27,9 +27,9 @@ constexpr bool begins_as_generated(std::string_view name) {
   return name.find('.') != name.npos && (name.back() == '_' || !is_drawn(name.back()));
 }
 
-// The position of the random characters in a file or folder name, before its last suffix; npos if there are none. Eight
-// characters may also be a word that an author chose, so they count only after tempfile's own `tmp`, or in names of
-// generated code. Must not throw: exceptions would bring the C++ runtime into the recorder.
+// Returns the position of the random characters in a file or folder name, before its last suffix; npos if there are
+// none. Eight characters may also be a word that an author chose, so they count only after tempfile's own `tmp`, or in
+// names of generated code. Must not throw: exceptions would bring the C++ runtime into the recorder.
 constexpr std::size_t drawn_at(std::string_view name, bool is_folder) {
   const std::size_t dot = is_folder ? name.npos : name.rfind('.');
   const std::size_t end = dot == name.npos ? name.size() : dot;

@@ -78,7 +78,8 @@
 namespace cudadiag::wire::delivery {
 
 inline constexpr const char* kSuffix = ".values";
-// A folder with the failing call: call.json and inputs.safetensors (lib/python/cudadiag_hook/suspect_lines/inputs.py).
+// The folder of a saved failing call: call.json and inputs.safetensors
+// (lib/python/cudadiag_hook/suspect_lines/inputs.py).
 inline constexpr const char* kInputsSuffix = ".inputs";
 inline constexpr const char* kWatchedSuffix = ".watched";
 inline constexpr std::size_t kWatched = 64, kWatchedLine = 4096;

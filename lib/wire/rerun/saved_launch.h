@@ -49,7 +49,7 @@ enum class Record : std::uint32_t {
 
 enum class Image : std::uint32_t { cubin = 1, fatbin = 2, text = 3 };
 
-// The fields of a launch.
+// The fields of a `launch` record.
 inline constexpr Field<std::uint32_t, 0> kGrid;      // three
 inline constexpr Field<std::uint32_t, 12> kBlock;    // three
 inline constexpr Field<std::uint32_t, 24> kCluster;  // three; 0 if none
@@ -59,7 +59,8 @@ inline constexpr Field<std::uint32_t, 44> kDevice;  // ordinal
 inline constexpr std::size_t kLaunchSize = 48;
 enum LaunchFlag : std::uint32_t { kCooperative = 1 };
 
-// A memory block. If some of its contents were saved, they are in `memory-NUMBER`, a sparse file.
+// The fields of a `block` record. If some of the block's contents were saved, they are in the sparse file
+// `memory-NUMBER`.
 inline constexpr Field<std::uint64_t, 0> kAddress;
 inline constexpr Field<std::uint64_t, 8> kBytes;
 inline constexpr Field<std::uint64_t, 16> kSavedFrom;   // offset in the block
@@ -70,10 +71,10 @@ inline constexpr Field<std::uint32_t, 40> kReach;       // Reach
 inline constexpr Field<std::uint32_t, 44> kUnsaved;     // Unsaved
 inline constexpr std::size_t kBlockSize = 48;
 
-// The origin of a pointer to a block.
+// Where the recorder found a pointer to the block.
 enum class Reach : std::uint32_t { nothing = 0, parameter = 1, memory = 2, module = 3 };
 
-// Why a block that a pointer refers to was saved only in part, or not at all.
+// Why a block that a pointer refers to was saved only partly, or not at all.
 enum class Unsaved : std::uint32_t {
   no = 0,
   limit = 1,       // the limit of --save-limit

@@ -19,7 +19,7 @@ using Key = std::uint64_t;
 
 inline Key of_text(std::string_view text) { return hash_bytes(text.data(), text.size()) | 1; }
 
-// If part of a file's name is random, the line table of its code distinguishes it from similar files.
+// If part of a file's name is random, the code's line table distinguishes it from similar files.
 inline Key of_code(std::string_view file, std::string_view qualified_name, std::uint32_t first_line,
                    std::string_view line_table) {
   Key key = kHashSeed;
@@ -34,7 +34,7 @@ inline Key of_module(std::string_view path, std::span<const std::byte> build_id)
   return of_text({reinterpret_cast<const char*>(build_id.data()), build_id.size()});
 }
 
-// A stack's frames, innermost first.
+// Computes the key of a stack from its frames, innermost first.
 class Stack {
  public:
   void add_python(Key code, std::uint32_t offset) { key_ = mix(mix(key_, code), offset); }
@@ -46,10 +46,10 @@ class Stack {
   Key key_ = kHashSeed;
 };
 
-// The key of the kernel alone, independent of where it is launched.
+// The key of a kernel, independent of where it is launched.
 inline Key of_function(std::string_view mangled) { return mix(of_text(mangled), 'k') | 1; }
 
-// `python`, `native`, `function`: keys, or 0 if there is none.
+// `python`, `native` and `function` are keys, or 0 if there is none.
 inline Key of_site(operation::Kind kind, Key python, Key native, Key function) {
   return mix(mix(mix(mix(kHashSeed, static_cast<std::uint64_t>(kind)), python), native), function) | 1;
 }

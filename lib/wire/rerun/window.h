@@ -34,7 +34,7 @@ struct Node {
 template <typename VisitKey, typename VisitNode, typename VisitAll, typename VisitPatience, typename VisitNear>
 bool parse(std::string_view text, VisitKey visit_key, VisitNode visit_node, VisitAll visit_all,
            VisitPatience visit_patience, VisitNear visit_near) {
-  // substr can throw, so it would bring the C++ runtime into the recorder.
+  // substr can throw, so it would pull the C++ runtime into the recorder.
   const auto from = [](std::string_view whole, std::size_t at) {
     return at < whole.size() ? std::string_view(whole.data() + at, whole.size() - at) : std::string_view();
   };
@@ -42,7 +42,7 @@ bool parse(std::string_view text, VisitKey visit_key, VisitNode visit_node, Visi
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
     return error == std::errc() && end == digits.data() + digits.size() && !digits.empty();
   };
-  // Removes the text up to and including the character `end` from `rest`, and returns it without `end`.
+  // Cuts `rest` after the first `end`, and returns the text before `end`.
   const auto part = [&](std::string_view& rest, char end) {
     const std::size_t at = rest.find(end);
     const std::string_view before(rest.data(), at == rest.npos ? rest.size() : at);
