@@ -8,7 +8,7 @@
 namespace cudadiag::session {
 
 std::string host_name() {
-  // A name that just fits may lack its terminating NUL.
+  // Leaves room for a NUL, because gethostname need not terminate a name that just fits.
   std::array<char, HOST_NAME_MAX + 1> name{};
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }

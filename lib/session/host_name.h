@@ -1,4 +1,4 @@
-// The name of this machine. Process ids mean nothing on a different machine.
+// Finds the name of this machine, because process ids mean nothing on a different machine.
 #pragma once
 
 #include <string>

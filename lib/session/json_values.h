@@ -17,7 +17,7 @@ inline std::string text_of(const Json& object, const char* key) {
   return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
 }
 
-// Returns at most the first kilobyte, for names and similar texts.
+// Returns at most the first kilobyte, for names and other short texts.
 inline std::string short_text(const Json& value) {
   return value.is_string() ? value.get<std::string>().substr(0, 1024) : std::string();
 }

@@ -13,7 +13,7 @@ constexpr std::string_view kSystemFolders[] = {
     "/lib/",         "/lib32/",      "/lib64/",          "/usr/lib/",        "/usr/lib32/",       "/usr/lib64/",
     "/usr/libexec/", "/opt/nvidia/", "/usr/local/cuda/", "/usr/local/cuda-", "/usr/local/nvidia/"};
 
-// The results of stem_of() for CUDA's sonames.
+// CUDA's libraries, as stem_of() returns their names.
 constexpr std::string_view kCudaStems[] = {
     "libcuda",         "libcudart",          "libcupti",         "libcublas",       "libcublasLt",   "libcudnn",
     "libcufft",        "libcufftw",          "libcurand",        "libcusolver",     "libcusolverMg", "libcusparse",
@@ -79,7 +79,7 @@ constexpr std::string_view kLibrarySourceFolders[] = {"/usr/include/", "/usr/loc
 constexpr std::string_view kCudaHeaders[] = {"cuda_runtime.h", "cuda_runtime_api.h", "host_runtime.h",
                                              "device_launch_parameters.h"};
 
-// A compiler writes these files at run time. The user's line is the Python line that called their code.
+// Files that a compiler writes at run time. The user's line is the Python line that called their code.
 constexpr std::string_view kGeneratedParts[] = {"/torchinductor_", "/torch_compile_debug/", "/.triton/cache/",
                                                 "/.triton/dump/"};
 constexpr std::string_view kUserPseudoFiles[] = {
@@ -141,7 +141,8 @@ bool is_below_standard_library(std::string_view path) {
   return false;
 }
 
-// Inductor names its files after their hash, in a folder named after two letters of the hash: `ab/cabq….py`.
+// Recognises Inductor's files, which are named after their hash, in a folder named after two of its letters:
+// `ab/cabq….py`.
 bool has_inductor_name(std::string_view path) {
   constexpr std::size_t kHash = 52;
   const auto name = base_name(path);
@@ -164,7 +165,7 @@ bool is_python_library(std::string_view path) {
                                                   ".egg/",
                                                   "/.cache/torch/hub/",
                                                   "/.cache/huggingface/modules/"};
-  // CuPy's tracebacks name the sources that Cython compiled, relative to the folder in which CuPy was built.
+  // CuPy's tracebacks name sources that Cython compiled, relative to the folder in which CuPy was built.
   const bool is_of_cupy = path.find("/cupy/") != path.npos && path.ends_with(".pyx");
   return is_of_cupy || contains_any(path, kPackageFolders) || is_below_standard_library(path);
 }

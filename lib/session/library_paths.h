@@ -25,16 +25,17 @@ bool is_interpreter(std::string_view module);
 // `site-packages/`, or a zipped one.
 bool is_python_library(std::string_view path);
 
-// The driver, the runtime, CUPTI, cuBLAS and so on, recognised by their sonames in any folder; also the recorder.
+// Whether the library is the driver, the runtime, CUPTI, cuBLAS or another part of CUDA, or the recorder. Recognises
+// sonames in any folder.
 bool is_cuda_module(std::string_view path);
 
-// A library that calls exported functions by name for a script: libffi, and modules that it may be linked into.
+// Whether the library calls exported functions by name for a script: libffi, and modules that it may be linked into.
 bool is_foreign_function_interface(std::string_view path);
 
-// The library that calls main().
+// Whether the library is the one that calls main().
 bool is_c_library(std::string_view path);
 
-// A header or source that came with the system, toolkit, compiler or framework; false for an empty path.
+// Whether a header or source came with the system, toolkit, compiler or framework; false for an empty path.
 bool is_library_source(std::string_view file);
 
 }  // namespace cudadiag::session

@@ -1,4 +1,5 @@
-// manifest.json, next to the areas: what the launcher knows about a session. Format "cudadiag.session/1".
+// Reads and writes manifest.json, next to the areas: what the launcher knows about a session. Format
+// "cudadiag.session/1".
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 
 namespace cudadiag::session {
 
-// The hint for an unusable manifest.
+// The hint for a manifest that cannot be used.
 inline constexpr const char* kMoveManifestAway = "move it away to read the session without its reruns";
 
 inline constexpr std::uint64_t kMostManifestBytes = 64u << 20;
@@ -17,7 +18,7 @@ inline constexpr std::uint64_t kMostManifestBytes = 64u << 20;
 // Returns whether the text is a cudadiag manifest of any version; parse_manifest may still reject it.
 bool is_manifest(std::string_view text);
 
-// The word for the action in manifests and reports, such as "write".
+// Returns the word for the action in manifests and reports, such as "write".
 std::string_view word(Deed deed);
 
 std::string write_manifest(const Manifest& manifest);

@@ -1,5 +1,5 @@
-// The kinds of passes, the reasons for ending one early, and their words in manifests, folder names, a rerun's
-// environment and reports.
+// The kinds of passes, and the reasons for ending one early, with their words for manifests, folder names, environment
+// variables and reports.
 #pragma once
 
 #include <optional>

@@ -15,9 +15,9 @@ namespace cudadiag::session {
 std::optional<std::string> read_plain_file(const std::filesystem::path& file, std::uint64_t most);
 
 // Opens one of the reader's files that a session names: a source or a script. Follows links, because paths to sources
-// often contain some, but not those of procfs, which lead to the reader's own open files. The result is invalid if the
-// file is not plain or is empty. It is also invalid in procfs and sysfs, where reading has side effects and may never
-// end.
+// often contain some. Does not follow links of procfs, because these lead to the reader's own open files. The result is
+// invalid if the file is not plain or is empty. It is also invalid in procfs and sysfs, where reading has side effects
+// and may never end.
 base::FileDescriptor open_named_file(const std::filesystem::path& file);
 std::optional<std::string> read_named_file(const std::filesystem::path& file, std::uint64_t most);
 

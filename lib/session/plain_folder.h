@@ -1,4 +1,4 @@
-// Folders of a session, which may contain anything: opened and listed without following links.
+// Opens and lists folders of a session without following links, because the folders may contain anything.
 #pragma once
 
 #include <filesystem>

@@ -107,7 +107,7 @@ struct Parameter {
   std::string bytes;
 };
 
-// The parameters of one kernel launch. The area has those of each thread's latest launches, and those of a launch that
+// The parameters of one kernel launch. The area keeps them for each thread's latest launches, and for a launch that
 // failed while a rerun waited for it.
 struct Arguments {
   std::uint64_t serial = 0;  // of the operation in its thread
@@ -116,7 +116,7 @@ struct Arguments {
   std::vector<Parameter> parameters;
 };
 
-// A graph that was launched although memory that one of its nodes points to had been freed (wire/intern.h).
+// A graph launch for which the memory that one of the graph's nodes points to had been freed (wire/intern.h).
 struct StalePointer {
   std::uint64_t serial = 0;  // of the launch in its thread
   std::uint32_t thread = 0;
@@ -160,7 +160,7 @@ struct Operation {
   Dim3 grid{}, block{}, cluster{};
   std::uint32_t shared_bytes = 0;
   Origin origin;
-  // Set from a full log (session/log/logged_history.h); 0 or false if unknown or without a log.
+  // These come from a full log (session/log/logged_history.h). They are 0 or false if unknown or without a log.
   bool logged = false;         // it comes from the log, so its neighbours may be missing here
   std::uint32_t recorded = 0;  // for event waits and syncs: 1 + index in `operations` of the event's record
   std::uint64_t issued = 0;    // number of operations that the process had issued up to this one
@@ -217,7 +217,7 @@ struct Stream {
   std::uint32_t marker_issued = 0;
   std::uint32_t marker = 0;          // value that the GPU wrote; at the freeze if there was one, otherwise the latest
   std::uint32_t host_completed = 0;  // likewise
-  // Sorted ordinals up to `issued` whose calls had not reached the driver: nothing in the queue belongs to them.
+  // Ordinals up to `issued` whose calls had not reached the driver, sorted. Their operations are not in the queue.
   std::vector<std::uint32_t> not_given;
 
   // Everything up to this ordinal is known to have finished.
@@ -342,9 +342,9 @@ struct ProcessRecord {
   std::uint64_t events_unseen = 0;  // wire::area::kEventsUnseen
   bool sees_events_at(std::uint64_t ticks) const { return events_unseen == 0 || ticks < events_unseen; }
 
-  // Seconds since the first clock reading; 0 if the clock cannot be calibrated.
+  // Returns the seconds since the first clock reading; 0 if the clock cannot be calibrated.
   double seconds(std::uint64_t ticks) const { return static_cast<double>(ticks - clock_start) * seconds_per_tick; }
-  // Seconds since the epoch, comparable between processes of one host.
+  // Returns the seconds since the epoch, comparable between processes of one host.
   double unix_seconds(std::uint64_t ticks) const { return static_cast<double>(start_realtime) * 1e-9 + seconds(ticks); }
   std::uint64_t clock_start = 0;
   std::uint64_t clock_last = 0;  // ticks of the last sign of life, or of the read if it was alive; 0 if unknown

@@ -1,4 +1,4 @@
-// Finds a session's processes by process id, and reruns by process.
+// Finds processes of a session by their ids, and the rerun of a process.
 #pragma once
 
 #include <algorithm>

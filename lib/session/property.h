@@ -1,4 +1,4 @@
-// Facts about a process, each written once; the recorder stores keys and values as text.
+// Facts about a process, each recorded once. The recorder stores their keys and values as text.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ bool has(const ProcessRecord& record, Property property);
 // Returns "" if the process has not recorded it.
 const std::string& value_of(const ProcessRecord& record, Property property);
 
-// PCI bus id and name of a device, by the process's own device number; empty if not recorded.
+// Return a device's PCI bus id and name, by the process's own device number; empty if not recorded.
 const std::string& pci_bus_id(const ProcessRecord& record, std::size_t device);
 const std::string& device_name(const ProcessRecord& record, std::size_t device);
 

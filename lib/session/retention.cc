@@ -28,7 +28,7 @@ constexpr std::chrono::seconds kUnusedFor = hours(24);
 // count as abandoned.
 constexpr std::chrono::seconds kUnseenFor = hours(24);
 
-// Returns the space that the folder takes on disk. Areas are sparse, so their sizes do not show it.
+// Returns the space that the folder takes on disk. File sizes do not show it, because areas are sparse.
 std::uintmax_t bytes_on_disk(const fs::path& folder) {
   std::uintmax_t bytes = 0;
   std::error_code error;
@@ -75,7 +75,7 @@ bool is_kept(const fs::path& session) {
 }
 
 std::vector<std::string> retain(const fs::path& root, const fs::path& newest, const Retention& keep) {
-  // The newest session counts towards the number of sessions, but its bytes do not count, however many they are.
+  // Counts the newest session towards the number of sessions, but not its bytes.
   std::size_t sessions = 1;
   std::vector<std::string> removed;
   std::uintmax_t bytes = 0;

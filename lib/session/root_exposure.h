@@ -14,7 +14,7 @@
 
 namespace cudadiag::session {
 
-// Returns a sentence for the user, with a hint; empty if no other user can replace the folder. `root`: a descriptor.
+// Returns a sentence for the user, with a hint; empty if no other user can replace the folder. `root` is a descriptor.
 std::string exposure_of(int root, const std::filesystem::path& folder);
 
 }  // namespace cudadiag::session

@@ -43,7 +43,7 @@ struct ProcessEnd {
   std::optional<int> signal;  // or the signal that ended it
 };
 
-// One process of the target as a pass saw it.
+// One of the target's processes in one pass.
 struct Process {
   std::uint32_t pid = 0, parent_pid = 0;
   std::vector<std::string> argv;
@@ -84,7 +84,7 @@ struct KeptFrom {
   bool operator==(const KeptFrom&) const = default;
 };
 
-// One run of the command. The first is the record pass, all others are reruns.
+// One run of the command. The first is the record pass; all others are reruns.
 struct Pass {
   PassKind kind = PassKind::confirm;
   std::string folder;  // name in the session: "record", "confirm-2"
@@ -97,21 +97,21 @@ struct Pass {
   std::optional<Witness> debugger{};   // for a device pass: cuda-gdb on its dump
   std::vector<std::string> kernels{};  // for a sanitize pass: the mangled names of the checked kernels
   std::optional<Witness> replay{};     // for a confirm pass: the script that repeats the failing call
-  // Source files that were edited between the first run and this rerun, with the paths that the records contain.
+  // Source files that were edited between the first run and this rerun. The paths are those in the records.
   std::vector<std::string> rewritten{};
   bool values = false;    // for a rerun: it was meant to read values in Python
   bool isolated = false;  // for a rerun: it could change nothing outside its own folders
-  // The actions that an isolated rerun was kept from, each once, in the order of the attempts.
+  // The actions that an isolated rerun was kept from, without duplicates, in the order of the first attempts.
   std::vector<KeptFrom> kept_from{};
 };
 
-// The user's rule that says whose code a file or folder contains.
+// A rule of the user that says whose code a file or folder contains.
 struct CodeRule {
   std::string path;  // absolute, without a slash at the end
   bool user = true;
 };
 
-// Another process on a GPU where this command ran out of memory, as NVML listed it after the command had ended.
+// Another process on a GPU on which this command ran out of memory, as listed by NVML after the command had ended.
 struct GpuProcess {
   std::string device;  // its PCI bus id
   std::uint32_t pid = 0;
@@ -158,7 +158,7 @@ struct Session {
   // The processes of the reruns: element i belongs to manifest.passes[i + 1].
   std::vector<std::vector<Process>> reruns;
   std::vector<std::optional<Races>> rerun_races;  // likewise; nullopt if the rerun did not look for races
-  // False if part of the run is missing, or it is still in progress; an empty result then proves nothing.
+  // False if part of the run is missing or if it is still in progress. An empty result then proves nothing.
   bool whole = true;
 };
 

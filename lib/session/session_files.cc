@@ -32,7 +32,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kDraft = ".new";
 
-// The kind of folder determines which files cudadiag writes there.
+// The kinds of folders. The kind determines which files cudadiag writes there.
 enum class Level { session, pass, inputs, launch, modules, python };
 
 template <std::size_t N>
@@ -147,7 +147,7 @@ bool is_folder(int parent, const char* name) {
   return ::fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(status.st_mode);
 }
 
-// The recursion is at most as deep as the folders that cudadiag creates.
+// Recurses at most as deep as the folders that cudadiag creates.
 void remove_own(const base::FileDescriptor& folder, Level level) {
   for (const std::string& name : names_in(folder)) {
     Level inner{};

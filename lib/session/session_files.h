@@ -1,5 +1,5 @@
-// Recognises and removes cudadiag's own files in a session's folder. A folder of the user may have a name like a
-// session's, so the files to remove are recognised by their contents and their names.
+// Recognises and removes cudadiag's own files in a session's folder. A folder of the user may have the name of a
+// session, so we recognise the files to remove by their contents and their names.
 #pragma once
 
 #include <filesystem>
@@ -7,14 +7,14 @@
 
 namespace cudadiag::session {
 
-// The Python code of a run of `cudadiag nans`, in its pass folder.
+// In a pass folder: the Python code of a run of `cudadiag nans`.
 inline constexpr const char* kPythonFolder = "python";
 
 // Returns the files whose names are those of areas, without opening them. Empty if `folder` is a link.
 std::vector<std::filesystem::path> areas_in(const std::filesystem::path& folder);
 
-// Returns whether the folder contains a manifest with our schema, of any version, or an area with our magic number. The
-// mark of a process that could not be recorded counts too.
+// Returns whether the folder contains a manifest with our schema, in any version, or an area with our magic number.
+// Also returns true for the mark of a process that could not be recorded.
 bool has_own_content(const std::filesystem::path& folder);
 
 // Returns whether the folder contains only an empty folder for the recording, as `cudadiag env` prepares it.

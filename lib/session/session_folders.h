@@ -19,12 +19,12 @@ struct Root {
   bool by_variable = false;  // it comes from $CUDADIAG_DIR
 };
 
-// The folders in which sessions are created and looked for: `output` (-o), $CUDADIAG_DIR, $XDG_STATE_HOME/cudadiag,
-// ~/.local/state/cudadiag, and finally a private folder in the temporary directory.
+// Returns the folders in which sessions are created and looked for: `output` (-o), $CUDADIAG_DIR,
+// $XDG_STATE_HOME/cudadiag, ~/.local/state/cudadiag, and finally a private folder in the temporary directory.
 std::vector<Root> roots(const std::optional<std::filesystem::path>& output);
 
-// The roots in which to look for sessions. If CUDADIAG_DIR is a usable folder, only that one, because users set it to
-// separate the sessions of several jobs.
+// Returns the roots in which to look for sessions. If CUDADIAG_DIR is a usable folder, that is the only one, because
+// users set it to separate the sessions of several jobs.
 std::vector<Root> roots_to_read(const std::optional<std::filesystem::path>& output);
 
 inline constexpr const char* kIncomplete = ".incomplete";
@@ -47,15 +47,15 @@ bool is_session_name(const std::string& name);
 // Returns whether the folder contains a session, whatever its name and owner.
 bool holds_recording(const std::filesystem::path& folder);
 
-// Returns whether the folder is a session of this user, judging by name and contents, and not a link.
+// Returns whether the folder is a session of this user and not a link, judging by its name and contents.
 bool is_session(const std::filesystem::path& folder);
 
 // Returns whether nothing has been recorded in the folder so far. This is normal after `cudadiag env`, and for a run
 // that has not failed yet.
 bool is_blank(const std::filesystem::path& folder);
 
-// The parts of a session's name. Compares as greater for a newer session. The order must not depend on the folder's
-// time, because `cudadiag keep` and reruns change it.
+// The parts of a session's name. A newer session compares as greater. The order cannot use the folder's time, because
+// `cudadiag keep` and reruns change it.
 struct SessionAge {
   std::string second;  // "20261121-101500"
   std::uint64_t pid = 0;
@@ -64,12 +64,12 @@ struct SessionAge {
 };
 SessionAge age_of(const std::filesystem::path& session);
 
-// The sessions in one root, or in all of them, newest first.
+// Returns the sessions in one root, or in all of them, newest first.
 std::vector<std::filesystem::path> sessions_in(const std::filesystem::path& root);
 std::vector<std::filesystem::path> sessions_in(const std::vector<Root>& roots);
 
-// The recordings in a folder, sorted by name. Includes renamed recordings and those of other users, even unreadable
-// ones.
+// Returns the recordings in a folder, sorted by name. Includes renamed recordings and other users' recordings, even
+// unreadable ones.
 std::vector<std::filesystem::path> recordings_in(const std::filesystem::path& folder);
 
 // Returns why no session can be created here, whether or not the folder exists; nullopt if nothing prevents it.
@@ -78,12 +78,12 @@ std::optional<base::Error> obstacle_in(const Root& root);
 // Returns whether a SessionWriter holds the folder's lock.
 bool is_being_written(const std::filesystem::path& folder);
 
-// The name that the session has, or will have, once it is finished.
+// Returns the name that the session has, or will have, once it is finished.
 std::filesystem::path finished_name(const std::filesystem::path& folder);
-// The current folder of the session with this finished name. While the run is in progress, the folder has its
+// Returns the current folder of the session with this finished name. While the run is in progress, the folder has its
 // unfinished name.
 std::filesystem::path present_folder(const std::filesystem::path& folder);
-// Returns whether the session's run is in progress and a launcher is writing the session.
+// Returns whether the run is in progress and a launcher is writing the session.
 bool run_goes_on(const std::filesystem::path& folder);
 
 // The message for a blank session without a launcher.

@@ -60,7 +60,7 @@ void leave_surplus_out(std::vector<fs::path>& files, Session& session) {
   files.resize(kMostAreas);
 }
 
-// If a folder was replaced by a link, the link's target is not part of the session.
+// A link is not a part of the session: it may have replaced a folder.
 bool is_link(const fs::path& path) {
   std::error_code error;
   return fs::is_symlink(path, error);
@@ -117,8 +117,8 @@ std::optional<fs::path> newest_begun(const fs::path& root) {
   return std::nullopt;
 }
 
-// "3" is the third session that `cudadiag list` shows. Longer numbers count as the beginning of a name. Returns nullopt
-// for text that is not a number, and an error for a number that is too large.
+// Finds a session by its number in `cudadiag list`, such as "3". Longer numbers count as the beginning of a name.
+// Returns nullopt for text that is not a number, and an error for a number that is too large.
 std::optional<base::Result<fs::path>> by_number(const std::vector<Root>& roots, std::string_view wanted) {
   constexpr std::size_t kMostDigits = 3;
   std::size_t number = 0;
@@ -146,7 +146,8 @@ std::optional<base::Result<fs::path>> by_prefix(const std::vector<Root>& roots, 
                      "choose one by its number in cudadiag list"};
 }
 
-// The session at this path: the folder itself or, if it is a folder for sessions (-o), the newest session in it.
+// Returns the session at this path: the folder itself or, if it is a folder for sessions (-o), the newest session in
+// it.
 fs::path session_at(const fs::path& folder) {
   if (holds_recording(folder)) return folder;
   const auto sessions = sessions_in(folder);
@@ -199,7 +200,7 @@ std::optional<base::Error> obstacle_to_reading(const std::vector<Root>& roots) {
     } else if (root.by_variable) {
       return base::Error{name + ", which does not exist", remedy};
     }
-    // Other users' sessions are mentioned only here, and never count as the newest.
+    // Mentions other users' sessions only here. They never count as the newest.
     const bool meant = root.asked_for || root.by_variable;
     if (!meant || !sessions_in(root.folder).empty()) continue;
     if (const auto others = recordings_in(root.folder); !others.empty()) {
@@ -219,7 +220,7 @@ std::optional<base::Error> misnamed(const std::vector<Root>& roots) {
 
 base::Result<fs::path> find_session(const std::vector<Root>& roots, const std::string& given) {
   std::error_code error;
-  // A shell completes a folder's name with a slash at the end.
+  // Removes the slash at the end with which shells complete a folder's name.
   const std::string wanted = given.substr(0, std::max<std::size_t>(given.find_last_not_of('/') + 1, 1));
   if (!wanted.empty() && wanted != kLatest) {
     // A number that `cudadiag list` shows means that session, even if a file here has the same name.
@@ -232,7 +233,7 @@ base::Result<fs::path> find_session(const std::vector<Root>& roots, const std::s
     for (const fs::path& place : places) {
       if (auto failure = unreadable(place)) return *failure;
       if (fs::is_directory(place, error)) return session_at(place);
-      // A report that was printed during the run gave the path without the suffix.
+      // A report that was printed during the run gave the path without ".incomplete".
       const fs::path incomplete = place.string() + kIncomplete;
       if (fs::is_directory(incomplete, error)) return incomplete;
     }
@@ -287,7 +288,7 @@ void read_reruns(Session& session) {
   }
 }
 
-// Adds the reason why the session was not finished. `has_areas`: something was recorded.
+// Adds the reason why the session was not finished. `has_areas` says whether anything was recorded.
 void describe_without_manifest(Session& session, bool has_areas) {
   const fs::path& folder = session.folder;
   const Unrecorded left = unrecorded_in(folder / kRecordFolder);
@@ -393,7 +394,8 @@ Process describe_process(ProcessRecord record, const Manifest& manifest) {
   process.pid = record.pid;
   process.parent_pid = record.parent_pid;
   process.argv = split_at_zeros(value_of(record, Property::argv));
-  // A program that overwrites its arguments with a title, as Ray's workers do, leaves the remaining bytes zero.
+  // Drops empty arguments at the end: a program that overwrites its arguments with a title, as Ray's workers do, leaves
+  // zeros.
   while (process.argv.size() > 1 && process.argv.back().empty()) process.argv.pop_back();
   const std::string& rank = value_of(record, Property::rank);
   int number = 0;

@@ -22,17 +22,19 @@ std::optional<base::Error> obstacle_to_reading(const std::vector<Root>& roots);
 // typo. If no run could have created it, the other roots contain the sessions.
 std::optional<base::Error> misnamed(const std::vector<Root>& roots);
 
-// Returns the folder that the user means. `wanted` is "" or "latest" for the newest of all roots; the name of a session
-// in them, or how it begins; its number in the list of listed_in(), from 1; or a path. A number comes before a path.
+// Returns the folder of the session that the user means. `wanted` is "" or "latest" for the newest of all roots; the
+// name of a session in them, or its beginning; its number in listed_in(), from 1; or a path. A number takes precedence
+// over a path.
 base::Result<std::filesystem::path> find_session(const std::vector<Root>& roots, const std::string& wanted);
 
 // Returns whether `cudadiag env` prepared the session and no program has recorded to it yet.
 bool is_unused(const std::filesystem::path& folder);
-// The sessions to list, newest first: all but those that `cudadiag env` prepared and that still wait for a program.
+// Returns the sessions to list, newest first: all except those that `cudadiag env` prepared and that no program has
+// used yet.
 std::vector<std::filesystem::path> listed_in(const std::vector<Root>& roots);
 
 // Opens a finished session, an incomplete one, or a folder of bare areas that a recorder wrote without a launcher. The
-// manifest's notes say what is missing or damaged. `now`: the clock, for processes that are still running.
+// manifest's notes say what is missing or damaged. Pass the current time as `now` for processes that are still running.
 base::Result<Session> open_session(const std::filesystem::path& folder, std::optional<wire::ClockReading> now = {});
 
 // Reads only the manifest. Returns an empty one if it is missing or cannot be read.
@@ -44,7 +46,7 @@ Manifest open_running_manifest(const std::filesystem::path& folder);
 void read_areas(const std::vector<std::filesystem::path>& files, Session& session, std::vector<Process>& processes,
                 std::optional<wire::ClockReading> now = {});
 
-// The process as its own record describes it.
+// Describes a process by its own record.
 Process describe_process(ProcessRecord record, const Manifest& manifest);
 
 // Sorts by start, then pid: the order of Session::processes.

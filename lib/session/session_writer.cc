@@ -42,8 +42,8 @@ std::string session_name(std::uint32_t pid, std::int64_t unix_seconds) {
   return std::string(stamp) + "-" + std::to_string(pid);
 }
 
-// Opens the folder for sessions, and creates it if it is missing. In a shared temporary folder, a folder that another
-// user owns is rejected, because it may be a trap.
+// Opens the folder for sessions, and creates it if it is missing. In a shared temporary folder, rejects a folder of
+// another user, because it may be a trap.
 base::Result<base::FileDescriptor> open_root(const Root& root) {
   std::error_code error;
   fs::create_directories(root.folder.parent_path(), error);
@@ -65,7 +65,7 @@ base::Result<base::FileDescriptor> open_root(const Root& root) {
     return failed("use the session folder", root.folder, errno);
   }
   if (shared && status.st_uid != ::geteuid()) return foreign;
-  // Root may run with the home folder of another user, whose link could lead anywhere.
+  // Rejects other users' links: root may run with the home folder of another user, whose link could lead anywhere.
   struct stat link {};
   const bool is_link = ::lstat(root.folder.c_str(), &link) == 0 && S_ISLNK(link.st_mode);
   if (is_link && !root.asked_for && link.st_uid != ::geteuid() && link.st_uid != 0) return foreign;

@@ -1,5 +1,5 @@
-// Writes one session's folder. Its name ends in ".incomplete" until finish(). Its lock shows other processes that it is
-// being written.
+// Writes one session's folder. The folder's name ends in ".incomplete" until finish(). A lock on the folder shows other
+// processes that it is being written.
 //
 // The writer has open descriptors of the root, the session's folder and the pass folder. It creates and replaces every
 // file relative to them and follows no link. Renaming a folder, or replacing it by a link, does not redirect the
@@ -24,7 +24,7 @@
 
 namespace cudadiag::session {
 
-// Returns whether a file could not be written because the disk is full, or a quota or limit was reached. `error`: an
+// Returns whether a file could not be written because the disk is full, or a quota or limit was reached. `error` is an
 // errno.
 bool is_for_lack_of_room(int error);
 
@@ -38,9 +38,9 @@ class SessionWriter {
   static base::Result<SessionWriter> reopen(const std::filesystem::path& folder);
 
   const std::filesystem::path& folder() const { return folder_; }
-  // The path of the folder once the session is finished.
+  // Returns the folder's path after the session is finished.
   std::filesystem::path final_folder() const;
-  // The folder of the pass that is being written: the record pass until begin_pass() is called.
+  // Returns the folder of the pass that is being written: the record pass until begin_pass() is called.
   std::filesystem::path pass_folder() const { return folder_ / pass_; }
   const Root& root() const { return root_; }
 
@@ -48,12 +48,12 @@ class SessionWriter {
   // process that replaced itself by exec has two). Storing an index again replaces what was stored.
   std::optional<base::Error> store_area(std::size_t index, std::uint32_t pid, int file, std::uint64_t begin,
                                         std::uint64_t end);
-  // The areas in the folder that processes wrote themselves, because they could not reach the launcher's memory.
+  // Returns the areas in the folder that processes wrote themselves because they could not reach the launcher's memory.
   std::vector<std::filesystem::path> foreign_areas() const;
-  // Creates this file of the session, or replaces it by a new one. Never writes to an existing file or through a link.
-  // `file` must be below folder().
+  // Creates or replaces this file of the session. Never writes to an existing file or through a link. `file` must be
+  // below folder().
   std::optional<base::Error> store_text(const std::filesystem::path& file, std::string_view text);
-  // Creates a new file in the pass folder; invalid, with errno set, if the file exists already.
+  // Creates a file in the pass folder. Returns an invalid descriptor, with errno set, if the file exists already.
   base::FileDescriptor create_file(const std::string& name) const;
   std::optional<base::Error> store_manifest(const Manifest& manifest);
   std::optional<base::Error> store_races(const Races& races);
@@ -61,15 +61,16 @@ class SessionWriter {
   std::optional<base::Error> store_live_place(const LivePlace& place, const Manifest& manifest);
   void drop_live_place();
 
-  // Returns whether the latest failure to store something was due to lack of room.
+  // Returns whether the latest attempt to store something failed for lack of room.
   bool lacks_room() const { return lacks_room_; }
 
-  // Creates a folder for a rerun ("NAME", "NAME-2" and so on). Later areas are stored there. Returns the folder's name.
+  // Creates a folder for a rerun ("NAME", "NAME-2" and so on), in which later areas are stored. Returns the folder's
+  // name.
   base::Result<std::string> begin_pass(const std::string& name);
 
   // Removes the suffix from the folder's name, points `latest` to this session and removes old sessions.
   std::optional<base::Error> finish(const Retention& retention = {});
-  // Names of old sessions that finish() has removed.
+  // Returns the names of old sessions that finish() has removed.
   const std::vector<std::string>& removed() const { return removed_; }
   // Removes the session. Call this after a clean run.
   void discard();

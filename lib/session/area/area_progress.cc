@@ -40,7 +40,7 @@ std::uint64_t progress_digest(std::span<const std::byte> area) {
   const std::size_t streams = regions.count(Region::streams, wire::area::kStreamSize, kMostStreams);
   for (std::size_t i = 0; i < streams; ++i) {
     const std::byte* entry = regions.region(Region::streams).data() + i * wire::area::kStreamSize;
-    // Reading a hole of the memory file would allocate its memory.
+    // Skips holes: reading a hole of the memory file would allocate its memory.
     if (wire::load_acquire(entry, wire::stream::kState) == 0) continue;
     add(wire::load_acquire(entry, wire::stream::kIssued));
     add(wire::load_acquire(entry, wire::stream::kHostCompleted));
@@ -61,7 +61,7 @@ std::vector<StreamProgress> stream_progress(std::span<const std::byte> area) {
     if (const std::byte* marker = regions.marker(i)) {
       streams[i].completed = std::max(streams[i].completed, wire::load_acquire(marker, wire::marker::kCompleted));
     }
-    // These are read after `completed`, so that no operation issued in between is missed.
+    // Reads these after `completed`, so that no operation issued in between is missed.
     streams[i].marked = wire::load_acquire(entry, wire::stream::kMarkerIssued);
     streams[i].issued = wire::load_acquire(entry, wire::stream::kIssued);
   }

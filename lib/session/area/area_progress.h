@@ -1,4 +1,4 @@
-// The progress of a live process, from a few fields of its area; cheap enough to read repeatedly.
+// Reads a live process's progress from a few fields of its area; cheap enough to be called repeatedly.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ std::uint64_t operations_so_far(std::span<const std::byte> area);
 // that may block begins or returns.
 std::uint64_t progress_digest(std::span<const std::byte> area);
 
-// The progress of one stream of the process.
+// The progress of one of the process's streams.
 struct StreamProgress {
   std::uint64_t created = 0;  // ticks; distinguishes streams that use the same entry; 0 if the entry is free
   std::uint32_t issued = 0;

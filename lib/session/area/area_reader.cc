@@ -22,7 +22,7 @@ namespace {
 
 using wire::area::Region;
 
-// More than any recorder writes; a table that claims more is truncated.
+// Limits above what any recorder writes. A table that claims more is truncated.
 constexpr std::size_t kMostContexts = 8192;
 constexpr std::size_t kMostGraphWords = 1u << 20;
 constexpr std::size_t kMostAllocations = 1u << 20;
@@ -39,7 +39,7 @@ class AreaReader {
   ProcessRecord read() {
     record_.damaged += regions_.damaged();
     read_header();
-    // Read the heap after the frozen state but before anything that refers to it. An id can then point past the end of
+    // Reads the heap after the frozen state but before anything that refers to it. An id can then point past the end of
     // the heap only if the writer has added entries since.
     const std::uint64_t used = wire::load_acquire(area_.data(), wire::area::kInternUsed);
     auto heap = regions_.region(Region::intern);
@@ -199,7 +199,7 @@ void AreaReader::read_blocked(const std::byte* entry, Thread& thread) {
 void AreaReader::check_blocked() {
   for (Thread& thread : record_.threads) {
     Thread::Blocked& blocked = thread.blocked;
-    // A site that was interned after the heap was read is still unknown here. The next read will include it.
+    // Drops a site that was interned after the heap was read. The next read will include it.
     if (blocked.site > record_.sites.size()) blocked = {};
     if (blocked.stream >= record_.streams.size()) blocked.stream = wire::operation::kNoStream;
     if (blocked.context >= record_.contexts.size()) blocked.context = 0xffffffff;
@@ -240,7 +240,7 @@ void AreaReader::read_streams() {
       ++record_.damaged;
       continue;
     }
-    // Markers of unused entries are not touched: reading a hole of the memfd would allocate its memory.
+    // Does not touch markers of unused entries: reading a hole of the memfd would allocate its memory.
     if (state == 0) continue;
     stream.state = static_cast<s::State>(state);
     stream.context = wire::load(entry.data(), s::kContext);
@@ -270,7 +270,7 @@ void AreaReader::read_operations() {
   for (std::size_t thread = 0; thread < threads; ++thread) {
     if (record_.threads[thread].state == wire::thread::State::free) continue;
     for (std::size_t place = 0; place < capacity; ++place) {
-      // A ring fills from its start, so holes follow the newest record of a thread that never wrapped around.
+      // Stops at the newest record: a ring fills from its start, so holes follow unless the ring has wrapped around.
       if (place > record_.threads[thread].published) break;
       read_operation(at<wire::area::kOperationSize>(Region::rings, thread * capacity + place), thread, place, capacity);
     }
@@ -334,7 +334,7 @@ void AreaReader::add_operation(const RecordCopy<wire::area::kOperationSize>& cop
   record_.operations.push_back(*operation);
 }
 
-// Called only if an operation refers to the words, because they are usually a hole in the file.
+// Call this only if an operation refers to the words, because they are usually a hole in the file.
 void AreaReader::read_graph_words() {
   if (!record_.graph_words.empty()) return;
   const std::size_t count = regions_.count(Region::graph_words, wire::area::kGraphWordSize, kMostGraphWords);

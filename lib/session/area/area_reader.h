@@ -1,4 +1,4 @@
-// Decodes one process's area: a file of a session, or the live mapping of a running process.
+// Decodes one process's area, from a file of a session or from the mapping of a running process.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace cudadiag::session {
 
-// If the bytes are not an area (wrong magic, different version, too short), `error` is a text for the user. Damage
-// inside an area is counted in the record instead.
+// If the bytes are not an area (wrong magic, different version, too short), `error` is a text for the user. If only
+// parts of an area are damaged, the record counts them instead.
 struct AreaContents {
   ProcessRecord record;
   std::string error;

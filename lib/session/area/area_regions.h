@@ -1,4 +1,4 @@
-// The checked view of an area: the only place where the session reader does arithmetic on wire offsets.
+// A checked view of an area. No other code of the session reader computes wire offsets.
 #pragma once
 
 #include <algorithm>
@@ -14,19 +14,19 @@
 
 namespace cudadiag::session {
 
-// More than any recorder writes; a table that claims more is truncated.
+// Limits above what any recorder writes. A table that claims more is truncated.
 inline constexpr std::size_t kMostThreads = 8192;
 inline constexpr std::size_t kMostStreams = 65536;
 
-// A record as it was at one moment, aligned so that every wire field can be loaded from it.
+// A snapshot of a record, aligned so that every wire field can be loaded from it.
 template <std::size_t Size>
 struct RecordCopy {
   alignas(8) std::array<std::byte, Size> bytes{};
   const std::byte* data() const { return bytes.data(); }
 };
 
-// Copies word by word: the writer stores single fields, so a word is never half old and half new. The order matters: if
-// the copy contains a field that the writer stores last (release), the later words of the record are complete too.
+// Copies word by word, so that no field is torn: the writer stores each field at once. Also copies in order. If the
+// copy contains a field that the writer stores last (release), the later words are complete too.
 template <std::size_t Size>
 RecordCopy<Size> copy_record(const std::byte* record) {
   static_assert(Size % 8 == 0);

@@ -11,7 +11,7 @@ namespace c = wire::communicator;
 namespace p = wire::peer;
 using wire::area::Region;
 
-// More than any recorder writes.
+// Limits above what any recorder writes.
 constexpr std::size_t kMostCommunicators = 65536;
 constexpr std::size_t kMostPeers = 1u << 20;
 constexpr std::size_t kMostCollectives = 1u << 20;
@@ -21,7 +21,7 @@ void read_communicators(const AreaRegions& regions, ProcessRecord& record) {
   for (std::size_t i = 0; i < regions.count(Region::communicators, c::kSize, kMostCommunicators); ++i) {
     const auto entry = copy_record<c::kSize>(region + i * c::kSize);
     const std::uint32_t state = wire::load(entry.data(), c::kState);
-    // Entries are filled in order.
+    // Stops at the first free entry, because entries are filled in order.
     if (state == static_cast<std::uint32_t>(c::State::free)) break;
     Communicator& communicator = record.communicators.emplace_back();
     communicator.rank = wire::load(entry.data(), c::kRank);

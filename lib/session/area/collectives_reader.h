@@ -1,4 +1,4 @@
-// NCCL's communicators and the calls on them (wire/collective.h), as an area stores them.
+// Reads NCCL's communicators and the calls on them (wire/collective.h) from an area.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@ using wire::area::Region;
 
 namespace {
 
-// More than any recorder writes; a table that claims more is truncated.
+// A limit above what any recorder writes. A table that claims more is truncated.
 constexpr std::size_t kMostErrors = 65536;
 
 void read_one(const std::byte* slot, InternStrings& strings, ProcessRecord& record) {

@@ -55,14 +55,14 @@ class HeapReader {
     std::uint32_t nodes, edges;
   };
 
-  // Without a valid size, the next entry cannot be found.
+  // Stops reading: without a valid size, the next entry cannot be found.
   InternStrings give_up() {
     ++record_.damaged;
     finish_graphs();
     return std::move(strings_);
   }
 
-  // Ids are consecutive, so an invalid entry still gets an empty entry in its table.
+  // Adds an empty entry for an invalid one, because ids are consecutive.
   void entry(Tag tag, std::uint16_t count, std::span<const std::byte> payload) {
     switch (tag) {
       case Tag::string:
@@ -205,7 +205,7 @@ class HeapReader {
     if (!has(payload, 16)) return;
     graph.site = reference(record_.sites, number<std::uint32_t>(payload, 0));
     size = {number<std::uint32_t>(payload, 4), number<std::uint32_t>(payload, 8)};
-    // Only a graph that was described earlier can be changed.
+    // A change must refer to a graph that was described earlier.
     const auto before = number<std::uint32_t>(payload, 12);
     const Graph* from = before < record_.graphs.size() ? by_id(record_.graphs, before) : nullptr;
     if (from != nullptr && from->changed_from == 0) graph.changed_from = before;
@@ -236,7 +236,8 @@ class HeapReader {
                     wire::load(from, i::kNodeBlockZ)};
       node.shared_bytes = wire::load(from, i::kNodeSharedBytes);
       node.type = wire::load(from, i::kNodeType);
-      // A child graph's nodes follow the node that contains it, so parents cannot form a cycle.
+      // Rejects a parent that comes later, so that parents cannot form a cycle: a child graph's nodes follow the node
+      // that contains it.
       const std::uint32_t parent = wire::load(from, i::kNodeParent);
       node.parent = parent < graph->nodes.size() ? parent : 0;
       if (node.parent != parent) ++record_.damaged;

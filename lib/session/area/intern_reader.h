@@ -17,7 +17,7 @@ namespace cudadiag::session {
 class InternStrings {
  public:
   void add(std::string text) { strings_.push_back(std::move(text)); }
-  // Copies string `id` into `out`. Returns false if it does not exist; 0 is never a string.
+  // Copies string `id` into `out`. Returns false if it does not exist; id 0 never exists.
   bool copy(std::uint32_t id, std::string& out);
 
  private:
@@ -26,7 +26,8 @@ class InternStrings {
   std::size_t copied_ = 0;
 };
 
-// Fills functions, modules, codes, stacks, sites, graphs, notes, properties and `damaged`.
+// Decodes a heap into functions, modules, codes, stacks, sites, graphs, notes, properties and `damaged`. Returns its
+// strings.
 InternStrings read_intern_heap(std::span<const std::byte> heap, ProcessRecord& record);
 
 }  // namespace cudadiag::session

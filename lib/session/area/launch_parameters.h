@@ -1,4 +1,4 @@
-// The parameters of recent kernel launches (wire/launch_parameters.h), as an area stores them.
+// Reads the parameters of recent kernel launches (wire/launch_parameters.h) from an area.
 #pragma once
 
 #include <cstdint>

@@ -24,7 +24,8 @@ bool take_number(std::string_view& text, Number& number, char end) {
   return true;
 }
 
-// The newest session that a live launcher holds or, if `lives` is false, that was lost with its launcher.
+// Returns the newest session that a live launcher holds. If not `lives`, returns the newest that was lost with its
+// launcher.
 std::optional<fs::path> newest_held(const std::vector<Root>& roots, bool lives) {
   std::optional<fs::path> newest;
   for (const Root& root : roots) {

@@ -30,7 +30,7 @@ std::string write_live_place(const LivePlace& place);
 // Returns nullopt if the text does not describe a place.
 std::optional<LivePlace> parse_live_place(std::string_view text);
 
-// Returns the place of this session's recording; nullopt if there never was one or the session is finished.
+// Returns the place of this session's recording; nullopt if there never was one, or if the session is finished.
 std::optional<LivePlace> live_place(const std::filesystem::path& session);
 
 // Returns whether the launcher was killed before it could store any part of the recording that it held.
@@ -42,10 +42,10 @@ bool is_held_by(const LivePlace& place, std::uint32_t pid);
 // Returns all processes for which is_held_by() is true.
 std::vector<std::uint32_t> holders_of(const LivePlace& place);
 
-// The newest session that is being recorded.
+// Returns the newest session that is being recorded.
 std::optional<std::filesystem::path> newest_live(const std::vector<Root>& roots);
 
-// The newest session that was lost.
+// Returns the newest session that was lost.
 std::optional<std::filesystem::path> newest_lost(const std::vector<Root>& roots);
 
 }  // namespace cudadiag::session

@@ -35,9 +35,9 @@ class RingFollower {
 
   // Returns false if there was nothing new.
   bool poll(RingReader& reader);
-  // Hands out everything that is left. The process must not write any more.
+  // Hands out everything that is left. Call this once the process no longer writes.
   void finish(RingReader& reader);
-  // By thread: the serial up to which everything has been fetched, or counted as lost.
+  // For each thread, the serial up to which everything has been fetched or counted as lost.
   const std::vector<std::uint64_t>& done() const { return done_; }
 
  private:

@@ -13,7 +13,8 @@ namespace cudadiag::session {
 bool for_each_data(int file, std::uint64_t begin, std::uint64_t end,
                    const std::function<bool(std::uint64_t offset, std::span<const std::byte> data)>& take);
 
-// Copies [begin, end) of `source` to the empty file `target`, without pages of zeros. Returns false with errno set.
+// Copies [begin, end) of `source` to the empty file `target`, without pages of zeros. On failure, returns false with
+// errno set.
 bool copy_sparse(int source, std::uint64_t begin, std::uint64_t end, int target);
 
 }  // namespace cudadiag::session

@@ -19,7 +19,7 @@ static_assert(operation::kSerial.offset == 4 * kSerialWord && operation::kThread
               operation::kSiteOrdinal.offset == 4 * kSiteOrdinalWord &&
               operation::kStream.offset == 4 * kStreamWord + 2);
 
-// Encodes the difference of two unsigned numbers so that a small difference of either sign becomes a small number.
+// Maps a small difference of either sign to a small unsigned number.
 template <typename T>
 T zigzag(T difference) {
   return (difference << 1) ^ (T{0} - (difference >> (8 * sizeof(T) - 1)));
@@ -96,7 +96,7 @@ void LogModel::encode(const std::byte* record, std::string& out) {
 
 const std::uint8_t* LogModel::decode(std::uint64_t key, const std::uint8_t* from) {
   std::uint64_t ticks = 0, mask = 0, difference = 0;
-  // Sites have 16 bits, kinds eight; no record has kind 0.
+  // Rejects impossible keys: sites have 16 bits, kinds have eight, and no record has kind 0.
   if (key < 2 || key >= 2 * 65536 || (key % 2 == 1 && key > 2 * 255 + 1)) return nullptr;
   if (!take_number(from, ticks) || !take_number(from, mask) || mask >> kOrder.size() != 0) return nullptr;
   Words& before = last(key);

@@ -44,12 +44,12 @@ using OperationCopy = RecordCopy<wire::area::kOperationSize>;
 // The state that both writer and reader derive from the records so far, in order to predict the next record.
 class LogModel {
  public:
-  // Appends a record, which must not be a race record.
+  // Encodes a record, which must not be a race record, and appends it to `out`.
   void encode(const std::byte* record, std::string& out);
-  // `from`: the bytes after `key`; at least kMostItemBytes must be readable. Returns the end of the decoded bytes; null
-  // if the bytes are invalid.
+  // Decodes the bytes after `key`, of which at least kMostItemBytes must be readable. Returns the end of the decoded
+  // bytes; null if they are invalid.
   const std::uint8_t* decode(std::uint64_t key, const std::uint8_t* from);
-  // The last record that was encoded or decoded.
+  // Returns the last record that was encoded or decoded.
   const OperationCopy& record() const { return copy_; }
   std::uint64_t serial() const { return serial_; }
 

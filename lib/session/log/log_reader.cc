@@ -81,7 +81,7 @@ LogReader::Item LogReader::next() {
   return Item::end;
 }
 
-// Bytes beyond the end of the file read as zeros; an item that extends into them is invalid.
+// Rejects an item that extends beyond the end of the file, where bytes read as zeros.
 bool LogReader::keep(const std::uint8_t* end) {
   if (end == nullptr || end > buffer_.data() + filled_) return false;
   at_ = static_cast<std::size_t>(end - buffer_.data());

@@ -1,5 +1,4 @@
-// Reads a full log (log_codec.h) record by record. Every byte is treated as hostile, and the file may grow or shrink
-// while it is read.
+// Reads a full log (log_codec.h) record by record. Treats every byte as hostile. The file may grow or shrink meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -45,10 +44,10 @@ class LogReader {
   LoggedRecord current() const { return {model_.record(), model_.serial()}; }
   std::uint64_t lost_count() const { return lost_count_; }
   std::uint64_t lost_until() const { return lost_until_; }
-  // By thread, as far as read: everything up to this serial is in the log, or counted as lost.
+  // For each thread, the serial up to which everything read so far is in the log or counted as lost.
   const std::vector<std::uint64_t>& through() const { return through_; }
 
-  // Starts again from the first record.
+  // Goes back to the first record.
   void rewind();
 
  private:

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kWriteBlock = 256u << 10;
 constexpr const char* kMoreRoom = "free some space, or choose a different folder with -o FOLDER";
 
-// Returns whether the file's disk has room; true if this is unknown.
+// Returns whether the file's disk has room, or true if we cannot tell.
 bool has_room(int file) {
   struct statvfs disk {};
   if (::fstatvfs(file, &disk) != 0 || disk.f_blocks == 0) return true;
@@ -79,7 +79,7 @@ void LogWriter::end_early(const std::string& why, std::string hint) {
   failure_ = {"the full log of process " + std::to_string(pid_) + " ends early: " + why, std::move(hint)};
 }
 
-// If a full disk truncates the log in the middle of an item, the reader ignores that item.
+// A full disk may truncate the log in the middle of an item. The reader then ignores that item.
 void LogWriter::flush() {
   std::string_view rest = waiting_;
   if (failure_.what.empty() && written_ + rest.size() > kMostBytes) {

@@ -15,12 +15,13 @@ namespace cudadiag::session {
 
 class LogWriter : public RingReader {
  public:
-  // The largest size of a log: about a hundred million operations.
+  // The largest size of a log, enough for about a hundred million operations.
   static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
   // The space to leave free on the disk, for the process's area and the program's own files.
   static constexpr std::uint64_t kLeftFree = wire::area::kAreaSize;
 
-  // Creates `folder`/PID.log, or PID-2.log and so on. `start`: when the process started (wire::area::kStartRealtime).
+  // Creates `folder`/PID.log, or PID-2.log and so on. `start` is the time when the process started
+  // (wire::area::kStartRealtime).
   static base::Result<LogWriter> create(const std::filesystem::path& folder, std::uint32_t pid, std::uint64_t start);
 
   void record(const std::byte* record) override;
@@ -31,7 +32,7 @@ class LogWriter : public RingReader {
   void flush_through(const std::vector<std::uint64_t>& serials);
 
   std::uint64_t lost() const { return lost_; }
-  // Why the file ends early; empty if it does not.
+  // Returns why the file ends early; empty if it does not.
   const base::Error& failure() const { return failure_; }
   // Removes the file to make room for the rest of the session, and writes nothing more. Returns the message for the
   // user.

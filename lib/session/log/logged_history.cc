@@ -20,7 +20,7 @@ namespace o = wire::operation;
 using o::Kind;
 using Id = std::pair<std::uint16_t, std::uint64_t>;  // identifies an operation: thread and serial
 
-// More than a driver accepts on one stream before it blocks.
+// A driver accepts fewer operations than this on one stream before it blocks.
 constexpr std::size_t kMostUnfinished = 4096;
 constexpr std::size_t kMostKept = 1u << 20;
 constexpr std::size_t kMostEvents = 1u << 18;
@@ -66,7 +66,7 @@ class Join {
     std::vector<Kept> unfinished;  // the oldest unfinished operations
     std::optional<Kept> newest;    // the newest unfinished operation, if there were too many to keep
     std::uint32_t pruned = 0;      // the last ordinal that had finished when `unfinished` was pruned
-    // The latest host wait that showed progress of this stream, and the record of the event that it waited for.
+    // The latest host wait that showed progress of this stream, and the event record that the host waited for.
     std::optional<std::pair<Kept, Kept>> seen;
   };
 
@@ -127,7 +127,7 @@ void Join::note(const std::byte* record) {
   const std::uint32_t ordinal = wire::load(record, o::kOrdinal);
   if (!wanted_.empty() && wanted_.contains({wire::load(record, o::kThread), log_.serial()})) keep(log_.current());
   if (kind == Kind::event_sync) return note_wait(kind, record, false);
-  // The stream's entry may have been reused for a later stream.
+  // An older record belongs to an earlier stream, whose entry was reused.
   const bool placed =
       index < streams_.size() && ordinal != 0 && wire::load(record, o::kTicks) >= record_.streams[index].created;
   const std::uint64_t event = wire::load(record, o::kArgument);
@@ -180,7 +180,7 @@ void Join::note_wait(Kind kind, const std::byte* record, bool open) {
   // for.
   const std::uint64_t began = kind == Kind::event_sync ? wire::load(record, o::kBegan) : 0;
   if (began != 0 && recorded.load(o::kTicks) >= began) return;
-  // Nor can we tell if another thread recorded the event and its call had not returned by then.
+  // Nor can we tell if another thread recorded the event in a call that had not returned by then.
   const bool by_another = recorded.load(o::kThread) != wire::load(record, o::kThread);
   const bool open_call = (recorded.load(o::kFlags) & o::kReturned) == 0;
   const std::uint64_t given = began != 0 ? began : wire::load(record, o::kTicks);
@@ -197,7 +197,7 @@ void Join::note_wait(Kind kind, const std::byte* record, bool open) {
   streams_[recorded.load(o::kStream)].seen = {log_.current(), recorded};
 }
 
-// Returns whether nothing is missing at the end of the log and the rings together.
+// Returns whether the log and the rings together are complete at the end.
 bool Join::reaches() const {
   std::vector<std::uint64_t> beyond(logged_.size());
   for (const Operation& operation : record_.operations) {
@@ -296,7 +296,7 @@ void attach_logs(const std::filesystem::path& folder, std::vector<Process>& proc
     if (file.extension() != ".log") continue;
     auto log = LogReader::open(file);
     if (!log) continue;
-    // A process that replaced itself by exec has two areas and two logs.
+    // Compares the start too, because a process that replaced itself by exec has two areas and two logs.
     const auto whose = std::find_if(processes.begin(), processes.end(), [&](const Process& process) {
       return process.pid == log->pid() && process.record.start_realtime == log->start();
     });

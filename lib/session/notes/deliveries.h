@@ -1,5 +1,4 @@
-// The output of a rerun's Python hook in one process (wire/rerun/delivery.h), decoded and checked. Invalid lines are
-// ignored.
+// Decodes and checks the output of a rerun's Python hook in one process (wire/rerun/delivery.h). Ignores invalid lines.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +45,7 @@ struct DeliveredMemory {
     std::uint64_t bytes = 0, count = 0;
     std::vector<DeliveredFrame> frames;  // where it was allocated, innermost first
   };
-  // An exception that is being handled, or the last one that was. Its traceback keeps frames alive, and these keep
+  // An exception that is being handled, or the last one that was. Its traceback keeps frames alive, and the frames keep
   // tensors alive.
   struct Exception {
     std::string type, file;
@@ -98,7 +97,7 @@ struct DeliveredOrigin {
   std::vector<Step> steps;            // the source first, then the operators that passed it on; empty if unknown
 };
 
-// Two unordered uses of the same bytes, as observed from the operators of a process.
+// Two uses of the same bytes that nothing orders, as observed from the operators of a process.
 struct DeliveredRace {
   struct Access {
     std::string op;         // "aten::add_.Tensor"

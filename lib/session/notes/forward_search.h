@@ -15,7 +15,8 @@ namespace cudadiag::session {
 
 class ForwardSearch {
  public:
-  // `completed`: by stream, the last operation that is known to have finished. Records older than `since` are ignored.
+  // `completed` has each stream's last operation that is known to have finished. Records older than `since` are
+  // ignored.
   ForwardSearch(const ProcessRecord& record, const std::vector<std::uint32_t>& completed, std::uint64_t since);
 
   bool any() const { return any_; }

@@ -12,13 +12,13 @@ namespace cudadiag::session {
 
 class IssueNumbers {
  public:
-  // `operations`: those to be numbered, sorted by ticks.
+  // `operations` are the operations to number, sorted by ticks.
   explicit IssueNumbers(std::vector<Operation>& operations) : operations_(operations), counts_(operations.size() + 1) {}
 
-  // Call this once for each operation of the process, including those to be numbered; cheap if they are nearly in
-  // order.
+  // Call this once for each operation of the process, including those to be numbered. Calls that are nearly in order
+  // are cheap.
   void count(wire::operation::Kind kind, std::uint64_t ticks);
-  // `issued`: the number of operations of the whole process. `since`: nothing is missing from these ticks on; 0 if
+  // `issued` is the number of operations of the whole process. Nothing is missing from the ticks `since` on; 0 if
   // nothing is missing at all.
   void write(std::uint64_t issued, std::uint64_t since);
 

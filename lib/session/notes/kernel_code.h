@@ -18,9 +18,9 @@ struct KernelCode {
   bool operator==(const KernelCode&) const = default;
 };
 
-// Several codes may have the same name, if the program has loaded several kernels with that name.
+// Several codes have the same name if the program has loaded several kernels with that name.
 std::string write_kernel_code(const std::vector<KernelCode>& codes);
-// Returns nullopt if the text is not such a file.
+// Returns nullopt if the text does not have the format of write_kernel_code().
 std::optional<std::vector<KernelCode>> parse_kernel_code(std::string_view text);
 
 }  // namespace cudadiag::session

@@ -1,4 +1,4 @@
-// Races between streams that a run of one process showed, in the form that the session stores.
+// The races between streams in one process's run, as the session stores them.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,7 @@ struct Race {
   std::uint64_t times = 1;
   std::uint64_t address = 0, bytes = 0;  // of the allocation; bytes is 0 if unknown
   std::uint32_t allocated = 0;           // site of the allocation
-  // If the second access is by the host: how many bytes changed, and whether only samples were compared.
+  // If the host made the second access: how many bytes changed, and whether only samples were compared.
   std::uint64_t changed = 0;
   bool sampled = false;
 };
@@ -75,7 +75,7 @@ struct RaceCounts {
   std::uint64_t unjudged = 0;    // unordered pairs of kernels for which it is unknown whether, or where, they write
 };
 
-// The number of kernels whose code was requested, and of those whose code was found and understood.
+// How many kernels' code was requested, and how many kernels' code was found and understood.
 struct RaceKernels {
   std::uint64_t wanted = 0, understood = 0;
   bool disassembler = false;          // whether a disassembler was available

@@ -1,4 +1,5 @@
-// The result of repeating a saved launch alone, once or several times (lib/replay): a file in the launch's folder.
+// The result of repeating a saved launch alone, once or several times (lib/replay). It is a file in the launch's
+// folder.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,7 @@ struct ReplayTally {
 // with nothing else on the GPU. Other work is then not the reason why replays succeed.
 std::string sentence(const ReplayTally& tally, bool failed_alone = false);
 
-// The folder of the launch that process `pid` saved.
+// Returns the folder of the launch that process `pid` saved.
 std::filesystem::path saved_launch_folder(const std::filesystem::path& pass_folder, std::uint32_t pid);
 std::string write_replay_tally(const ReplayTally& tally);
 // Returns nullopt if the text is not a tally, or its numbers contradict each other.

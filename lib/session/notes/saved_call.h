@@ -23,7 +23,7 @@ struct SavedCall {
   std::vector<std::string> missing;  // what could not be saved exactly
 };
 
-// The outcome of the script; lib/supervise/reruns/replay_script.py defines its statuses.
+// The script's outcome, according to its exit status (lib/supervise/reruns/replay_script.py).
 enum class ReplayOutcome { not_run, reproduces, does_not_reproduce, not_possible };
 ReplayOutcome replay_outcome(const std::optional<Witness>& replay);
 

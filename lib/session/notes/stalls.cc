@@ -9,7 +9,7 @@
 namespace cudadiag::session {
 namespace {
 
-// Further stalls would add nothing to a report.
+// Limits for the report; more stalls would add nothing.
 constexpr std::size_t kMostStalls = 256, kMostOperations = 16, kMostReasons = 16;
 
 constexpr std::pair<const char*, std::uint32_t Operation::*> kNumbers[] = {

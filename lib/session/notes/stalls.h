@@ -1,5 +1,5 @@
-// Operations that hung while the program ran (`--hang-report`): a part of the manifest. An operation's records can
-// leave their ring before the program ends, so each stall has copies of those it needs.
+// Operations that hung while the program ran (`--hang-report`): a part of the manifest. An operation's records may be
+// overwritten in their ring before the program ends, so each stall has copies of the records that it needs.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Stall {
   std::vector<Operation> operations;  // one of these hangs, most likely first; ids are those of the process
   std::vector<std::string> because;   // clauses
   bool certain = false;               // no other operation can be the one that hangs
-  // The event or value that another stream has not reached, if the operation waits for that stream.
+  // If the operation waits for another stream: the event or value that this stream has not reached.
   std::optional<Operation> recorded;  // an event
   std::optional<Operation> write;     // a value
   // The thread that waits for the operation; nullopt if no thread does.
@@ -28,7 +28,7 @@ struct Stall {
   std::optional<Operation> issues;  // the operation that this call issues
 };
 
-// A JSON array, for the manifest.
+// Returns a JSON array for the manifest.
 std::string write_stalls(const std::vector<Stall>& stalls);
 
 // Values of the wrong type keep their default. Does not check whether the ids exist in the process.

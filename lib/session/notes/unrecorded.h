@@ -1,4 +1,4 @@
-// Processes that initialised CUDA and could not be recorded, as far as their recorders could leave a mark.
+// Finds processes that initialised CUDA but could not be recorded, if their recorders could leave a mark.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct Unrecorded {
 // Returns the processes that left a mark in a pass folder.
 Unrecorded unrecorded_in(const std::filesystem::path& pass_folder);
 
-// Returns "nothing was recorded for …", with a hint.
+// Returns an error such as "nothing was recorded for …", with a hint.
 base::Error nothing_recorded_of(const Unrecorded& unrecorded);
 
 // Returns why no program can record to the session; nullopt if nothing prevents it.
@@ -31,7 +31,7 @@ std::optional<std::string> obstacle_to_recording(const std::filesystem::path& se
 // Returns why a session that cudadiag env has prepared is empty. The reason may have vanished since.
 std::string why_unused(const std::filesystem::path& session);
 
-// The newest prepared session in these roots that programs cannot record to, because it is not writable.
+// Returns the newest prepared session in these roots that is not writable, so that programs cannot record to it.
 std::optional<std::filesystem::path> newest_unwritable(const std::vector<Root>& roots);
 
 }  // namespace cudadiag::session

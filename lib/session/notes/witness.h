@@ -1,4 +1,5 @@
-// How an external program that examined the files of a pass ended. Its output is in a file in the pass folder.
+// Describes the end of an external program that examined the files of a pass. Its output is in a file in the pass
+// folder.
 #pragma once
 
 #include <string>
