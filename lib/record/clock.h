@@ -1,4 +1,4 @@
-// The clocks of the recorder's time stamps.
+// The clocks that the recorder uses for time stamps.
 #pragma once
 
 #include "wire/clock.h"

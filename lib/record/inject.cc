@@ -48,7 +48,7 @@ struct alignas(kPageSize) Home {
   std::atomic<Recorder*> recorder;  // null if this process has no recorder, or not yet
 };
 Home g_home;
-// These belong to the process that started the recorder. A child has copies.
+// A child of fork has copies of these, which still describe the process that started the recorder.
 const Recorder* g_recorder;
 std::uint32_t g_pid;
 std::atomic<bool> g_started;  // whether a recorder was started in this process or in an ancestor
@@ -58,7 +58,7 @@ Options read_options() {
   Options options;
   if (const char* window = getenv(wire::environment::kWindow)) options.window = window;
   const char* pass = getenv(wire::environment::kPass);
-  // The first run uses the hook only if the user watches a line.
+  // Besides the rerun that waits, the first run needs the hook if the user watches a line.
   options.hook = (pass != nullptr && strcmp(pass, "confirm") == 0) || getenv(wire::environment::kValues) != nullptr;
   if (const char* text = getenv(wire::environment::kRecord)) options.record = wire::parse_record_options(text);
   options.folder = getenv(wire::environment::kSession);
@@ -68,9 +68,9 @@ Options read_options() {
 void on_thread_end(void* state) {
   Recorder* recorder = g_home.recorder.load(std::memory_order_acquire);
   t_this.inside = true;
-  // In a forked child, the entry belongs to the parent.
+  // Releases the entry only in the process that owns it: in a forked child, it belongs to the parent.
   if (recorder != nullptr && t_this.state == state) recorder->release_thread(*static_cast<ThreadState*>(state));
-  // Later destructors may still call CUDA. The thread is then treated like one that got no ring.
+  // Later destructors may still call CUDA, so the thread is now treated as one without a ring.
   ThisThread ended{};
   ended.error_number = t_this.error_number;
   ended.asked = true;
@@ -79,7 +79,8 @@ void on_thread_end(void* state) {
 
 [[gnu::hot]] void CUPTIAPI callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);
 
-// The recorder lives in fresh zero pages, which use memory only once touched: its tables are large and mostly empty.
+// Maps fresh zero pages for the recorder. Its tables are large and mostly empty, and a page uses memory only once it is
+// touched.
 Recorder* make_recorder() {
   const bool has_room = may_take_address_space(sizeof(Recorder) + wire::area::kAreaSize);
   if (!has_room || !may_take_data(sizeof(Recorder))) {
@@ -98,7 +99,7 @@ Recorder* make_recorder() {
   return nullptr;
 }
 
-// Marks that the thread is inside the recorder, and restores its errno.
+// Marks that the thread is inside the recorder. Restores errno at the end.
 class Inside {
  public:
   explicit Inside(ThisThread& self) : self_(self), error_(*self.error_number) { self_.inside = true; }
@@ -149,8 +150,8 @@ bool own_this_process() {
   return true;
 }
 
-// All code that runs at a launch is inlined into these two functions. At a launch, the processor's caches hold other
-// code, so the cost is the number of cache lines that must be fetched.
+// All code that runs at a launch is inlined into these two functions. The program's own code fills the caches between
+// launches, so each cache line of code must be fetched again.
 [[gnu::hot, gnu::noinline, gnu::flatten]] void enter_driver_call(Recorder& recorder, ThisThread& self,
                                                                  CUpti_CallbackId id, const CUpti_CallbackData& call,
                                                                  std::uintptr_t frame) {
@@ -179,8 +180,7 @@ bool own_this_process() {
   }
 }
 
-// The driver calls inside a runtime call show what the runtime call does. For most runtime calls, it only matters when
-// they begin and end.
+// For most runtime calls, only their begin and end matter: the driver calls inside them show what they do.
 [[gnu::hot, gnu::noinline]] void runtime_call(Recorder& recorder, ThisThread& self, CUpti_CallbackId id,
                                               const CUpti_CallbackData& call, std::uintptr_t frame) {
   if (call.callbackSite == CUPTI_API_ENTER) {
@@ -262,7 +262,7 @@ bool is_inside_driver() {
 void at_exit(int status) {
   Recorder* recorder = g_home.recorder.load(std::memory_order_acquire);
   if (recorder == nullptr) return;
-  // A handler of the program may have interrupted the recorder, which may hold a lock.
+  // A signal handler may have interrupted the recorder, which may hold a lock.
   const bool interrupts = std::exchange(t_this.inside, true);
   recorder->at_exit(t_this.state, status,
                     {.may_lock = !interrupts, .may_ask_driver = !interrupts && !is_inside_driver()});
@@ -275,7 +275,7 @@ constinit thread_local ThisThread t_this = {};
 
 namespace {
 
-// Runs on the driver's thread, instead of abort().
+// Runs instead of abort() on the driver's thread.
 void on_driver_abort() {
   Recorder* recorder = g_home.recorder.load(std::memory_order_acquire);
   if (recorder != nullptr && is_own_process()) {
@@ -363,8 +363,8 @@ void enter_collective(const CollectiveCall& call, std::uintptr_t frame) {
 
 }  // namespace cudadiag::record
 
-// The driver calls this inside cuInit. 1 means success. Any other value makes cuInit fail, and can only come from the
-// earlier library.
+// The driver calls this inside cuInit. 1 means success; any other value makes cuInit fail, and only the earlier library
+// can return one.
 extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   const int result = cudadiag::record::start_earlier_injection();
   cudadiag::record::start_recorder();

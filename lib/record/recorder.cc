@@ -46,7 +46,7 @@ bool Recorder::start(CUpti_CallbackFunc callback, const Options& options) {
   return true;
 }
 
-// Does everything that needs no driver.
+// Attaches everything that needs no driver.
 void Recorder::attach_area() {
   interner_.attach(area_);
   threads_.attach(area_);
@@ -119,7 +119,7 @@ ThreadState* Recorder::acquire_thread() {
   return thread;
 }
 
-// The site is recorded like the site of a call that issues no operation.
+// Records the site like that of a call that issues no operation.
 void Recorder::collective(ThreadState* thread, const CollectiveCall& call, std::uintptr_t frame) {
   constexpr std::uint32_t kNoCall = 0;
   constexpr std::uint8_t kNoThread = 0xff;
@@ -177,8 +177,8 @@ void Recorder::leave_driver_call(ThreadState* thread, std::uint32_t id, const CU
     resume(*thread);
 }
 
-// A signal handler's call has interrupted an operation's call, or the handler has jumped out of that call and this is
-// the thread's next call. In the latter case, the operation was left open between calls.
+// Sets an open operation aside. Either this call comes from a signal handler that interrupted the operation's call, or
+// the handler has jumped out of that call. In the second case, the operation was left open between calls.
 void Recorder::interrupt(ThreadState& thread) {
   thread.interrupted = thread.open;
   thread.interrupted_turn = thread.turn;

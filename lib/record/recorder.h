@@ -47,7 +47,7 @@ struct Options {
 
 class Recorder {
  public:
-  // Returns false if it has no area to record to. Any other failure leaves a note and a disabled area.
+  // Returns false if there is no area to record to. After any other failure, leaves a note and a disabled area.
   bool start(CUpti_CallbackFunc callback, const Options& options);
 
   // In this class and its members' classes, code that few launches need is marked cold and is not inlined.
@@ -55,14 +55,14 @@ class Recorder {
                                       std::uintptr_t frame);
   [[gnu::hot]] void leave_driver_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
                                       std::uintptr_t frame);
-  // Handles a call that matters only because it ends a stream, or makes an event's origin unknown.
+  // Handles a call that matters only because it ends a stream or makes an event's origin unknown.
   void enter_call_on_the_side(std::uint32_t id, const CUpti_CallbackData& data) {
     const CallRule& rule = driver_call(id);
     if (operations_.frozen()) return;
     if (rule.ends_stream) operations_.mark_last(rule, data);
     if (rule.role == Role::event_forgotten) area_.note_events_unseen();
   }
-  // Whether a runtime call must be handled even if it succeeds. All others matter only if they fail.
+  // Whether a runtime call must be handled even if it succeeds. Other runtime calls matter only if they fail.
   static bool is_special(std::uint32_t id) {
     return id == CUPTI_RUNTIME_TRACE_CBID_cudaDeviceReset_v3020 || WatchedCalls::asks_for_last_error(id);
   }
@@ -81,33 +81,33 @@ class Recorder {
     return id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING || id == CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING ||
            id == CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING;
   }
-  // Also called inside the recorder's own driver calls.
+  // May also be called inside the recorder's own driver calls.
   void module_loaded(const CUpti_ResourceData& data);
-  // Called inside the call that creates the node.
+  // Call this inside the call that creates the node.
   void graph_node(const ThreadState* thread, std::uint32_t id, const CUpti_GraphData& data) {
     if (!operations_.frozen()) graphs_.node(thread, id, data);
   }
-  // Called once the Python hook can find the recorder (python_hook.h).
+  // Call this once the Python hook can find the recorder (python_hook.h).
   void ask_python() {
     if (options_.hook && options_.record.python_stacks) hook_.ask(interner_, window_, operations_.failures());
   }
-  // Searches once, for a limited time, for a fault that no call of the program has reported. `status` is what the
-  // program passed to exit().
+  // Searches once, for a limited time, for a fault that no call of the program has reported. `status` is the argument
+  // of exit().
   void at_exit(ThreadState* self, int status, ExitingThread thread) {
     if (options_.record.races) races_.process_ends(thread.may_lock ? self : nullptr);
     exit_probe_.at_exit(status, thread);
   }
 
-  // NCCL's communicators and the calls on them (collectives/entrance.h).
+  // Record NCCL's communicators and the calls on them (collectives/entrance.h).
   std::uint32_t communicator(const CommunicatorMade& made, bool may_be_known) {
     return may_be_known ? collectives_.find_or_make(made) : collectives_.made(made);
   }
   void communicator_finalized(std::uint32_t communicator) { collectives_.finalized(communicator); }
   void collective(ThreadState* thread, const CollectiveCall& call, std::uintptr_t frame);
 
-  // Called before a fork. Returns the site of the call, which the child's recorder reports.
+  // Call this before a fork. Returns the site of the fork, which the child's recorder reports.
   std::uint32_t note_fork(ThreadState& thread, std::uintptr_t frame);
-  // The driver has written a core dump and is about to end the process. Called on a driver thread.
+  // Called on a driver thread when the driver has written a core dump and is about to end the process.
   void device_failed() { failed_calls_.device_failed(threads_.latest_in_wait()); }
 
   // Called when PyTorch's allocator rejects a request (caching_allocator.h).
@@ -119,7 +119,7 @@ class Recorder {
     failed_calls_.refusal_uncaught(thread, refusal);
   }
 
-  // Starts a recorder in the child (forks.h) that records only calls of `refused_in_child` and `leave_runtime_call`.
+  // Starts a recorder in the child (forks.h). It records only calls of refused_in_child() and leave_runtime_call().
   bool start_in_child(const forks::Origin& origin);
   void refused_in_child(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
 
@@ -142,7 +142,7 @@ class Recorder {
   // Handles calls that do more than issue an operation.
   [[gnu::cold, gnu::noinline]] void enter_other(ThreadState& thread, std::uint32_t id, const CallRule& rule,
                                                 const CUpti_CallbackData& data, std::uintptr_t frame);
-  // Handles a call of a thread without a ring. Its operations are lost, but effects on other threads' objects are
+  // Handles a call of a thread without a ring. Its operations are lost, but its effects on other threads' objects are
   // followed.
   [[gnu::cold, gnu::noinline]] void enter_unrecorded(std::uint32_t id, const CallRule& rule,
                                                      const CUpti_CallbackData& data);

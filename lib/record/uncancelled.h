@@ -1,5 +1,5 @@
-// A cancelled thread ends at its next cancellation point (open, read, write, nanosleep). The recorder's own calls must
-// never be cancellation points, because the program expects to be cancelled only in its own calls.
+// Keeps the recorder's own calls from being cancellation points (open, read, write, nanosleep), at which a cancelled
+// thread ends. The program expects to be cancelled only in its own calls.
 #pragma once
 
 #include <pthread.h>

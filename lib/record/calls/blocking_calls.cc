@@ -17,7 +17,7 @@ void BlockingCalls::attach(Interner& interner, SiteFinder& sites, Streams& strea
   watch_ = &watch;
 }
 
-// Stores the site last, so that a reader that sees the site also sees the other fields.
+// Stores kCallSite last, so that a reader that sees it also sees the other fields.
 void BlockingCalls::enter(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
                           std::uintptr_t frame) {
   using wire::thread::Wait;

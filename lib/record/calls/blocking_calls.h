@@ -1,5 +1,5 @@
-// Publishes, for readers of the area, the call in which a thread may wait for the GPU. Readers cannot ask the process
-// itself while it is stuck in such a call.
+// Publishes the call in which a thread may wait for the GPU. Other processes read it from the area, because the process
+// itself cannot answer while it is stuck.
 #pragma once
 
 #include <cupti.h>
@@ -22,8 +22,8 @@ class BlockingCalls {
   void enter(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
              std::uintptr_t frame);
   static void leave(ThreadState& thread) { wire::store(thread.entry, wire::thread::kCallSite, 0); }
-  // The uid of the context that a call waits for: the one passed to the call, else the current one. Returns 0 if
-  // unknown.
+  // Returns the uid of the context that a call waits for: the context passed to the call or, without one, the current
+  // context. Returns 0 if it is unknown.
   std::uint32_t context_waited_for(std::uint32_t id, const CUpti_CallbackData& data) const;
 
  private:

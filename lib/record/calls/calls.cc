@@ -55,7 +55,7 @@ void read_rows(const Copy& copy, Call& call) {
   call.source = place(copy.srcMemoryType, copy.srcDevice, copy.srcHost, from);
 }
 
-// The number of bytes of one element of a memset.
+// Returns the size of one element of a memset, in bytes.
 template <typename Parameters>
 constexpr std::uint64_t element_size() {
   if (requires(Parameters p) { p.ui; }) return 4;
@@ -78,7 +78,8 @@ MemoryOperation wait_by(unsigned flags) {
   }
 }
 
-// A batch can block at its first wait. A batch that only writes is recorded as its first write.
+// Describes a batch by one of its parts: by its first wait, because the batch can block there, or by its first write if
+// it has no wait.
 void read_batch(unsigned count, const CUstreamBatchMemOpParams* batch, Call& call) {
   for (unsigned i = 0; batch != nullptr && i < count; ++i) {
     const bool wide =
@@ -97,8 +98,8 @@ void read_batch(unsigned count, const CUstreamBatchMemOpParams* batch, Call& cal
   }
 }
 
-// CUPTI has one structure per call, with the argument names of cuda.h. These functions read whichever of the relevant
-// members a structure has.
+// CUPTI has one structure per call, whose members have the argument names of cuda.h. These functions read whichever of
+// these members a structure has.
 template <typename Parameters>
 void decode_launch(const Parameters& p, Call& call) {
   if constexpr (requires { p.f; }) call.function = p.f;
@@ -221,7 +222,7 @@ struct Builder {
   }
 };
 
-// Rules for a call: RULE_SZ also covers its variant for the per-thread default stream.
+// RULE adds the rule for one call. RULE_SZ adds it also for the variant that uses the per-thread default stream.
 #define RULE(role, kind, name) \
   b.set(CUPTI_DRIVER_TRACE_CBID_##name, {Role::role, Kind::kind, false, false, decode<name##_params>})
 #define RULE_SZ(role, kind, name) \
@@ -230,7 +231,7 @@ struct Builder {
 #define RULE_MEM(name, decoder)                                                                            \
   b.set(CUPTI_DRIVER_TRACE_CBID_##name, {Role::operation, Kind::memory_operation, false, false, decoder}); \
   b.set(CUPTI_DRIVER_TRACE_CBID_##name##_ptsz, {Role::operation, Kind::memory_operation, true, false, decoder})
-// Calls without "Async" in their names, in which the host may wait.
+// Like RULE_SZ, for calls without "Async" in their names, in which the host may wait.
 #define RULE_DS(role, kind, name, proves)                                                                         \
   b.set_blocking(CUPTI_DRIVER_TRACE_CBID_##name, {Role::role, Kind::kind, false, proves, decode<name##_params>}); \
   b.set_blocking(CUPTI_DRIVER_TRACE_CBID_##name##_ptds, {Role::role, Kind::kind, true, proves, decode<name##_params>})
@@ -249,8 +250,7 @@ constexpr void add_launches(Builder& b) {
 }
 
 constexpr void add_copies(Builder& b) {
-  // Only a copy to the host is known to be finished when the call returns. Others may return before their data has
-  // arrived.
+  // Only a copy to the host is certain to have finished when the call returns. Other copies may still be running.
   RULE_DS(operation, copy, cuMemcpyDtoH_v2, true);
   RULE_DS(operation, copy, cuMemcpyAtoH_v2, true);
   RULE_DS(operation, copy, cuMemcpyHtoD_v2, false);
@@ -360,8 +360,9 @@ constexpr void mark_memory(Builder& b) {
   for (std::uint32_t id = 1; id < b.table.size(); ++id) b.table[id].memory = memory_call(id) != MemoryCall::What::none;
 }
 
-// Calls that wait for the GPU, and calls that may do so as a side effect: allocating and freeing memory, ending
-// contexts. Loading code is excluded: it can happen under the dynamic linker's lock, where no stack should be walked.
+// Marks the calls that wait for the GPU, and those that may do so as a side effect: allocating and freeing memory,
+// ending contexts. Loading code is excluded, because it may hold the dynamic linker's lock, and then no stack should be
+// walked.
 constexpr void mark_blocking(Builder& b) {
   for (const std::uint32_t id :
        {CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize, CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize_ptsz,
@@ -377,7 +378,7 @@ constexpr void mark_blocking(Builder& b) {
   }
   b.table[CUPTI_DRIVER_TRACE_CBID_cuStreamDestroy].decode = decode<cuStreamDestroy_params>;
   b.table[CUPTI_DRIVER_TRACE_CBID_cuStreamDestroy_v2].decode = decode<cuStreamDestroy_v2_params>;
-  // cuDevicePrimaryCtxRelease is excluded, because most calls to it do not end the context.
+  // Does not include cuDevicePrimaryCtxRelease, because most calls to it do not end the context.
   b.table[CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy_v2].ends_context = true;
   b.table[CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset_v2].ends_context = true;
   for (const std::uint32_t id :
@@ -401,8 +402,7 @@ constexpr void mark_simple(Builder& b) {
 #undef RULE_MEM
 #undef RULE_DS
 
-// This table is built at compile time. A table built at first use would need a guard, and with it the C++ runtime's
-// locks.
+// Built at compile time. A table built at first use would need a guard, and with it the C++ runtime's locks.
 constexpr Table kTable = [] {
   Builder b;
   add_launches(b);
@@ -432,8 +432,8 @@ const CallRule& driver_call(std::uint32_t id) { return id < kTable.size() ? kTab
 
 bool only_asks(std::string_view name) {
   const auto has = [name](std::string_view part) { return name.find(part) != std::string_view::npos; };
-  // These calls can fail: looking up a kernel may load its module, and querying a stream's capture touches the context.
-  // If a program exports an event's handle, other processes can record the event.
+  // These calls may have an effect or fail: looking up a kernel may load its module, querying a stream's capture
+  // touches the context, and an exported event can be recorded by other processes.
   for (const std::string_view fallible : {"GetFunction", "GetFuncBySymbol", "GetKernel", "GetModule", "GetCaptureInfo",
                                           "FuncGetAttributes", "MemGetInfo", "IpcGetEventHandle"}) {
     if (has(fallible)) return false;

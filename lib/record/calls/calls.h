@@ -1,5 +1,5 @@
 // How the recorder treats each driver call, by CUPTI callback id: which calls issue an operation on a stream, wait, or
-// begin or end a capture. All others are watched only for their return codes.
+// begin or end a capture. The recorder watches all other calls only for their return codes.
 #pragma once
 
 #include <cuda.h>
@@ -29,7 +29,7 @@ enum class Role : std::uint8_t {
   load_code,
 };
 
-// The arguments of a call that matter to the recorder.
+// The arguments of a call that the recorder uses.
 struct Call {
   StreamHandle stream{};
   CUfunction function = nullptr;
@@ -64,8 +64,8 @@ struct CallRule {
 
 // Calls that only newer drivers have are past the end of the table, and get Role::watched.
 [[gnu::hot]] const CallRule& driver_call(std::uint32_t id);
-// Whether the call with this name is a mere query that never returns a failure of the GPU. PyTorch makes thirty such
-// calls per launch. A callback costs 0.2 µs, so these calls get no callback.
+// Whether a call is a mere query, judging by its name, and never returns a failure of the GPU. These calls get no
+// callback, because PyTorch makes thirty of them per launch, and a callback costs 0.2 µs.
 bool only_asks(std::string_view name);
 
 // Reads the addresses and rows of a copy.

@@ -1,6 +1,6 @@
 // The driver's own explanation of a failed call: "One or more of block dimensions of (2048,1,1) exceeds …"
-// (cuLogsRegisterCallback, CUDA 12.9 and later). The driver passes it on the calling thread, before the call returns.
-// The explanation is kept for that thread until the thread's next call.
+// (cuLogsRegisterCallback, CUDA 12.9 and later). The driver delivers it on the calling thread before the call returns.
+// It stays available on that thread until the thread's next call.
 #pragma once
 
 #include <string_view>
@@ -14,7 +14,7 @@ namespace cudadiag::record::driver_log {
 void start(const DriverApi& driver);
 
 void forget();
-// The explanation for the calling thread's call; empty if there is none.
+// Returns the explanation of the calling thread's current call; empty if there is none.
 std::string_view explanation();
 
 }  // namespace cudadiag::record::driver_log

@@ -108,7 +108,7 @@ void FailureRecorder::allocator_refused(ThreadState* thread, std::uint64_t bytes
 
 void FailureRecorder::refusal_uncaught(ThreadState* thread, const uncaught_refusal::Refusal& refusal) {
   if (operations_->frozen() || thread == nullptr) return;
-  // JAX also calls the driver on other threads, so the failed call may be another thread's.
+  // Checks all threads, because JAX also calls the driver on threads of its own.
   if (operations_->failures().lack_memory()) return;
   add_refused(*thread, {refusal.request.pool, refusal.request.bytes,
                         operations_->sites().site_of_traceback(*thread, refusal.frames), refusal.message});

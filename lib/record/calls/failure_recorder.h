@@ -1,4 +1,4 @@
-// Records failed calls: collects the facts about a call that returned an error, and passes them to Failures.
+// Collects the facts about each call that returned an error, and passes them to Failures.
 #pragma once
 
 #include <cupti.h>
@@ -19,7 +19,7 @@
 
 namespace cudadiag::record {
 
-// The status that a runtime call returned. Returns 0 for calls without a status (cudaGetErrorName).
+// Returns the status that a runtime call returned, or 0 for calls without a status (cudaGetErrorName).
 inline std::uint32_t runtime_result(const CUpti_CallbackData& data) {
   const auto* returned = static_cast<const cudaError_t*>(data.functionReturnValue);
   return returned == nullptr ? 0 : static_cast<std::uint32_t>(*returned);
@@ -35,15 +35,15 @@ class FailureRecorder {
                           std::uintptr_t frame) {
     add(thread, {wire::error::Domain::driver, id, code}, data, frame);
   }
-  // EXIT of a runtime call that has failed, or that queries the last error.
+  // Called at EXIT of a runtime call that has failed, or that queries the last error.
   void runtime_call_returned(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
                              std::uintptr_t frame);
-  // PyTorch's allocator rejected a request for `bytes` bytes, with an error that no CUDA call returned.
+  // Called when PyTorch's allocator rejected a request for `bytes` bytes although no CUDA call returned an error.
   void allocator_refused(ThreadState* thread, std::uint64_t bytes, std::uintptr_t frame);
-  // The program ends because a memory pool rejected a request.
+  // Called when the program ends because a memory pool rejected a request.
   void refusal_uncaught(ThreadState* thread, const uncaught_refusal::Refusal& refusal);
-  // The driver has written a core dump and is about to end the process, so the call that now waits never returns.
-  // `waiting` is the thread inside that call.
+  // Called when the driver has written a core dump and is about to end the process, so that the call in progress never
+  // returns. `waiting` is the thread in that call.
   void device_failed(ThreadState* waiting);
 
  private:

@@ -140,8 +140,8 @@ void Failures::add_flag(std::uint64_t serial, std::uint8_t flag) {
   }
 }
 
-// Only a runtime call leaves its code for later queries. If the outer call is a launch without a callback, we assume
-// that it left its code.
+// Only a runtime call leaves its code for later queries. If the outer call is a launch, which may have no callback, we
+// assume that it left its code.
 bool Failures::left_behind(std::uint64_t serial, std::uint32_t code) const {
   std::byte* known = find(serial);
   if (known == nullptr) return false;
@@ -167,14 +167,14 @@ std::uint64_t Failures::looked_at(ThreadState& thread, std::uint32_t code) {
     add_flag(thread.recent[thread.recent_looked], error::kLookedAt);
   }
   if (thread.recent_worked < thread.recent_errors) return 0;
-  // The recorder stops following the recent failures here.
+  // From here on, the recorder no longer follows this thread's recent failures.
   const std::uint64_t latest = thread.recent[thread.recent_errors - 1];
   const std::uint32_t recent = thread.recent_errors;
   thread.recent_errors = thread.recent_worked = thread.recent_looked = 0;
   if (is_answer(code) || !left_behind(latest, code)) return 0;
   std::byte* known = find(latest);
   if (wire::load(known, error::kOfCall) != 0) {
-    // cudaPeekAtLastError does not clear the error, so this is the same error, queried again.
+    // cudaPeekAtLastError does not clear the error, so the thread has queried the same error again.
     add_flag(latest, error::kAskedBefore);
     wire::atomic(known, error::kFlags).fetch_and(static_cast<std::uint8_t>(~error::kThenWorked));
     remember(thread, latest);

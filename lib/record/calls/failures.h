@@ -48,7 +48,7 @@ class Failures {
 
   // `thread` may be null. Returns the serial of the record, or 0 if it was not kept.
   std::uint64_t add(ThreadState* thread, const FailedCall& failed);
-  // Called when the runtime call around a failed driver call has returned too.
+  // Call this when the runtime call around a failed driver call has returned.
   void set_outer_code(std::uint64_t serial, std::uint32_t code);
   // Call this when the thread has queried its last error and received `code`. Returns the serial of the call that left
   // the error, or of the first one if several calls at one site left it. Returns 0 if the thread has queried the error
@@ -58,14 +58,15 @@ class Failures {
   bool lacks_memory(const ThreadState& thread);
   // Whether lacks_memory() is true for any thread.
   bool lack_memory();
-  // Called when the thread has issued an operation successfully.
+  // Call this when the thread has issued an operation successfully.
   void worked(ThreadState& thread);
 
   bool frozen() const { return frozen_.load(std::memory_order_acquire); }
 
  private:
   std::byte* record(std::uint32_t index) const;
-  // Callers of these functions hold the lock. find() returns null if a later failure has overwritten the record.
+  // Callers of the following functions must hold the lock. find() returns null if a later failure has overwritten the
+  // record.
   std::byte* find(std::uint64_t serial) const;
   void add_flag(std::uint64_t serial, std::uint8_t flag);
   bool left_behind(std::uint64_t serial, std::uint32_t code) const;

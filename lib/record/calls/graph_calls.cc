@@ -4,7 +4,7 @@ namespace cudadiag::record {
 
 namespace {
 
-// Reads whichever of the relevant members a parameter structure has.
+// Reads those members that the call's parameter structure has.
 template <typename Parameters>
 GraphCall read(const void* raw) {
   GraphCall call;

@@ -23,11 +23,11 @@ struct GraphCall {
   CUgraphExec exec = nullptr;
   const CUgraphExec* made = nullptr;
   CUgraphNode node = nullptr;
-  // set_node: the node's new parameters. At most one of these pointers is not null.
+  // For set_node: the node's new parameters. At most one of these pointers is not null.
   const CUDA_KERNEL_NODE_PARAMS* kernel = nullptr;
   const CUDA_MEMCPY3D* copy = nullptr;
   const CUDA_MEMSET_NODE_PARAMS* memset = nullptr;
-  // add_node: the parameters of a conditional node. `added` points to the new node once the call has returned.
+  // For add_node: the parameters of a conditional node. `added` points to the new node once the call has returned.
   const CUDA_CONDITIONAL_NODE_PARAMS* conditional = nullptr;
   const CUgraphNode* added = nullptr;
   unsigned long long flags = 0;  // instantiate

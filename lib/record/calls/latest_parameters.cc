@@ -13,7 +13,7 @@ namespace wire_parameters = wire::launch_parameters;
 
 namespace {
 
-// Most parameters are pointers or 4-byte numbers, for which memcpy with a constant size needs no call.
+// Most parameters have 8 or 4 bytes. With a constant size, the compiler replaces memcpy by a load and a store.
 inline void copy(std::byte* to, const void* from, std::size_t size) {
   if (size == 8) {
     memcpy(to, from, 8);
@@ -65,7 +65,7 @@ void LatestParameters::keep(const ThreadState& thread, const Call& launch) {
       flags = wire::intern::kCut;
     }
     memcpy(values, buffer.bytes, end);
-    // NCCL passes only the used part of its kernels' single parameter.
+    // The flag is needed for NCCL, which passes only the used part of its kernels' single parameter.
     if (layout.end() > end) flags = wire::intern::kCut;
   }
   wire::store(slot, wire_parameters::kBytes, static_cast<std::uint16_t>(end));

@@ -1,5 +1,5 @@
-// The parameters of the one launch that a rerun is waiting for. They are read at ENTER, and recorded if the launch
-// fails. The caller holds the gate (exclusive_wait.h), so one buffer is enough.
+// Keeps the parameters of the one launch that a rerun is waiting for: reads them at ENTER, and records them if the
+// launch fails. The caller holds the gate (exclusive_wait.h), so one buffer is enough.
 #pragma once
 
 #include <array>
@@ -21,9 +21,9 @@ class LaunchArguments {
   void attach(Interner& interner, const DriverApi& driver);
 
   void read(const Call& launch);
-  // Called if the operation that now runs alone has no parameters to keep.
+  // Call this if the operation that now runs alone has no parameters to keep.
   void forget() { has_ = false; }
-  // Called when the operation whose parameters were read has failed.
+  // Call this when the operation whose parameters were read has failed.
   void keep(std::uint16_t thread, std::uint64_t serial);
 
  private:

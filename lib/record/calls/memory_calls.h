@@ -53,9 +53,9 @@ constexpr MemoryCall::What memory_call(std::uint32_t id) {
   }
 }
 
-// `parameters` is the structure that CUPTI passes at EXIT of a call that returned success.
+// `parameters` is CUPTI's structure at EXIT of a successful call.
 MemoryCall decode_memory_call(std::uint32_t id, const void* parameters);
-// How many bytes the call requests; 0 if it requests none. May be called at ENTER or EXIT.
+// Returns the number of bytes that the call requests; 0 if it requests none. May be called at ENTER or EXIT.
 std::uint64_t bytes_asked_for(std::uint32_t id, const void* parameters);
 
 }  // namespace cudadiag::record

@@ -50,7 +50,7 @@ std::uint32_t ParameterLayouts::ask(CUfunction function) {
 }
 
 ParameterLayout ParameterLayouts::of(CUfunction function) {
-  // Every launch runs this code, so the hash is a single multiplication. The upper half of the product is well mixed.
+  // Every launch computes this hash, so it is a single multiplication. The upper half of the product is well mixed.
   const std::uint64_t handle = reinterpret_cast<std::uint64_t>(function) + generation_.load(std::memory_order_relaxed);
   const std::uint64_t product = handle * 0x9e3779b97f4a7c15;
   const std::uint64_t key = (product ^ product >> 32) | 1;

@@ -26,7 +26,7 @@ struct ParameterLayout {
 class ParameterLayouts {
  public:
   void attach(AreaMap& area, const DriverApi& driver);
-  // Forgets all layouts, since kernel handles may be reused for different kernels.
+  // Forgets all layouts, because the driver may reuse kernel handles for different kernels.
   void module_unloaded() { generation_.fetch_add(1, std::memory_order_relaxed); }
 
   ParameterLayout of(CUfunction function);
@@ -42,7 +42,7 @@ class ParameterLayouts {
   IdTable<32768> known_;
 };
 
-// The single memory block with all parameters that a launch passes with CU_LAUNCH_PARAM_BUFFER_POINTER.
+// The memory block that holds all parameters of a launch with CU_LAUNCH_PARAM_BUFFER_POINTER.
 struct ParameterBuffer {
   const void* bytes = nullptr;
   std::size_t size = 0;

@@ -9,7 +9,7 @@
 namespace cudadiag::record {
 
 void WatchedCalls::enable(bool modules) {
-  // A CUPTI that is newer than our headers has callback ids beyond their last one.
+  // Goes beyond the last callback id in our headers, because a newer CUPTI has more.
   constexpr std::uint32_t kMostCalls = 2048;
   // Hooks always cover launches, because they cost almost nothing on a shared runtime.
   launches_ = !runtimes_.hand_launches_on() || watch_.by_hooks();
@@ -36,7 +36,7 @@ void WatchedCalls::enable(bool modules) {
   if (modules) watch_.enable(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED);
 }
 
-// Called once the process has a runtime that may not pass its launches on to the driver.
+// Call this once the process has a runtime that may not pass its launches on to the driver.
 void WatchedCalls::watch_launches() {
   if (runtimes_.hand_launches_on() || launches_.exchange(true)) return;
   for (const auto& launch : Runtimes::kLeftOut) watch_.enable(CUPTI_CB_DOMAIN_RUNTIME_API, launch.id);

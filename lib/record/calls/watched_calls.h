@@ -1,5 +1,5 @@
-// Decides which calls of the driver and the runtimes the recorder gets callbacks for, and when that changes. Owns the
-// source of the callbacks.
+// Decides which driver and runtime calls trigger a callback, and changes that when necessary. Owns the source of the
+// callbacks.
 #pragma once
 
 #include <cupti.h>
@@ -16,7 +16,7 @@ namespace cudadiag::record {
 
 class WatchedCalls {
  public:
-  // Walks the stack. Called inside the first cuInit.
+  // Walks the stack. Call this inside the first cuInit.
   void meet_first_runtime() { runtimes_.meet_first(); }
   // Returns false if the recorder gets no callbacks; a note then gives the reason.
   bool start(CUpti_CallbackFunc callback, const DriverApi& driver, Interner& interner, wire::WatchBy way) {
@@ -31,8 +31,8 @@ class WatchedCalls {
   // Called when a driver call has failed. Returns the name of the runtime launch around it if launches have no
   // callbacks. Returns null if there is no such launch, or if it is unknown.
   const char* driver_call_failed(const char* name, bool launch);
-  // Called at the first failure. Calls that query the last error matter only after that. They are too frequent to be
-  // watched from the start.
+  // Call this at the first failure. Calls that query the last error matter only after a failure, and are too frequent
+  // to be watched from the start.
   void watch_last_error();
 
   static bool asks_for_last_error(std::uint32_t id) {

@@ -69,7 +69,7 @@ void Collectives::finalized(std::uint32_t index) {
   wire::store_release(entry(index), communicator::kState, static_cast<std::uint32_t>(communicator::State::finalized));
 }
 
-// Probes the entries from the key's hash on. Returns 0 if other keys occupy all of them.
+// Finds or creates the peer's entry, starting at the key's hash. Returns 0 if other keys occupy all probed entries.
 std::uint32_t Collectives::ordinal_of_peer(std::uint32_t index, std::uint32_t of, bool receives) {
   constexpr std::size_t kProbes = 64;
   const std::uint64_t key = peer::key_of(index, of, receives);

@@ -31,7 +31,7 @@ struct CollectiveCall {
   std::uint64_t stream;  // CUstream, with wire::collective::kBeforeLaunch
   std::uint8_t flags;    // wire::collective::Flag
   // NCCL's number for the call, counted from 0 for each function. A repeated number means that a captured call is
-  // replayed. nullopt if NCCL does not report the number.
+  // replayed. Empty if NCCL does not report the number.
   std::optional<std::uint64_t> sequence;
 };
 
@@ -42,9 +42,9 @@ class Collectives {
   void attach(AreaMap& area) { area_ = &area; }
   bool attached() const { return area_ != nullptr; }
 
-  // Returns the communicator's index, or kNone if no entry was left.
+  // Adds a communicator. Returns its index, or kNone if no entry was left.
   std::uint32_t made(const CommunicatorMade& made);
-  // Returns the index of the live communicator with this hash and rank. Adds it if it is new.
+  // Returns the index of the live communicator with this hash and rank, or adds the communicator if it is new.
   std::uint32_t find_or_make(const CommunicatorMade& made);
   void finalized(std::uint32_t communicator);
   // `thread` is 0xff if the thread has no index.

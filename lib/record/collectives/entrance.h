@@ -1,4 +1,4 @@
-// The recorder's functions for NCCL's profiler plugin in the same process. NCCL may call them on any program thread.
+// The functions through which NCCL's profiler plugin reaches the recorder. NCCL may call them on any program thread.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace cudadiag::record {
 // Returns false if this process is not recorded.
 bool takes_collectives();
 
-// These call the functions of Collectives. Without a recorder they return kNone and do nothing.
+// These functions forward to Collectives. Without a recorder, they do nothing and return kNone.
 std::uint32_t enter_communicator(const CommunicatorMade& made, bool may_be_known);
 void leave_communicator(std::uint32_t communicator);
 // `frame`: the frame address of the function that NCCL called.

@@ -49,7 +49,7 @@ void* open_by(const char* name, const char* prefix) {
   return open_library(file);
 }
 
-// NCCL looks for a profiler in the network plugin last. By then, it has loaded the network plugin.
+// NCCL looks for a profiler last in the network plugin, which it has loaded by then.
 void* network_plugin() {
   const char* name = getenv("NCCL_NET_PLUGIN");
   char file[kLongestName];

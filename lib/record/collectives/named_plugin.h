@@ -1,15 +1,15 @@
-// The profiler plugin that NCCL would load without cudadiag: the one that the user chose, else the default one.
+// The profiler plugin that NCCL would load without cudadiag: the user's choice or, without one, NCCL's default.
 #pragma once
 
 namespace cudadiag::record {
 
 class NamedPlugin {
  public:
-  // The first call searches for the plugin in the same way as NCCL does.
+  // The first call searches for the plugin as NCCL does.
   static const NamedPlugin& instance();
 
   bool exists() const { return library_ != nullptr; }
-  // The plugin's table for this version; null if it has none.
+  // Returns the plugin's table for this version, or null if it has none.
   void* table(int version) const;
 
  private:

@@ -17,7 +17,7 @@
 namespace cudadiag::record::profiler {
 namespace {
 
-// NCCL's context of a plugin. There is one for each communicator.
+// The context that NCCL passes to our functions: one for each communicator.
 struct Context {
   void* named = nullptr;  // the user's plugin's own context
   bool names = false;     // whether the user's plugin receives this communicator's events
@@ -56,14 +56,14 @@ constexpr bool may_be_foreign(std::uint64_t type) {
   return (type & (kProxyOperation | kProxyStep | kProxyControl | kKernelChannel | kNetwork)) != 0;
 }
 
-// The mask of the user's plugin, which that plugin may change at any time.
+// The event mask of the user's plugin. That plugin may change it at any time.
 int g_named_mask;
 
 constexpr int own_mask(int version) {
   return static_cast<int>(version >= 5 ? kCollectiveCall | kPointToPoint : kCollective | kPointToPoint);
 }
 
-// The mask bits that make NCCL send events of this type. They include the bits of its child events.
+// Returns the mask bits that make NCCL send events of this type, including the bits of child events.
 constexpr std::uint64_t asked_for_by(std::uint64_t type) {
   constexpr std::uint64_t kParts = kProxyOperation | kProxyStep | kKernelChannel | kNetwork;
   constexpr std::uint64_t kCopyEngine = kCopyEngineCollective | kCopyEngineSync | kCopyEngineBatch;
@@ -172,7 +172,7 @@ struct Plugin {
     return result;
   }
 
-  // Returns null if memory is exhausted. The communicator is then not recorded.
+  // Returns null if memory is exhausted; the communicator is then not recorded.
   static Context* make_context(void** to, int* mask) {
     void* memory = malloc(sizeof(Context));
     *to = memory;
@@ -213,7 +213,7 @@ struct Plugin {
                                 : named->init(&context->named, hash, &g_named_mask, name, nodes, ranks, rank, log));
   }
 
-  // The table that NCCL finds under this version's name.
+  // Returns the table that NCCL gets for this version.
   static void* found() {
     const NamedPlugin& other = NamedPlugin::instance();
     void* theirs = other.table(Version);

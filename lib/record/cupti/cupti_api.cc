@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kSonames[] = {"libcupti.so.13", "libcupti.so.12"};
 
 // CUpti_SubscriberParams of CUPTI 13.2 and later, which older headers lack. From CUPTI 13.3 and driver r610 on, several
-// tools can use CUPTI at the same time if all of them request this.
+// tools can use CUPTI at the same time if they all set allowMultipleSubscribers.
 struct SharedSubscriberParams {
   std::size_t structSize;
   const char* subscriberName;
@@ -47,8 +47,8 @@ bool list_entry(const char* list, std::size_t n, char* path, std::size_t size) {
 
 }  // namespace
 
-// Tries candidates in this order: libraries that are already loaded, the paths of the launcher's list, which begins
-// with the user's own, and what the loader finds.
+// Tries candidates in this order: the libraries that are already loaded, the launcher's list of paths (the user's own
+// come first), and then whatever the loader finds.
 bool CuptiApi::open_next(std::size_t& candidate, char* path, std::size_t path_size) {
   constexpr std::size_t kSonameCount = std::size(kSonames);
   const char* list = getenv(wire::environment::kCupti);
@@ -69,7 +69,7 @@ bool CuptiApi::open_next(std::size_t& candidate, char* path, std::size_t path_si
   return true;
 }
 
-// The path where the loader found the library, since `asked` may be just a name.
+// Returns the path where the loader found the library, because `asked` may be just a name.
 const char* CuptiApi::place_of_library(const char* asked) const {
   Dl_info info{};
   const bool known = dladdr(reinterpret_cast<void*>(enable_callback_), &info) != 0 && info.dli_fname != nullptr;
@@ -93,7 +93,7 @@ CuptiApi::Outcome CuptiApi::try_subscribe(CUpti_CallbackFunc callback, char* det
   get_context_id_ = resolve<decltype(get_context_id_)>(library_, "cuptiGetContextId");
   CUptiResult result = CUPTI_ERROR_UNKNOWN;
   char rival[128] = "";
-  // _v2 (CUDA 12.9 and later) reports the name of the other subscriber. The first version exists in every CUPTI.
+  // Version 2 (CUDA 12.9 and later) reports the name of the other subscriber. Version 1 exists in every CUPTI.
   if (const auto subscribe_v2 = resolve<decltype(&cuptiSubscribe_v2)>(library_, "cuptiSubscribe_v2")) {
     SharedSubscriberParams parameters = {sizeof parameters, "cudadiag", rival, sizeof rival, 1, {}};
     auto* passed = reinterpret_cast<CUpti_SubscriberParams*>(&parameters);

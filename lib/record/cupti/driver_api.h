@@ -71,8 +71,8 @@ struct DriverApi {
   }
 };
 
-// Used around every call that the recorder makes to the driver. If another thread captures in global mode, the call may
-// be an error that also invalidates the capture. Relaxed mode on the calling thread prevents that.
+// Protects the recorder's own driver calls from stream captures. If another thread captures in global mode, such a call
+// may fail and also invalidate the capture. Relaxed mode on the calling thread prevents that.
 class RelaxedCapture {
  public:
   explicit RelaxedCapture(const DriverApi& driver) : driver_(driver) { driver_.thread_exchange_capture_mode(&mode_); }

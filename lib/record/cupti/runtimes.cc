@@ -25,7 +25,7 @@ constexpr int kHandsOn = 13;  // the first major version that passes all launche
 // A runtime looks up at least this many functions. A program that uses the driver directly looks up only a few.
 constexpr std::uint32_t kFunctionsOfARuntime = 100;
 
-// The module that called the driver: the innermost one except the recorder, the driver and CUPTI.
+// Finds the module that called the driver: the innermost one on the stack except the recorder, the driver and CUPTI.
 class Caller {
  public:
   Caller();
@@ -33,7 +33,7 @@ class Caller {
   const LoadedModule& module() const { return module_; }
   bool is_executable() const { return known() && is_in_executable(module_); }
   int library() const { return library_; }  // the major version, if it is a runtime library
-  // Whether the call went through this code of the module.
+  // Whether a return address on the stack lies in this code of the module.
   bool is_in(CodeRange code) const {
     const auto calls = std::span(room_->calls).first(count_);
     return std::any_of(calls.begin(), calls.end(), [&](std::uintptr_t address) { return code.has(address); });
@@ -69,10 +69,10 @@ class Caller {
     if (!Modules::find(address, module)) return;
     if (module.begin == own.begin) continue;
     const bool goes_on = count_ != 0 && module.begin == module_.begin;
-    // Finding the executable's name would need a system call.
+    // Skips the executable, because finding its name would need a system call.
     std::string_view name = goes_on || is_in_executable(module) ? "" : Modules::path(module, room_->path);
     name.remove_prefix(name.rfind('/') + 1);
-    // libc may be on the stack too, since runtimes initialise themselves with pthread_once.
+    // Skips libc too, because runtimes initialise themselves with pthread_once.
     if (name.starts_with("libcuda.so") || name.starts_with("libcupti.so") || name.starts_with("libc.so")) continue;
     if (count_ != 0 && !goes_on) return;
     if (count_ == 0)
@@ -84,9 +84,9 @@ class Caller {
 
 using Launches = std::array<CodeRange, std::size(Runtimes::kLeftOut)>;
 
-// Finds the launch functions of the one runtime that is linked into the executable. Returns an empty result if there is
-// not exactly one, or if the runtime may not pass launches on. All functions of the static library are in one object
-// file.
+// Finds the launch functions of the runtime that is linked into the executable. Returns an empty result unless there is
+// exactly one runtime, which passes launches on. If a symbol of the runtime exists, all of them do, because they are in
+// one object file.
 Launches launches_linked_in() {
   constexpr const char* kCameWith13 = "cudaDeviceGetHostAtomicCapabilities";
   constexpr const char* kWentWith13 = "cudaThreadSynchronize";
@@ -130,7 +130,7 @@ void Runtimes::meet_first() {
 }
 
 void Runtimes::looked_up(std::string_view function, int version) {
-  // Each runtime looks cuInit up first, so the thread's earlier look-ups belong to another runtime.
+  // Each runtime looks cuInit up first, so earlier look-ups on this thread belong to another runtime.
   if (function == "cuInit") t_this.looked_up = 0, t_this.newest_looked_up = 0;
   ++t_this.looked_up;
   if (version > t_this.newest_looked_up) t_this.newest_looked_up = version;
@@ -177,7 +177,7 @@ const char* Runtimes::launch_around(bool launches) const {
   const Caller caller;
   if (!caller.known()) return nullptr;
   const bool symbols = caller.library() != 0 || (caller.is_executable() && knows_executable());
-  // A runtime linked into another library has no symbols that distinguish a launch from a look-up of a kernel.
+  // If the runtime is linked into another library, no symbols distinguish a launch from a look-up of a kernel.
   if (!symbols) return launches && is_linked_in(caller.module().begin) ? kName : nullptr;
   const Launches left_out = caller.library() != 0 ? launches_in(caller.module()) : linked_launches_;
   const auto came_through = [&](CodeRange code) { return caller.is_in(code); };

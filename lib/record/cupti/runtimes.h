@@ -31,17 +31,18 @@ class Runtimes {
   // launches on: a libcudart.so.13 or later, and an executable that contains only such a runtime (nvcc's default), as
   // its symbol table shows. Any other caller may contain any runtime. Walks the stack.
   void meet_first();
-  // Whether, as far as we know, all runtimes found so far pass all launches on.
+  // Whether all runtimes found so far pass all their launches on, as far as we know.
   bool hand_launches_on() const { return hand_launches_on_.load(std::memory_order_relaxed); }
 
-  // Called for cuGetProcAddress, and for cuInit, on the thread that calls them. The caller may be a runtime.
+  // looked_up() is called for each cuGetProcAddress and initialised() for each cuInit, on the calling thread, to
+  // recognise runtimes as they start.
   static void looked_up(std::string_view function, int version);
   void initialised();
   // Called when a driver call has failed: a launch (`launches`), or a look-up that a launch needs. Returns the name of
   // the runtime launch around it that has no callback, or null if none is known. Walks the stack.
   const char* failed(std::string_view driver_call, bool launches);
 
-  // The launches that have no callback, because they are frequent.
+  // The frequent launches that get no callback.
   struct LeftOut {
     CUpti_CallbackId id;
     const char* function;
@@ -62,7 +63,7 @@ class Runtimes {
       linked_launches_{};  // code of the kLeftOut functions in the executable; empty if unknown
   std::atomic<bool> hand_launches_on_ = false;
   std::atomic<std::uint32_t> walks_ = 0;
-  // The start addresses of libraries with a runtime linked into them.
+  // Start addresses of the libraries that have a runtime linked into them.
   std::array<std::atomic<std::uintptr_t>, 16> linked_in_ = {};
 };
 

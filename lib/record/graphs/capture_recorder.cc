@@ -21,7 +21,7 @@ Captures::Stream CaptureRecorder::stream_of(const ThreadState* thread, const Cal
 
 void CaptureRecorder::begin(ThreadState* thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
                             std::uintptr_t frame) {
-  // The capture is counted before the call, because the recorder must not call the driver once the capture has begun.
+  // Counts the capture before the call, because the recorder must not call the driver once the capture has begun.
   streams_->capture_began();
   Call call;
   rule.decode(data.functionParams, call);
@@ -40,7 +40,7 @@ void CaptureRecorder::refuse(const ThreadState* thread, const CallRule& rule, co
 
 void CaptureRecorder::end(const ThreadState* thread, const CallRule& rule, const CUpti_CallbackData& data,
                           std::uint32_t result) {
-  // A call on the wrong thread, or on a different stream from the one that began the capture, does not end it.
+  // A call on the wrong thread, or on a stream other than the one that began the capture, does not end the capture.
   if (result == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD) return;
   const bool known = captures_.ended(stream_of(thread, rule, data));
   if (known || result == CUDA_SUCCESS) streams_->capture_ended();

@@ -1,5 +1,5 @@
-// Follows stream captures from beginning to end, whichever thread ends them. Owns the list of captures in progress. In
-// all functions, `thread` is null for a thread without a ring.
+// Follows stream captures from beginning to end, whichever thread ends them. Owns the list of captures in progress.
+// `thread` is null for a thread without a ring.
 #pragma once
 
 #include <cupti.h>
@@ -23,10 +23,10 @@ class CaptureRecorder {
 
   void begin(ThreadState* thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
              std::uintptr_t frame);
-  // Called if the call that should have begun the capture has failed.
+  // Call this if the call that should have begun the capture has failed.
   void refuse(const ThreadState* thread, const CallRule& rule, const CUpti_CallbackData& data);
   void end(const ThreadState* thread, const CallRule& rule, const CUpti_CallbackData& data, std::uint32_t result);
-  // A capture ends when its stream or its context is destroyed.
+  // Ends the captures of a stream or context that is destroyed.
   void stream_destroyed(CUstream stream);
   void context_destroyed(std::uint32_t context);
 

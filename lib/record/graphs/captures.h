@@ -1,5 +1,5 @@
-// The captures in progress: where each one began, on which thread and in which mode. After a call has broken a capture,
-// this explains the errors that follow. There are few captures, so a failed call can search through all of them.
+// The captures in progress: where each one began, on which thread and in which mode. They explain the errors that
+// follow when a call has broken a capture. There are few captures, so a failed call can search all of them.
 #pragma once
 
 #include <cuda.h>
@@ -23,8 +23,8 @@ struct Capture {
 
 class Captures {
  public:
-  // A stream, identified by its handle. The per-thread default stream is also identified by its context and thread.
-  // Handle 0 means no stream.
+  // Identifies a stream by its handle; a per-thread default stream also by its context and thread. Handle 0 means no
+  // stream.
   struct Stream {
     std::uint64_t handle = 0;
     std::uint32_t context_uid = 0, tid = 0;
@@ -32,16 +32,16 @@ class Captures {
   };
   static Stream stream(StreamHandle given, std::uint32_t context_uid, std::uint32_t tid);
 
-  // began() is called before the call that begins the capture, refused() after that call failed.
+  // Call began() before the call that begins the capture, and refused() if that call has failed.
   void began(const Stream& stream, const Capture& capture);
   void refused(const Stream& stream);
   // Returns false if no capture began on the stream, or if the capture was dropped because too many others began.
   bool ended(const Stream& stream);
-  // Returns how many captures ended with their context.
+  // Ends all captures of the context, and returns their number.
   std::size_t context_ended(std::uint32_t context);
 
-  // The capture that an error of this thread concerns: the stream's own, else the thread's own, else another thread's,
-  // with the strictest mode first.
+  // Returns the capture that an error of this thread is about: the stream's own, or else the thread's own, or else
+  // another thread's. Prefers stricter modes.
   Capture concerned(const Stream& stream, std::uint32_t tid) const;
 
  private:
@@ -52,7 +52,7 @@ class Captures {
   template <typename Which>
   std::size_t remove(Which which);
 
-  // Captures that never end occupy entries too, so the oldest one is dropped if all entries are used.
+  // If all entries are used, the oldest capture is dropped: a capture that never ends would occupy its entry forever.
   std::array<Entry, 64> entries_;  // the newest last
   std::size_t used_ = 0;
   mutable Mutex mutex_;

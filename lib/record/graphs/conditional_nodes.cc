@@ -4,7 +4,7 @@
 
 namespace cudadiag::record {
 
-// The caller holds the lock.
+// The caller must hold the lock.
 ConditionalNodes::Node& ConditionalNodes::place(CUgraphNode node) {
   return nodes_[wire::mix(wire::kHashSeed, reinterpret_cast<std::uint64_t>(node)) >> 20 & (kPlaces - 1)];
 }

@@ -1,4 +1,5 @@
-// The bodies of conditional graph nodes. The driver reports them only once, to the call that adds the node.
+// Remembers the bodies of conditional graph nodes, because the driver reports them only once, to the call that adds the
+// node.
 #pragma once
 
 #include <cuda.h>
@@ -12,13 +13,13 @@
 
 namespace cudadiag::record {
 
-// All functions may be called on any thread. A node replaces an older one whose handle has the same hash. The bodies of
-// replaced nodes, and of copies of nodes, are unknown.
+// All functions may be called on any thread. A new node replaces an older one whose handle has the same hash. The
+// bodies of replaced nodes and of copied nodes are unknown.
 class ConditionalNodes {
  public:
-  // `bodies`: the driver's own array, which lives as long as the node.
+  // `bodies` is the driver's own array, which lives as long as the node.
   void made(CUgraphNode node, const CUgraph* bodies, std::uint32_t count);
-  // Called when the handle belongs to a different node.
+  // Call this when the handle belongs to a different node.
   void forget(CUgraphNode node);
   // Returns an empty span if the bodies are unknown.
   std::span<const CUgraph> bodies_of(CUgraphNode node);

@@ -11,7 +11,8 @@ namespace cudadiag::record {
 
 namespace intern = wire::intern;
 
-// The operating system provides pages when they are touched, so a small graph uses only a few.
+// Large enough for any graph. A small graph uses little memory, because the operating system provides pages only when
+// they are touched.
 struct GraphDescription::Memory {
   CUgraphNode handles[kMostNodes];
   CUgraph graphs[kMostNodes];

@@ -1,4 +1,4 @@
-// One graph as the driver reports it: its nodes, then those of its child graphs, and its edges, in the layout of
+// Describes one graph as the driver reports it: its nodes, those of its child graphs, and its edges, in the layout of
 // wire/intern.h.
 #pragma once
 
@@ -28,7 +28,7 @@ class GraphDescription {
 
   std::size_t size() const { return count_; }
   CUgraphNode handle(std::size_t node) const { return handles_[node]; }
-  // The graph, or child graph, that the node belongs to.
+  // Returns the graph, or child graph, that contains the node.
   CUgraph graph_of(std::size_t node) const { return graphs_[node]; }
   // Whether the node is in the body of a conditional node.
   bool may_not_run(std::size_t node);

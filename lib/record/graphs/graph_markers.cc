@@ -33,7 +33,8 @@ void GraphMarkers::note_once(const char* code, const char* text) {
   if (!noted_.exchange(true)) interner_->note(code, text);
 }
 
-// The registration is valid in all contexts, but ends with the context that was current when it was made.
+// Registers the words again if necessary: the registration is valid in all contexts, but ends with the context that was
+// current when it was made.
 CUdeviceptr GraphMarkers::device_words() {
   CUdeviceptr device = 0;
   if (driver_->mem_host_get_device_pointer(&device, words_, 0) == CUDA_SUCCESS) return device;
@@ -45,7 +46,8 @@ CUdeviceptr GraphMarkers::device_words() {
   return 0;
 }
 
-// If all words are in use, the first ones are reused: words matter only during one launch, when no other graph runs.
+// If the words run out, the first ones are reused. A word matters only during one launch, and no other graph runs at
+// that time.
 GraphWords GraphMarkers::take_words(std::size_t count) {
   if (count > area::kGraphWords) return {};
   const auto wanted = static_cast<std::uint32_t>(count);
@@ -56,7 +58,7 @@ GraphWords GraphMarkers::take_words(std::size_t count) {
   return {first, wanted};
 }
 
-// The marker nodes of one graph while they are being added.
+// Holds the marker nodes of one graph while they are being added.
 class GraphMarkers::Adding {
  public:
   Adding(const DriverApi& driver, CUdeviceptr words) : driver_(driver), words_(words) {}
@@ -125,7 +127,7 @@ AddedMarkers GraphMarkers::add(CUgraph graph, bool for_device, GraphWords words)
               "from the device or lets kernels overlap");
     return {};
   }
-  // If the number of nodes differs, the update fails with or without markers.
+  // If the number of nodes differs, the update fails anyway, so no markers are needed.
   if (words.count != 0 && words.count != description.size()) return {};
   if (words.count == 0) words = take_words(description.size());
   const CUdeviceptr device = words.count == 0 ? 0 : device_words();

@@ -19,7 +19,7 @@
 
 namespace cudadiag::record {
 
-// The words of an executable graph: one per node of its description, in the same order.
+// The words of an executable graph, one for each node of its description, in the same order.
 struct GraphWords {
   std::uint32_t first = 0, count = 0;  // count is 0 if there are none
 };
@@ -35,13 +35,13 @@ class GraphMarkers {
  public:
   void attach(AreaMap& area, Interner& interner, const DriverApi& driver);
 
-  // ENTER. `words` belong to the executable graph to be updated. If there are none, the graph is being instantiated,
-  // and gets new words.
+  // Call this at ENTER. If the call updates an executable graph, pass the graph's `words`. Without `words`, the graph
+  // is being instantiated and gets new ones.
   AddedMarkers add(CUgraph graph, bool for_device, GraphWords words = {});
-  // EXIT of the same call. `added.words` stay in use.
+  // Call this at EXIT of the same call. `added.words` stay in use.
   void remove(AddedMarkers& added, bool call_worked);
 
-  // Called before a launch during which nothing else runs.
+  // Call this before a launch during which nothing else runs.
   void clear(GraphWords words);
 
  private:

@@ -61,7 +61,7 @@ std::size_t given_pointers(const DriverApi& driver, const Allocations& allocatio
   return count;
 }
 
-// The operating system provides pages when they are touched.
+// Large enough for any graph. The operating system provides pages only when they are touched.
 struct GraphPointers::Memory {
   Allocations::Living living[wire::area::kAllocations];
   GraphPointer pointers[kMostPointers];
@@ -83,7 +83,7 @@ void GraphPointers::read(GraphDescription& graph) {
   std::sort(living_.begin(), living_.end(), [](const auto& a, const auto& b) { return a.address < b.address; });
   const RelaxedCapture relaxed(driver_);
   for (std::size_t node = 0; node < graph.size(); ++node) {
-    // The node may never run, so its pointers prove nothing.
+    // Skips nodes that may never run, because their pointers prove nothing.
     if (graph.may_not_run(node)) continue;
     const std::uint8_t type = wire::load(graph.record(node), intern::kNodeType);
     const CUgraphNode handle = graph.handle(node);
@@ -107,7 +107,7 @@ void GraphPointers::read(GraphDescription& graph) {
 }
 
 void GraphPointers::add(const GraphPointer& pointer) {
-  // Most words of structures are small numbers, which this test rejects quickly.
+  // Rejects small numbers quickly, because most words of structures are small numbers.
   if (pointer.address < living_.front().address) return;
   const auto after = std::upper_bound(living_.begin(), living_.end(), pointer.address,
                                       [](std::uint64_t wanted, const auto& each) { return wanted < each.address; });

@@ -24,9 +24,9 @@ struct GraphPointer {
   std::uint32_t entry;       // index in Allocations
 };
 
-// The new pointers that a call gives to a node. The member `node` is not set. Only 8-byte parameters that point to the
-// beginning of an allocation count. A full search would take too long, since a program may make such a call at each
-// launch. Returns the number of pointers, at most `to.size()`.
+// Finds the new pointers that a call gives to a node, and returns their number, at most `to.size()`. Leaves the member
+// `node` unset. Considers only 8-byte parameters that point to the beginning of an allocation: a program may make such
+// a call at each launch, so a full search would take too long.
 std::size_t given_pointers(const DriverApi& driver, const Allocations& allocations, const GraphCall& call,
                            std::span<GraphPointer> to);
 
@@ -45,7 +45,7 @@ class GraphPointers {
  private:
   struct Memory;
 
-  // The member `allocation` of `pointer` is not set yet.
+  // The member `allocation` of `pointer` need not be set yet.
   void add(const GraphPointer& pointer);
 
   const DriverApi& driver_;

@@ -19,7 +19,7 @@ void GraphRecorder::attach(AreaMap& area, Interner& interner, const DriverApi& d
 
 void GraphRecorder::enter(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame) {
   const GraphCall call = decode_graph_call(id, data.functionParams);
-  // This is done before the call, because afterwards the handle may belong to another graph.
+  // Forgets the graph before the call, because its handle may belong to another graph afterwards.
   if (call.what == What::destroy) graphs_.destroyed(call.exec);
   if (followed_ != nullptr) before_end(call);
   thread.adds_nodes = call.what == What::add_node;
@@ -33,7 +33,7 @@ void GraphRecorder::enter(ThreadState& thread, std::uint32_t id, const CUpti_Cal
       thread.markers = markers_.add(call.graph, (call.flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0);
     }
   } else if (call.what == What::update) {
-    // The graph of an update must have the same nodes as the graph from which the executable graph was instantiated.
+    // Reuses the words, because an update requires the same nodes as the graph that was instantiated.
     const GraphWords words = graphs_.words_of(call.exec);
     if (words.count > 0) thread.markers = markers_.add(call.graph, false, words);
   }
@@ -79,7 +79,7 @@ void GraphRecorder::record_race_effects(ThreadState& thread, const GraphCall& ca
   }
 }
 
-// Nodes that the driver creates for its own use in an executable graph are ignored.
+// Ignores nodes that the driver creates for its own use in an executable graph.
 void GraphRecorder::node(const ThreadState* thread, std::uint32_t id, const CUpti_GraphData& data) {
   const bool captured = thread != nullptr && thread->open.record != nullptr;
   if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) {

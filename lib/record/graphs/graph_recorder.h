@@ -26,13 +26,13 @@ class GraphRecorder {
  public:
   void attach(AreaMap& area, Interner& interner, const DriverApi& driver, const Allocations& allocations,
               SiteFinder& sites);
-  // Called in a rerun. Graphs that the rerun waits for get markers.
+  // Call this in a rerun. Graphs that the rerun waits for then get markers.
   void follow(const Window& window, const ExclusiveWait& alone) {
     window_ = &window;
     exclusive_wait_ = &alone;
   }
   void record_races(RaceRecords& races) { races_ = &races; }
-  // Called in a rerun that saves a graph node.
+  // Call this in a rerun that saves a graph node.
   void save_by(FollowedGraphs& followed) {
     followed_ = &followed;
     graphs_.save_by(followed);
@@ -40,11 +40,11 @@ class GraphRecorder {
 
   void enter(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
   void leave(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data, bool ok);
-  // Called at EXIT of every call on graphs, even after a failure, because the graph belongs to the program.
+  // Call this at EXIT of every call on graphs, even after a failure, because the graph belongs to the program.
   void remove_markers(ThreadState& thread, bool ok) {
     if (thread.markers.nodes != nullptr) markers_.remove(thread.markers, ok);
   }
-  // Called inside the call that creates the node. `thread` may be null.
+  // Call this inside the call that creates the node. `thread` may be null.
   void node(const ThreadState* thread, std::uint32_t id, const CUpti_GraphData& data);
   // Marks the executable graph that the call changes as unknown, for calls whose effect the recorder does not read.
   void forget(std::uint32_t id, const CUpti_CallbackData& data);

@@ -118,15 +118,15 @@ void Graphs::keep(GraphDescription& description, std::span<const GraphPointer> p
   for (std::uint32_t i = 0; i < kSparePointers; ++i) pointers_[pointers_used_++ % kPointers] = {};
 }
 
-// The caller holds the lock.
+// The caller must hold the lock.
 void Graphs::take_stale(Exec& exec, StalePointers& stale) {
   const std::uint64_t ends = allocations_->ends();
   if (exec.ends == ends || pointers_used_ - exec.first_pointer > kPointers) return;
   for (std::uint64_t i = exec.first_pointer; i < exec.first_pointer + exec.pointers; ++i) {
     GraphPointer& pointer = pointers_[i % kPointers];
     if (pointer.allocation == 0 || allocations_->lives(pointer.entry, pointer.allocation)) continue;
-    // Pointers over the limit are never reported: if a later launch reported them, the memory would seem to have been
-    // freed just before that launch.
+    // Pointers over the limit are never reported, not even later: the memory would then seem to have been freed just
+    // before the later launch.
     const std::uint64_t freed = std::exchange(pointer.allocation, 0);
     if (stale.count == StalePointers::kMost) continue;
     const std::uint32_t flags = pointer.in_structure ? std::uint32_t{intern::kInStructure} : 0;
@@ -166,8 +166,8 @@ void Graphs::updated(const GraphCall& call) {
   const LockGuard lock(mutex_);
   if (Exec* known = execs_.find(key_of(call.exec))) {
     take(*known, made);
-    // Calls still refer to its nodes by the handles of the graph from which it was instantiated. We cannot tell which
-    // node of the new graph they mean.
+    // Calls still refer to the executable graph's nodes by the handles of the graph from which it was instantiated. We
+    // cannot tell which nodes of the new graph they mean.
     known->nodes = 0;
     known->replay.flags = operation::kGraphRepointed;
   }
@@ -179,8 +179,7 @@ Graphs::ExecNode& Graphs::exec_node(const Exec& exec, std::uint32_t node) {
   return exec_nodes_[(exec.first_node + node) % kExecNodes];
 }
 
-// Programs usually set nodes in the order in which they created them, or in reverse order. Therefore each search begins
-// where the previous one ended.
+// Searches from where the previous search ended, because programs usually set nodes in creation order or in reverse.
 std::uint32_t Graphs::index_of(Exec& exec, CUgraphNode handle) {
   if (exec_nodes_used_ - exec.first_node > kExecNodes) return kNoNode;
   for (std::uint32_t away = 0; away < exec.nodes; ++away) {
@@ -223,7 +222,7 @@ void Graphs::add_pointers(Exec& exec, std::uint32_t node, std::span<const GraphP
 bool Graphs::alters(const GraphCall& call, CUgraphNodeType& type) {
   const RelaxedCapture relaxed(*driver_);
   if (driver_->graph_node_get_type != nullptr) driver_->graph_node_get_type(call.node, &type);
-  // Only the descriptions of kernels and child graphs contain more than the node's line.
+  // For all other node types, the description contains only the node's line.
   if (type != CU_GRAPH_NODE_TYPE_KERNEL && type != CU_GRAPH_NODE_TYPE_GRAPH) return false;
   CUDA_KERNEL_NODE_PARAMS now = {};
   if (call.kernel == nullptr || driver_->graph_kernel_node_get_params == nullptr ||
@@ -251,7 +250,7 @@ void Graphs::node_set(const GraphCall& call, std::uint32_t site) {
   if (runs) add_pointers(*exec, first, std::span(given).first(pointers));
   if (call.what != GraphCall::What::set_node) return;
   if (first == kNoNode || site == 0) exec->replay.flags |= operation::kGraphUntold;
-  // A call on a node with a child graph replaces the whole child graph. The child's nodes come after that node.
+  // A call on a child graph's node replaces the whole child graph, whose nodes come after that node.
   const std::uint32_t end = type == CU_GRAPH_NODE_TYPE_GRAPH ? exec->nodes : first + 1;
   for (std::uint32_t node = first; first != kNoNode && node < end; ++node) {
     ExecNode& set = exec_node(*exec, node);
@@ -261,7 +260,7 @@ void Graphs::node_set(const GraphCall& call, std::uint32_t site) {
   }
 }
 
-// Lists of changes are interned, so a list that a program uses again and again is stored once.
+// Interns the list of changes, so that a list that a program uses repeatedly is stored only once.
 void Graphs::record_changes(Exec& exec) {
   exec.changed = false;
   exec.replay.graph = exec.described;

@@ -31,7 +31,7 @@ struct GraphReplay {
   GraphWords words;           // set only in a rerun
 };
 
-// A graph's pointers to memory that was freed after the graph's previous launch. Each pointer is reported once.
+// Pointers of a graph to memory that was freed after the graph's previous launch. Each pointer is reported only once.
 struct StalePointers {
   static constexpr std::size_t kMost = 8;
   std::size_t count = 0;
@@ -50,22 +50,22 @@ class Graphs {
   // The driver reuses node handles, so the latest call for a handle counts.
   void node_created(CUgraphNode node, std::uint32_t site);
   void node_cloned(CUgraphNode node, CUgraphNode original);
-  // Called for a node of unknown origin, which may belong to a graph or to an executable graph.
+  // Call this for a node of unknown origin, in a graph or an executable graph.
   void node_unknown(CUgraphNode node) { conditionals_.forget(node); }
-  // Called after the call has succeeded.
+  // Call this after the call has succeeded.
   void conditional_made(const GraphCall& call);
 
-  // Called after the call has succeeded. `site` is that of the call.
+  // Call this after the call has succeeded. `site` is the call's site.
   void instantiated(const GraphCall& call, std::uint32_t site, GraphWords words);
   void updated(const GraphCall& call);
-  // `site` is that of the call, if the call sets the node's parameters.
+  // `site` is the call's site, if the call sets the node's parameters.
   void node_set(const GraphCall& call, std::uint32_t site);
   void destroyed(CUgraphExec exec);
 
-  // The site where a node was created; 0 if unknown.
+  // Returns the site where a node was created; 0 if it is unknown.
   std::uint32_t site_of(CUgraphNode node);
   GraphWords words_of(CUgraphExec exec);
-  // Called at ENTER of a launch. Fills `stale`, which must be empty.
+  // Call this at ENTER of a launch. Fills `stale`, which must be empty.
   GraphReplay launched(CUgraphExec exec, StalePointers& stale);
 
  private:
@@ -80,11 +80,11 @@ class Graphs {
     std::uint32_t site;       // site of the instantiation
     GraphReplay replay;       // the latest
     std::uint32_t described;  // intern id of the graph from which it was instantiated or updated
-    // Its nodes in `exec_nodes_`, and the index of the node that was looked up last.
+    // The graph's nodes in `exec_nodes_`, and the index of the node that was looked up last.
     std::uint32_t nodes, last_set;
     std::uint64_t first_node;
     bool changed;  // since the latest launch, a different site has set a node
-    // Its pointers in `pointers_`, and how many allocations had ended when its pointers were last checked.
+    // The graph's pointers in `pointers_`, and the number of ended allocations when they were last checked.
     std::uint64_t first_pointer, ends;
     std::uint32_t pointers;
   };
@@ -95,8 +95,8 @@ class Graphs {
     std::uint32_t may_not_run : 1;  // it is in the body of a conditional node
   };
   static constexpr std::uint32_t kNoNode = 0xffffffff;
-  // A hash table of rows with kWays entries. If a row is full, its oldest entry is dropped, which usually belongs to a
-  // destroyed graph.
+  // A hash table whose rows have kWays entries. A full row drops its oldest entry, which usually belongs to a destroyed
+  // graph.
   template <typename Entry, std::size_t Rows>
   struct Table {
     static constexpr std::size_t kWays = 8;
@@ -110,7 +110,7 @@ class Graphs {
     std::uint32_t graph = 0, nodes = 0, pointers = 0;
     std::uint64_t first_node = 0, first_pointer = 0, ends = 0;
   };
-  // `call` has instantiated or updated the executable graph.
+  // Call this after `call` has instantiated or updated the executable graph.
   Made describe(const GraphCall& call, std::uint32_t site);
   void keep(GraphDescription& description, std::span<const GraphPointer> pointers, Made& made);
   static void take(Exec& exec, const Made& made);
@@ -133,14 +133,14 @@ class Graphs {
   ConditionalNodes conditionals_;
   Table<Exec, 1024> execs_;
   const Allocations* allocations_ = nullptr;
-  // A ring of the pointers of the newest graphs: pointer n is at n modulo the size.
+  // A ring with the pointers of the newest graphs. Pointer n is at index n modulo the size.
   static constexpr std::uint64_t kPointers = 65536;
-  // kSparePointers: how many entries each graph has for additional pointers that its nodes get later. kMostGiven: limit
-  // of new pointers per call.
+  // kSparePointers is the number of spare entries per graph, for pointers that its nodes get later. kMostGiven limits
+  // the new pointers per call.
   static constexpr std::uint32_t kSparePointers = 4, kMostGiven = 16;
   std::uint64_t pointers_used_ = 0;
   std::array<GraphPointer, kPointers> pointers_;
-  // A ring of the nodes of those graphs, in the order of their descriptions.
+  // A ring with the nodes of the same graphs, in the order of their descriptions.
   static constexpr std::uint64_t kExecNodes = GraphDescription::kMostNodes;
   static constexpr std::size_t kMostChanges = 4096;
   std::uint64_t exec_nodes_used_ = 0;

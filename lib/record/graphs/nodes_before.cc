@@ -30,7 +30,7 @@ bool order_nodes(std::span<const std::uint32_t> parents, std::span<const GraphEd
   std::fill(orders.begin(), orders.end(), NodeOrder::apart);
   orders[node] = NodeOrder::itself;
   for (std::uint32_t at = node; parents[at] != 0; at = parents[at] - 1) orders[parents[at] - 1] = NodeOrder::itself;
-  // Edges are usually in the order of their nodes. The loop visits them in both directions, so few rounds suffice.
+  // Visits the edges in both directions, so that few rounds suffice: edges are usually in the order of their nodes.
   bool changed = true;
   while (changed) {
     changed = false;

@@ -14,8 +14,8 @@ enum class NodeOrder : std::uint8_t {
   before,  // must have finished before the given node begins
 };
 
-// `parents` has the parent of each node of a description (graph_description.h), as in the node's record. `orders`
-// receives the order of each node. Returns whether any node comes before `node`.
+// Fills `orders` with the order of each node, and returns whether any node comes before `node`. `parents` has the
+// parent of each node, as in the node's record (graph_description.h).
 bool order_nodes(std::span<const std::uint32_t> parents, std::span<const GraphEdge> edges, std::uint32_t node,
                  std::span<NodeOrder> orders);
 

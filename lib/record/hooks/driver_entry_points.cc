@@ -1,5 +1,5 @@
-// Only this file declares all versions of the driver's functions, because <cupti.h> cannot be included together with
-// these declarations.
+// Separate from the other files, because the declarations of all versions of the driver's functions conflict with
+// <cupti.h>.
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 #include <cuda_runtime_api.h>

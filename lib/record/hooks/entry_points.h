@@ -18,7 +18,7 @@ struct EntryPoint {
 };
 
 std::span<const EntryPoint> driver_entry_points();
-// Entry points of a libcudart.so. A runtime linked into the program has none.
+// Returns the entry points of a libcudart.so. A runtime linked into the program has none.
 std::span<const EntryPoint> runtime_entry_points();
 
 }  // namespace cudadiag::record

@@ -23,7 +23,7 @@ std::atomic<Hooks*> g_hooks;
 Redirection g_redirection;
 void (*g_initialised)();
 
-// The effects of a call that CUPTI reports in separate callbacks.
+// Effects of a call that CUPTI would report in separate callbacks.
 enum class Effect : std::uint8_t {
   none,
   stream_ends,
@@ -142,7 +142,7 @@ std::string_view Hooks::call_name(CUpti_CallbackDomain domain, std::uint32_t id)
 void Hooks::meet(CUcontext context, std::uint32_t uid) {
   for (Known& known : contexts_) {
     if (known.context.load(std::memory_order_acquire) != context || known.uid.load() == uid) continue;
-    // A new context has the same address, so the end of the old context was missed.
+    // If a new context has this address, the recorder missed the end of the old context.
     tell(CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, context, nullptr, nullptr);
     known.uid.store(uid, std::memory_order_release);
     return;
@@ -164,7 +164,7 @@ std::uint32_t Hooks::context_uid(CUcontext context) const {
   return 0;
 }
 
-// Before CUDA 12.0, the driver does not number contexts.
+// Numbers contexts itself before CUDA 12.0, because the driver does not.
 std::uint32_t Hooks::number_of(CUcontext context) {
   unsigned long long number = 0;
   if (driver_.ctx_get_id != nullptr) {
@@ -286,7 +286,7 @@ void Hooks::after(std::uint32_t id, const CUpti_CallbackData& data) {
 
 // ---- nodes of graphs
 
-// The node that a captured operation has created is the last node of its stream.
+// Reports the node that a captured operation has created: the last node of its stream.
 void Hooks::after_captured(std::uint32_t id, const CUpti_CallbackData& data) {
   const CallRule& rule = driver_call(id);
   if (rule.role != Role::operation || rule.decode == nullptr || !succeeded(data)) return;
@@ -310,7 +310,7 @@ void Hooks::after_captured(std::uint32_t id, const CUpti_CallbackData& data) {
 }
 
 void Hooks::node_added(std::uint32_t id, const void* parameters) {
-  // All of these structures begin with the address where the call stores the node's handle. The graph follows.
+  // In all of these structures, the first member is the address for the new node's handle, and the second is the graph.
   const auto& added = *static_cast<const cuGraphAddChildGraphNode_params*>(parameters);
   if (added.phGraphNode == nullptr) return;
   const CUgraphNode node = *added.phGraphNode;
@@ -330,7 +330,7 @@ void Hooks::node_added(std::uint32_t id, const void* parameters) {
   }
 }
 
-// The driver lists the nodes of a copy in the same order as those of the original.
+// Relates the nodes by position, because the driver lists a copy's nodes in the order of the original.
 void Hooks::graph_copied(CUgraph original, CUgraph copy, int depth) {
   constexpr std::size_t kMostNodes = 1u << 14;
   constexpr int kDeepest = 8;
@@ -373,7 +373,7 @@ Passage::Passage(CUpti_CallbackDomain domain, std::uint32_t call, const void* pa
   told_ = hooks != nullptr;
   if (!told_) [[unlikely]]
     return;
-  // For a runtime call, the context matters only if the call fails.
+  // A runtime call needs its context only if it fails.
   if (domain == CUPTI_CB_DOMAIN_DRIVER_API) [[likely]]
     std::tie(data_.context, data_.contextUid) = hooks->current();
   hooks->callback_(nullptr, domain, call, &data_);
@@ -386,7 +386,7 @@ std::uint32_t Passage::leave(std::uint32_t result) {
   data_.callbackSite = CUPTI_API_EXIT;
   Hooks* hooks = g_hooks.load(std::memory_order_acquire);
   if (!told_) [[unlikely]] {
-    // The recorder does not exist yet.
+    // The recorder does not exist yet, so only these three calls matter.
     if (result != 0 || domain_ != CUPTI_CB_DOMAIN_DRIVER_API) return result;
     if (call_ == CUPTI_DRIVER_TRACE_CBID_cuInit && g_initialised != nullptr) g_initialised();
     if (kEffects[call_] == Effect::gives_address) give_wrapper(call_, data_);

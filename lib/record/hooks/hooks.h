@@ -27,7 +27,7 @@ struct Call;
 class Hooks {
  public:
   // Redirects the driver unless that has already been done, and starts to call `callback` for everything that is
-  // enabled. There is one object per process, which is never destroyed.
+  // enabled. The process has only one Hooks object, which is never destroyed.
   Redirection start(CUpti_CallbackFunc callback, const DriverApi& driver);
   // Redirects the driver as soon as it is loaded. Calls `initialised` once the first cuInit has succeeded.
   static Redirection redirect_early(void (*initialised)());
@@ -41,7 +41,7 @@ class Hooks {
   friend class Passage;
   static constexpr std::size_t kContexts = 64;
 
-  // The calling thread's context and its number; null and 0 if it has none.
+  // Returns the calling thread's context and its number, or null and 0 if it has none.
   std::pair<CUcontext, std::uint32_t> current();
   std::uint32_t number_of(CUcontext context);
   void meet(CUcontext context, std::uint32_t uid);

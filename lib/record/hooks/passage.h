@@ -22,7 +22,7 @@ class Passage {
   static bool is_watched(CUpti_CallbackDomain domain, std::uint32_t call) {
     return place(domain, call).load(std::memory_order_acquire) && !t_this.inside;
   }
-  // The release also publishes what a Passage needs: the names, and the hooks.
+  // Publishes with release order, so that a Passage also sees the names and the hooks.
   static void watch(CUpti_CallbackDomain domain, std::uint32_t call) {
     place(domain, call).store(true, std::memory_order_release);
   }
@@ -35,11 +35,11 @@ class Passage {
     names_[index(domain)][call] = name;
   }
 
-  // ENTER. `parameters` points to CUPTI's structure for the call.
+  // Reports ENTER. `parameters` points to CUPTI's structure for the call.
   [[gnu::hot, gnu::noinline]] Passage(CUpti_CallbackDomain domain, std::uint32_t call, const void* parameters);
-  // Whether the wrapper must not call the driver. This happens only in a rerun.
+  // Whether the wrapper must not call the driver, which happens only in a rerun.
   static bool is_withheld() { return std::exchange(t_this.withheld, false); }
-  // EXIT. `result`, a CUresult or a cudaError_t, is what the program receives.
+  // Reports EXIT. `result` is what the program receives: a CUresult or a cudaError_t.
   [[gnu::hot, gnu::noinline]] std::uint32_t leave(std::uint32_t result);
   Passage(const Passage&) = delete;
   Passage& operator=(const Passage&) = delete;

@@ -1,5 +1,5 @@
-// The function that replaces one entry point. It calls the library's own function, and reports the call before and
-// afterwards (passage.h).
+// The function that replaces one entry point. It calls the original, and reports the call before and after it
+// (passage.h).
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,7 @@ struct Wrapper<kDomain, kCall, Parameters, Result (*)(Arguments...)> {
   }
 };
 
-// A macro, so that the table of entry points is built at compile time and not by a constructor of the recorder.
+// This is a macro, so that the table of entry points is built at compile time instead of by a constructor.
 #define CUDADIAG_ENTRY_POINT(name, domain, id, parameters, function)                               \
   {                                                                                                \
     name, id, reinterpret_cast<void*>(&Wrapper<domain, id, parameters, decltype(function)>::call), \

@@ -116,7 +116,7 @@ void Allocations::freed(const Freed& freed) {
   const LockGuard lock(mutex_);
   const std::uint32_t at = find(freed.address);
   if (at != 0 && wire::load(entry(at - 1), allocation::kMade) < freed.entered) return end(at - 1, freed, 0);
-  // A live allocation at this address is newer. The allocation that this call frees was marked as replaced.
+  // If a newer allocation lives at this address, the one that this call frees was marked as replaced.
   for (std::uint32_t i = 0; replaced_ > 0 && i < used_; ++i) {
     std::byte* to = entry(i);
     if (wire::load(to, allocation::kAddress) != freed.address ||
@@ -149,7 +149,7 @@ void Allocations::context_destroyed(std::uint32_t context, const Freed& freed) {
   const LockGuard lock(mutex_);
   for (std::uint32_t i = 0; i < used_; ++i) {
     const std::byte* known = entry(i);
-    // Physical memory and reserved addresses belong to the process, not to a context.
+    // Skips mappings: physical memory and reserved addresses belong to the process, not to a context.
     const bool own = wire::load(known, allocation::kKind) != static_cast<std::uint8_t>(Kind::mapped);
     if (own && wire::load(known, allocation::kFreed) == 0 && wire::load(known, allocation::kContext) == context) {
       end(i, freed, allocation::kWithContext);

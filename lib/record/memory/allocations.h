@@ -1,5 +1,5 @@
-// The process's allocations, live and recently freed, in the area's `allocations` (wire/allocation.h). The functions
-// that change them are called after the driver's call has returned success. The class has one lock.
+// The process's allocations, live and recently freed, in the area's `allocations` (wire/allocation.h). Call the
+// functions that change them after the driver's call has succeeded. The class has one lock.
 #pragma once
 
 #include <array>
@@ -54,12 +54,12 @@ class Allocations {
   // Whether this allocation has not been freed. Any thread may call this function. The answer may be slightly out of
   // date.
   bool lives(std::uint32_t entry, std::uint64_t serial) const;
-  // How many allocations have ended.
+  // Returns how many allocations have ended so far.
   std::uint64_t ends() const { return ends_.load(std::memory_order_acquire); }
 
   void made(const Made& made);
   void freed(const Freed& freed);
-  // Ends everything that is mapped in the `bytes` bytes from the address on.
+  // Ends all mappings in the `bytes` bytes from the address on.
   void unmapped(const Freed& freed, std::uint64_t bytes);
   void context_destroyed(std::uint32_t context, const Freed& freed);
 
@@ -69,7 +69,7 @@ class Allocations {
   std::byte* entry(std::uint32_t index) const;
   bool lives_on_device(std::uint32_t index, Living& to) const;
   static std::size_t bucket_of(std::uint64_t address);
-  // 1 + the entry of the live allocation at this address; 0 if none.
+  // Returns 1 + the index of the live allocation's entry at this address; 0 if there is none.
   std::uint32_t find(std::uint64_t address) const;
   void end(std::uint32_t index, const Freed& freed, std::uint8_t flags);
   std::uint32_t take_entry();

@@ -89,7 +89,8 @@ void CopySources::wake() {
   syscall(SYS_futex, &releases_, FUTEX_WAKE_PRIVATE, 1 << 30, nullptr, nullptr, 0);
 }
 
-// Either this function sees that a stream is held, or the function that holds the stream sees that a wait has begun.
+// Both sides write before they read, so at least one of them sees the other: this thread sees a held stream, or the
+// thread that holds it sees the wait.
 void CopySources::wait_begins() {
   waiting_.fetch_add(1);
   if (holding_.load() > 0) wake();
@@ -142,7 +143,8 @@ void CUDA_CB CopySources::reached(void* data) {
   errno = error;
 }
 
-// Either compare() sees that the slot was dropped, or the thread that drops it sees that compare() is reading.
+// Both sides write before they read: either compare() sees that the slot was dropped, or the dropping thread sees that
+// compare() is reading.
 bool CopySources::compare(Slot& slot, SourceSnapshot::Difference& difference) {
   slot.state.store(State::reading);
   const bool compared = !slot.dropped.load() && slot.snapshot.compare(difference);

@@ -31,24 +31,24 @@ class CopySources {
   static constexpr std::uint32_t kAlways = 64, kSeldom = 16;
   static constexpr std::uint64_t kHold = 20'000'000, kMostHeldAtSite = 100'000'000, kMostHeld = 1'000'000'000;  // ns
 
-  // Stays off if there is not enough memory, or if the driver lacks a function.
+  // Leaves the object off if memory is short, or if the driver lacks a function.
   void start(const DriverApi& driver);
   bool on() const { return on_.load(std::memory_order_relaxed); }
   PinnedRanges& pinned() { return pinned_; }
 
-  // ENTER of an asynchronous copy out of pinned memory. `stream` is the copy's stream, which must not be under capture.
-  // Returns the number of the watch, or 0 if the copy is not watched.
+  // Call this at ENTER of an asynchronous copy out of pinned memory. `stream` is the copy's stream, which must not be
+  // under capture. Returns the number of the watch, or 0 if the copy is not watched.
   std::uint64_t watch(std::uint32_t site, CUstream stream, const SourceRows* sources, std::size_t count);
 
-  // Called around calls that may wait for the GPU.
+  // Call these around calls that may wait for the GPU.
   void wait_begins();
   void wait_ends() { waiting_.fetch_sub(1); }
-  // Stops holding streams for good. The sources of copies are still compared.
+  // Stops holding streams for good, but still compares the sources of copies.
   void hold_no_more();
-  // Called before memory is freed.
+  // Call this before memory is freed.
   void forget(std::uint64_t begin, std::uint64_t end);
   void forget_all() { forget(0, ~std::uint64_t{0}); }
-  // Called when the process ends. Nothing is read afterwards.
+  // Call this when the process ends. Nothing is read afterwards.
   void end();
 
   struct Change {

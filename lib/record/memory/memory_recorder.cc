@@ -20,7 +20,7 @@ void MemoryRecorder::note(ThreadState& thread, std::uint32_t id, const CUpti_Cal
   MemoryCall call = decode_memory_call(id, data.functionParams);
   if (call.what == What::asks || call.address == 0) return;
   const bool ordered = thread.open.record != nullptr;
-  // A captured operation is a graph node, whose memory is live only during replays.
+  // Ignores a captured operation: it became a graph node, whose memory is live only during replays.
   if (ordered && (thread.open.flags & operation::kCaptured) != 0) return;
   const std::uint32_t stream = ordered ? thread.open.stream : operation::kNoStream;
   const std::uint32_t site = operations_->sites().site_of(thread, id, Kind::allocation, frame);

@@ -1,5 +1,5 @@
-// Records where memory was allocated and freed, and which contexts may access each other's memory. The functions are
-// called after the program's call has succeeded. Owns the list of allocations.
+// Records where memory was allocated and freed, and which contexts may access each other's memory. Call these functions
+// after the program's call has succeeded. Owns the list of allocations.
 #pragma once
 
 #include <cupti.h>
@@ -26,7 +26,7 @@ class MemoryRecorder {
   // Like note(), for a call of a thread without a ring.
   void note_unrecorded(std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data);
   void note_peer_access(std::uint32_t id, const CUpti_CallbackData& data);
-  // `thread` may be null. `context` is the index of the context.
+  // `thread` may be null. `context` is the context's index.
   void context_destroyed(ThreadState* thread, std::uint32_t context, std::uintptr_t frame);
 
  private:

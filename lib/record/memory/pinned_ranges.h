@@ -1,6 +1,6 @@
 // The process's pinned memory that the recorder may read: allocated or registered, but neither write-combined nor
-// device memory. The ranges are sorted by address. If there are more than kMost, further ones are dropped. The class
-// has one lock, which is held only briefly.
+// device memory. The ranges are sorted by address. Ranges beyond kMost are dropped. The class has one lock, which is
+// held only briefly.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ class PinnedRanges {
  public:
   static constexpr std::size_t kMost = 4096;
 
-  // EXIT of a call that has allocated or registered memory. `parameters` is the structure that CUPTI passes.
+  // Call this at EXIT of a call that has allocated or registered memory. `parameters` is CUPTI's structure.
   void made(std::uint32_t id, const void* parameters, std::uint64_t begin, std::uint64_t bytes);
   // Removes the range that begins at the address. Returns the end of the range, or `begin` if the range is unknown.
   std::uint64_t gone(std::uint64_t begin);
@@ -27,7 +27,7 @@ class PinnedRanges {
     std::uint64_t begin, end;
   };
 
-  // The index of the first range that begins after the address.
+  // Returns the index of the first range that begins after the address.
   std::size_t after(std::uint64_t address) const;
 
   mutable Mutex mutex_;

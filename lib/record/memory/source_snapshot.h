@@ -1,6 +1,6 @@
-// The bytes of a copy's source at one moment, for comparison with the bytes at a later time. A source of at most kRoom
-// bytes in at most kMostPieces rows is saved whole. From a larger source, kSamples pieces of kSample bytes are saved,
-// spread evenly.
+// Saves the bytes of a copy's source, to compare them with the bytes at a later time. Saves a source of at most kRoom
+// bytes in at most kMostPieces rows completely. From a larger source, saves kSamples pieces of kSample bytes, spread
+// evenly.
 //
 // The memory belongs to the program, which may have unmapped it, so each page is probed first. The class takes no
 // locks, and allocates nothing.

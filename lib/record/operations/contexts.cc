@@ -109,7 +109,7 @@ void Contexts::give_access(std::uint32_t uid, CUcontext peer) {
   wire::store(entry(index), context::kPeers, wire::load(entry(index), context::kPeers) | peer_bits(peer));
 }
 
-// If the peer is unknown, we cannot tell which access the call revoked, so all bits stay.
+// Keeps all bits if the peer is unknown, because we cannot tell which access the call revoked.
 void Contexts::take_access(std::uint32_t uid, CUcontext peer) {
   const LockGuard lock(mutex_);
   const std::uint32_t index = index_of(uid);

@@ -32,9 +32,9 @@ class Contexts {
            static_cast<std::uint32_t>(wire::context::State::live);
   }
 
-  // An entry for a context that has become current. `known`: the context already has an entry, or no entry is left.
-  // `busy`: another thread is adding the context. `taken`: the caller got an entry. Look-ups find it only after
-  // make_live(); give_back() frees it again.
+  // The result of adding a context that has become current. `known`: the context already has an entry, or no entry is
+  // left. `busy`: another thread is adding it. `taken`: the caller got an entry, which look-ups find only after
+  // make_live(). give_back() frees the entry again.
   struct Place {
     enum class Outcome { taken, known, busy } outcome;
     std::uint32_t index = kNone;
@@ -50,7 +50,7 @@ class Contexts {
   void take_access(std::uint32_t uid, CUcontext peer);
 
  private:
-  // Callers of these functions hold the lock.
+  // Callers of these functions must hold the lock.
   Place place_for(std::uint32_t uid) const;
   std::uint64_t peer_bits(CUcontext peer) const;
 

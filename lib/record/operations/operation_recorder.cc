@@ -59,7 +59,7 @@ void OperationRecorder::enter(ThreadState& thread, std::uint32_t id, const CallR
   if (operation::can_stand(rule.kind)) [[likely]]
     site = sites_.enter(thread, id, rule.kind, call.function, data.symbolName, frame);
   open.site = site.site;
-  // A wait never runs alone, because the work that it waits for could not be issued in the meantime.
+  // An operation that waits never runs alone: the work that it waits for could then not be issued.
   if (exclusive_wait_.on()) [[unlikely]]
     take_turn(thread, site.armed && operation::can_fault(rule.kind));
   if ((open.flags & operation::kAlone) != 0) [[unlikely]] {
@@ -67,7 +67,7 @@ void OperationRecorder::enter(ThreadState& thread, std::uint32_t id, const CallR
   }
 
   const bool young = site.ordinal > 0 && site.ordinal <= kDenseOperations;
-  // The progress of another thread's default stream cannot be queried. In a rerun, markers show it instead.
+  // In a rerun, markers show the progress of another thread's default stream, because it cannot be queried.
   const bool dense = markers_ == wire::Markers::dense || young || site.checks_its_data ||
                      (exclusive_wait_.on() && open.stream != Streams::kNone && streams_.thread_of(open.stream) != 0);
   if (open.stream != Streams::kNone && (open.flags & operation::kCaptured) == 0) [[likely]] {
@@ -110,7 +110,7 @@ void OperationRecorder::save_node(const Call& launch) {
 void OperationRecorder::meet_stream(ThreadState& thread, const Call& call, const CUpti_CallbackData& data) {
   see_context(data);
   thread.open.stream = streams_.find(thread, call.stream, data.contextUid);
-  // No operation may be older than its stream's entry, and the entry may be new.
+  // The stream's entry may be new, and no operation may be older than its entry.
   wire::store(thread.entry, wire::thread::kCallTicks, ticks());
 }
 
@@ -150,8 +150,8 @@ void OperationRecorder::write(ThreadState& thread, const CallRule& rule, const C
   wire::store(record, operation::kStream, static_cast<std::uint16_t>(open.stream));
   wire::store(record, operation::kOrdinal, open.ordinal);
   wire::store(record, operation::kSiteOrdinal, site_ordinal);
-  // The clock was read at ENTER. It is read again if the operation may have waited at the gate since then, or if it has
-  // no call of its own.
+  // Uses the ticks read at ENTER, unless the operation may have waited at the gate since then, or has no call of its
+  // own.
   const bool is_late = exclusive_wait_.on() || rule.role != Role::operation;
   wire::store(record, operation::kTicks, is_late ? ticks() : wire::load(thread.entry, wire::thread::kCallTicks));
   if (rule.kind == Kind::kernel) [[likely]] {
@@ -207,11 +207,11 @@ void OperationRecorder::leave(ThreadState& thread, const CallRule& rule, std::ui
     streams_.leave(open.stream, open.ordinal, open.flags);
     const bool contended = (open.flags & operation::kContended) != 0;
     if (ok && rule.proves_finished && !contended) streams_.completed(open.stream, open.ordinal);
-    // After a failed call, the recorder makes no further driver calls.
+    // Queues no marker after a failed call, because the recorder then makes no further driver calls.
     if (ok && open.mark && !rule.proves_finished) {
       const bool marked = mark(thread);
       if (marked) open.flags |= operation::kMarked;
-      // The stream's entry must not be replaced too early: an operation without a marker after it would never count as
+      // Does not replace the stream's entry too early: an operation without a marker after it would never count as
       // finished.
       if (open.ordinal >= (marked ? Streams::kMarkedOrdinal : Streams::kLastOrdinal)) streams_.renew(open.stream);
     }

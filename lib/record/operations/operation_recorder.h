@@ -34,7 +34,8 @@ namespace cudadiag::record {
 
 class OperationRecorder {
  public:
-  // How many operations of a site get their own markers in sparse mode, and the distance between later markers.
+  // In sparse mode, each of a site's first kDenseOperations operations gets a marker. Later markers are at least
+  // kSparseDistance operations apart.
   static constexpr std::uint32_t kDenseOperations = 8;
   static constexpr std::uint32_t kSparseDistance = 16;
   // After a site's first kSettledOperations operations, markers take at most 1/kPartsOfTime of a thread's time, unless
@@ -44,7 +45,7 @@ class OperationRecorder {
   static constexpr std::uint32_t kPartsOfTime = 400;
   static constexpr std::uint32_t kFarDistance = 64;
 
-  // Enables the recording of failed calls, which needs no driver.
+  // Makes it possible to record failed calls, which needs no driver.
   void attach(AreaMap& area, Interner& interner) { failures_.attach(area, interner, streams_); }
   void start(AreaMap& area, Interner& interner, const DriverApi& driver, wire::Markers markers);
   // `races` is null if cudadiag does not look for races.
@@ -64,7 +65,7 @@ class OperationRecorder {
   [[gnu::hot]] void enter(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
                           std::uintptr_t frame);
   [[gnu::hot]] void leave(ThreadState& thread, const CallRule& rule, std::uint32_t result);
-  // Records a call on an event like an operation, since its order among the operations matters.
+  // Records a call on an event as an operation, because its order among the operations matters.
   void note_event(ThreadState& thread, const CallRule& rule, const CUpti_CallbackData& data);
   // Queues a marker to a stream that is about to be destroyed. If the stream is busy, only a marker shows its progress.
   void mark_last(const CallRule& rule, const CUpti_CallbackData& data);
@@ -97,8 +98,8 @@ class OperationRecorder {
   [[gnu::cold, gnu::noinline]] void meet_stream(ThreadState& thread, const Call& call, const CUpti_CallbackData& data);
   [[gnu::hot]] void write(ThreadState& thread, const CallRule& rule, const Call& call, std::uint32_t site_ordinal);
 
-  // Every launch reads the members from here to `streams_`. In `autograd_`, the data that a launch reads comes last. In
-  // `streams_`, it comes first.
+  // Every launch reads the members from here to `streams_`, so the parts that it reads must be adjacent. They come last
+  // in `autograd_` and first in `streams_`.
   Autograd autograd_;
   RaceRecords* races_ = nullptr;  // null if cudadiag does not look for races
   wire::Markers markers_ = wire::Markers::sparse;

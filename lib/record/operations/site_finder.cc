@@ -77,7 +77,7 @@ std::uint32_t SiteFinder::site_of_launch(ThreadState& thread, std::uint32_t id, 
   return site_at(thread, place(thread, id, Kind::none, function, frame), Kind::none, function);
 }
 
-// Inside the Python hook, a native stack would go through the hook's own Python code.
+// Omits the native stack inside the Python hook, because it would contain the hook's own Python code.
 bool SiteFinder::wants_native() const { return wanted_.native && !(wanted_.hook && t_this.hooked); }
 
 SiteCall SiteFinder::enter(ThreadState& thread, std::uint32_t id, Kind kind, CUfunction kernel, const char* symbol,
@@ -106,7 +106,7 @@ SiteCall SiteFinder::enter_new(ThreadState& thread, IssuedCall call, std::uint64
   SiteCache::Entry entry{};
   if (!describe(thread, call, entry)) return {};
   entry.key = key;
-  // If the native stack is unknown, it may be known at a later call, so this result is not cached.
+  // Does not cache the result if the native stack is unknown, because a later call may find it.
   if (key != 0 && (!wants_native() || entry.addresses != 0)) thread.sites.insert(entry);
   return count(entry);
 }
@@ -130,7 +130,7 @@ bool SiteFinder::describe(ThreadState& thread, const IssuedCall& call, SiteCache
   }
   entry.site = static_cast<std::uint16_t>(found);
   entry.armed_from = window_->empty() ? Window::kNever : window_->armed_from(key, interner_->function_key(function));
-  // A site may launch different graphs, so the recorder must check at each launch whether the graph has a node to save.
+  // A site may launch different graphs. If nodes are to be saved, the recorder must check the graph at each launch.
   if (call.kind == Kind::graph && entry.armed_from == Window::kNever) entry.armed_from = window_->nodes_from();
   entry.function = static_cast<std::uint16_t>(function <= 0xffff ? function : 0);
   entry.checks_its_data = interner_->checks_its_data(function);
@@ -146,7 +146,7 @@ SiteCall SiteFinder::count(const SiteCache::Entry& entry) {
 }
 
 std::uint32_t SiteFinder::count_at(std::uint32_t at) {
-  // A site belongs to one thread at a time, so only that thread writes it.
+  // Needs no atomic increment: a site belongs to one thread at a time.
   std::byte* count = counts_ + area::site_place(at, area::kSites) * area::kSiteSize;
   const std::uint64_t operations = wire::load(count, wire::Field<std::uint64_t, 0>{}) + 1;
   wire::store(count, wire::Field<std::uint64_t, 0>{}, operations);

@@ -24,7 +24,7 @@
 
 namespace cudadiag::record {
 
-// The site of an operation, and the number of this call at the site. Site 0 means unknown.
+// An operation's site, and the number of this call at the site. Site 0 means unknown.
 struct SiteCall {
   std::uint32_t site = 0, ordinal = 0, function = 0;
   bool checks_its_data = false;  // Interner::checks_its_data
@@ -33,24 +33,24 @@ struct SiteCall {
 
 class SiteFinder {
  public:
-  // Which stacks belong to a site, and whether cudadiag's Python hook runs in the process.
+  // Which stacks are part of a site, and whether cudadiag's Python hook runs in the process.
   struct Stacks {
     bool python, native, hook;
   };
   void attach(AreaMap& area, Interner& interner, KernelIds& kernels, const Window& window, PythonHook& hook);
   void start(Stacks wanted);
-  // Called in a child of fork() instead of `start`. Takes over the interpreter that the parent has found.
+  // Call this in a child of fork() instead of start(). Takes over the interpreter that the parent has found.
   void adopt(const SiteFinder& parent);
   void seek_loaded_python() {
     if (wanted_.python && PythonStacks::is_loaded()) seek_python();
   }
 
-  // ENTER of a call that issues an operation. Counts the call at its site. `id` is the CUPTI callback id. `frame` is
-  // the frame address of the recorder's callback.
+  // Call this at ENTER of a call that issues an operation. Counts the call at its site. `id` is the CUPTI callback id.
+  // `frame` is the frame address of the recorder's callback.
   [[gnu::hot]] SiteCall enter(ThreadState& thread, std::uint32_t id, wire::operation::Kind kind, CUfunction kernel,
                               const char* symbol, std::uintptr_t frame);
 
-  // A call's stacks, and the key of its site. Does not count the call.
+  // Finds a call's stacks and the key of its site, without counting the call.
   struct Place {
     std::uint32_t python, native;
     std::uint64_t key;
@@ -58,11 +58,11 @@ class SiteFinder {
   };
   Place place(ThreadState& thread, std::uint32_t id, wire::operation::Kind kind, std::uint32_t function,
               std::uintptr_t frame);
-  // The site of a call that issues no operation. Does not count the call.
+  // Returns the site of a call that issues no operation, without counting the call.
   std::uint32_t site_of(ThreadState& thread, std::uint32_t id, wire::operation::Kind kind, std::uintptr_t frame) {
     return site_at(thread, place(thread, id, kind, 0, frame), kind, 0);
   }
-  // The site of an exception with this traceback, innermost frame first. Needs the GIL.
+  // Returns the site of an exception with this traceback, innermost frame first. Needs the GIL.
   std::uint32_t site_of_traceback(const ThreadState& thread, std::span<const TracedFrame> frames);
   std::uint32_t site_of_launch(ThreadState& thread, std::uint32_t id, CUfunction kernel, const char* symbol,
                                std::uintptr_t frame);
@@ -71,9 +71,9 @@ class SiteFinder {
     return interner_->site(place.key, place.python, place.native, function, kind, thread.index);
   }
 
-  // Called when code is unloaded, since kernel handles may then be reused for different kernels.
+  // Call this when code is unloaded, because kernel handles may then be reused for different kernels.
   void code_unloaded() { unloads_.fetch_add(1, std::memory_order_relaxed); }
-  // Called on the thread's own stack, before its first call.
+  // Call this on the thread's own stack, before the thread's first call.
   void thread_started(ThreadState& thread, std::uintptr_t frame) const;
 
  private:

@@ -33,8 +33,8 @@ void Streams::attach(AreaMap& map, Interner& interner, const DriverApi& driver, 
 bool Streams::context_created(CUcontext handle, std::uint32_t uid) {
   const Contexts::Place place = contexts_.take(handle, uid);
   if (place.outcome != Contexts::Place::Outcome::taken) return place.outcome == Contexts::Place::Outcome::known;
-  // The page is registered now, while the context is idle. Later, the registration might wait for a kernel that waits
-  // for this thread. No look-up finds the context yet, because the page may be released again and must have no streams.
+  // Registers the page now, while the context is idle. A later registration might wait for a kernel that waits for this
+  // thread. No look-up may find the context yet: the page may have to be released again, and must have no streams.
   const bool ready = new_page(place.index) != kNotReady;
   ready ? contexts_.make_live(place.index) : contexts_.give_back(place.index);
   return ready;
@@ -111,8 +111,8 @@ bool Streams::register_page(std::uint32_t context_place, std::uint32_t page) {
 
 namespace {
 
-// Handle 0 means the legacy or the per-thread default stream, depending on the entry point. Both streams also have
-// handles of their own.
+// Handle 0 is the legacy or the per-thread default stream, depending on the entry point. Both streams also have handles
+// of their own.
 std::uint64_t own_handle(StreamHandle given) {
   if (given.handle != nullptr) return reinterpret_cast<std::uint64_t>(given.handle);
   return reinterpret_cast<std::uint64_t>(given.per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY);
@@ -148,8 +148,8 @@ std::uint32_t Streams::find(ThreadState& thread, StreamHandle given, std::uint32
   const bool per_thread = handle == reinterpret_cast<std::uint64_t>(CU_STREAM_PER_THREAD);
   found = find_slow(thread, handle, context_uid, per_thread ? thread.tid : 0);
   if (found == kNotReady) return kNone;
-  // If the table is full, that is cached too, until a stream is destroyed. It is not cached if a destroyed stream is
-  // still busy.
+  // Also caches that the table is full, until a stream is destroyed. Caches nothing while a destroyed stream is still
+  // busy.
   cache_place(thread, handle, context_uid) = {handle, context_uid, generation, found};
   return found;
 }
@@ -180,11 +180,11 @@ std::uint32_t Streams::find_slow(ThreadState& thread, std::uint64_t handle, std:
   std::uint32_t taken;
   do {
     const LockGuard lock(mutex_);
-    // The driver was called without the lock, so another thread may have added the stream in the meantime.
+    // Looks again: the driver was called without the lock, so another thread may have added the stream in the meantime.
     if (const std::uint32_t known = known_entry(bucket, handle, context_place, tid); known != kNone) return known;
     taken = take_entry(context_place);
     if (taken >= area::kStreams) continue;
-    // Functions that read all entries take no lock. They may read this entry now, and check its state first.
+    // Other functions read all entries without the lock, and check the state first, so the state is cleared first.
     std::byte* made = entry(taken);
     wire::store_release(made, stream::kState, static_cast<std::uint32_t>(stream::State::free));
     std::atomic_thread_fence(std::memory_order_release);  // readers see the new state before the following changes
@@ -207,7 +207,7 @@ std::uint32_t Streams::find_slow(ThreadState& thread, std::uint64_t handle, std:
   return taken;
 }
 
-// Called before any thread can find the entry, so that this record precedes all operations on the stream.
+// Call this before any thread can find the entry, so that this record precedes all operations on the stream.
 void Streams::record_made(ThreadState& thread, std::uint32_t at) {
   namespace operation = wire::operation;
   namespace race = wire::race;
@@ -224,8 +224,8 @@ void Streams::record_made(ThreadState& thread, std::uint32_t at) {
   publish(thread, record);
 }
 
-// Copies, event waits and host waits accept streams of any context. If the stream's own context cannot be found, the
-// current context is used.
+// Returns the stream's own context, because copies and waits accept streams of any context. Returns the current context
+// if the stream's own cannot be found.
 std::uint32_t Streams::home_of(std::uint64_t handle, std::uint32_t current) {
   CUcontext home = nullptr;
   const bool has_home = handle != reinterpret_cast<std::uint64_t>(CU_STREAM_LEGACY) &&
@@ -258,7 +258,7 @@ std::uint32_t Streams::living(CUstream made) {
   return at == 0 ? kNone : at - 1;
 }
 
-// A destroyed stream may still be busy. Its marker word can be reused once the last marker has been written.
+// A destroyed stream may still be busy. Its marker word may be reused only once the GPU has written the last marker.
 bool Streams::reusable(std::uint32_t at) const {
   return wire::load(entry(at), stream::kState) == static_cast<std::uint32_t>(stream::State::destroyed) &&
          wire::load_acquire(marker(at), wire::marker::kCompleted) >=
@@ -353,14 +353,14 @@ void Streams::leave(std::uint32_t at, std::uint32_t ordinal, std::uint8_t& flags
 
 std::uint32_t Streams::mark(std::uint32_t at) {
   std::byte* known = entry(at);
-  // A call in flight on another thread may queue its operation before or after the marker, so that call's EXIT queues
-  // the marker instead. During a capture, the recorder makes no driver calls of its own.
+  // Another thread's call in flight may queue its operation before or after the marker, so that call's EXIT queues the
+  // marker instead. During a capture, the recorder makes no driver calls of its own.
   const std::uint32_t ordinal = queued(at);
   if (ordinal == 0 || pages_[at / kPerPage].device == 0 || capture_going_on() ||
       wire::load_acquire(known, stream::kMarkerIssued) == ordinal) {
     return 0;
   }
-  // The marker counts as a call in flight. Other threads then know that its position in the queue is uncertain, and
+  // Counts the marker as a call in flight. Other threads then know that its position in the queue is uncertain, and
   // queue no marker that this one could overtake.
   auto flight = wire::atomic(known, stream::kIssuedInFlight);
   std::uint64_t alone = ordinal;
@@ -460,7 +460,7 @@ bool Streams::can_be_at_work(std::uint32_t at) const {
 std::uint32_t Streams::thread_of(std::uint32_t at) const { return wire::load(entry(at), stream::kThreadTid); }
 
 bool Streams::finished(std::uint32_t at, std::uint32_t ordinal) const {
-  // The marker is read last, because each write of the GPU evicts its cache line.
+  // Reads the marker last: the GPU's writes evict its cache line.
   return wire::load_acquire(entry(at), stream::kHostCompleted) >= ordinal ||
          wire::load_acquire(marker(at), wire::marker::kCompleted) >= ordinal;
 }

@@ -36,45 +36,47 @@ class alignas(64) Streams {
 
   void attach(AreaMap& area, Interner& interner, const DriverApi& driver, wire::Markers mode);
 
-  // Makes the entries of streams show whether they wait for the legacy stream, and adds a record for each stream
+  // Makes stream entries show whether the stream waits for the legacy stream, and adds a record for each stream
   // (race_record.h).
   void record_streams() { records_streams_ = true; }
 
   // The context must be current to the thread. Returns false if the driver has not created it yet, or if another thread
-  // is adding it. In these cases, the caller must try again at the next call.
+  // is adding it. The caller must then try again at the next call.
   bool context_created(CUcontext context, std::uint32_t uid);
   void context_destroyed(std::uint32_t uid);
   void stream_destroyed(CUstream stream);
   // Ends the thread's default streams.
   void thread_ended(std::uint32_t tid);
 
-  // The index of the stream's entry, which the first call creates. Returns kNone if the table is full.
+  // Returns the index of the stream's entry, and creates the entry at the first call. Returns kNone if the table is
+  // full.
   std::uint32_t find(ThreadState& thread, StreamHandle stream, std::uint32_t context_uid);
   // Looks only into the thread's cache. Returns false if the thread has not looked the stream up since a stream or
   // context was last destroyed. `found` may be kNone.
   [[gnu::hot]] bool find_known(ThreadState& thread, StreamHandle stream, std::uint32_t context_uid,
                                std::uint32_t& found) const;
-  // The index of the entry of a stream that the program created, or kNone if the stream has no entry.
+  // Returns the index of the entry of a stream that the program created, or kNone if the stream has no entry.
   std::uint32_t living(CUstream stream);
   std::uint32_t context_index(std::uint32_t uid) const { return contexts_.index_of(uid); }
   Contexts& contexts() { return contexts_; }
 
-  // ENTER and EXIT of a call that issues an operation. `enter` returns the operation's ordinal and adds to its flags.
+  // Call these at ENTER and EXIT of a call that issues an operation. enter() returns the operation's ordinal and adds
+  // to its flags.
   [[gnu::hot]] std::uint32_t enter(std::uint32_t stream, std::uint8_t& flags);
   [[gnu::hot]] void leave(std::uint32_t stream, std::uint32_t ordinal, std::uint8_t& flags);
-  // The number of operations without a marker after them.
+  // Returns the number of operations without a marker after them.
   [[gnu::hot]] std::uint32_t unmarked(std::uint32_t stream) const;
   [[gnu::hot]] std::uint32_t issued(std::uint32_t stream) const;
   // Returns issued() if no call is in flight: all operations issued so far are then queued. Otherwise returns 0.
   std::uint32_t queued(std::uint32_t stream) const;
-  // Queues a marker after all operations issued so far. Returns the ordinal of the last of them. Returns 0 if no marker
+  // Queues a marker after all operations issued so far, and returns the ordinal of the last one. Returns 0 if no marker
   // could be queued (rejected, capturing, contended), or if another thread issued an operation in the meantime.
   [[gnu::noinline]] std::uint32_t mark(std::uint32_t stream);
 
-  // Called when the host has seen the operation's result, so that the operation must have finished.
+  // Call this when the host has seen the operation's result, so that the operation must have finished.
   [[gnu::noinline]] void completed(std::uint32_t stream, std::uint32_t ordinal);
-  // A successful wait proves that everything has finished that was queued before the wait began. Operations are counted
-  // before they are queued, so a wait proves nothing if a call is in flight when it begins.
+  // A successful wait proves that all operations queued before it have finished. It proves nothing if a call is in
+  // flight when the wait begins, because operations are counted before they are queued.
   void begin_wait(ThreadState& thread, std::uint32_t stream) const;
   void finish_wait(ThreadState& thread);
   void begin_context_wait(ThreadState& thread) const;
@@ -130,13 +132,13 @@ class alignas(64) Streams {
   // has finished.
   std::uint32_t find_slow(ThreadState& thread, std::uint64_t handle, std::uint32_t context_uid, std::uint32_t tid);
   void record_made(ThreadState& thread, std::uint32_t stream);
-  // Callers of these two functions hold the lock.
+  // Callers of these two functions must hold the lock.
   std::uint32_t known_entry(std::size_t bucket, std::uint64_t handle, std::uint32_t context, std::uint32_t tid) const;
   std::uint32_t take_entry(std::uint32_t context);
   bool queue_marker(std::uint32_t stream, std::uint32_t ordinal);
   void note_completed(std::uint32_t stream, std::uint32_t ordinal);
   bool is_old(std::uint32_t stream, std::uint32_t completed) const;
-  // Callers of these two functions hold the lock. end_life() gets the link of the chain that refers to the entry.
+  // Callers of these two functions must hold the lock. end_life() gets the chain link that refers to the entry.
   void retire(std::uint32_t stream);
   void end_life(std::uint32_t& link);
   bool reusable(std::uint32_t stream) const;

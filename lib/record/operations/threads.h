@@ -41,7 +41,7 @@ struct OpenOperation {
 // The thread's state at the gate of ExclusiveWait.
 enum class Turn : std::uint8_t { none, passing, alone };
 
-// Aligned so that no pair of cache lines has the states of two threads, since processors fetch lines in pairs.
+// Aligned to two cache lines, because processors fetch lines in pairs: no pair may contain the states of two threads.
 struct alignas(128) ThreadState {
   std::uint16_t index;
   std::uint8_t torch_thread;  // PyTorch's number for the thread; 0 if none yet
@@ -59,16 +59,17 @@ struct alignas(128) ThreadState {
   Turn turn;
   bool waits;       // the current call may wait for the GPU, as reported to CopySources
   bool interrupts;  // the current call came during `interrupted`, in a signal handler
-  // The call on graphs that the thread is in: the call's site, and whether nodes created in it belong to the program.
+  // The graph call that the thread is in: its site, and whether nodes created in it belong to the program.
   std::uint32_t graph_site;
   bool adds_nodes;
   AddedMarkers markers;  // added for the duration of the call
-  // The serials of this thread's latest failed calls, which the recorder still follows. The thread has issued an
-  // operation since the first `recent_worked` of them, and has queried its last error since the first `recent_looked`.
+  // The serials of this thread's latest failed calls, as far as the recorder still follows them. Since the first
+  // `recent_worked` of them, the thread has issued an operation. Since the first `recent_looked`, it has queried its
+  // last error.
   std::uint32_t recent_errors, recent_worked, recent_looked;
   std::array<std::uint64_t, 16> recent;
 
-  // The latest ordinals at ENTER of a call that waits. If the call succeeds, everything up to these has finished.
+  // The latest ordinals when a wait began. If the wait succeeds, everything up to them has finished.
   std::uint32_t waited_stream;
   std::uint32_t waited_ordinal;
   std::array<std::uint32_t, wire::area::kStreams> waited_streams;
@@ -86,12 +87,12 @@ struct alignas(128) ThreadState {
 class Threads {
  public:
   void attach(AreaMap& area);
-  // The calling thread's state; null if kThreads threads are live already.
+  // Returns the calling thread's state, or null if kThreads threads are alive already.
   ThreadState* acquire();
   void release(ThreadState& state);
-  // Whether any thread other than that of `own` is in a driver call. `own` is null for a thread without a state.
+  // Whether any other thread is in a driver call. `own` is the calling thread's state, or null if it has none.
   bool others_are_in_calls(const ThreadState* own);
-  // Among the threads whose call may wait for the GPU, the one that entered its call last; null if there is none.
+  // Of the threads whose call may wait for the GPU, returns the one that entered its call last; null if there is none.
   ThreadState* latest_in_wait();
 
  private:
@@ -108,8 +109,8 @@ class Threads {
 // Whether the thread is between ENTER and EXIT of a driver call.
 inline bool is_in_call(const ThreadState& thread) { return wire::load(thread.entry, wire::thread::kCallDomain) != 0; }
 
-// The slot for the thread's next record, with its serial cleared. If the operation of the old record in that slot has
-// not finished, the record is kept elsewhere. The caller fills the slot, then calls `publish`.
+// Returns the slot for the thread's next record, and clears its serial. If the operation of the slot's old record has
+// not finished, that record is kept elsewhere. The caller fills the slot, then calls publish().
 class Streams;
 [[gnu::hot]] std::byte* next_record(ThreadState& state, Streams& streams);
 [[gnu::hot]] void publish(ThreadState& state, std::byte* record);

@@ -30,8 +30,8 @@ std::byte* map_shared(int fd, std::size_t offset, std::size_t size) {
   return mapped == MAP_FAILED ? nullptr : static_cast<std::byte*>(mapped);
 }
 
-// How many files may have the same process id. An existing file belongs to the program that this process ran before
-// exec, or to a process in another container.
+// How many files may have the same process id. An existing file belongs to a process in another container, or to the
+// program that this process ran before exec.
 constexpr int kMostOfOneNumber = 16;
 
 int create_exclusively(const char* folder, char (&path)[PATH_MAX]) {
@@ -57,7 +57,7 @@ bool AreaMap::open() {
     if (!made && claim != Claim::beside) leave_unrecorded(claim == Claim::unmapped ? lack : of_file);
     if (!made) return false;
   }
-  // A forked child inherits this mapping. g_home (inject.cc) keeps the child from writing into the parent's area.
+  // A forked child inherits this mapping, but g_home (inject.cc) keeps the child from writing into it.
   initialise();
   return true;
 }
@@ -105,10 +105,10 @@ bool AreaMap::create_file(Lack& lack) {
     lack.error = errno;
     return false;
   }
-  // A write beyond the limit on file sizes would kill the target with SIGXFSZ.
+  // Does not exceed RLIMIT_FSIZE, because the target would get SIGXFSZ and die.
   rlimit limit{};
   const bool fits = getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= area::kAreaSize;
-  // Unless the blocks are allocated now, a full disk would kill the target with SIGBUS.
+  // Allocates the blocks now, because the target would get SIGBUS later if the disk were full.
   lack.error = fits ? posix_fallocate(fd, 0, area::kAreaSize) : EFBIG;
   if (lack.error == 0) {
     base_ = map_shared(fd, 0, area::kAreaSize);

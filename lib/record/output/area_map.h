@@ -1,5 +1,5 @@
-// The process's area (wire/area.h), to which the recorder writes: a part of the launcher's arena or, if the recorder
-// cannot use the arena, a file in the session folder.
+// The process's area (wire/area.h), to which the recorder writes. It is a part of the launcher's arena or, if the arena
+// cannot be used, a file in the session folder.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@ namespace cudadiag::record {
 
 class AreaMap {
  public:
-  // Maps and initialises an area. Returns false if no memory could be mapped. In this case, the process is not
-  // recorded, and the reason is stored for the launcher if possible.
+  // Maps and initialises an area. Returns false if no memory could be mapped. The process is then not recorded, and the
+  // reason is stored for the launcher if possible.
   bool open();
 
   std::byte* header() { return base_; }
@@ -30,15 +30,15 @@ class AreaMap {
   wire::area::State state() const;
   void set_exit_status(int status);
   void note_events_unseen();  // wire::area::kEventsUnseen
-  // Returns false if no other process has recorded into this arena.
+  // Returns false only if no other process has recorded into this arena.
   bool may_have_others() const;
-  // Takes the second reading of both clocks.
+  // Stores the second reading of both clocks, with which readers convert ticks to time.
   void calibrate();
-  // Wakes the launcher, which waits until there is something to read.
+  // Wakes the launcher if it is waiting for something to read.
   void wake_launcher();
 
  private:
-  // If no area is free, the first few processes may record to a file (`beside`), later ones may not (`full`).
+  // If no area is free, the first few processes may record to a file (`beside`). Later ones may not (`full`).
   enum class Claim { made, out_of_reach, unmapped, beside, full };
   Claim claim_in_arena(Lack& lack);
   bool create_file(Lack& lack);

@@ -12,8 +12,8 @@
 
 namespace cudadiag::record {
 
-// A process that outlives its launcher still has the old path, whose process id may now belong to another process.
-// Opening a terminal or device of that process could have side effects, so the link's target is checked first.
+// Checks the link's target first. A process that outlives its launcher still has the old path, whose process id may now
+// belong to another process. Opening a terminal or device of that process could have side effects.
 int open_arena(int access) {
   const char* path = getenv(wire::environment::kArena);
   if (path == nullptr) return -1;

@@ -1,4 +1,4 @@
-// The launcher's arena (wire/arena.h) as a file, opened by the path in the environment variable.
+// Opens the launcher's arena (wire/arena.h) by the path in the environment variable.
 #pragma once
 
 namespace cudadiag::record {

@@ -1,5 +1,5 @@
-// Decimal numbers in text. libc's strtoul() and atoi() are not used: with new headers, they call functions that only
-// glibc 2.38 and later have, so the recorder could not be loaded on an older system.
+// Parses decimal numbers without libc's strtoul() and atoi(). With new headers, these call functions that only glibc
+// 2.38 and later have, so the recorder could not be loaded on an older system.
 #pragma once
 
 #include <charconv>
@@ -7,7 +7,7 @@
 
 namespace cudadiag::record {
 
-// The number at the beginning of `text`; 0 if there is none, or if it is too large.
+// Returns the number at the beginning of `text`; 0 if there is none, or if it is too large.
 inline long leading_number(std::string_view text) {
   long number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);

@@ -31,14 +31,14 @@ class IdTable {
     return {};
   }
 
-  // Returns false if no entry near the key's position is free. Callers hold the owner's lock. Key 0 is invalid. An
-  // existing key gets the new value.
+  // Returns false if no entry near the key's position is free. If the key exists, it gets the new value. Key 0 is
+  // invalid. Callers must hold the owner's lock.
   bool insert(std::uint64_t key, std::uint32_t id) { return put(key, {id, 0}); }
   bool put(std::uint64_t key, StampedId value) {
     for (std::size_t at = key & kMask, probes = 0; probes < kProbes; at = (at + 1) & kMask, ++probes) {
       const std::uint64_t seen = key_of(at).load(std::memory_order_relaxed);
       if (seen != 0 && seen != key) continue;
-      // The value must be released too: if an existing key gets a new value, readers see the key before the value.
+      // Releases the value too, because readers see an existing key before its new value.
       value_of(at).store(std::bit_cast<std::uint64_t>(value), std::memory_order_release);
       key_of(at).store(key, std::memory_order_release);
       return true;
@@ -49,7 +49,8 @@ class IdTable {
  private:
   static constexpr std::size_t kMask = Capacity - 1;
   static constexpr std::size_t kProbes = 64;
-  // Plain memory, so that construction does not touch the table's pages. The operating system provides them zeroed.
+  // These are plain members, so that construction does not touch the table's pages, which the operating system provides
+  // zeroed.
   struct Entry {
     std::uint64_t key, value;  // value: a StampedId
   };

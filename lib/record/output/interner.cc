@@ -26,7 +26,7 @@ std::span<const std::byte> bytes_of(const T& value) {
   return {reinterpret_cast<const std::byte*>(&value), sizeof value};
 }
 
-// Truncates long names, since the names of templates can be arbitrarily long.
+// Truncates the name, because the names of templates can be arbitrarily long.
 std::string_view cut(std::string_view text) { return {text.data(), text.size() < 8192 ? text.size() : 8192}; }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Writes the intern heap (wire/intern.h): gives every name, module, code object, stack and site one number. Look-ups
-// take no lock. New entries take a lock of the recorder's own, which is never held during a call to other code.
+// take no lock. New entries take the interner's lock, which is never held during a call to other code.
 #pragma once
 
 #include <array>
@@ -74,29 +74,30 @@ class Interner {
   std::uint32_t string(std::string_view text);
   std::uint32_t module(std::uint64_t key, const ModuleImage& image);
   std::uint32_t function(std::string_view mangled);
-  // wire/names/kernel_names.h, evaluated once per function.
+  // Evaluates wire/names/kernel_names.h only once per function.
   bool checks_its_data(std::uint32_t function) const {
     return function < checking_functions_.size() && checking_functions_[function];
   }
   std::uint32_t code(std::uint64_t key, const CodeObject& code);
   std::uint32_t python_stack(std::uint64_t key, std::span<const PythonFrame> frames, bool truncated);
-  // Finds the stack by its frames, and makes find_native_stack() find it by `addresses`, the hash of its return
-  // addresses. After a module is unloaded, different code may have the same addresses, so the stamp gives the time.
+  // Finds or adds the stack with these frames, and makes find_native_stack() find it by `addresses`, the hash of its
+  // return addresses. `stamp` is the time: after a module is unloaded, different code may have the same addresses.
   std::uint32_t native_stack(std::uint64_t addresses, std::uint32_t stamp, std::span<const NativeFrame> frames,
                              bool truncated);
   std::uint32_t site(std::uint64_t key, std::uint32_t python, std::uint32_t native, std::uint32_t function,
                      wire::operation::Kind kind, std::uint16_t thread);
 
-  // A graph with these contents. A known graph keeps its id. `nodes`: records of wire/intern.h.
+  // Returns the id of a graph with these contents, the old one if the graph is known. `nodes` has records as in
+  // wire/intern.h.
   std::uint32_t graph(std::uint32_t site, std::span<const std::byte> nodes, std::span<const GraphEdge> edges);
 
-  // The graph that results from the known graph `before` by these changes. A known result keeps its id.
+  // Returns the id of the graph that results from `before` by these changes, the old one if the result is known.
   std::uint32_t changed_graph(std::uint32_t site, std::uint32_t before, std::span<const GraphChange> changes);
 
   // Adds the parameters of a launch, in the layout that wire/intern.h shows.
   void arguments(std::uint16_t count, std::span<const std::byte> head, std::span<const std::byte> values);
   std::uint32_t node_type(std::string_view mangled);
-  // Describes a stale pointer of the graph launch with this serial.
+  // Adds a stale pointer of the graph launch with this serial.
   void stale_pointer(std::uint16_t thread, std::uint64_t serial, const StalePointer& stale);
 
   std::uint32_t find_module(std::uint64_t key) const { return modules_.find(key); }
@@ -112,12 +113,12 @@ class Interner {
     return wire::site_key::of_site(kind, python_keys_.of(python), native_keys_.of(native), function_keys_.of(function));
   }
 
-  // Each text is written only once, although every new context may cause the same note.
+  // Writes each text only once, although every new context may cause the same note.
   void note(std::string_view code, std::string_view text);
   void property(std::string_view key, std::string_view value);
 
  private:
-  // Limits for all graphs together, so that there is still room for stacks and names.
+  // Limits for all graphs together, so that room is left for stacks and names.
   static constexpr std::size_t kGraphBytes = 12u << 20, kChangeBytes = 1u << 20;
   static constexpr std::uint32_t kMostStalePointers = 256;
 
@@ -127,7 +128,7 @@ class Interner {
     std::uint16_t count;
     std::span<const std::byte> first, second{};
   };
-  // Returns the id of the new entry, or 0. Callers hold the lock.
+  // Returns the id of the new entry, or 0. Callers must hold the lock.
   std::uint32_t append(const Entry& entry);
   template <std::size_t N>
   std::uint32_t add(IdTable<N>& table, std::uint64_t key, const Entry& entry) {

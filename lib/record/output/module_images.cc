@@ -16,7 +16,8 @@ namespace cudadiag::record {
 namespace {
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
-// Images of this size are hashed and written in a fraction of the time that the driver takes to load them.
+// Images of up to kSmall bytes cost little: hashing and writing one takes a fraction of the time that the driver takes
+// to load it.
 constexpr std::uint64_t kSmall = std::uint64_t{1} << 20, kMostOfSmall = std::uint64_t{32} << 20;
 
 }  // namespace
@@ -37,7 +38,7 @@ void ModuleImages::give_up(const char* why) {
 void ModuleImages::save(std::span<const std::byte> image) {
   if (folder_[0] == '\0' || image.empty() || (keep_ == Keep::small && image.size() > kSmall)) return;
   const Uncancelled uncancelled;
-  // A write beyond the limit on file sizes would kill the target with SIGXFSZ.
+  // Does not exceed RLIMIT_FSIZE, because the target would get SIGXFSZ and die.
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < image.size()) {
     return give_up("device code over the file size limit was not kept, so the memory use of its kernels is unknown");
@@ -45,7 +46,7 @@ void ModuleImages::save(std::span<const std::byte> image) {
   const std::uint64_t hash = wire::hash_bytes(reinterpret_cast<const char*>(image.data()), image.size());
   char path[PATH_MAX];
   snprintf(path, sizeof path, "%.*s/%016llx.cubin", PATH_MAX - 64, folder_, static_cast<unsigned long long>(hash));
-  // An image that already exists does not count against the budget.
+  // Does not count an image that already exists.
   if (access(path, F_OK) == 0) return;
   if (bytes_.fetch_add(image.size()) + image.size() > (keep_ == Keep::all ? kMostBytes : kMostOfSmall)) {
     bytes_.fetch_sub(image.size());
@@ -69,7 +70,7 @@ bool ModuleImages::write(std::span<const std::byte> image, std::uint64_t hash, c
     done += static_cast<std::size_t>(written);
   }
   close(file);
-  // The file gets its name only when it is complete, since another process may read it.
+  // Names the file only when it is complete, because another process may read it.
   if (done == image.size() && rename(draft, path) == 0) return true;
   unlink(draft);
   return false;

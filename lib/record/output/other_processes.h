@@ -1,5 +1,5 @@
-// The program's other processes: which ones are still running when one of them fails. Their parent may then kill them,
-// and no recorder sees that.
+// Finds the program's other processes that are still running when one process fails. Their parent may then kill them,
+// and no recorder would see that.
 #pragma once
 
 #include <cstddef>

@@ -22,8 +22,8 @@ void RaceRecords::copy_part(ThreadState& thread, const Call& call) {
 
 namespace {
 
-// Whether the driver must read all sources in stream order. Otherwise, it may read a source before the call returns, or
-// at any time.
+// Whether the driver must read all sources in stream order. Without that order, it may read a source before the call
+// returns, or at any later time.
 template <typename Parameters>
 bool reads_in_order(const Parameters& p) {
   bool in_order = true;
@@ -51,7 +51,7 @@ void RaceRecords::copies(ThreadState& thread, const void* parameters) {
 
 namespace {
 
-// Row widths are in bytes if neither side is an array. If one side is an array, only the other side has an address.
+// If neither side is an array, row widths are in bytes. If one side is an array, only the other side has an address.
 void read_box(const CUDA_MEMCPY3D_BATCH_OP& box, Call& call) {
   const auto of_memory = [](const CUmemcpy3DOperand& operand) {
     return operand.type == CU_MEMCPY_OPERAND_TYPE_POINTER;
@@ -148,8 +148,8 @@ void find_sources(const PinnedRanges& pinned, const RaceRecords::Copy& copy, Sou
   add_source(pinned, {call.source, call.width, call.source_pitch, call.rows}, to);
 }
 
-// Whether the copy may involve pageable memory. The driver copies this through its own buffer, and may wait for the
-// stream first.
+// Whether the copy may involve pageable memory, which the driver copies through its own buffer. The driver may wait for
+// the stream first.
 bool may_wait(const PinnedRanges& pinned, const RaceRecords::Copy& copy) {
   switch (copy.id) {
     case CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoDAsync_v2:
@@ -169,7 +169,7 @@ bool may_wait(const PinnedRanges& pinned, const RaceRecords::Copy& copy) {
 
 void RaceRecords::before_copy(ThreadState& thread, const Copy& copy) {
   before_batch(thread, copy.id, copy.parameters);
-  // Calls that wait are handled by call_begins().
+  // A copy that waits needs nothing here, because call_begins() handles it.
   if (!sources_.on() || copy.waits) return;
   Sources sources;
   find_sources(sources_.pinned(), copy, sources);

@@ -21,7 +21,7 @@ void RaceRecords::attach(const DriverApi& driver, ParameterLayouts& layouts, Str
 
 std::byte* RaceRecords::begin_at_call(ThreadState& thread, Kind kind, std::uint32_t stream) {
   std::byte* record = begin(thread, kind, stream);
-  // All parts of an operation or graph get the ticks of the call, so that they stay together when records are sorted.
+  // Uses the ticks of the call for all parts of an operation or graph, so that sorting keeps them together.
   wire::store(record, operation::kTicks, wire::load(thread.entry, wire::thread::kCallTicks));
   return record;
 }
@@ -99,7 +99,7 @@ void RaceRecords::host_waited(ThreadState& thread, const Call& call) {
 void RaceRecords::issued(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data) {
   if ((thread.open.flags & operation::kCaptured) != 0) return;
   const CallRule& rule = driver_call(id);
-  // If a copy proves that its data has arrived, its own record shows that.
+  // A copy that proves that its data has arrived needs no further record: its own record shows that.
   if ((rule.kind == Kind::copy && !rule.proves_finished) || rule.kind == Kind::memset) {
     Call call;
     rule.decode(data.functionParams, call);
@@ -113,7 +113,7 @@ void RaceRecords::issued(ThreadState& thread, std::uint32_t id, const CUpti_Call
   if (!extended) return;
   const CUlaunchConfig* config = static_cast<const cuLaunchKernelEx_params*>(data.functionParams)->config;
   for (unsigned i = 0; config != nullptr && i < config->numAttrs; ++i) {
-    // The launch records an event at some point inside the kernel.
+    // The launch records an event inside the kernel, which we cannot follow.
     if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT ||
         config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT) {
       return stranger_met(thread);
@@ -160,7 +160,7 @@ void RaceRecords::graph_made(ThreadState& thread, CUgraphExec exec, std::uint64_
 
 void RaceRecords::graph(ThreadState& thread, CUgraphExec exec, CUgraph graph, Interner& interner, Graphs& graphs) {
   GraphDescription description(*driver_);
-  // The records of more nodes would overwrite each other in the ring.
+  // Limits the nodes, because the records of more nodes would overwrite each other in the ring.
   constexpr std::size_t kMostNodes = 1200;
   if (graph == nullptr || !description.read(graph, interner)) {
     return graph_made(thread, exec, 0, race::kTells | race::kWaits);
@@ -248,7 +248,7 @@ void RaceRecords::event_made(ThreadState& thread, CUevent event) {
   publish(thread, record);
 }
 
-// Called before the call, because the handle may belong to another event when the call returns.
+// Call this before the driver's function, because the handle may belong to another event when the call returns.
 void RaceRecords::event_gone(ThreadState& thread, CUevent event) {
   std::byte* record = begin_at_call(thread, Kind::event_made);
   wire::store(record, race::kWord0, reinterpret_cast<std::uint64_t>(event));
@@ -277,8 +277,8 @@ void RaceRecords::returned(ThreadState& thread, std::uint32_t id, const CUpti_Ca
       host_saw_event(thread, both.hStart);
       return host_saw_event(thread, both.hEnd);
     }
-    // The stream is recorded before the program can capture it. Querying the flags of a stream under capture would
-    // break the capture.
+    // Records the stream before the program can capture it: querying the flags of a stream under capture would break
+    // the capture.
     case CUPTI_DRIVER_TRACE_CBID_cuStreamCreate:
       return stream_made(thread, *static_cast<const cuStreamCreate_params*>(p)->phStream, data);
     case CUPTI_DRIVER_TRACE_CBID_cuStreamCreateWithPriority:
@@ -304,7 +304,7 @@ void RaceRecords::memory(ThreadState& thread, std::uint32_t id, const MemoryCall
   if (call.address == 0) return;
   const bool made = call.what == MemoryCall::What::makes;
   if (made) words_.memory_made(call.address, call.bytes);
-  // Freed memory may belong to another thread when the call returns, so its record gets the ticks of ENTER.
+  // Uses the ticks of ENTER for freed memory, because it may belong to another thread when the call returns.
   std::byte* record =
       made ? begin(thread, Kind::memory_made, stream) : begin_at_call(thread, Kind::memory_freed, stream);
   wire::store(record, operation::kSite, static_cast<std::uint16_t>(site <= 0xffff ? site : 0));

@@ -19,10 +19,10 @@ namespace cudadiag::record {
 
 class RaceRecords {
  public:
-  // `host_writes`: whether to watch the sources of copies too.
+  // `host_writes` says whether to watch the sources of copies too.
   void attach(const DriverApi& driver, ParameterLayouts& layouts, Streams& streams, bool host_writes);
 
-  // ENTER, before the operation's own record is written.
+  // Call these at ENTER, before the operation's own record is written.
   void before_kernel(ThreadState& thread, const Call& call, std::uint32_t function);
   void before_rows(ThreadState& thread, const Call& call);
   struct Copy {
@@ -34,7 +34,7 @@ class RaceRecords {
   // Records the parts of a batch, and whether the source is watched (memory/copy_sources.h).
   void before_copy(ThreadState& thread, const Copy& copy);
   void before_host_function() { sources_.hold_no_more(); }
-  // ENTER and EXIT of a call that does more than issue an operation.
+  // Call these at ENTER and EXIT of a call that does more than issue an operation.
   void call_begins(ThreadState& thread, std::uint32_t id, const CallRule& rule, const void* parameters);
   void call_ends(ThreadState& thread) {
     if (thread.waits) {
@@ -52,7 +52,7 @@ class RaceRecords {
   void note_changes(ThreadState& thread) {
     if (sources_.has_changes()) record_changes(thread);
   }
-  // EXIT of calls that succeeded.
+  // Call these at EXIT of calls that succeeded.
   void issued(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data);
   void host_saw_stream(ThreadState& thread, std::uint32_t stream) {
     host_saw(thread, stream, wire::race::kAnyway, 0, 0);
@@ -61,14 +61,14 @@ class RaceRecords {
   void returned(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data);
   void memory(ThreadState& thread, std::uint32_t id, const MemoryCall& call, std::uint32_t stream,
               std::uint32_t context, std::uint32_t site);
-  // EXIT of a call that allocated memory. `parameters` is the structure that CUPTI passes.
+  // Call this at EXIT of a call that allocated memory. `parameters` is CUPTI's structure.
   void memory_made(std::uint32_t id, const void* parameters, const MemoryCall& call) {
     sources_.pinned().made(id, parameters, call.address, call.bytes);
   }
-  // Records the parts of an executable graph, or that it no longer exists.
+  // Records the parts of an executable graph, or that the graph no longer exists.
   void graph(ThreadState& thread, CUgraphExec exec, CUgraph graph, Interner& interner, Graphs& graphs);
   void graph_changed(ThreadState& thread, CUgraphExec exec) { graph_made(thread, exec, 0, 0); }
-  // Called before the call, because the handle may belong to another graph when the call returns.
+  // Call this before the driver's function, because the handle may belong to another graph when the call returns.
   void graph_gone(ThreadState& thread, CUgraphExec exec) { graph_made(thread, exec, 0, wire::race::kGone); }
 
  private:

@@ -47,7 +47,7 @@ bool leave_in_arena(const Lack& lack) {
   return is_arena;
 }
 
-// The file stays empty, because a write beyond the limit on file sizes would kill the target with SIGXFSZ.
+// Leaves the file empty, because a write beyond RLIMIT_FSIZE would kill the target with SIGXFSZ.
 void leave_in_folder(const Lack& lack) {
   const char* folder = getenv(wire::environment::kSession);
   if (folder == nullptr) return;
@@ -60,7 +60,7 @@ void leave_in_folder(const Lack& lack) {
   if (fd >= 0) close(fd);
 }
 
-// The number at this position of /proc/self/statm, converted from pages to bytes; 0 if unknown.
+// Returns the number at this position of /proc/self/statm, converted from pages to bytes; 0 if it is unknown.
 std::size_t bytes_in_use(int place) {
   const int fd = ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return 0;

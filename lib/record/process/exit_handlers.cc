@@ -21,11 +21,11 @@ namespace cudadiag::record {
 
 namespace {
 
-// How long a second thread waits before it runs handlers too. It must run them in the end, because a handler may wait
-// for a thread that has called exit() itself.
+// How long a second thread waits before it runs handlers too. It cannot wait forever, because a handler may wait for a
+// thread that has called exit() itself.
 constexpr std::uint64_t kPatience = 1'000'000'000;  // ns
-// How many times our handler is in libc's list. Each thread takes one copy, and puts one back once it has libc's lock
-// again. Threads that wait for the lock in the meantime take other copies.
+// How many copies of our handler are in libc's list. Each thread takes one copy, and puts one back when it holds libc's
+// lock again. Threads that wait for the lock in the meantime take other copies.
 constexpr int kCopies = 64;
 
 void (*g_first)(int status);
@@ -65,14 +65,14 @@ void run_handlers(int status, void*) {
   __cxa_finalize(nullptr);
   if (g_leaving.exchange(true)) wait_for_end();
   if (g_running.load() == 1) return;
-  // Other threads are still inside handlers, whose blocks must not be freed.
+  // Exits at once: other threads are still inside handlers, whose blocks must not be freed.
   fflush(nullptr);
   _exit(status);
 }
 
 void run_first(int status, void*) { g_first(status); }
 
-// glibc 2.41 and later let only one thread run exit handlers.
+// Returns false for glibc 2.41 and later, which let only one thread run exit handlers.
 bool libc_frees_too_early() {
   constexpr char kTwo[] = "glibc 2.";
   char version[32] = "";

@@ -42,7 +42,7 @@ void ExitProbe::find_faults(Ends ends, MayWait may_wait) {
         wire::load(area_->region(area::Region::streams) + index * area::kStreamSize, wire::stream::kContext);
     const std::uint32_t device =
         wire::load(area_->region(area::Region::contexts) + at * area::kContextSize, wire::context::kDevice);
-    // This thread has no handle for another thread's default stream.
+    // Skips the default streams of other threads, for which this thread has no handle.
     if ((flags & wire::stream::kPerThread) != 0 || failures_->frozen() || !ends(context, device)) return;
     if (driver_->ctx_push_current(context) != CUDA_SUCCESS) return;
     CUresult result;

@@ -1,5 +1,5 @@
-// Looks for a fault that no call of the program has reported, at process exit and before a context ends. To find such a
-// fault, it waits for unfinished work, but not for long.
+// At process exit and before a context ends, looks for a fault that no call of the program has reported. Waits a short
+// time for unfinished work.
 #pragma once
 
 #include <cupti.h>
@@ -27,7 +27,7 @@ class ExitProbe {
   void attach(AreaMap& area, Interner& interner, const DriverApi& driver, Streams& streams, Failures& failures,
               Threads& threads);
 
-  // `status` is what the program passed to exit().
+  // `status` is the argument of exit().
   void at_exit(int status, ExitingThread thread);
   void before_context_ends(std::uint32_t id, const CUpti_CallbackData& data);
   void before_device_reset();

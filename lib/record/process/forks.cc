@@ -60,7 +60,7 @@ void record_refused(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpt
 }  // namespace
 
 void forks::begin_child(const Origin& origin) {
-  // In a child of such a child, the origin remains the process that used CUDA.
+  // If this process is already such a child, keeps its origin: the process that used CUDA.
   if (g_origin.parent == nullptr) g_origin = origin;
   g_tried.store(false);
   g_in_child.store(nullptr);

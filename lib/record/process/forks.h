@@ -1,4 +1,4 @@
-// Forks of a process that has used CUDA. In the child, the driver rejects every call with error 3.
+// Handles forks of a process that has used CUDA. In the child, the driver rejects every call with error 3.
 //
 // The parent records where it forks. The child cannot use the parent's recorder, because other threads may have held
 // its locks. The first rejected call in the child creates a new recorder, which records only rejected calls.
@@ -14,7 +14,7 @@ class Recorder;
 
 namespace forks {
 
-// CUDA_ERROR_NOT_INITIALIZED, cudaErrorInitializationError.
+// The value of CUDA_ERROR_NOT_INITIALIZED and cudaErrorInitializationError.
 constexpr std::uint32_t kRefused = 3;
 
 struct Origin {
@@ -23,9 +23,10 @@ struct Origin {
   std::uint32_t site = 0;  // where the parent forked, in the parent's area; 0 if unknown
 };
 
-// Called in the child, on its only thread. Reads `Origin::parent`, but never locks or changes it.
+// Call this in the child, on its only thread. Reads `Origin::parent`, but never locks or changes it.
 void begin_child(const Origin& origin);
-// Handles a callback in a process without a recorder. Does nothing unless the process is such a child.
+// Handles a callback in a process without a recorder. Does nothing unless the process is a child that begin_child() has
+// seen.
 void see(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data, std::uintptr_t frame);
 
 }  // namespace forks

@@ -7,7 +7,7 @@ namespace cudadiag::record {
 
 namespace {
 
-// The variable is in effect unless it is empty or 0.
+// Returns the variable's value if it has an effect: an empty value and 0 have none.
 const char* value_in_effect() {
   const char* value = getenv(LaunchBlocking::kVariable);
   return value == nullptr || *value == '\0' || strcmp(value, "0") == 0 ? nullptr : value;

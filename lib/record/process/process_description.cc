@@ -16,7 +16,7 @@ namespace cudadiag::record {
 
 namespace {
 
-// The contents of a file of /proc, truncated to the buffer. A command line has NUL-separated words.
+// Reads a file of /proc, truncated to the buffer. The words of a command line are NUL-separated.
 std::string_view read_file(const char* path, std::span<char> buffer) {
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return {};
@@ -25,8 +25,8 @@ std::string_view read_file(const char* path, std::span<char> buffer) {
   return {buffer.data(), size < 0 ? 0 : static_cast<std::size_t>(size)};
 }
 
-// "580.159.04" from "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build …": the first
-// word that is a number with a dot in it.
+// Finds "580.159.04" in "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build …": the
+// first word that consists of digits and dots.
 std::string_view driver_version(std::string_view text) {
   for (std::size_t at = 0; at < text.size(); ++at) {
     const std::size_t end = std::min(text.find_first_of(" \n", at), text.size());
@@ -37,7 +37,7 @@ std::string_view driver_version(std::string_view text) {
   return {};
 }
 
-// Stores the first of these variables that is set. Returns whether one is.
+// Stores the first of these variables that is set. Returns false if none is.
 bool store_first_of(Interner& interner, const char* key, std::initializer_list<const char*> variables) {
   for (const char* variable : variables) {
     if (const char* value = getenv(variable)) return interner.property(key, value), true;
@@ -58,9 +58,9 @@ void describe_process(Interner& interner) {
   for (const auto& [size, rank] : wire::kRankVariables) {
     if (store_first_of(interner, "rank", {rank})) break;
   }
-  // PyTorch uses the first of these variables that is set.
+  // PyTorch, too, uses the first of these variables that is set.
   store_first_of(interner, "flight_recorder", {"TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE"});
-  // Variables that change CUDA's behaviour, with the values that they have when CUDA is initialised.
+  // These variables change CUDA's behaviour. Stores the values that they have when CUDA is initialised.
   for (const char* variable : {"CUDA_VISIBLE_DEVICES", LaunchBlocking::kVariable}) {
     const char* value = getenv(variable);
     if (value == nullptr) continue;

@@ -12,8 +12,8 @@ namespace {
 
 namespace operation = wire::operation;
 
-// The offsets of some fields of torch::autograd::Node (torch/csrc/autograd/function.h). They follow the pointer to the
-// virtual table and the std::enable_shared_from_this, whose pointers to the node and to its count prove the layout.
+// Offsets in torch::autograd::Node (torch/csrc/autograd/function.h). The fields follow the virtual table pointer and
+// std::enable_shared_from_this, whose pointers to the node and its count prove the layout.
 constexpr std::size_t kSelf = 8, kSelfCount = 16, kSequenceNumber = 24, kHasParent = 40, kThread = 48;
 constexpr std::size_t kUseCount = 8;  // in libstdc++'s control block of a shared pointer
 
@@ -92,8 +92,8 @@ std::uint16_t Autograd::type_of(const std::byte* node) {
   const auto key = reinterpret_cast<std::uint64_t>(table);
   std::uint32_t id = types_.find(key);
   if (id == 0) {
-    // A virtual table has a pointer to the class's std::type_info in front of the virtual functions. The type_info
-    // contains the class's name. '*' marks a name that is local to its library.
+    // In front of its functions, a virtual table has a pointer to the class's std::type_info, which contains the
+    // class's name. '*' marks a name that is local to its library.
     const auto* type = read_field<const std::byte*>(table, -8);
     if (type == nullptr) return 0;
     const char* name = read_field<const char*>(type, 8);

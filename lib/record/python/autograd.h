@@ -26,10 +26,11 @@ class Autograd {
     interner_ = &interner;
     look();
   }
-  // Called when device code is loaded. PyTorch may be loaded after CUDA, and then loads its own device code. Each check
-  // reads a file, so checks become rarer and rarer.
+  // Call this when device code is loaded: PyTorch may be loaded after CUDA, and then loads its own device code. Each
+  // check reads a file, so most calls skip the check.
   void look_again();
-  // The state of the calling thread. Stores PyTorch's number for the thread in `thread`. Returns zeros without PyTorch.
+  // Returns the state of the calling thread, and stores PyTorch's thread number in `thread`. Returns zeros without
+  // PyTorch.
   [[gnu::hot]] Origin current(ThreadState& thread);
 
  private:
@@ -41,7 +42,7 @@ class Autograd {
   enum class State : std::uint8_t { unknown, looking, ready, off };
   IdTable<4096> types_;  // by address of the virtual table
   Mutex mutex_;          // guards `types_`
-  // Every operation reads these members. They come last, so that they are next to the recorder's other such members.
+  // Every operation reads these members. They come last, next to the recorder's other members of that kind.
   std::atomic<State> state_ = State::unknown;
   std::atomic<std::uint32_t> occasions_;
   Interner* interner_ = nullptr;

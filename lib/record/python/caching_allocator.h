@@ -16,8 +16,8 @@ using Refused = void (*)(std::uint64_t bytes);
 
 // Must be called once per process.
 void listen(Refused refused);
-// Must be called when device code is loaded, since PyTorch may be loaded after CUDA, and then loads its own device
-// code. Each check reads a file, so checks become rarer and rarer.
+// Must be called when device code is loaded: PyTorch may be loaded after CUDA, and then loads its own device code. Each
+// check reads a file, so most calls skip the check.
 void look();
 
 }  // namespace cudadiag::record::caching_allocator

@@ -20,11 +20,11 @@ namespace cudadiag::record {
 
 namespace delivery = wire::delivery;
 
-// The file is opened for every line, since the target may close descriptors that it does not recognise.
+// Opens the file for every line, because the target may close descriptors that it does not recognise.
 int Deliveries::open(const char* suffix, int flags) {
   const char* folder = getenv(wire::environment::kSession);
   if (folder == nullptr) return -1;
-  // A write beyond the limit on file sizes would kill the target with SIGXFSZ.
+  // Does not exceed RLIMIT_FSIZE, because the target would get SIGXFSZ and die.
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < delivery::kMostBytes) return -1;
   char path[PATH_MAX];

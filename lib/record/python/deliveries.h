@@ -1,5 +1,5 @@
-// The output of the Python hook: lines in a file next to the process's area (wire/rerun/delivery.h). Each line is
-// written with write(2), so that it survives the process.
+// Writes the output of the Python hook: lines in a file next to the process's area (wire/rerun/delivery.h). Uses
+// write(2) for each line, so that the line survives the process.
 #pragma once
 
 #include <atomic>

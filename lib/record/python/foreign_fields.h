@@ -1,4 +1,4 @@
-// Fields of structures that belong to the target. The recorder has no type for them, so it reads them by byte offset.
+// Reads fields of the target's structures by byte offset, because the recorder has no types for them.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The few functions of CPython's C API that the hook needs, found in the process. All of them except
+// The few functions of CPython's C API that the hook needs, looked up in the process. All except
 // PyInterpreterState_Main belong to the stable ABI, so no Python header is needed.
 #pragma once
 
@@ -24,7 +24,7 @@ struct PythonApi {
   int (*is_initialized)() = nullptr;
   int (*add_pending_call)(int (*)(void*), void*) = nullptr;  // needs no GIL
   const void* (*main_interpreter)() = nullptr;               // needs no GIL
-  // All of the following need the GIL.
+  // All following functions need the GIL.
   const void* (*interpreter)() = nullptr;             // the interpreter that the thread runs
   PyObject* (*add_module)(const char*) = nullptr;     // PyImport_AddModule: a borrowed reference
   PyObject* (*modules)() = nullptr;                   // sys.modules: a borrowed reference

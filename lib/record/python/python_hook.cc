@@ -16,8 +16,7 @@ namespace cudadiag::record {
 
 namespace {
 
-// There is one hook per process, because the interpreter passes no user data to our functions. Set before the
-// interpreter is called.
+// A global, because the interpreter passes no user data to our functions. It is set before the interpreter is called.
 PythonHook* g_hook;
 Deliveries g_deliveries;
 
@@ -29,7 +28,7 @@ std::string_view view(const PythonApi& python, PyObject* text) {
 
 }  // namespace
 
-// Functions that the package can call. They never raise an exception, and ignore invalid arguments.
+// The functions that the package can call. They never raise an exception, and ignore invalid arguments.
 struct HookFunctions {
   static PyObject* answer(bool yes) { return g_hook->python_.new_bool(yes); }
   static bool truth(PyObject* value) { return g_hook->python_.is_true(value) == 1; }
@@ -90,7 +89,7 @@ bool PythonHook::run() {
                      python_.set_item(names, "sources", sources) == 0 &&
                      python_.set_item(names, "__builtins__", builtins) == 0;
   const bool done = (ready && run_loader(names)) || note_error();
-  // Functions that the package has installed keep its modules alive.
+  // These references are no longer needed: the functions that the package has installed keep its modules alive.
   for (PyObject* object : {names, given, sources}) {
     if (object != nullptr) python_.drop(object);
   }
@@ -102,8 +101,8 @@ bool PythonHook::run() {
 bool PythonHook::run_loader(PyObject* names) {
   PyObject* code = python_.compile(python::hook_loader(), "<cudadiag>", kPythonFileInput);
   if (code == nullptr) return false;
-  // The loader gives this name to all code objects of the package. The string is kept alive, so that no other string
-  // gets its address.
+  // The loader gives this file name to all code objects of the package. We keep the string alive, so that no other
+  // string gets its address.
   PyObject* file = python_.attribute(code, "co_filename");
   file_.store(file);
   PyObject* result = file == nullptr ? nullptr : python_.run(code, names, names);
@@ -149,7 +148,7 @@ bool PythonHook::add_text(PyObject* names, const char* name, const char* value) 
   return true;
 }
 
-// Whether the traceback has code that belongs neither to the hook nor to the interpreter: the handler of a signal that
+// Whether the traceback contains code outside the hook and the interpreter. That code is the handler of a signal that
 // came while the hook ran.
 bool PythonHook::comes_from_target(PyObject* traceback) {
   PyObject *file = traceback, *next = nullptr;

@@ -33,23 +33,23 @@ class PythonHook {
   void ask(Interner& interner, const Window& window, const Failures& failures);
   bool asked() const { return asked_; }
 
-  // Called when an operation that the rerun waits for may come soon.
+  // Call this when an operation that the rerun waits for may come soon.
   void come_near() {
     if (!near_.load(std::memory_order_relaxed)) near_.store(true, std::memory_order_relaxed);
   }
 
-  // The co_filename of the package's code objects identifies the hook's frames.
+  // Whether a frame with this co_filename belongs to the hook.
   bool is_own_file(const void* file) const { return file != nullptr && file_.load(std::memory_order_relaxed) == file; }
 
  private:
   static int run_pending(void*);
-  // Returns false if an exception that belongs to the target is set. The target must receive it.
+  // Returns false if an exception that belongs to the target is set and must reach the target.
   bool run();
   bool run_loader(PyObject* names);
   bool add_functions(PyObject* names);
   bool add_sources(PyObject* names);
   bool add_text(PyObject* names, const char* name, const char* value);
-  // Returns false if the error belongs to the target. In this case, the error is set again.
+  // Returns false if the error belongs to the target. The error is then set again.
   bool note_error();
   bool comes_from_target(PyObject* traceback);
 

@@ -1,4 +1,4 @@
-// The first walk over an interpreter's frames. It checks everything that it reads.
+// Walks over an interpreter's frames for the first time, and checks everything that it reads.
 #include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
@@ -56,7 +56,7 @@ bool PythonStacks::is_code(const std::byte* code, std::uintptr_t instruction, bo
     instruction -= reinterpret_cast<std::uintptr_t>(code) + layout.code_bytecode;
   }
   const auto offset = static_cast<std::intptr_t>(instruction);
-  // In a frame that has not started, the current instruction is one before the first.
+  // Before a frame's first instruction, the current instruction is one before the first.
   return offset >= (calling ? 2 : -2) && offset < static_cast<std::intptr_t>(size);
 }
 

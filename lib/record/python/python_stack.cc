@@ -56,13 +56,14 @@ struct Text {
 
 inline Text text_of(const std::byte* string, const PythonLayout& layout) {
   const std::uint32_t state = read_field<std::uint32_t>(string, kStringState);
-  // Fields from the lowest bit on: interned (2 bits), kind (3), compact (1), ascii (1).
+  // The fields, from the lowest bit on: interned (2 bits), kind (3), compact (1), ascii (1).
   const bool is_compact = (state >> 5 & 1) != 0, is_ascii = (state >> 6 & 1) != 0;
   return {string + (is_ascii ? layout.ascii_header : layout.compact_header),
           read_field<std::size_t>(string, kStringLength), state >> 2 & 7, is_compact, is_ascii};
 }
 
-// The text of a compact string, as UTF-8. Returns an empty text for other strings, which code objects never contain.
+// Returns the text of a compact string as UTF-8. Returns an empty text for other strings, which code objects never
+// contain.
 std::string_view read_string(const std::byte* string, const PythonLayout& layout, std::span<char> buffer) {
   const auto [data, length, kind, is_compact, is_ascii] = text_of(string, layout);
   if (!is_compact || (kind != 1 && kind != 2 && kind != 4)) return {};
@@ -71,7 +72,7 @@ std::string_view read_string(const std::byte* string, const PythonLayout& layout
     const std::uint32_t point = kind == 1   ? read_field<std::uint8_t>(data, i)
                                 : kind == 2 ? read_field<std::uint16_t>(data, i * 2)
                                             : read_field<std::uint32_t>(data, i * 4);
-    // If a path is not valid UTF-8, Python stores its invalid bytes in this way (surrogateescape).
+    // Python stores the invalid bytes of a path like this if the path is not UTF-8 (surrogateescape).
     if (point >= 0xdc80 && point <= 0xdcff) {
       buffer[used++] = static_cast<char>(point & 0xff);
     } else {
@@ -81,8 +82,8 @@ std::string_view read_string(const std::byte* string, const PythonLayout& layout
   return {buffer.data(), used};
 }
 
-// The last eight bytes of a text. The last byte becomes the lowest one, which has the most influence on the sum. If the
-// text is shorter, the result includes bytes of the object in front of it.
+// Returns the last eight bytes of a text. The last byte becomes the lowest, which has the most influence on the sum.
+// For a shorter text, the result includes bytes of the object in front of it.
 std::uint64_t tail(const std::byte* data, std::size_t size) {
   return __builtin_bswap64(read_field<std::uint64_t>(data, static_cast<std::ptrdiff_t>(size) - 8));
 }
@@ -98,7 +99,7 @@ std::uint64_t tail(const std::byte* data, std::size_t size) {
   if (layout.code_version >= 0) return read_field<std::uint32_t>(code, layout.code_version);
   const std::byte* table = pointer(code, layout.code_line_table);
   const auto size = read_field<std::size_t>(table, kBytesSize);
-  // The first word is the hash of the table if it was compiled in this process (3.10, 3.11), else -1.
+  // The first word is the table's hash if the table was compiled in this process (3.10, 3.11), and -1 otherwise.
   return wire::sum_of(
       read_field<std::uint64_t>(table, kBytesHash), tail(table + kBytesData, size),
       tail(table + kBytesData, size < 8 ? size : 8), read_field<std::uint32_t>(code, layout.code_first_line),
@@ -302,7 +303,7 @@ std::uint32_t PythonStacks::intern(const Walk& walk, const Frames& found) {
   std::array<PythonFrame, kFrames> frames;
   for (std::size_t i = 0; i < walk.frames; ++i) {
     const std::byte* code = found.codes[i];
-    // With an unexpected layout, this would not be a code object.
+    // If the layout is wrong, this is not a code object.
     if (!looks_like_code(code)) {
       give_up(kOtherLayout);
       return 0;
@@ -336,7 +337,8 @@ std::uint32_t PythonStacks::intern_code(const std::byte* code) {
                        {reinterpret_cast<const char*>(table + kBytesData), read_field<std::size_t>(table, kBytesSize)},
                        first_line,
                        static_cast<std::uint32_t>(layout_->minor)};
-  // The count in an entry has only 16 bits. Longer tables belong to generated code with thousands of lines.
+  // Truncates the table, because the count in an entry has only 16 bits. Longer tables belong to generated code with
+  // thousands of lines.
   object.line_table = object.line_table.substr(0, wire::intern::kLongestLineTable);
   std::uint64_t key = mix(hash_bytes(object.file.data(), object.file.size()), first_line);
   key = mix(key, hash_bytes(object.qualified_name.data(), object.qualified_name.size()));

@@ -20,7 +20,7 @@ namespace cudadiag::record {
 
 using wire::python::PythonLayout;
 
-// A frame of a traceback. `offset` is that of its instruction, in bytes from the beginning of the bytecode.
+// A frame of a traceback. `offset` is its instruction's offset from the beginning of the bytecode, in bytes.
 struct TracedFrame {
   const void* code;
   std::int32_t offset;
@@ -32,20 +32,20 @@ class PythonStacks {
   // Looks for an interpreter in the process. Returns false if there is none yet, or if its layout is unknown; in the
   // latter case, leaves a note.
   bool start(Interner& interner, const PythonHook& hook);
-  // Called in a child of fork(). Takes over the interpreter that the parent has found.
+  // Call this in a child of fork(). Takes over the interpreter that the parent has found.
   void adopt(const PythonStacks& parent, Interner& interner, const PythonHook& hook);
-  // An address inside the interpreter's module. Native stacks end there.
+  // Returns an address inside the interpreter's module, where native stacks end.
   std::uintptr_t interpreter() const { return interpreter_; }
 
-  // Returns 0 if this thread has no Python frame.
+  // Returns the current stack's id, or 0 if this thread has no Python frame.
   std::uint32_t current();
-  // The stack with these frames, innermost first. Only the first kFrames frames are used. Needs the GIL. Returns 0 if
-  // the code objects do not match the layout.
+  // Returns the id of the stack with these frames, innermost first. Uses only the first kFrames frames. Needs the GIL.
+  // Returns 0 if the code objects do not match the layout.
   std::uint32_t of_traceback(std::span<const TracedFrame> traced);
-  // The calling thread's PyThreadState. Valid only after current() has found a stack.
+  // Returns the calling thread's PyThreadState. Valid only after current() has found a stack.
   std::uint64_t thread_state() const { return reinterpret_cast<std::uint64_t>(this_thread_state_()); }
-  // A hash that distinguishes the current stack from other stacks of the process, without looking up interned stacks.
-  // Returns false if the hash is not available yet.
+  // Computes a hash that distinguishes the current stack from the process's other stacks, without looking up interned
+  // stacks. Returns false if the hash is not available yet.
   [[gnu::hot, gnu::noinline]] bool fingerprint(std::uint64_t& hash) const;
 
  private:
@@ -71,7 +71,7 @@ class PythonStacks {
   std::uint32_t find_or_intern(const Walk& walk, const Frames& found);
   std::uint32_t intern(const Walk& walk, const Frames& found);
   std::uint32_t intern_code(const std::byte* code);
-  // Whether there are several interpreters. In this case, we would always find the main interpreter's frames, whichever
+  // Whether the process has several interpreters. We would then always find the main interpreter's frames, whichever
   // interpreter the thread runs.
   bool are_several() const;
   bool looks_like_code(const std::byte* code) const;

@@ -1,4 +1,4 @@
-// The messages of the exceptions that CuPy and JAX raise if their memory pool rejects a request.
+// Parses the messages of the exceptions that CuPy and JAX raise if their memory pool rejects a request.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace cudadiag::record {
 
 enum class Refuser : std::uint8_t { none, cupy, jax };
 
-// `module` and `type` name the exception's class: "cupy.cuda.memory", "OutOfMemoryError".
+// `module` and `type` are the exception class's module and name: "cupy.cuda.memory", "OutOfMemoryError".
 Refuser refuser_of(std::string_view module, std::string_view type);
 
 struct RefusedRequest {
@@ -16,7 +16,8 @@ struct RefusedRequest {
   std::uint64_t bytes = 0;     // JAX may round the number to a hundredth of its unit
 };
 
-// Returns no pool if CuPy's message shows that the GPU ran out of memory, because a CUDA call has failed in that case.
+// Returns no pool if CuPy's message shows that the GPU ran out of memory: a CUDA call has then failed, and is recorded
+// anyway.
 RefusedRequest refused_request(Refuser refuser, std::string_view message);
 
 }  // namespace cudadiag::record

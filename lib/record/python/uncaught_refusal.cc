@@ -22,7 +22,7 @@ std::atomic<Found> g_found = nullptr;
 std::atomic<bool> g_asked = false;           // whether a pending call was requested, or the function is registered
 std::atomic<std::uint64_t> g_libraries = 0;  // loaded_libraries() at the latest look
 
-// How many libraries the process has loaded so far. An import of CuPy or JAX loads more.
+// Returns how many libraries the process has loaded so far. An import of CuPy or JAX loads more.
 std::uint64_t loaded_libraries() {
   std::uint64_t loaded = 0;
   const auto count = [](dl_phdr_info* info, std::size_t, void* to) {
@@ -33,7 +33,7 @@ std::uint64_t loaded_libraries() {
   return loaded;
 }
 
-// An attribute of an object; null if the object lacks it. Never leaves an exception set.
+// Holds an attribute of an object, or null if the object lacks it. Never leaves an exception set.
 class Attribute {
  public:
   Attribute(PyObject* object, const char* name)
@@ -66,7 +66,7 @@ class Attribute {
   PyObject* value_;
 };
 
-// The innermost frames of a traceback. The traceback keeps their code objects alive.
+// Holds the innermost frames of a traceback, which keeps their code objects alive.
 class Traceback {
  public:
   explicit Traceback(PyObject* error) {
@@ -87,7 +87,7 @@ class Traceback {
   std::size_t count_ = 0;
 };
 
-// If the exception is a refusal, reports it and returns true.
+// Reports the exception if it is a refusal. Returns false if it is not.
 bool report(PyObject* error) {
   const Attribute type(error, "__class__");
   const Attribute module(type.get(), "__module__"), name(type.get(), "__name__");
@@ -125,7 +125,7 @@ PyObject* at_exit(PyObject*, PyObject*) {
   return g_python.new_bool(0);
 }
 
-// Returns null if the function was not registered. In this case, an exception may be set.
+// Returns null if the function was not registered; an exception may then be set.
 PyObject* register_at_exit() {
   static PythonFunction function = {"cudadiag", at_exit, kPythonNoArguments, nullptr};
   PyObject* modules = g_python.modules();

@@ -12,10 +12,10 @@ namespace area = wire::area;
 
 namespace {
 
-// How many threads may run alone in succession before the next one at the gate continues without waiting.
+// How many threads may run alone in succession before the next thread at the gate continues without waiting.
 constexpr std::uint64_t kTurns = 4;
 
-// A short kernel finishes within the first polls. While the recorder waits for a long one, other threads may use the
+// Spins at first, because a short kernel finishes within a few polls. Then sleeps, so that other threads can use the
 // core.
 void pause(std::uint32_t& polls) {
   constexpr std::uint32_t kSpins = 64;
@@ -171,7 +171,7 @@ bool ExclusiveWait::wait(ThreadState& thread) {
   const Wait wait = {current, streams_->handle(open.stream), open.stream, open.ordinal, false};
   const CUresult result = wait_for(wait, nanoseconds(CLOCK_MONOTONIC) + patience_);
   if (result == CUDA_ERROR_NOT_READY) give_up("an operation did not finish");
-  // This comes before the freeze, after which the launcher may read the recording at any time.
+  // Saves this before the freeze, after which the launcher may read the recording at any time.
   if (is_sticky(static_cast<std::uint32_t>(result))) {
     arguments_->keep(thread.index, thread.serial);
     if (saver_ != nullptr) saver_->failed(result);

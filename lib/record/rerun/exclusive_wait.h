@@ -1,5 +1,5 @@
 // Gives an operation exclusive use of the devices, in a rerun. The recorder waits until all earlier work has finished,
-// and makes other threads wait at a gate before they issue more. It then waits for the operation. If the device fails
+// and makes other threads wait at a gate before they issue more. Then it waits for the operation. If the device fails
 // during this time, no other operation can be the cause.
 //
 // Every wait polls with a deadline, because a blocking call could not be cancelled. An operation may itself wait for a
@@ -29,24 +29,26 @@ class ExclusiveWait {
  public:
   void attach(AreaMap& area, Interner& interner, const DriverApi& driver, Streams& streams, Failures& failures,
               LaunchArguments& arguments);
-  // `patience` is in milliseconds, for one operation.
+  // `patience` is the time limit for one operation, in milliseconds.
   void start(std::uint32_t patience);
-  // `saver` is notified when the operation that ran alone has failed. `nodes`, which may be null, is notified when its
-  // call has returned.
+  // `saver` is notified when the operation that ran alone has failed. `nodes` may be null; it is notified when the
+  // operation's call has returned.
   void save_by(LaunchSaver& saver, NodeSaver* nodes) { saver_ = &saver, nodes_ = nodes; }
   bool on() const { return on_.load(std::memory_order_relaxed); }
 
-  // ENTER of a call that issues work or begins a capture. Waits while another thread's operation runs alone.
+  // Call this at ENTER of a call that issues work or begins a capture. Waits while another thread's operation runs
+  // alone.
   void pass(ThreadState& thread);
-  // ENTER of a call whose operation should run alone. Returns false if the call must pass like any other.
+  // Call this at ENTER of a call whose operation should run alone. Returns false if the call must pass() like any
+  // other.
   bool begin(ThreadState& thread);
-  // EXIT of the same call, if it queued the operation. Waits for the operation. Returns false if the operation did not
-  // stay alone.
+  // Call this at EXIT of the same call, if it queued the operation. Waits for the operation. Returns false if the
+  // operation did not stay alone.
   bool wait(ThreadState& thread);
-  // Waits for the recorder's own work on `stream`, on the thread that runs alone. Returns CUDA_ERROR_NOT_READY if that
-  // takes too long.
+  // Waits for the recorder's own work on `stream`, on the thread that runs alone. Returns CUDA_ERROR_NOT_READY after
+  // the time limit.
   CUresult finish(CUstream stream) const;
-  // EXIT of every call that called pass() or begin().
+  // Call this at EXIT of every call that called pass() or begin().
   void leave(ThreadState& thread) {
     if (thread.turn != Turn::none) [[unlikely]]
       end_turn(thread);

@@ -28,7 +28,7 @@ bool Window::from_the_start() const {
                              [&](const Entry& entry) { return !entry.hooked && entry.from <= near_ + 1; });
 }
 
-// Called once per site, so a linear search over the few keys is fast enough.
+// A linear search over the few keys is fast enough, because this is called only once per site.
 std::uint32_t Window::armed_from(wire::site_key::Key site, wire::site_key::Key function) const {
   if (all_) return 1;
   std::uint32_t from = kNever;

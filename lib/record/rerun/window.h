@@ -15,20 +15,20 @@ class Window {
  public:
   static constexpr std::uint32_t kNever = 0;
 
-  // Returns false if the text is not valid. In this case, the rerun waits for no operations.
+  // Returns false if the text is invalid. The rerun then waits for no operations.
   bool read(std::string_view text);
 
   bool empty() const { return !all_ && used_ == 0 && nodes_used_ == 0; }
-  // Whether the rerun waits for some site's first call, or for one close to it.
+  // Whether the rerun waits for a site's first call, or for a call close to it.
   bool from_the_start() const;
   std::uint32_t patience() const { return patience_; }  // ms
-  // The Python hook becomes active this many calls before the first call of a site for which the rerun waits.
+  // How many calls before the first call that the rerun waits for the Python hook becomes active.
   std::uint32_t near() const { return near_; }
-  // The number of the site's first call for which the rerun waits, or kNever.
+  // Returns the number of the site's first call that the rerun waits for, or kNever.
   std::uint32_t armed_from(wire::site_key::Key site, wire::site_key::Key function) const;
-  // Graph nodes to save before they run, the likeliest first.
+  // Returns the graph nodes to save before they run, likeliest first.
   std::span<const wire::window::Node> nodes() const { return {nodes_.data(), nodes_used_}; }
-  // The number of a site's first graph launch for which the rerun waits because of these nodes, or kNever.
+  // Returns the number of a site's first graph launch that the rerun waits for because of these nodes, or kNever.
   std::uint32_t nodes_from() const;
 
  private:

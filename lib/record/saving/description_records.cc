@@ -32,7 +32,7 @@ void put(int file, format::Record kind, std::span<const std::byte> first, std::s
                          {const_cast<std::byte*>(first.data()), first.size()},
                          {const_cast<std::byte*>(after.data()), after.size()},
                          {const_cast<std::byte*>(padding.data()), (8 - length % 8) % 8}};
-  // Failed writes are ignored (see the header).
+  // Ignores failed writes (see the header).
   if (writev(file, parts, 4) < 0) return;
 }
 

@@ -1,5 +1,5 @@
-// Writes the records of a saved launch's description (wire/rerun/saved_launch.h) to its file. Failed writes are
-// ignored, because readers reject a truncated description.
+// Writes the records of a saved launch's description (wire/rerun/saved_launch.h) to its file. Ignores failed writes,
+// because readers reject a truncated description.
 #pragma once
 
 #include <string.h>

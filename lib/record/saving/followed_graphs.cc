@@ -11,7 +11,7 @@ namespace cudadiag::record {
 
 namespace intern = wire::intern;
 
-// Allocated in separate pages, which also contain the lists that follow it.
+// Lies in separate pages, followed by the lists to which its members point.
 struct FollowedGraph::Parts {
   NodeLaunch launch;
   std::size_t bytes;  // size of these pages
@@ -67,7 +67,7 @@ const FollowedGraph* FollowedGraphs::find(CUgraphExec exec) const {
   return exec == nullptr || known == graphs_.end() || known->node == known->count ? nullptr : &*known;
 }
 
-// Callers hold the lock.
+// Callers must hold the lock.
 FollowedGraph* FollowedGraphs::place_of(CUgraphExec exec) {
   const auto known = std::find_if(graphs_.begin(), graphs_.end(), [&](const auto& each) { return each.exec == exec; });
   return known == graphs_.end() ? nullptr : &*known;
@@ -80,7 +80,7 @@ void FollowedGraphs::described(const GraphCall& call, GraphDescription& descript
                                 [&](const auto& node) { return node.count == description.size(); });
   FollowedGraph* graph = nullptr;
   if (call.what == GraphCall::What::instantiate) {
-    // An earlier graph with this handle may have been destroyed without a call that we saw.
+    // Drops an earlier graph with this handle, which may have been destroyed without a call that we saw.
     if (FollowedGraph* old = place_of(*call.made)) drop(*old);
     if (!fits) return;
     made(call, description);
@@ -109,7 +109,7 @@ void FollowedGraphs::made(const GraphCall& call, const GraphDescription& descrip
   }
 }
 
-// Chooses the likeliest of the nodes to save that belongs to this graph.
+// Chooses the likeliest of the wanted nodes that belong to this graph.
 void FollowedGraphs::choose_node(FollowedGraph& graph, GraphDescription& description) {
   graph.node = graph.count;
   if (graph.count != description.size()) return;
@@ -139,7 +139,7 @@ void FollowedGraphs::node_set(const GraphCall& call) {
   if (graph == nullptr || graph->node == graph->count) return;
   const CUgraphNode node = graph->handles()[graph->node];
   bool is_it = call.node == node;
-  // A call on a node with a child graph replaces the whole child graph.
+  // A call on a child graph's node replaces the whole child graph.
   for (std::uint32_t at = graph->node; graph->parents()[at] != 0; at = graph->parents()[at] - 1) {
     is_it = is_it || call.node == graph->handles()[graph->parents()[at] - 1];
   }
@@ -209,7 +209,7 @@ void FollowedGraphs::exec_destroyed(CUgraphExec exec) {
   if (FollowedGraph* known = exec == nullptr ? nullptr : place_of(exec)) drop(*known);
 }
 
-// Callers hold the lock.
+// Callers must hold the lock.
 void FollowedGraphs::drop(FollowedGraph& graph) {
   const FollowedGraph dropped = graph;
   graph = {};

@@ -24,7 +24,7 @@
 
 namespace cudadiag::record {
 
-// The kernel launch of a node. Its parameters are contiguous.
+// The kernel launch of a node, with contiguous parameters.
 struct NodeLaunch {
   static constexpr std::size_t kMostBytes = std::size_t{1} << 15;
   static constexpr std::size_t kMostAttributes = 4;
@@ -69,16 +69,16 @@ class FollowedGraphs {
   };
   explicit FollowedGraphs(const Rooms& rooms) : rooms_(rooms) {}
 
-  // Called after the executable graph was instantiated or updated. `description` is that of the call's source graph.
+  // Call this after the executable graph was instantiated or updated. `description` describes the call's source graph.
   void described(const GraphCall& call, GraphDescription& description);
   void node_set(const GraphCall& call);
-  // Called before the call.
+  // Call this before the driver's function.
   void exec_destroyed(CUgraphExec exec);
-  // Called before the call that destroys the graph. Returns true if the driver must not be called.
+  // Call this before the driver's function that destroys the graph. Returns true if the driver must not be called.
   bool keeps(CUgraph graph);
 
-  // Returns null if the graph is not followed, or has no node to save. The caller is about to launch the graph, so it
-  // is live.
+  // Returns null if the graph is not followed, or has no node to save. The result stays valid during the launch,
+  // because the graph is live.
   const FollowedGraph* find(CUgraphExec exec) const;
 
  private:

@@ -25,7 +25,7 @@ bool read(Bytes bytes, std::uint64_t offset, T& value) {
   return true;
 }
 
-// The text at an offset; empty if it is not NUL-terminated.
+// Returns the text at an offset; empty if it is not NUL-terminated.
 const char* text_at(Bytes bytes, std::uint64_t offset) {
   if (offset >= bytes.size()) return "";
   const auto* text = reinterpret_cast<const char*>(bytes.data() + offset);
@@ -39,7 +39,7 @@ Bytes part(Bytes bytes, std::uint64_t offset, std::uint64_t size) {
 
 bool starts_with(const char* text, const char* start) { return strncmp(text, start, strlen(start)) == 0; }
 
-// Variables are in .nv.global, .nv.global.init and .nv.constant3. Other constant banks belong to the compiler.
+// Reads .nv.global, .nv.global.init and .nv.constant3. Other constant banks belong to the compiler, not to variables.
 class Cubin {
  public:
   explicit Cubin(Bytes bytes) : bytes_(bytes) {
@@ -86,7 +86,7 @@ class Cubin {
   bool whole_ = false;
 };
 
-// ".visible .global .align 4 .b8 table[400] = {…};": the name is the last word before "[", "=" or ";".
+// In ".visible .global .align 4 .b8 table[400] = {…};", the name is the last word before "[", "=" or ";".
 void list_of_line(const char* begin, const char* end, NameList& names) {
   const auto has = [&](const char* word) {
     return memmem(begin, static_cast<std::size_t>(end - begin), word, strlen(word)) != nullptr;
@@ -105,7 +105,7 @@ void list_of_line(const char* begin, const char* end, NameList& names) {
   if (start != stop && is_word) names.add(start, static_cast<std::size_t>(stop - start));
 }
 
-// Lists the variables of PTX text. They are declared at the start of a line, outside of functions.
+// Lists the variables of PTX text, whose declarations start a line outside of functions.
 bool list_of_text(Bytes bytes, NameList& names) {
   const auto* at = reinterpret_cast<const char*>(bytes.data());
   const char* const all = at + bytes.size();
@@ -171,7 +171,7 @@ bool list_of_entry(const Entry& entry, Bytes code, NameList& names) {
   return listed;
 }
 
-// Lists the variables of the entries that `wanted` accepts. Returns how many entries could be read.
+// Lists the variables of the entries that `wanted` accepts. Returns the number of entries that could be read.
 template <typename Wanted>
 std::size_t list_entries(Bytes bytes, NameList& names, Wanted wanted) {
   std::uint16_t header = 0;

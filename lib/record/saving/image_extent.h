@@ -1,4 +1,4 @@
-// The size of a device code image in memory, read from the image's own header. The driver calls that load an image have
+// Finds the size of a device code image in memory from the image's own header. The driver calls that load an image have
 // no argument for the size.
 #pragma once
 

@@ -34,7 +34,7 @@ namespace {
 template <std::size_t kSize>
 using Bytes = std::array<std::byte, kSize>;
 
-// Whether the attribute refers to an object of this process. All other attributes are numbers.
+// Whether the attribute refers to an object of this process. All other attributes contain only numbers.
 bool names_object(CUlaunchAttributeID id) {
   return id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT || id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT ||
          id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE || id == CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW;
@@ -42,14 +42,14 @@ bool names_object(CUlaunchAttributeID id) {
 
 }  // namespace
 
-// A launch, independent of the call that issues it.
+// A launch, whichever call issues it.
 struct LaunchSaver::Launched {
   const Call& call;
   bool cooperative;
   std::span<const CUlaunchAttribute> attributes;
 };
 
-// The parameters as the driver lays them out.
+// The parameters, laid out as the driver does it.
 struct LaunchSaver::Parameters {
   static constexpr std::size_t kMostBytes = std::size_t{1} << 15;
   std::size_t size;
@@ -74,7 +74,7 @@ LaunchSaver* LaunchSaver::make(const Rooms& rooms, const char* folder, std::uint
   return saver;
 }
 
-// Opens the folder anew for each launch, since the previous launch has passed.
+// Opens the folder anew for each launch. The previous launch has passed by then.
 bool LaunchSaver::open_folder() {
   passed();
   if (mkdir(path_, 0700) != 0 && errno != EEXIST) return false;
@@ -207,7 +207,7 @@ void LaunchSaver::describe_attributes(std::span<const CUlaunchAttribute> attribu
 }
 
 void LaunchSaver::describe_function(CUfunction function, CUkernel kernel, CUdevice device) {
-  // The attributes that a program can set.
+  // Saves only the attributes that a program can set.
   for (const CUfunction_attribute id :
        {CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
         CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE}) {
@@ -253,7 +253,7 @@ void LaunchSaver::save_image(const LoadedImages::Kernel& kernel) {
     const int file = open(kernel.image->file, O_RDONLY | O_CLOEXEC);
     struct stat status {};
     if (file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
-      // The NUL at the end of text is not part of the file, and is not saved.
+      // Does not save the NUL at the end of text, which is not part of the file.
       extent.size = static_cast<std::size_t>(status.st_size);
       mapped = mmap(nullptr, extent.size, PROT_READ, MAP_PRIVATE, file, 0);
       if (mapped != MAP_FAILED) extent.begin = static_cast<const std::byte*>(mapped);
@@ -313,7 +313,7 @@ void LaunchSaver::save_memory(const Call& launch, const LoadedImages::Kernel& ke
   }
   memory->start(api_, rooms_.allocations, folder_, limit_);
   memory->follow({parameters->bytes, parameters->size}, Reach::parameter);
-  // Global variables come first, because they are small and cannot be restored in any other way.
+  // Saves global variables first, because they are small and cannot be restored in any other way.
   save_globals(kernel, *memory);
   memory->save(Reach::parameter);
   memory->save(Reach::memory);
@@ -347,7 +347,7 @@ void LaunchSaver::save_globals(const LoadedImages::Kernel& kernel, SavedMemory& 
     } else if (kernel.image->module != nullptr && api_.module_get_global != nullptr) {
       result = api_.module_get_global(&address, &bytes, kernel.image->module, name);
     }
-    // The compiler may have removed the variable.
+    // Skips a variable that the compiler has removed.
     if (result != CUDA_SUCCESS || bytes == 0) continue;
     put(description_, Record::global, encoded(memory.save_global(address, bytes, number), number), bytes_of(name));
     ++number;

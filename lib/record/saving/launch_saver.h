@@ -22,8 +22,8 @@ struct NodeLaunch;
 
 class LaunchSaver {
  public:
-  // A window may contain so many launches that saving all of them would take forever. These are the limits for all
-  // launches together: their number, and their bytes as a multiple of the limit for one launch.
+  // Limits for all launches together, because a window may contain so many that saving them would take forever: their
+  // number, and their bytes as a multiple of the limit for one launch.
   static constexpr std::uint32_t kMostSaved = 64;
   static constexpr std::uint64_t kMostBytes = 8;
 
@@ -40,13 +40,13 @@ class LaunchSaver {
 
   const SavingApi& api() const { return api_; }
 
-  // EXIT of any successful call.
+  // Call this at EXIT of every successful call.
   void returned(std::uint32_t id, const void* parameters) { images_.returned(id, parameters); }
-  // ENTER of the launch. `parameters` is CUPTI's structure for the call.
+  // Call this at ENTER of the launch. `parameters` is CUPTI's structure for the call.
   void save(std::uint32_t id, const void* parameters, const Call& launch);
-  // ENTER of a launch of the node's graph, after everything that the node depends on has finished.
+  // Call this at ENTER of a launch of the node's graph, once everything that the node depends on has finished.
   void save_node(const NodeLaunch& launch);
-  // Called when the launch that was saved last has failed, or has passed.
+  // Call one of these when the latest saved launch has failed or has passed.
   void failed(CUresult result);
   void passed();
   // Adds a note that explains why a launch is not saved. Only the first reason is noted.

@@ -108,7 +108,8 @@ void LoadedImages::got(const void* handle, const void* owner, bool is_kernel) {
   if (known != 0) owners_.insert(key(handle), (known & ~1u) | (is_kernel ? 1u : 0u));
 }
 
-// Called once per image, when its code is loaded. It calls the dynamic linker, which must never happen at a launch.
+// Calls the dynamic linker, which must never happen at a launch, so this is called once per image when its code is
+// loaded.
 bool LoadedImages::keep(ImageExtent& extent) {
   Dl_info library{};
   if (dladdr(extent.begin, &library) != 0) return true;
@@ -129,7 +130,7 @@ void LoadedImages::unloaded(const void* library) {
   if (known != 0) images_[known / 2 - 1].library = nullptr;
 }
 
-// A graph node may have a handle that no call has returned, if its kernel belongs to a library.
+// Searches by name, because no call need have returned the handle of a graph node whose kernel belongs to a library.
 LoadedImages::Kernel LoadedImages::find_by_name(CUfunction function, const char* name) {
   if (api_->library_get_kernel == nullptr || api_->kernel_get_function == nullptr) return {};
   const LockGuard lock(mutex_);

@@ -34,7 +34,7 @@ class LoadedImages {
 
   void start(const SavingApi& api) { api_ = &api; }
 
-  // EXIT of a successful call that may load code or look up a kernel.
+  // Call this at EXIT of a successful call that may load code or look up a kernel.
   void returned(std::uint32_t id, const void* parameters);
   Kernel find(CUfunction function, const char* name);
 

@@ -29,7 +29,7 @@ bool decompress_lz4(std::span<const std::byte> from, std::span<std::byte> to) {
     in += 2;
     const std::size_t match = length(token & 15) + 4;
     if (distance == 0 || distance > out || match > to.size() - out) return false;
-    // Copies byte by byte, since a match may overlap its own output.
+    // Copies byte by byte, because a match may overlap its own output.
     for (std::size_t i = 0; i < match; ++i, ++out) to[out] = to[out - distance];
   }
   return out == to.size();

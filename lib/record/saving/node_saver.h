@@ -28,17 +28,17 @@ class NodeSaver {
   static NodeSaver* make(const FollowedGraphs::Rooms& rooms, LaunchSaver& saver);
 
   FollowedGraphs& graphs() { return graphs_; }
-  // ENTER of a graph launch on `stream`. Does nothing if the graph has no node to save. `exclusive_wait` waits for the
-  // first launch.
+  // Call this at ENTER of a graph launch on `stream`. Does nothing if the graph has no node to save. `exclusive_wait`
+  // waits for the first of the two launches.
   void save(CUgraphExec exec, CUstream stream, ExclusiveWait& exclusive_wait);
-  // EXIT of the launch, with any result. Enables all nodes again that the program had enabled.
+  // Call this at EXIT of the launch, with any result. Enables again all nodes that the program had enabled.
   void restore();
 
  private:
   NodeSaver(const FollowedGraphs::Rooms& rooms, LaunchSaver& saver)
       : driver_(rooms.driver), api_(rooms.api), saver_(saver), graphs_(rooms) {}
 
-  // Returns false if the kernel cannot be saved. In this case, a note gives the reason.
+  // Returns false if the kernel cannot be saved; a note then gives the reason.
   bool run_before(const FollowedGraph& graph, CUstream stream, ExclusiveWait& exclusive_wait);
   bool read_states(const FollowedGraph& graph);
   template <typename Wanted>

@@ -18,7 +18,7 @@ namespace {
 
 bool is_of_host(Kind kind) { return kind == Kind::pinned || kind == Kind::registered; }
 
-// A write beyond the limit on file sizes would kill the program with SIGXFSZ.
+// Returns the limit on file sizes. A write beyond it would kill the program with SIGXFSZ.
 std::uint64_t file_limit() {
   rlimit limit{};
   return getrlimit(RLIMIT_FSIZE, &limit) != 0 ? 0 : limit.rlim_cur;
@@ -45,7 +45,7 @@ void SavedMemory::note(std::uint64_t pointer, Reach reach) {
                                   [](std::uint64_t p, const Block& b) { return p < b.address; });
   if (after == blocks_) return;
   Block& block = after[-1];
-  // A pointer to the end of a block may be a pointer past its last element.
+  // A pointer to the end of a block counts too, because it may point past the block's last element.
   if (pointer - block.address > block.bytes) return;
   if (block.reach == Reach::nothing) block.reach = reach;
   block.wanted = std::min(block.wanted, pointer - block.address);
@@ -121,7 +121,7 @@ bool SavedMemory::read(const Block& block, std::uint64_t offset, std::size_t siz
   if (!is_of_host(block.kind)) {
     return api_->memcpy_dtoh != nullptr && api_->memcpy_dtoh(piece_, address, size) == CUDA_SUCCESS;
   }
-  // Reads with a system call, since the program may have unmapped the memory.
+  // Reads with a system call, because the program may have unmapped the memory.
   const int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
   if (memory < 0) return false;
   const bool whole = pread(memory, piece_, size, static_cast<off_t>(address)) == static_cast<ssize_t>(size);
@@ -129,7 +129,7 @@ bool SavedMemory::read(const Block& block, std::uint64_t offset, std::size_t siz
   return whole;
 }
 
-// Blocks of zeros become holes in the file.
+// Turns blocks of zeros into holes in the file.
 bool SavedMemory::write(int file, std::uint64_t offset, std::size_t size) const {
   constexpr std::size_t kHole = std::size_t{64} << 10;
   for (std::size_t at = 0; at < size; at += kHole) {

@@ -24,14 +24,14 @@ class SavedMemory {
     wire::saved_launch::Unsaved unsaved;
   };
 
-  // `folder` is a file descriptor. `limit` is the number of bytes that may be saved.
+  // `folder` is a file descriptor. `limit` is the number of bytes to save at most.
   void start(const SavingApi& api, const Allocations& allocations, int folder, std::uint64_t limit);
 
   // Treats each aligned word as a possible pointer, and notes the blocks that these point to.
   void follow(std::span<const std::byte> words, wire::saved_launch::Reach reach);
-  // Saves the blocks that were reached by `reach`. In blocks reached by parameters, follows the pointers.
+  // Saves the blocks that were reached by `reach`. Follows the pointers in blocks that parameters point to.
   void save(wire::saved_launch::Reach reach);
-  // Saves a variable of the module at this address. `number` is its block number.
+  // Saves the module's variable at this address. `number` is its block number.
   Block save_global(std::uint64_t address, std::uint64_t bytes, std::uint32_t number);
 
   std::uint64_t left() const { return left_; }
@@ -41,7 +41,7 @@ class SavedMemory {
   static constexpr std::size_t kPiece = std::size_t{4} << 20;
 
   void note(std::uint64_t pointer, wire::saved_launch::Reach reach);
-  // `whole`: whether to save nothing if the block does not fit.
+  // If `whole`, saves nothing of a block that does not fit.
   void save_block(Block& block, std::uint32_t number, bool whole, bool follows);
   bool read(const Block& block, std::uint64_t offset, std::size_t size);
   bool write(int file, std::uint64_t offset, std::size_t size) const;

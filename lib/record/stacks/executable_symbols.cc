@@ -43,8 +43,8 @@ class Executable {
     return false;
   }
 
-  // Calls `each` with the index of a function and the offset of its name in the string table. Calls it several times if
-  // other names have the same ending.
+  // Calls `each` with the index of a function and the offset of its name in the string table. Other names may end like
+  // the function's name, and cause further calls.
   template <typename Each>
   bool find_names(std::span<const NamedFunction> functions, Each each) const {
     return for_each_piece(names_, kLongest, [&](std::uint64_t at, std::span<const char> piece) {

@@ -1,5 +1,5 @@
-// A library that the process has loaded, and its symbols, read from memory. dlsym does not see libraries that Python
-// loaded with RTLD_LOCAL, and dlopen would take the dynamic loader's lock on the launch path.
+// Reads the symbols of a loaded library from memory. dlsym does not see libraries that Python loaded with RTLD_LOCAL,
+// and dlopen would take the dynamic loader's lock on the launch path.
 #pragma once
 
 #include <link.h>
@@ -15,17 +15,17 @@ namespace cudadiag::record {
 
 class LoadedLibrary {
  public:
-  // Finds the library by its file name, but only if the dynamic loader has initialised it, because its code must not
-  // run earlier. glibc 2.35 and later show this (Modules). `where` receives the module; it may be null.
+  // Finds the library by its file name. Finds it only if the dynamic loader has initialised it, because its code must
+  // not run earlier; only glibc 2.35 and later show this (Modules). `where` receives the module, and may be null.
   bool find(std::string_view file_name, LoadedModule* where = nullptr);
-  // Reads the given module, whose code is running.
+  // Reads the given module, whose code must be running.
   bool read(const LoadedModule& module);
-  // The code of a function that the library defines; empty if the library defines none with this name.
+  // Returns the code of a function that the library defines; empty if the library defines no such function.
   std::span<const std::byte> code(std::string_view name) const;
   void* function(std::string_view name) const { return const_cast<std::byte*>(code(name).data()); }
-  // The entry of a function in the library's symbol table; null if the library does not define it.
+  // Returns a function's entry in the library's symbol table; null if the library does not define it.
   const ElfW(Sym) * symbol(std::string_view name) const;
-  // Calls `visit(std::uintptr_t*)` for each word in which the library keeps the address of another library's function.
+  // Calls `visit(std::uintptr_t*)` for each word that holds the address of this function of another library.
   template <typename Visit>
   void each_slot(std::string_view name, Visit visit) const {
     for (const auto& table : relocations_) {

@@ -8,7 +8,7 @@ namespace cudadiag::record {
 
 namespace {
 
-// The kernel writes a newline in a name as \012, but does not escape backslashes, so the result is ambiguous.
+// The kernel writes a newline in a name as \012, but does not escape backslashes, so this is a guess.
 void restore_newlines(char* path) {
   constexpr char kEscaped[] = "\\012";
   if (strstr(path, kEscaped) == nullptr || access(path, F_OK) == 0) return;
@@ -47,7 +47,7 @@ bool MemoryMap::next(MemoryRange& range) {
   if (byte < 0) return false;
   for (; byte >= 0 && byte != '\n'; byte = next_byte()) {
     if (field < 5 && (byte == ' ' || (field == 0 && byte == '-' && numbers[1] == 0))) {
-      // Field 0 contains two numbers. Runs of blanks are separators only before the path.
+      // Field 0 contains two numbers. Only before the path may several blanks separate fields.
       if (byte == '-') {
         numbers[1] = numbers[0];
         numbers[0] = 0;

@@ -26,7 +26,7 @@ FindObject g_find_object;  // glibc's own function; null before 2.35
 std::uintptr_t g_executable_begin, g_executable_end;
 char g_executable_path[PATH_MAX];  // needed because the dynamic linker does not know it; "" if unknown
 
-// The loader maps whole pages of the system's page size.
+// Rounds down to a page of the system's page size, because the loader maps whole pages.
 std::uintptr_t page_of(std::uintptr_t address) { return address & -getauxval(AT_PAGESZ); }
 
 std::uintptr_t load_bias(std::uintptr_t begin) {
@@ -49,7 +49,7 @@ std::span<const std::byte> build_id_in(std::uintptr_t notes, std::size_t size) {
   return {};
 }
 
-// The path as the kernel prints it; empty if the range is not mapped.
+// Stores the path as the kernel prints it; empty if the range is not mapped.
 void find_path(std::uintptr_t begin, std::span<char, PATH_MAX> path) {
   path[0] = '\0';
   MemoryMap map;

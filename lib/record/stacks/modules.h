@@ -38,11 +38,13 @@ class Modules {
   static bool find(std::uintptr_t address, LoadedModule& module);
   // Whether look-ups find only modules that the dynamic loader has initialised, which is true for _dl_find_object.
   static bool knows_what_is_ready();
-  // The program headers of a module whose first page (with the ELF header) is at `begin`; empty if there are none.
+  // Returns the program headers of a module whose first page (with the ELF header) is at `begin`; empty if there are
+  // none.
   static std::span<const Elf64_Phdr> program_headers(std::uintptr_t begin);
-  // Distinguishes modules that are loaded at the same address one after the other: by build-id, or else by name.
+  // Returns a value that distinguishes modules that are loaded at the same address one after the other. It depends on
+  // the build-id or, without one, on the name.
   static std::uint64_t identity(const LoadedModule& module);
-  // The file that a module was loaded from, written to `buffer`.
+  // Writes the path of the module's file to `buffer`.
   static const char* path(const LoadedModule& module, std::span<char, PATH_MAX> buffer);
 };
 

@@ -19,9 +19,8 @@ namespace {
 
 constexpr std::uint32_t kHopeless = 4096;  // after this many misses in a row, the calls of a set are no longer unwound
 
-// A hash of a stack's return addresses, innermost first: polynomials in an odd number. Four of them are computed in
-// parallel, because a single one would wait for each multiplication. The number of calls of `address` is a multiple of
-// kSums.
+// Hashes a stack's return addresses, innermost first, with polynomials in an odd number. Computes four polynomials in
+// parallel, because a single one would wait for each multiplication. Calls `address` a multiple of kSums times.
 constexpr std::size_t kSums = 4;
 static_assert(StackShape::kFrames % kSums == 0);
 
@@ -49,8 +48,8 @@ std::uint64_t hash_addresses(std::size_t count, Address address) {
   return true;
 }
 
-// The hash of the return addresses at the positions of the shape. Returns 0 if not all positions are on the thread's
-// newest stack, which contains the stack pointer.
+// Returns the hash of the return addresses at the positions of the shape. Returns 0 unless all positions are on the
+// thread's newest stack, which contains the stack pointer.
 [[gnu::hot]] std::uint64_t hash_at(const StackShape& shape, ThreadState& thread, std::uintptr_t stack_pointer) {
   if (stack_pointer + shape.bytes() > thread.stack.high) return 0;
   if (!thread.on_own_stack && !reaches(shape, stack_pointer)) [[unlikely]] {

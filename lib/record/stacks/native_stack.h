@@ -1,5 +1,5 @@
-// The native stack of the calling thread as an intern id. A stack that was seen earlier is recognised by its shape
-// (stack_shapes.h). Any other stack is unwound. A stack ends where a Python interpreter begins.
+// Identifies the native stack of the calling thread by an intern id. Recognises a known stack by its shape
+// (stack_shapes.h), and unwinds any other stack. A stack ends where a Python interpreter begins.
 #pragma once
 
 #include <atomic>
@@ -15,30 +15,31 @@ namespace cudadiag::record {
 
 class NativeStacks {
  public:
-  // `unloads`: how many times device code was unloaded. When this happens, libraries may have been replaced by others.
+  // `unloads` counts how many times device code was unloaded. After an unload, other libraries may be at the same
+  // addresses.
   void start(Interner& interner, std::atomic<std::uint64_t>& unloads);
-  // Called in a child of fork() instead of `start`. Skips the steps that take the dynamic loader's lock, whose results
-  // the child has from its parent.
+  // Call this in a child of fork() instead of start(). Skips the steps that take the dynamic loader's lock, because the
+  // child has their results from its parent.
   void attach(Interner& interner, std::atomic<std::uint64_t>& unloads);
-  // Stacks with Python code end before the innermost native frame of this module.
+  // Ends stacks with Python code before the innermost native frame of this module.
   void stop_at(std::uintptr_t begin, std::uintptr_t end);
 
-  // Data with which `still_matches` recognises a stack.
+  // The data with which still_matches() recognises a stack.
   struct Recognition {
     const StackShape* shape;  // null if unknown
     std::uint64_t addresses;
     std::uint8_t opened;  // a library in the stack (opened_modules.h); 0 if none
   };
-  // `stack_pointer`: the frame address of the recorder's callback. `salt`: distinguishes calls at the same depth
-  // (callback id, kernel). `python`: whether Python code is on the stack. `closes`: whether the program may close
-  // libraries. Returns 0 if the stack is unknown.
+  // Returns the current stack's id, or 0 if the stack is unknown. `stack_pointer` is the frame address of the
+  // recorder's callback. `salt` distinguishes calls at the same depth (callback id, kernel). `python` says whether
+  // Python code is on the stack, `closes` whether the program may close libraries.
   std::uint32_t current(ThreadState& thread, std::uintptr_t stack_pointer, std::uint64_t salt, bool python, bool closes,
                         Recognition& recognition);
-  // Whether the current stack is the stack of the entry's site again.
+  // Whether the current stack is the same as that of the entry's site.
   [[gnu::hot]] bool still_matches(const SiteCache::Entry& entry, ThreadState& thread, std::uintptr_t stack_pointer);
 
  private:
-  // Whether this library was unloaded from its address. If so, counts that as an unloading of code.
+  // Whether this library was unloaded from its address. An unloaded library is counted as unloaded code.
   [[gnu::noinline]] bool has_gone(std::uint8_t opened);
   std::uint32_t unloads() const { return static_cast<std::uint32_t>(unloads_->load(std::memory_order_relaxed)); }
   std::uint32_t unwind(std::uintptr_t stack_pointer, StackShape& learn, std::uint64_t key, bool python,

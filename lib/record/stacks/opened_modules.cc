@@ -34,8 +34,8 @@ void OpenedModules::start() {
   if (Modules::find(getauxval(AT_PHDR), program)) program_ = program.map;
 }
 
-// In the dynamic linker's list, the modules up to the dynamic linker itself were loaded with the program and stay. Some
-// later modules stay too, but we cannot tell which.
+// Modules up to the dynamic linker itself in its list were loaded with the program, and stay. Some later modules stay
+// too, but we cannot tell which.
 bool OpenedModules::came_with_program(const LoadedModule& module) const {
   const std::uintptr_t linker = getauxval(AT_BASE);
   for (const link_map* each = linker == 0 ? nullptr : program_; each != nullptr; each = each->l_next) {
@@ -97,7 +97,7 @@ bool OpenedModules::is_occupied(const Module& place) {
          reinterpret_cast<std::uintptr_t>(now.map_end) == place.end.load(kRelaxed);
 }
 
-// The module that is now at the address is on the stack, so it cannot be closed during this call.
+// This is safe, because the module that is now at the address is on the stack, and cannot be closed during this call.
 bool OpenedModules::is_still_there(std::uint8_t module) const {
   const Module& known = modules_[module - 1];
   if (!is_occupied(known)) return false;

@@ -1,6 +1,6 @@
-// The libraries in stacks that the program has opened at run time, and may close. A different library with similar code
-// may then be loaded at the same address. If neither library has device code, the recorder would not notice that.
-// CUDA's own libraries are not included.
+// The libraries in stacks that the program has opened at run time and may close. A different library with similar code
+// may then be loaded at the same address. If neither has device code, the recorder would not notice the change. CUDA's
+// own libraries are not included.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ class OpenedModules {
  public:
   void start();
   void met(const LoadedModule& module, std::uint64_t identity);
-  // 1 + the index of the innermost such library that the stack goes through; 0 if there is none.
+  // Returns 1 + the index of the innermost such library on the stack; 0 if there is none.
   std::uint8_t in(const StackShape& shape, std::uintptr_t stack_pointer) const;
   bool is_still_there(std::uint8_t module) const;
   void forget() { count_.store(0, std::memory_order_release); }
@@ -27,8 +27,8 @@ class OpenedModules {
   struct Module {
     std::atomic<std::uintptr_t> begin, end;
     std::atomic<std::uint64_t> identity;
-    // The address of the module's build-id, if it is in the module's first page, which is mapped for any module at that
-    // address. 0 if the build-id is elsewhere or missing.
+    // The address of the module's build-id if it is in the module's first page, because that page is mapped for any
+    // module at this address. 0 if the build-id is elsewhere or missing.
     std::atomic<std::uintptr_t> words;
     std::atomic<std::uint64_t> first_words;
   };

@@ -1,6 +1,6 @@
-// The sites at which a thread issues operations. The key is a hash of what is cheap to read: the kernel's handle, the
-// Python stack's hash, the stack pointer. If these are the same for two sites, the native stack distinguishes them, so
-// several entries may have the same key. Only the thread itself accesses its cache.
+// Caches the sites at which a thread issues operations. The key is a hash of what is cheap to read: the kernel's
+// handle, the Python stack's hash, the stack pointer. Two sites with the same key are distinguished by their native
+// stacks. Only the thread itself accesses its cache.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ struct SiteCache {
   std::array<Entry, kSets * kWays> entries;  // set by set
   std::uint16_t replaced;                    // number of entries replaced so far
 
-  // An entry with this key for which `fits` returns true; null if there is none.
+  // Returns an entry with this key for which `fits` returns true; null if there is none.
   template <typename Fits>
   const Entry* find(std::uint64_t key, Fits fits) const {
     const Entry* set = &entries[set_of(key)];

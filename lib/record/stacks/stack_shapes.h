@@ -16,7 +16,7 @@
 
 namespace cudadiag::record {
 
-// With fewer than thirty frames, a shape takes two cache lines, which processors fetch together.
+// With fewer than thirty frames, a shape takes two cache lines, and processors fetch these together.
 struct alignas(128) StackShape {
   static constexpr std::size_t kFrames = 48;
   std::uint64_t key;                           // 0 if free

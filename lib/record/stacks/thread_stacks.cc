@@ -33,9 +33,9 @@ bool find_stack(std::uintptr_t inside, StackRange& stack) {
   return false;
 }
 
-// Whether the stack lasts as long as the calling thread. That is true for the main thread's stack, which contains the
-// kernel's random bytes, and for a stack with the thread's own data. In the latter case, the part beyond these data is
-// removed from the range.
+// Whether the stack lasts as long as the calling thread. The main thread's stack does; it contains the kernel's random
+// bytes. A stack that contains the thread's own data does too, and is_own() removes the part beyond these data from its
+// range.
 bool is_own(StackRange& stack, std::uintptr_t stack_pointer) {
   if (stack.has(getauxval(AT_RANDOM))) return true;
   const auto data = reinterpret_cast<std::uintptr_t>(reinterpret_cast<void*>(pthread_self()));

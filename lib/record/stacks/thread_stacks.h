@@ -27,13 +27,13 @@ struct KnownStacks {
     const std::uint64_t page = stack_pointer >> kPageBits;
     return &ranges[(page * 0x9e3779b97f4a7c15 >> (64 - kSetBits)) * kWays];
   }
-  // Grouped in sets, by the page that the thread was on; newest first.
+  // In sets, by the page that the thread was on; newest first in each set.
   std::array<StackRange, kSets * kWays> ranges;
 };
 
 // Finds the mapped stack that contains this address, and makes it the thread's newest. Returns false if there is none.
 bool change_stack(ThreadState& thread, std::uintptr_t stack_pointer);
-// Called after the stack is gone.
+// Call this after the stack is gone.
 void forget_stack(ThreadState& thread, std::uintptr_t stack_pointer);
 
 }  // namespace cudadiag::record

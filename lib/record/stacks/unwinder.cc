@@ -35,7 +35,7 @@ constexpr TablesOfNowhere kTablesOfNowhere;
 // Whether libgcc can read the code at a return address. `address` is just before that code, or inside it.
 bool can_be_code(std::uintptr_t address) { return is_readable(address) && is_readable(address + 2); }
 
-// Finds where on the stack the return addresses of one unwinding are. libgcc's CFA of a frame is the stack pointer
+// Finds the stack positions of the return addresses, during one unwinding. libgcc's CFA of a frame is the stack pointer
 // after the return into that frame.
 class ReturnSlots {
  public:
@@ -43,7 +43,7 @@ class ReturnSlots {
   std::uintptr_t next(_Unwind_Context* context, std::uintptr_t address) {
     const std::uintptr_t end = _Unwind_GetCFA(context);
 #if defined(__x86_64__)
-    // The call instruction stored the address directly below.
+    // The call instruction has stored the address directly below the CFA.
     (void)address;
     return end - sizeof(address);
 #else
