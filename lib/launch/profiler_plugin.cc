@@ -41,7 +41,7 @@ std::string in_files_of_settings() {
   return value.value_or("");
 }
 
-// Whether the plugin is a recorder. An outer cudadiag may have set it.
+// Recognises a recorder, which an outer cudadiag may have set as the plugin.
 bool is_recorder(const std::string& plugin, const fs::path& recorder) {
   return fs::path(plugin).filename() == recorder.filename();
 }

@@ -41,7 +41,7 @@ using std::chrono::milliseconds;
 // How long to wait for killed processes. A process that is stuck in the GPU driver does not die until the driver
 // returns.
 constexpr auto kUnkillable = std::chrono::seconds(10);
-constexpr auto kLook = milliseconds(20);  // the interval between checks while processes are being killed
+constexpr auto kLook = milliseconds(20);  // the most distinct refusals to report for a rerun
 constexpr std::size_t kMostKept = 64;     // at most so many distinct refusals are reported for a rerun
 
 struct Arguments {
