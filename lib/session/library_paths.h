@@ -18,7 +18,8 @@ bool is_made_at_run_time(std::string_view file);
 // Returns whether a compiler wrote the file at run time: Inductor's modules, in any folder, and Triton's cached files.
 bool is_generated(std::string_view path);
 
-// Returns whether the module is the Python interpreter. Native frames outside its own add nothing to the Python frames.
+// Returns whether the module is the Python interpreter. Native frames further out than the interpreter's add nothing to
+// the Python frames.
 bool is_interpreter(std::string_view module);
 
 // Returns whether the path is in Python's own library folder or an installed package: `lib/python3.12/`,

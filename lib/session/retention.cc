@@ -24,8 +24,8 @@ namespace fs = std::filesystem;
 using std::chrono::hours;
 
 constexpr std::chrono::seconds kUnusedFor = hours(24);
-// cudadiag sees only the files of a process on a different machine. If nothing was written for this long, the files
-// count as abandoned.
+// How long the files of a process on a different machine may stay unwritten before they count as abandoned. cudadiag
+// sees nothing else of this process.
 constexpr std::chrono::seconds kUnseenFor = hours(24);
 
 // Returns the space that the folder takes on disk. File sizes do not show it, because areas are sparse.

@@ -38,7 +38,7 @@ std::vector<std::string> split_at_zeros(const std::string& text) {
   return parts;
 }
 
-// A launcher records at most so many areas. A forged session may contain more, and each area costs memory and time.
+// A launcher records at most this many areas. A forged session may contain more, and each area costs memory and time.
 constexpr std::size_t kMostAreas = wire::arena::kAreaCount + wire::arena::kFilesBeside;
 
 std::vector<fs::path> area_files(const std::vector<fs::path>& folders) {
@@ -220,7 +220,7 @@ std::optional<base::Error> misnamed(const std::vector<Root>& roots) {
 
 base::Result<fs::path> find_session(const std::vector<Root>& roots, const std::string& given) {
   std::error_code error;
-  // Removes the slash at the end with which shells complete a folder's name.
+  // Removes the trailing slash that shells add when they complete a folder name.
   const std::string wanted = given.substr(0, std::max<std::size_t>(given.find_last_not_of('/') + 1, 1));
   if (!wanted.empty() && wanted != kLatest) {
     // A number that `cudadiag list` shows means that session, even if a file here has the same name.

@@ -218,7 +218,7 @@ void Join::add(const Kept& kept) {
   }
   operation->logged = true;
   operation->graph_words = 0;
-  // The log says no more about this operation's neighbours than the rings do.
+  // Drops the autograd state before a gap, because the log may lack the operation's neighbours there.
   if (operation->ticks < since_) operation->origin = {};
   record_.operations.push_back(*operation);
 }
