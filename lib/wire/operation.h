@@ -165,7 +165,7 @@ inline std::uint64_t bytes_of(const std::byte* record) {
   return std::uint64_t{load(record, kBytesAbove)} << 32 | load(record, kBytes);
 }
 
-// All other kinds: see Kind.
+// For all other kinds. The comments on Kind give the meaning.
 inline constexpr Field<std::uint64_t, 32> kArgument;
 
 // For event syncs, whose kTicks is the time when the call returned.
