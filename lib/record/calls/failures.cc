@@ -167,7 +167,7 @@ std::uint64_t Failures::looked_at(ThreadState& thread, std::uint32_t code) {
     add_flag(thread.recent[thread.recent_looked], error::kLookedAt);
   }
   if (thread.recent_worked < thread.recent_errors) return 0;
-  // From here on, the recorder no longer follows this thread's recent failures.
+  // The thread has issued work since each of these failures, so the recorder stops following them here.
   const std::uint64_t latest = thread.recent[thread.recent_errors - 1];
   const std::uint32_t recent = thread.recent_errors;
   thread.recent_errors = thread.recent_worked = thread.recent_looked = 0;

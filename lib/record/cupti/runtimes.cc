@@ -84,9 +84,9 @@ class Caller {
 
 using Launches = std::array<CodeRange, std::size(Runtimes::kLeftOut)>;
 
-// Finds the launch functions of the runtime that is linked into the executable. Returns an empty result unless there is
-// exactly one runtime, which passes launches on. If a symbol of the runtime exists, all of them do, because they are in
-// one object file.
+// Finds the launch functions of the runtime that is linked into the executable. Returns an empty result unless the
+// executable contains exactly one runtime and this runtime passes launches on. The functions that show the version are
+// linked in with all others, because the static library has them in one object file.
 Launches launches_linked_in() {
   constexpr const char* kCameWith13 = "cudaDeviceGetHostAtomicCapabilities";
   constexpr const char* kWentWith13 = "cudaThreadSynchronize";
@@ -163,7 +163,7 @@ const char* Runtimes::failed(std::string_view driver_call, bool launches) {
   constexpr std::string_view kNeeded[] = {"cuLibraryLoad",  "cuLibraryGetKernel",  "cuKernelGetFunction",
                                           "cuModuleLoad",   "cuModuleGetFunction", "cuDevicePrimaryCtxRetain",
                                           "cuCtxSetCurrent"};
-  constexpr std::uint32_t kMostWalks = 16;  // after so many walks, callbacks would have cost less
+  constexpr std::uint32_t kMostWalks = 16;  // after this many walks, callbacks would have cost less
   const bool needed = std::any_of(std::begin(kNeeded), std::end(kNeeded),
                                   [&](std::string_view start) { return driver_call.starts_with(start); });
   if (!hand_launches_on() || !(needed || launches)) return nullptr;

@@ -140,7 +140,7 @@ class Graphs {
   static constexpr std::uint32_t kSparePointers = 4, kMostGiven = 16;
   std::uint64_t pointers_used_ = 0;
   std::array<GraphPointer, kPointers> pointers_;
-  // A ring with the nodes of the same graphs, in the order of their descriptions.
+  // A ring with the nodes of the newest graphs, in the order of their descriptions.
   static constexpr std::uint64_t kExecNodes = GraphDescription::kMostNodes;
   static constexpr std::size_t kMostChanges = 4096;
   std::uint64_t exec_nodes_used_ = 0;

@@ -59,7 +59,7 @@ class Allocations {
 
   void made(const Made& made);
   void freed(const Freed& freed);
-  // Ends all mappings in the `bytes` bytes from the address on.
+  // Ends all mappings in a range of `bytes` bytes, which starts at the address in `freed`.
   void unmapped(const Freed& freed, std::uint64_t bytes);
   void context_destroyed(std::uint32_t context, const Freed& freed);
 

@@ -63,9 +63,9 @@ struct alignas(128) ThreadState {
   std::uint32_t graph_site;
   bool adds_nodes;
   AddedMarkers markers;  // added for the duration of the call
-  // The serials of this thread's latest failed calls, as far as the recorder still follows them. Since the first
-  // `recent_worked` of them, the thread has issued an operation. Since the first `recent_looked`, it has queried its
-  // last error.
+  // The serials of this thread's latest failed calls, as far as the recorder still follows them. The thread has issued
+  // an operation after each of the first `recent_worked` calls, and has queried its last error after each of the first
+  // `recent_looked`.
   std::uint32_t recent_errors, recent_worked, recent_looked;
   std::array<std::uint64_t, 16> recent;
 

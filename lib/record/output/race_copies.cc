@@ -51,7 +51,8 @@ void RaceRecords::copies(ThreadState& thread, const void* parameters) {
 
 namespace {
 
-// If neither side is an array, row widths are in bytes. If one side is an array, only the other side has an address.
+// Row widths are in bytes only if neither side is an array. If one side is an array, the shape stays unknown (`rows` is
+// 0), and only the other side has an address.
 void read_box(const CUDA_MEMCPY3D_BATCH_OP& box, Call& call) {
   const auto of_memory = [](const CUmemcpy3DOperand& operand) {
     return operand.type == CU_MEMCPY_OPERAND_TYPE_POINTER;

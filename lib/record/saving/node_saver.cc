@@ -113,7 +113,7 @@ bool NodeSaver::read_states(const FollowedGraph& graph) {
   return true;
 }
 
-// Leaves nodes alone that the program has disabled.
+// Does not touch nodes that the program has disabled.
 template <typename Wanted>
 bool NodeSaver::switch_nodes(const FollowedGraph& graph, Wanted wanted) {
   bool all = true;

@@ -41,7 +41,7 @@ class SavedMemory {
   static constexpr std::size_t kPiece = std::size_t{4} << 20;
 
   void note(std::uint64_t pointer, wire::saved_launch::Reach reach);
-  // If `whole`, saves nothing of a block that does not fit.
+  // If `whole`, skips a block that does not fit, instead of saving a part of it.
   void save_block(Block& block, std::uint32_t number, bool whole, bool follows);
   bool read(const Block& block, std::uint64_t offset, std::size_t size);
   bool write(int file, std::uint64_t offset, std::size_t size) const;

@@ -34,8 +34,8 @@ void OpenedModules::start() {
   if (Modules::find(getauxval(AT_PHDR), program)) program_ = program.map;
 }
 
-// Modules up to the dynamic linker itself in its list were loaded with the program, and stay. Some later modules stay
-// too, but we cannot tell which.
+// In the dynamic linker's list, the modules up to the linker itself came with the program, and are never unloaded. Some
+// later modules stay too, but we cannot tell which.
 bool OpenedModules::came_with_program(const LoadedModule& module) const {
   const std::uintptr_t linker = getauxval(AT_BASE);
   for (const link_map* each = linker == 0 ? nullptr : program_; each != nullptr; each = each->l_next) {
