@@ -1,4 +1,4 @@
-// A single file for an issue tracker with the report, the versions and the program's script, without private data.
+// Packs the report, the versions and the program's script into one file for an issue tracker, without private data.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace cudadiag::command {
 
-// If `file` is empty, writes to the current folder, to a file named after the session. First lists the contents on
-// standard error. Returns the exit status.
+// Lists the contents on standard error, then writes the file. If `file` is empty, chooses a name after the session, in
+// the current folder. Returns the exit status.
 int write_bundle(const session::Session& session, const diagnose::Diagnosis& report, std::string file,
                  bool with_inputs);
 

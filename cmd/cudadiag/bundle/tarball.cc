@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t kBlock = 512;
 
-// The fields of a ustar header: name 100, mode 8, uid 8, gid 8, size 12, mtime 12, checksum 8, type 1, link 100,
-// magic 6, version 2. The rest is empty.
+// The fields of a ustar header: name 100, mode 8, uid 8, gid 8, size 12, mtime 12, checksum 8, type 1, link 100, magic
+// 6, version 2. Everything after them is empty.
 std::string header(const TarEntry& entry) {
   std::string block = entry.name.substr(0, 100);
   block.resize(100, '\0');

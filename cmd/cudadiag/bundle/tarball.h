@@ -1,4 +1,4 @@
-// A .tar.gz whose bytes depend only on its contents: it stores no times and no owners.
+// Writes a .tar.gz whose bytes depend only on its contents: it has no times and no owners.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@ namespace cudadiag::command {
 struct TarEntry {
   std::string name;  // at most 100 bytes
   std::string content;
-  std::string source{};  // for the list that is shown; not packed
+  std::string source{};  // for the list that the user sees; not packed
 };
 
-// Returns an empty string if zlib failed.
+// Returns "" if zlib failed.
 std::string tarball(const std::vector<TarEntry>& entries);
 
 }  // namespace cudadiag::command

@@ -1,4 +1,4 @@
-// Functions that several subcommands share: the diagnosis of a session, and a file with its report.
+// What several subcommands do with a session: make its diagnosis, and write its report to a file.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@
 
 namespace cudadiag::command {
 
-// The diagnosis of a session. If the session may belong to another user, the diagnosis has no source lines, and says
-// why. `trusted` means that the user trusts the session.
+// Returns the diagnosis of a session. If the session may belong to another user, the diagnosis has no source lines, and
+// says why. `trusted`: the user trusts the session, so its lines are shown in any case.
 diagnose::Diagnosis examine_found(const session::Session& session, bool trusted);
 
 struct IllustratedDiagnosis {
@@ -21,20 +21,20 @@ struct IllustratedDiagnosis {
   std::vector<diagnose::FindingPictures> pictures;
 };
 
-// The same diagnosis, with its pictures.
+// Returns the same diagnosis, with its pictures.
 IllustratedDiagnosis examine_for_page(const session::Session& session, bool trusted);
 
-// Prints one sentence about the oldest work that was certainly unfinished for a second or more when its process ended,
-// if there is any.
+// If some work was certainly unfinished for a second or more when its process ended, prints a sentence about the oldest
+// such work. `kept`: the session is kept.
 void print_unfinished(diagnose::SessionState& state, bool kept);
 
-// Empties a report of an earlier run, because this run may end before it writes its own.
+// Empties the report of an earlier run, so that nobody takes it for this run's if this run ends early.
 void empty_older_report(const std::string& path);
 
-// Prints a message if the file cannot be written.
+// If the file cannot be written, prints why.
 void write_json_file(const diagnose::Diagnosis& report, const std::string& path);
 
-// The operations to wait for in a run that must catch the failure of this session (wire/rerun/window.h).
+// Returns the operations that a run must wait for to catch the failure of this session (wire/rerun/window.h).
 base::Result<std::string> window_of_session(const std::string& session, const std::optional<std::string>& output);
 
 }  // namespace cudadiag::command

@@ -22,9 +22,9 @@ namespace {
 namespace fs = std::filesystem;
 using evidence::FlightDump;
 
-constexpr double kTogether = 1;  // seconds; a call and its kernel's launch, or two clocks, may differ by this much
+constexpr double kTogether = 1;  // seconds by which two clocks, or a call and the launch of its kernel, may differ
 
-// A rank's process, and the session that has it.
+// A rank's process, and the session that contains it.
 struct Owner {
   JobSession* session = nullptr;
   const RankProcess* process = nullptr;
@@ -38,7 +38,7 @@ std::optional<int> rank_of(const std::string& name) {
   return digits < name.size() && error == std::errc() ? std::optional(rank) : std::nullopt;
 }
 
-// Returns the files by rank.
+// Returns the dumps by rank.
 base::Result<std::map<int, fs::path>> named_files(const std::string& named) {
   std::error_code error;
   const bool is_folder = fs::is_directory(named, error);
@@ -64,7 +64,7 @@ base::Result<std::map<int, fs::path>> named_files(const std::string& named) {
       "give the folder that contains the dumps, or their common prefix: everything before the rank number"};
 }
 
-// The default prefixes of PyTorch 2.9 and of older releases, and the same names in the working folder.
+// Returns the default prefixes of PyTorch 2.9 and of older releases, and the same names in the working folder.
 std::vector<fs::path> usual_prefixes(const fs::path& working_folder) {
   const char *cache = std::getenv("XDG_CACHE_HOME"), *home = std::getenv("HOME");
   const fs::path root = cache != nullptr ? fs::path(cache) : fs::path(home != nullptr ? home : "/tmp") / ".cache";
@@ -76,7 +76,7 @@ std::vector<fs::path> usual_prefixes(const fs::path& working_folder) {
   return prefixes;
 }
 
-// The rank may have left its dump at any of these places.
+// Returns the places where the rank may have left its dump.
 std::vector<fs::path> places_of(const RankProcess& process) {
   const std::vector<fs::path> prefixes = process.dump_prefix.empty()
                                              ? usual_prefixes(process.working_folder)
@@ -99,7 +99,7 @@ std::optional<File> look_at(const fs::path& path) {
   return File{written, status.st_uid == ::geteuid()};
 }
 
-// Why the dump does not show the end of this process, as a clause; nullopt if it does.
+// Returns why the dump does not show the end of this process, as a clause; nullopt if it does.
 std::optional<std::string> why_other(const FlightDump& dump, const File& file, const RankProcess& process) {
   double first = file.written, latest = file.written;
   bool has_latest = dump.calls.empty();
@@ -124,7 +124,7 @@ class Collector {
   explicit Collector(JobSessions& job) {
     for (JobSession& session : job.all()) {
       for (const RankProcess& process : session.ranks) {
-        // A rank's children inherit its number, so take the process that called collectives last.
+        // A rank's children inherit its number. Takes the process that called collectives last.
         Owner& owner = owners_[process.rank];
         const bool is_it = owner.process == nullptr || owner.process->latest_collective < process.latest_collective;
         if (is_it) owner = {&session, &process};
@@ -154,7 +154,7 @@ class Collector {
   bool take(int rank, const fs::path& path, const File& file, bool is_named) {
     const auto owner = owners_.find(rank);
     const RankProcess* process = owner == owners_.end() ? nullptr : owner->second.process;
-    // This may be a file of an earlier run.
+    // Ignores the file of an earlier run.
     if (!is_named && file.written + kTogether < process->began) return false;
     if (!is_named && process->dump_prefix.empty() && process->latest_collective == 0) return false;
     auto bytes = session::read_named_file(path, FlightDump::kMostBytes);

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// In a larger job, sessions are closed, and opened again one at a time when they are printed.
+// For a larger job, closes each session after reading it, and opens it again to print from it.
 constexpr std::size_t kSessionsKept = 16;
 
 base::Result<std::unique_ptr<OpenSession>> open_session(const fs::path& folder) {
@@ -32,7 +32,7 @@ base::Result<std::unique_ptr<OpenSession>> open_session(const fs::path& folder) 
   return std::make_unique<OpenSession>(std::move(session));
 }
 
-// Returns the same key for reports that differ only in the rank; 0 if the key is unknown.
+// Returns equal keys for failures whose reports differ only in the rank; 0 if unknown.
 std::uint64_t key_of(const analyse::Failure& failure) {
   const analyse::Candidate* candidate = failure.candidates.empty() ? nullptr : &failure.candidates.front();
   const std::uint32_t site = candidate != nullptr          ? candidate->site()
@@ -76,7 +76,7 @@ RankProcess rank_process(const session::Process& process) {
   return rank;
 }
 
-// If `several`, only processes with a rank belong to the job.
+// `several`: the job has several sessions, so only processes with a rank belong to it.
 std::vector<ProcessCollectives> collectives_of(const session::Session& session, bool several) {
   std::vector<ProcessCollectives> all;
   for (std::size_t i = 0; i < session.processes.size(); ++i) {

@@ -1,5 +1,5 @@
-// Finds the call at which the ranks of a job diverge. It uses the groups that NCCL reported, else the dumps of
-// PyTorch's Flight Recorder, else the order of the kernels.
+// Finds the call at which the ranks of a job diverge. Uses the groups that NCCL reported or, if there are none, the
+// dumps of PyTorch's Flight Recorder or, without dumps, the order of the kernels.
 #pragma once
 
 #include <optional>
@@ -17,13 +17,13 @@ struct Parting {
 };
 
 struct PartingOptions {
-  // A folder or prefix of the dumps (sessions/flight_dumps.h); nullopt: where PyTorch leaves them.
+  // Folder or prefix of the dumps (sessions/flight_dumps.h); nullopt: where PyTorch leaves them.
   std::optional<std::string> flight_recorder;
   bool foreign = false;  // also read the dumps of ranks in another user's sessions
 };
 
 // `first`: the first failure of the job, which must be a hang; null if nothing failed. Prints a message for each dump
-// that is not used.
+// that it cannot use.
 base::Result<Parting> parting_of(JobSessions& job, const FirstFailure* first, const PartingOptions& options);
 
 }  // namespace cudadiag::command

@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using supervise::LiveRun;
 
-// For a run whose launcher was killed.
+// If something killed the launcher but the program is still running, says so.
 std::string still_there(const session::LivePlace& place) {
   std::string pids;
   for (const std::uint32_t pid : session::holders_of(place)) pids += (pids.empty() ? "" : ", ") + std::to_string(pid);
@@ -46,7 +46,8 @@ void print_newer_run(const std::vector<session::Root>& roots, const base::Result
   say(folder == nullptr ? text : text + "; using " + folder->string() + " instead");
 }
 
-// Without this, the user would see an older session, and nothing about the one that cudadiag env has prepared.
+// Without this message, the user would see an older session, and hear nothing about the newer one that cudadiag env
+// prepared.
 void print_unwritable(const std::vector<session::Root>& roots, const base::Result<fs::path>& shown) {
   const auto* folder = std::get_if<fs::path>(&shown);
   const auto newer = folder == nullptr ? std::nullopt : session::newest_unwritable(roots);

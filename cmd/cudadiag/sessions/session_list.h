@@ -1,4 +1,4 @@
-// The sessions as shown by `cudadiag list`.
+// The sessions as `cudadiag list` shows them.
 #pragma once
 
 #include <cstddef>
@@ -19,17 +19,17 @@ struct ListedSession {
   std::filesystem::path folder;
   long long age = 0;  // seconds since the run began
   RunState state = RunState::finished;
-  session::ProcessEnd end;  // of the first run, if it has finished
+  session::ProcessEnd end;  // of the first run, if that has finished
   bool kept = false;
   SessionSummary found;
   std::vector<std::string> command;  // empty if there is a `why_no_command`
   std::string why_no_command;
 };
 
-// Keeps the order of `folders`, which must be that of listed_in().
+// `folders` must be in the order of listed_in(); the result is in the same order.
 std::vector<ListedSession> listed_sessions(const std::vector<std::filesystem::path>& folders);
 
-// A heading, and one row per session. Rows are cut at `columns`, the width of the terminal; nullopt for no limit.
+// Returns a heading and a row for each session. Cuts rows at `columns`, the width of the terminal; nullopt: no limit.
 std::string list_text(const std::vector<ListedSession>& sessions, std::optional<int> columns);
 
 // The schema is "cudadiag.list/1".

@@ -21,7 +21,7 @@ using Json = nlohmann::json;
 
 constexpr std::uint64_t kMostBytes = 1u << 16;
 
-// Differs if reruns have written the manifest again, or if another build of cudadiag reads the session.
+// Changes if reruns write the manifest again, or if another build of cudadiag reads the session.
 std::string edition_of(const fs::path& session) {
   std::error_code error;
   const auto written = fs::last_write_time(session / session::kManifest, error).time_since_epoch();
