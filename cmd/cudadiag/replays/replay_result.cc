@@ -34,7 +34,7 @@ std::string instruction_words(const replay::Instruction& at) {
                      line.empty() ? "" : " (" + line + ")");
 }
 
-// Formats "variable counters" or "memory block 3, 4,096 bytes at 0x7f0000000000".
+// Returns "variable counters" or "memory block 3, 4,096 bytes at 0x7f0000000000".
 std::string block_words(const SavedLaunch& launch, std::size_t index) {
   const Block& block = launch.blocks[index];
   if (!block.variable.empty()) return "variable " + base::printable(block.variable);
@@ -113,7 +113,7 @@ class Text {
     for (const std::string& line : found.lines) add("", base::printable(line));
   }
 
-  // compute-sanitizer names allocations of the replay. Their addresses show which blocks of the saved launch they hold.
+  // compute-sanitizer gives addresses of the replay. Looks up which block of the saved launch is at the address.
   void access(const evidence::InvalidAccess& access) {
     std::string line = base::printable(evidence::sentence(access));
     if (access.nearest) {

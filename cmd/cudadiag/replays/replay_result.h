@@ -1,4 +1,4 @@
-// The result of `cudadiag replay`, and its output.
+// What `cudadiag replay` found out, and how it prints this.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ namespace cudadiag::command {
 struct Sanitized {
   supervise::SanitizerTool tool = supervise::SanitizerTool::memcheck;
   evidence::SanitizerLog log;
-  std::vector<std::string> lines;  // the output of a tool other than memcheck
+  std::vector<std::string> lines;  // what a tool other than memcheck printed
 };
 
 struct Compared {
@@ -28,7 +28,7 @@ struct Compared {
   std::optional<replay::Comparison> comparison;
 };
 
-// The GPU number, or the PCI bus id.
+// Returns the GPU number, or the PCI bus id.
 std::string words(const replay::GpuChoice& gpu);
 
 struct ReplayResult {
@@ -40,7 +40,7 @@ struct ReplayResult {
 };
 
 std::string replay_text(const replay::SavedLaunch& launch, const ReplayResult& result);
-// The schema is cudadiag.replay/1; cudadiag-replay(1) describes it.
+// cudadiag-replay(1) describes the schema, cudadiag.replay/1.
 std::string replay_json(const replay::LaunchFolder& folder, const ReplayResult& result);
 
 }  // namespace cudadiag::command

@@ -1,4 +1,4 @@
-// Reports a failure not only at the terminal, but also to the user's own command, to the termination log of a
+// Reports a failure in other places than the terminal: to a command of the user's, to the termination log of a
 // container, and to the agent of a torchrun job.
 #pragma once
 
@@ -9,11 +9,11 @@
 namespace cudadiag::command {
 
 struct FailureSinkOptions {
-  std::string command;          // for a shell; empty for none
-  std::string termination_log;  // a file; empty for none
+  std::string command;          // for a shell; empty: none
+  std::string termination_log;  // a file; empty: none
 };
 
-// The time limit for the user's command.
+// How long the user's command may run, in seconds.
 inline constexpr unsigned kOnFailureSeconds = 60;
 
 class FailureSinks {
@@ -21,10 +21,11 @@ class FailureSinks {
   // `options` must outlive this object.
   explicit FailureSinks(const FailureSinkOptions& options) : options_(options) {}
 
-  // Acts on the first report that has a finding, and ignores later ones. Starts the user's command without waiting for
-  // it. CUDADIAG_REPORT is the path of the report.
+  // Acts on the first report that has a finding, and ignores later ones. Starts the user's command, with the report's
+  // path in CUDADIAG_REPORT, but does not wait for it.
   void tell(const diagnose::Diagnosis& report);
-  // Call this if the program failed. Writes the file that TORCHELASTIC_ERROR_FILE names, unless the program wrote it.
+  // Call this if the program failed. Writes the file that TORCHELASTIC_ERROR_FILE names, unless the program has written
+  // it.
   static void write_torchrun_error(const diagnose::Diagnosis& report);
 
  private:

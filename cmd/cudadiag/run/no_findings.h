@@ -1,4 +1,4 @@
-// The message at the end of a run without a finding: why nothing was recorded, or that no failure or race was found.
+// Prints the last message of a run without findings: why nothing was recorded, or that there was no failure or race.
 #pragma once
 
 #include "diagnose/diagnosis.h"
@@ -7,7 +7,7 @@
 
 namespace cudadiag::command {
 
-// Returns true if a message said why nothing was recorded at all.
+// Returns whether it printed why nothing was recorded at all.
 bool explain_no_recording(const supervise::Recording& recording, const RunOptions& options,
                           const supervise::RunEnd& end, const diagnose::Diagnosis& report);
 
@@ -15,7 +15,7 @@ bool explain_no_recording(const supervise::Recording& recording, const RunOption
 void print_no_nan(const supervise::Recording& recording, const diagnose::Diagnosis& report,
                   report::Verbosity verbosity);
 
-// The same for `cudadiag races --tensors`.
+// For `cudadiag races --tensors`, likewise.
 void print_no_tensor_race(const supervise::Recording& recording, const diagnose::Diagnosis& report,
                           report::Verbosity verbosity);
 

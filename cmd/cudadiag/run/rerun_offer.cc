@@ -25,7 +25,8 @@
 namespace cudadiag::command {
 namespace {
 
-// The session's name for a command line; empty if the command would choose this session anyway, as the latest one.
+// Returns the session's name for a command to paste; empty if the command takes this session anyway, because it is the
+// latest.
 std::string session_to_name(const session::Session& session, const RunOptions& options) {
   if (!options.recording.output) {
     const auto latest = session::find_session(session::roots(std::nullopt), "");
@@ -49,7 +50,7 @@ class Offer {
         for_hang_dump_(options.rerun.hang_dump && recording.hung()),
         plan_{options.rerun} {
     plan_.input = &input;
-    // --rerun=always runs the program as it is, so those reruns are not isolated.
+    // With --rerun=always, the user wants the program to run as it is, so those reruns are not isolated.
     plan_.isolated = options.rerun_mode != RerunMode::always && !launch::missing_isolation();
   }
 
@@ -78,7 +79,8 @@ class Offer {
            supervise::wants_races(session_);
   }
 
-  // A diagnosis takes time, because it needs symbols. Between reruns, it is computed only to announce a proof.
+  // Between reruns, makes a diagnosis only if there is a proof to announce, because a diagnosis needs symbols and takes
+  // time.
   void print_proof(const analyse::Analysis& analysis, report::RerunText& text) {
     const bool proven = std::any_of(analysis.failures.begin(), analysis.failures.end(), [](const auto& failure) {
       return analyse::is_asynchronous(failure.kind) && failure.grade == analyse::Grade::proven;
@@ -143,7 +145,7 @@ class Offer {
     return true;
   }
 
-  // Prints why cudadiag reruns nothing, and the command that reruns the program. Returns false.
+  // Prints why cudadiag does not rerun the program, and the command with which the user can. Returns false.
   bool decline(const std::string& why) const {
     if (!report_.findings() || is_quiet()) return false;
     const std::string command =

@@ -1,5 +1,5 @@
-// The reruns after a run. The policy or the person at the terminal decides whether there are any. Prints the messages
-// before, between and after them.
+// The reruns after a run, and the messages before, between and after them. The policy, or the person at the terminal,
+// decides whether there are any.
 #pragma once
 
 #include "launch/input.h"
@@ -10,7 +10,7 @@
 
 namespace cudadiag::command {
 
-// Call this after the recording is finished, and `report` has reported it.
+// Call this when the recording is finished and `report` has printed it.
 void offer_reruns(supervise::Recording& recording, RunReport& report, const RunOptions& options,
                   const launch::Input& input, launch::SignalRelay& relay);
 

@@ -18,7 +18,7 @@ using Outcome = analyse::Rerun::Outcome;
 
 bool is_for_hang(const RerunSpec& spec) { return spec.dump_after.has_value(); }
 
-// Returns the text of the progress display.
+// Returns what the progress display says.
 const char* doing(PassKind kind) {
   switch (kind) {
     case PassKind::device:
@@ -40,7 +40,7 @@ const char* doing(PassKind kind) {
   }
 }
 
-// For example "waits for call 3 of train.py:41".
+// Returns "waits for call 3 of train.py:41".
 std::string purpose(const RerunSpec& spec) {
   switch (spec.kind) {
     case PassKind::device:
@@ -60,14 +60,14 @@ std::string purpose(const RerunSpec& spec) {
   }
 }
 
-// `what` is the result of the rerun, if it was not cut short.
+// `what`: the result of the rerun. Ignored if the rerun was cut short.
 void print_end(const RerunEnded& rerun, const std::string& what) {
   const session::Pass& pass = rerun.pass();
   say(fmt::format("rerun {}: {}, after {}", rerun.session.reruns.size(),
                   pass.cut_short ? word(*pass.cut_short) : std::string_view(what), diagnose::duration(pass.seconds)));
 }
 
-// The rerun failed before it used CUDA.
+// Returns whether the rerun failed before it used CUDA.
 bool came_to_nothing(const RerunEnded& rerun) {
   const analyse::Rerun& judged = rerun.judged();
   return judged.outcome == Outcome::not_reached && judged.end.bad && rerun.session.reruns.back().empty();
@@ -134,7 +134,7 @@ std::string sentence(supervise::NoCrossCheck obstacle) {
 
 void RerunSpeech::begins(const RerunSpec& spec, std::size_t number) {
   if (prints_passes_) say(fmt::format("rerun {}: {}", number, purpose(spec)));
-  // The user requested this rerun, so its wait and any failure are always reported.
+  // The user requested this rerun, so always says how long it may take, and whether it failed.
   if (is_for_hang(spec)) {
     say(fmt::format("running the command again for a GPU core dump of its kernels: {} at most (--time-limit)",
                     diagnose::duration(spec.time_limit)));

@@ -1,4 +1,4 @@
-// Messages about reruns while they run, on standard error.
+// Says on standard error what reruns are doing.
 #pragma once
 
 #include <functional>
@@ -12,13 +12,13 @@
 
 namespace cudadiag::command {
 
-// The end of "not run again, because …".
+// Returns the end of "not run again, because …".
 std::string sentence(const supervise::RerunObstacle& obstacle);
 std::string sentence(supervise::NoCrossCheck obstacle);
 
 class RerunSpeech : public supervise::RerunListener {
  public:
-  // If `prints_passes`, prints a line before and after each rerun. Calls `after_each` after each rerun.
+  // `prints_passes`: print a line before and after each rerun. `after_each` is called after each rerun.
   explicit RerunSpeech(bool prints_passes, std::function<void(const analyse::Analysis&)> after_each = {})
       : prints_passes_(prints_passes), after_each_(std::move(after_each)) {}
 

@@ -1,4 +1,4 @@
-// The options of `run`, `races` and `nans`.
+// The options of the subcommands `run`, `races` and `nans`.
 #pragma once
 
 #include <optional>
@@ -11,23 +11,23 @@
 
 namespace cudadiag::command {
 
-// `automatic` reruns if the policy allows it (rerun_policy.h). `ask` also needs the consent of a person.
+// `automatic` reruns if the policy allows it (rerun_policy.h). `ask` also needs a person's consent.
 enum class RerunMode { ask, automatic, always, never };
 
 struct RunOptions {
   supervise::RecordingOptions recording;
   report::Verbosity verbosity = report::Verbosity::normal;
   std::optional<int> error_exit_status;
-  std::string json;                   // an additional file for the report
-  std::optional<double> hang_after;   // seconds without progress after which the run is ended
-  std::optional<double> hang_report;  // seconds after which an unfinished operation is reported
+  std::string json;                   // a further file for the report
+  std::optional<double> hang_after;   // end the run after this many seconds without progress
+  std::optional<double> hang_report;  // report an operation that is unfinished after this many seconds
   RerunMode rerun_mode = RerunMode::ask;
   supervise::RerunOptions rerun;
-  std::string arm;  // a session whose suspects this run waits for
+  std::string arm;  // session whose suspects this run waits for
   FailureSinkOptions sinks;
-  bool end_on_failure = false;  // end the program after its failure is reported
+  bool end_on_failure = false;  // end the program once its failure has been reported
   bool stop_on_race = false;
-  bool print_no_race = false;  // the user requested races, so the absence of races is reported too
+  bool print_no_race = false;  // the user asked about races, so say if there are none
 };
 
 }  // namespace cudadiag::command

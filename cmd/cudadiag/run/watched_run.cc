@@ -34,10 +34,10 @@
 namespace cudadiag::command {
 namespace {
 
-// How long to wait for the reader of stderr before writing the kept text again.
+// How long to wait for the reader of stderr before trying again to write the text that was kept.
 constexpr std::chrono::milliseconds kBeforeMoreIsRead{50};
 
-// These commands run the program where neither the environment nor the shared memory of this process reaches it.
+// These commands run the program elsewhere, where neither this process's environment nor its shared memory reaches it.
 void advise_on_remote_commands(const std::string& program) {
   const std::string name = std::filesystem::path(program).filename().string();
   for (const char* remote : {"docker", "podman", "kubectl", "ssh", "srun", "apptainer", "singularity"}) {
@@ -47,7 +47,8 @@ void advise_on_remote_commands(const std::string& program) {
   }
 }
 
-// Runs `step`. An error in a report must not keep cudadiag from returning the target's status. Returns false on error.
+// Runs `step`. Returns false if it throws: a fault in a report must not keep cudadiag from returning the target's
+// status.
 template <typename Step>
 bool guarded(const Step& step) {
   try {
@@ -59,7 +60,7 @@ bool guarded(const Step& step) {
   }
 }
 
-// A shell names only the program that it started, which is cudadiag, so this message is about the command.
+// Shells print which signal ended a program, but their child is cudadiag, so this prints it for the command.
 void print_signal(int signal) {
   if (signal == SIGPIPE) return;  // the only signal for which shells print nothing
   const char* name = ::sigabbrev_np(signal);
@@ -67,14 +68,14 @@ void print_signal(int signal) {
       (name == nullptr ? "" : " (SIG" + std::string(name) + ")"));
 }
 
-// Messages while the target runs. Writing them never waits for a reader.
+// Prints messages while the target runs, without ever waiting for a reader.
 class RunSpeech : public supervise::RunListener {
  public:
   RunSpeech(supervise::Recording& recording, RunReport& report, const RunOptions& options)
       : recording_(recording), report_(report), options_(options) {}
 
   bool froze() override {
-    // The driver is ending the program now, and the code of the failing kernel is still unread.
+    // With --once, the driver is ending the program now, and the code of the failing kernel has not been read yet.
     if (options_.recording.record.once) return false;
     begin_on_own_row();
     guarded([&] { report_.report_freeze(); });
@@ -111,12 +112,12 @@ class RunSpeech : public supervise::RunListener {
   UnhurriedSpeech speech_;
 };
 
-// One run of the command, with everything that observes it, and its reruns.
+// One run of the command, everything that observes it, and its reruns.
 class WatchedRun {
  public:
   explicit WatchedRun(const RunOptions& options) : options_(options), recording_(options.recording) {}
 
-  // Returns the exit status if the command cannot be run.
+  // If the command cannot run, returns the exit status.
   std::optional<int> start() {
     if (recording_.refusal()) return say(*recording_.refusal()), kOwnFailure;
     report_.emplace(recording_, options_);
@@ -141,7 +142,7 @@ class WatchedRun {
     });
   }
 
-  // Reports the recording, then offers reruns to find what is unknown.
+  // Reports what was recorded, and then offers reruns to find out more.
   void finish() {
     begin_on_own_row();
     if (full_log_) guarded([&] { recording_.note_failures(full_log_->finish()); });
@@ -170,7 +171,7 @@ class WatchedRun {
 
   const session::ProcessEnd& end() const { return target_->end(); }
   bool found_any() const { return report_->findings(); }
-  // Whether cudadiag itself sent this signal to the target.
+  // Whether cudadiag sent this signal to the target.
   bool sent(int signal) const { return watch_->sent().contains(signal); }
 
  private:
@@ -190,7 +191,7 @@ class WatchedRun {
                  speech);
   }
 
-  // Returns null if this was not requested. Prints a message and returns null if it is not possible.
+  // Returns null if the user did not request this. If it is not possible, prints why and returns null.
   std::unique_ptr<supervise::RaceWatch> watch_races() {
     if (!options_.recording.record.races) return nullptr;
     if (recording_.arena() == nullptr) {
@@ -202,7 +203,7 @@ class WatchedRun {
                                                   supervise::find_disassembler(options_.recording.command));
   }
 
-  // Returns null if this was not requested. Prints a message and returns null if it is not possible.
+  // Returns null if the user did not request this. If it is not possible, prints why and returns null.
   std::unique_ptr<supervise::FullLog> keep_full_log() {
     if (!options_.recording.full_log) return nullptr;
     if (recording_.arena() == nullptr || recording_.writer() == nullptr) {
@@ -229,8 +230,8 @@ class WatchedRun {
 
 int run(const RunOptions& given) {
   RunOptions options = given;
-  // Exceeding a file size limit, or writing to a pipe without a reader, must be an error and not a fatal signal:
-  // cudadiag must still return the target's status.
+  // A file size limit, or a pipe without a reader, must cause an error rather than a fatal signal, because cudadiag
+  // must still return the target's status.
   for (const int signal : {SIGXFSZ, SIGPIPE}) launch::ignore_signal_here(signal);
   if (const auto unknown = unknown_path(options.recording.code_rules, nullptr)) return say(*unknown), kOwnFailure;
   if (!options.arm.empty()) {
