@@ -1,4 +1,4 @@
-// The user's browser.
+// Opens a file in the user's browser.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,8 @@
 
 namespace cudadiag::command {
 
-// Starts $BROWSER, or else the program that opens files on this desktop or in Windows. Does not wait for it. Returns
-// nullopt on success.
+// Starts $BROWSER or, if that is unset, the program that opens files on this desktop or in Windows. Does not wait until
+// the browser exits. Returns nullopt on success.
 std::optional<base::Error> open_in_browser(const std::string& file);
 
 }  // namespace cudadiag::command

@@ -19,7 +19,7 @@
 namespace cudadiag::command {
 namespace {
 
-// Other users must not read the page before its owner shares it, because it quotes source code.
+// The page quotes source code, so nobody else may read it until its owner shares it.
 constexpr mode_t kMode = 0600;
 
 std::string page_of(const session::Session& session, const PageRequest& request) {

@@ -20,7 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The interval at which the foreground and the signals are checked.
+// How often to check the foreground and the signals.
 constexpr int kKeyMilliseconds = 100;
 constexpr const char* kChoices = " [y/N] ";
 
@@ -50,7 +50,8 @@ bool reads_lines(int file) {
   return ::tcgetattr(file, &settings) == 0 && (settings.c_lflag & ICANON) != 0;
 }
 
-// For a terminal that is not the controlling one, tcgetpgrp fails: that terminal has no jobs.
+// Returns whether another job has the foreground. If tcgetpgrp fails, this is not the controlling terminal, so it has
+// no jobs.
 bool lost_foreground(int file) {
   const pid_t owner = ::tcgetpgrp(file);
   return owner >= 0 && owner != ::getpgrp();
@@ -70,7 +71,7 @@ std::string runs_text(const RerunOutlook& outlook) {
                      outlook.runs == 1 ? "" : " each", limits);
 }
 
-// One question, until it is answered.
+// Asks one question, until it is answered.
 class Asking {
  public:
   Asking(const std::string& question, int input, launch::SignalRelay& relay, const AskingTimes& times)
@@ -94,12 +95,12 @@ class Asking {
         timed_out = true;
         break;
       }
-      // After Ctrl-Z and fg, the question may have scrolled away, so print it again.
+      // After Ctrl-Z and fg, the question may have scrolled away, so this prints it again.
       if (Clock::now() - before > std::chrono::seconds(1)) write_error_text(text_);
       if (!heeded_ || ready <= 0) continue;
       if (const auto answer = read_line()) return agrees(*answer);
     }
-    // The shell must not receive a line that the user has begun to type.
+    // A line that the user has begun to type must not go to the shell.
     if (!lost_foreground(input_)) ::tcflush(input_, TCIFLUSH);
     write_error_text(timed_out ? "no answer\n" : "\n");
     return false;
@@ -111,7 +112,7 @@ class Asking {
     ::tcflush(input_, TCIFLUSH);
   }
 
-  // Returns nullopt until a whole line has been typed.
+  // Returns nullopt until the user has typed a whole line.
   std::optional<std::string> read_line() {
     std::array<char, 256> text{};
     const ssize_t length = ::read(input_, text.data(), text.size());

@@ -1,7 +1,7 @@
-// Asks the person at the terminal, once, whether the command may be run again.
+// Asks the person at the terminal, once, whether the command may run again.
 //
-// This code never changes the terminal's settings: an answer is a whole line, so there is nothing to restore at exit,
-// even after kill -9. Text that was typed before the question, or within half a second after it, is not an answer.
+// Never changes the terminal's settings. An answer is a whole line, so there is nothing to restore at exit, even after
+// kill -9. Text that was typed before the question, or within half a second after it, is not an answer.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@
 
 namespace cudadiag::command {
 
-// The facts that decide whether a person can see and answer a question.
+// What decides whether a person can see and answer a question.
 struct TerminalState {
   bool input_is_terminal = false, errors_are_terminal = false;
   bool in_foreground = false;   // on both standard input and standard error
@@ -23,15 +23,15 @@ struct TerminalState {
 
 TerminalState terminal_state();
 
-// Why the user cannot be asked, as the end of "not run again, because …". Returns nullopt if the user can be asked.
+// Returns why cudadiag cannot ask, as the end of "not run again, because …"; nullopt if it can.
 std::optional<std::string> obstacle_to_asking(const TerminalState& state, bool quiet);
 
-// How many times the command would run, how long that takes, and what the reruns can or cannot do.
+// How many times the command would run, how long that would take, and what the reruns can or cannot do.
 struct RerunOutlook {
   unsigned runs = 0;
-  double seconds = 0;   // for each run
+  double seconds = 0;   // of each run
   std::string purpose;  // "to prove this", "to find out more"
-  std::string limits;   // "it cannot write files"; empty if there is nothing to say
+  std::string limits;   // "it cannot write files"; empty if there are none
 };
 
 // Returns "Run it again to prove this? Usually 2 runs, about 6 s each; it cannot write files."
@@ -41,11 +41,11 @@ std::string question(const RerunOutlook& outlook);
 std::string announcement(const RerunOutlook& outlook);
 
 struct AskingTimes {
-  std::chrono::milliseconds deaf{500};  // text typed this early is ignored
+  std::chrono::milliseconds deaf{500};  // ignore text that is typed this early
   std::chrono::milliseconds patience{20'000};
 };
 
-// Asks on standard error and reads from `input`. Returns true only for the line "y" or "yes". Returns false at the end
+// Asks on standard error, and reads from `input`. Returns true only for the line "y" or "yes". Returns false at the end
 // of input, at a signal that asks this program to end, after `patience` without an answer, or in the background.
 bool ask(const std::string& question, int input, launch::SignalRelay& relay, const AskingTimes& times = {});
 

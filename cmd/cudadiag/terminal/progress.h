@@ -1,5 +1,5 @@
-// The progress of a rerun, on one row of the terminal that is erased afterwards. It is shown only if this process group
-// is in the foreground of the terminal. After Ctrl-Z and bg, the row belongs to the shell.
+// Shows the progress of a rerun on one row of the terminal, and erases it afterwards. Does so only while this process
+// group is in the foreground: after Ctrl-Z and bg, the row belongs to the shell.
 #pragma once
 
 #include <chrono>
@@ -10,20 +10,21 @@
 
 namespace cudadiag::command {
 
-// Returns "7 s", "62 s", "3 min". Rounds up, for estimates, and omits tenths, which would flicker.
+// Returns "7 s", "62 s", "3 min". Rounds up, because these are estimates, and shows no tenths, because they would
+// flicker.
 std::string whole_seconds(double seconds);
 
 struct ProgressState {
   std::string doing;              // "confirming"
   double seconds = 0;             // since the rerun began
-  std::optional<double> share{};  // of the work that is done, from 0 to 1
-  double expected_seconds = 0;    // for the whole rerun, from the first run; 0 if unknown
+  std::optional<double> share{};  // how much of the work is done, from 0 to 1
+  double expected_seconds = 0;    // of the whole rerun, according to the first run; 0 if unknown
 };
 
-// Returns at most `columns` columns. The least important words are omitted first.
+// Returns at most `columns` columns, leaving out the least important words first.
 std::string progress_line(const ProgressState& state, std::size_t columns);
 
-// Measures time between ticks. A gap of more than a second counts as one second, because this process was stopped.
+// Measures time between ticks. Counts a gap of more than a second as one second, because this process was stopped.
 class TickedTime {
  public:
   using Clock = std::chrono::steady_clock;

@@ -19,9 +19,9 @@ namespace cudadiag::command {
 
 namespace {
 
-// How long a write to a nonblocking descriptor waits for a reader.
+// How long a write to a nonblocking descriptor may wait for a reader.
 constexpr int kPatienceMilliseconds = 5000;
-// A write to a blocking descriptor waits without a limit, but checks at this interval whether cudadiag should end.
+// A write to a blocking descriptor waits as long as it takes, but checks this often whether cudadiag should end.
 constexpr int kLookMilliseconds = 1000;
 
 std::string unsaid;
@@ -30,7 +30,7 @@ bool wants_own_row = false;
 int print_error = 0;  // the first one
 
 bool takes_more() {
-  // The target shares the open file, and with it the flag that decides whether a write waits.
+  // The target shares our stderr, and may change the flag that says whether a write blocks.
   const bool waits = (::fcntl(STDERR_FILENO, F_GETFL) & O_NONBLOCK) == 0;
   const int patience = is_unhurried ? 0 : waits ? kLookMilliseconds : kPatienceMilliseconds;
   while (true) {
@@ -41,8 +41,8 @@ bool takes_more() {
   }
 }
 
-// A pipe that is ready accepts PIPE_BUF bytes at once. The piece ends with a whole line if possible, because other
-// processes may write in between.
+// Returns how many bytes to write next. A pipe that is ready takes PIPE_BUF bytes at once. Ends with a whole line if
+// possible, because other processes may write in between.
 std::size_t next_piece() {
   if (unsaid.size() <= PIPE_BUF) return unsaid.size();
   const std::size_t line_end = unsaid.rfind('\n', PIPE_BUF - 1);
@@ -63,8 +63,8 @@ void write_unsaid() {
   }
 }
 
-// Returns as many blanks as a row has columns. If the cursor was in the first column, it ends up there again, because
-// the terminal wraps only at the next character. Otherwise, it ends up in the next row.
+// Returns as many spaces as a row has columns. If the cursor was in the first column, it ends up there again, because
+// the terminal wraps only at the next character. If it was not, it ends up in the next row.
 std::string own_row() {
   const auto columns = columns_of(STDERR_FILENO);
   if (!columns || !can_be_driven(STDERR_FILENO) || !in_foreground(STDERR_FILENO)) return "";
