@@ -22,7 +22,8 @@ install(FILES ${PROJECT_BINARY_DIR}/completions/cudadiag.bash
 install(FILES ${PROJECT_BINARY_DIR}/completions/cudadiag.zsh DESTINATION share/zsh/site-functions RENAME _cudadiag)
 install(FILES ${PROJECT_BINARY_DIR}/completions/cudadiag.fish DESTINATION share/fish/vendor_completions.d)
 
-# third_party/licences.py writes this folder: the licence texts of all linked libraries, and a list of these libraries.
+# third_party/licences.py writes this folder. It contains the licence texts of all linked libraries, and a list of the
+# libraries.
 set(CUDADIAG_LICENCES "" CACHE PATH "Folder with licence texts and sbom.json to install")
 if(CUDADIAG_LICENCES)
   install(DIRECTORY ${CUDADIAG_LICENCES}/ DESTINATION share/doc/cudadiag/third_party)
@@ -36,7 +37,7 @@ set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 if(CMAKE_CROSSCOMPILING)
-  # CPack would otherwise take these from the build machine.
+  # Without these, CPack would use the values of the build machine.
   set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE arm64)
   set(CPACK_RPM_PACKAGE_ARCHITECTURE ${CMAKE_SYSTEM_PROCESSOR})
 endif()

@@ -1,5 +1,5 @@
-# Writes FILE, a source that defines kCommit as the commit of SOURCE. Leaves FILE alone if its contents would not change.
-# GIVEN overrides git.
+# Writes FILE, a source file that defines kCommit as the commit of SOURCE, unless FILE has this content already. GIVEN
+# overrides git.
 set(commit "${GIVEN}")
 if(NOT commit)
   execute_process(COMMAND git -C ${SOURCE} describe --always --dirty --abbrev=10 --exclude=*

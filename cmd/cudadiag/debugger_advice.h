@@ -1,4 +1,4 @@
-// Advice for the user if cudadiag cannot run cuda-gdb on a GPU core dump.
+// What to tell the user if cudadiag cannot run cuda-gdb on a GPU core dump.
 #pragma once
 
 #include <filesystem>
@@ -6,7 +6,7 @@
 
 namespace cudadiag::command {
 
-// Advice with a command to paste, as the end of a message.
+// Returns advice, with a command that the user can paste, as the end of a message.
 std::string debugger_advice(const std::filesystem::path& dump);
 
 }  // namespace cudadiag::command

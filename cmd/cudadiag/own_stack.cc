@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kUsual = 8 << 20;  // bytes; the limit on most systems
 
-// makecontext passes only integers to the function, so these pointers are in a variable.
+// A variable, because makecontext can pass only integers to the function.
 struct Work {
   int (*function)(int, char**);
   int argc;
@@ -36,7 +36,7 @@ void enlarge_stacks_of_threads() {
   ::pthread_attr_destroy(&attributes);
 }
 
-// The lowest page is a guard page, because other memory may lie below it. Returns null if memory is exhausted.
+// The lowest page is a guard page, because there may be other memory below. Returns null if there is no memory.
 std::byte* make_stack() {
   void* memory =
       ::mmap(nullptr, kUsual, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
@@ -49,7 +49,7 @@ std::byte* make_stack() {
 
 int on_ample_stack(int (*work)(int, char**), int argc, char** argv) {
   std::byte* stack = is_small() ? make_stack() : nullptr;
-  static ucontext_t here, there;  // 1 kB each; the small stack may have no room for them
+  static ucontext_t here, there;  // 1 kB each, so static: the small stack may have no room for them
   if (stack == nullptr || ::getcontext(&there) != 0) return work(argc, argv);
   enlarge_stacks_of_threads();
   the_work = {work, argc, argv, 0};

@@ -1,14 +1,14 @@
-// Gives the main thread a stack of the usual size, whatever the limit on stacks is.
+// Gives the main thread a stack of the usual size, even if the limit on stacks is lower.
 //
 // libdw needs more than 160 kB of stack to read debugging information, and `ulimit -s 64` leaves less. Another thread
-// would not help: the target dies with the thread that started it, and signal handlers would run on the small stack.
-// The main thread itself therefore changes stacks. The limit does not change, because the target inherits it.
+// would not do: the target dies with the thread that started it, and signal handlers would still run on the small
+// stack. The main thread itself therefore switches stacks. The limit stays, because the target inherits it.
 #pragma once
 
 namespace cudadiag::command {
 
-// Returns the result of `work(argc, argv)`. If the limit is smaller than usual, `work` and the threads that it starts
-// get 8 MB each. If there is not enough memory for that, they get what the limit allows.
+// Returns the result of `work(argc, argv)`. If the limit is lower than usual, `work` and the threads that it starts get
+// 8 MB each or, if there is not enough memory, what the limit allows.
 int on_ample_stack(int (*work)(int, char**), int argc, char** argv);
 
 }  // namespace cudadiag::command

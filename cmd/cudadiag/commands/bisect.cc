@@ -47,7 +47,7 @@ struct BisectOptions {
   report::Verbosity verbosity = report::Verbosity::normal;
   supervise::RerunOptions rerun;
   std::optional<analyse::Reach> reach;
-  // Each of these options selects the operations that the rerun waits for.
+  // Each of these options says which operations the rerun waits for.
   std::optional<std::uint64_t> launch;
   std::string kernel, site;
   bool foreign = false;  // also run the command of a session that may belong to another user
@@ -61,7 +61,7 @@ using analyse::RerunWindow;
 using base::Error;
 using base::Result;
 
-// Formats "a, b and 3 more".
+// Returns "a, b and 3 more".
 std::string first_of(const std::vector<std::string>& names) {
   constexpr std::size_t kMost = 10;
   std::string text;
@@ -97,8 +97,8 @@ Result<RerunWindow> window_of_kernel(const session::Session& session, const std:
   return window;
 }
 
-// The user's own lines at which operations were issued, in the form that --site takes. Lines of `file` come first,
-// sorted by their distance from `line`.
+// Returns the user's own lines that issued operations, in the form that --site takes. Lines of `file` come first, the
+// nearest to `line` first.
 std::vector<std::string> recorded_lines(const session::Session& session, symbolize::Symbolizer& symbolizer,
                                         const std::string& file, int line) {
   using Key = std::tuple<bool, int, std::string, int>;
@@ -145,7 +145,7 @@ Result<RerunWindow> window_of_line(const session::Session& session, const std::s
   return window;
 }
 
-// The largest number of stream operations that one process may have issued; nullopt if a record is damaged.
+// Returns the most stream operations that any one process issued; nullopt if a record is damaged.
 std::optional<std::uint64_t> most_issued(const session::Session& session) {
   std::uint64_t most = 0;
   for (const session::Process& process : session.processes) {
@@ -176,7 +176,7 @@ Result<RerunWindow> window_of_launch(const session::Session& session, std::uint6
                "choose it by its line (--site) or by its kernel (--kernel)"};
 }
 
-// Returns nullopt if the analysis decides what to wait for.
+// Returns nullopt if the user chose no window, so that the analysis chooses one.
 Result<std::optional<RerunWindow>> window_by_hand(const session::Session& session, const BisectOptions& options) {
   Result<RerunWindow> window;
   if (options.launch) {
@@ -204,14 +204,14 @@ std::string command_line(const session::Manifest& manifest) {
   return directory.empty() ? line : line + "  (in " + diagnose::shell_word(directory) + ")";
 }
 
-// The command would run with the user's rights, but another user may have written it.
+// A rerun executes the session's command with the user's rights, and another user may have written that command.
 Error refusal(const session::Session& session, const std::string& why) {
   return {"not rerun, because the session may belong to another user: " + why +
               ". A rerun would execute: " + command_line(session.manifest),
           "if you trust the session, run: cudadiag bisect --foreign " + diagnose::shell_word(session.folder.string())};
 }
 
-// Only a launcher knows the environment and input with which a program was started.
+// Only a launcher knows the environment and the input of the program that it started.
 std::string no_reruns_of(const session::Session& session) {
   const session::Manifest begun = session::open_running_manifest(session.folder);
   if (!begun.command.empty()) {
@@ -227,7 +227,7 @@ std::string no_reruns_of(const session::Session& session) {
   return why + "record the program again with cudadiag run";
 }
 
-// The options with which a rerun could still add evidence.
+// Lists the options with which a rerun may still add evidence.
 std::string more_to_ask_for(const analyse::Analysis& analysis, const session::Manifest& manifest) {
   constexpr std::pair<const char*, bool supervise::RerunOptions::*> kOptions[] = {
       {"--sanitize", &supervise::RerunOptions::sanitize},
@@ -258,7 +258,7 @@ std::string nothing_to_narrow(const session::Session& session, const analyse::An
   return more.empty() ? text : text + "; for more evidence, use: " + more;
 }
 
-// `possible` says whether the report may recommend another rerun.
+// `possible`: whether the report may suggest another rerun.
 void print_report(diagnose::SessionState& state, report::Verbosity verbosity, bool possible = true) {
   report::TextOptions options = text_options(verbosity, STDOUT_FILENO);
   options.suggest_rerun = possible;
@@ -298,7 +298,8 @@ int carry_out(const BisectOptions& options) {
   if (const auto* failure = std::get_if<Error>(&window)) return say(*failure), kOwnFailure;
   supervise::RerunPlan plan{options.rerun};
   plan.window = std::get<std::optional<RerunWindow>>(window);
-  // If nothing failed, a rerun can still wait for every operation, to show whether waiting changes the behaviour.
+  // Even if nothing failed, the user may want to see whether waiting for every operation changes how the program
+  // behaves.
   const bool asked_for = plan.window || options.reach == analyse::Reach::everything;
   diagnose::SessionState state(session);
   if (!asked_for && !supervise::wants_races(session) &&
@@ -306,7 +307,7 @@ int carry_out(const BisectOptions& options) {
     say(nothing_to_narrow(session, state.analysis(), options.rerun.cross_check));
   } else {
     const launch::Input input;
-    // Without the same input, the program could behave differently, and a rerun would prove nothing.
+    // With different input, the program might behave differently, so a rerun would prove nothing.
     if (session.manifest.input_read && !input.is_lasting()) {
       return say(Error{"the command read its standard input; its reruns need the same input from a file",
                        diagnose::bisect_command(session.folder.string(), true)}),

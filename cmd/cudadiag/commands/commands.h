@@ -1,4 +1,4 @@
-// The subcommands, one file each, with their options, their work and their output.
+// The subcommands, in a file each, with their options, their work and their output.
 #pragma once
 
 namespace CLI {
@@ -7,7 +7,7 @@ class App;
 
 namespace cudadiag::command {
 
-// Each function adds its subcommand to `app`. If the command line names the subcommand, parsing runs it and sets
+// Each function adds its subcommand to `app`. If the command line contains that subcommand, parsing runs it, and sets
 // `status` to the exit status.
 void add_bisect(CLI::App& app, int& status);
 void add_completion(CLI::App& app, int& status);

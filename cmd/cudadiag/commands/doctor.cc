@@ -33,7 +33,7 @@
 namespace cudadiag::command {
 namespace {
 
-// Prints one finding per line, and remembers whether there is any problem.
+// Prints a line for each finding, and remembers whether there was a problem.
 class Checklist {
  public:
   void good(const char* what, const std::string& found) { line("OK      ", what, found); }
@@ -95,7 +95,7 @@ bool lies_in(const std::filesystem::path& file, const std::string& folder) {
   return !folder.empty() && file.string().starts_with(folder.back() == '/' ? folder : folder + "/");
 }
 
-// Why the recorder uses this copy. The checks are in the order of the recorder's search.
+// Says why the recorder uses this copy. Looks in the same order as the recorder.
 std::string why_taken(const std::filesystem::path& file, const std::vector<std::string>& python) {
   const auto in_list = [](const char* variable, const auto& holds) {
     const auto listed = launch::listed_paths(variable);
@@ -117,7 +117,7 @@ std::string why_taken(const std::filesystem::path& file, const std::vector<std::
   return lies_in(file, "/usr/local") ? "it is in the CUDA Toolkit" : "it is in a system folder";
 }
 
-// `lacking` names what the test needs but this machine lacks; empty if the test is possible.
+// `lacking`: what this machine lacks for the test; empty if it lacks nothing.
 void check_cupti(Checklist& checks, const std::string& lacking) {
   const std::string install = std::string(analyse::remedy_for(analyse::NoteCode::cupti_not_found)) +
                               "; a program that brings its own copy, such as PyTorch, does not need it";
@@ -146,7 +146,7 @@ void check_cupti(Checklist& checks, const std::string& lacking) {
   }
 }
 
-// Checks the programs of the CUDA Toolkit, which are always optional.
+// Checks the programs of the CUDA Toolkit. Since they are optional, a missing one is not a problem.
 void check_tools(Checklist& checks) {
   const auto python3 = launch::find_command("python3");
   const auto check = [&](const char* name, const std::string& path, const char* lacking) {

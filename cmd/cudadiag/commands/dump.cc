@@ -104,7 +104,8 @@ void dump_operation(const session::Operation& o) {
   }
 }
 
-// Prints the operations of the full log, almost in the order of issue, then the latest operations that the log lacks.
+// Prints the operations of the full log, roughly in the order of issue, and then the latest operations that the log
+// lacks.
 void dump_operations(const session::Process& process) {
   using session::LogReader;
   const ProcessRecord& r = process.record;

@@ -45,13 +45,13 @@ using supervise::SanitizerTool;
 
 struct ReplayOptions {
   std::string folder;
-  std::optional<std::string> output;  // the folder that holds the sessions
+  std::optional<std::string> output;  // folder of sessions
   unsigned times = 1;
-  std::optional<unsigned> device;  // nullopt for the GPU of the launch
+  std::optional<unsigned> device;  // nullopt: the GPU of the launch
   double time_limit = 60;
-  std::string tool;  // a tool of compute-sanitizer; empty for none
+  std::string tool;  // one of compute-sanitizer's tools; empty: none
   bool minimise = false;
-  std::string minimal;  // the folder to write
+  std::string minimal;  // folder to write the smallest launch to
   bool compare = false;
   std::optional<unsigned> compared_device;
   bool json = false, foreign = false;
@@ -59,7 +59,7 @@ struct ReplayOptions {
 
 constexpr unsigned kMostReplays = 2000;  // in one search
 
-// Returns the launch of the latest pass that has one.
+// Returns the folder of the launch that was saved last.
 Result<fs::path> folder_of_session(const fs::path& session) {
   const auto opened = session::open_session(session);
   if (const auto* failure = std::get_if<Error>(&opened)) return *failure;
@@ -102,13 +102,13 @@ Result<replay::LaunchFolder> open_launch(const ReplayOptions& options) {
   return std::move(unparsed).parse();
 }
 
-// A bus id from another host means nothing here.
+// The bus id of another host means nothing here.
 replay::GpuChoice chosen_gpu(const replay::LaunchFolder& folder, const ReplayOptions& options) {
   if (options.device) return {static_cast<int>(*options.device), {}, false, {}};
   return {0, folder.why_foreign().empty() ? folder.launch().gpu.bus : "", false, {}};
 }
 
-// Prints what is about to run.
+// Says what is about to run.
 void announce(const replay::LaunchFolder& folder, const ReplayOptions& options) {
   const replay::SavedLaunch& launch = folder.launch();
   const std::string name = base::printable(launch.demangled.empty() ? launch.kernel : launch.demangled);
@@ -117,7 +117,7 @@ void announce(const replay::LaunchFolder& folder, const ReplayOptions& options) 
                   words(chosen_gpu(folder, options)), name, why.empty() ? "" : "; " + why));
 }
 
-// The log of a tool that has no parser here. Its records begin with "========= ".
+// Returns the log of a tool for which we have no parser. Its records begin with "========= ".
 std::vector<std::string> record_lines(const std::string& log) {
   constexpr std::size_t kMost = 24;
   std::vector<std::string> lines;
@@ -159,7 +159,7 @@ class Replaying {
   }
 
   const ReplayResult& result() const { return result_; }
-  // Whether the failure occurred again.
+  // Whether the failure happened again.
   bool reproduced() const {
     if (result_.sanitized)
       return result_.sanitized->log.errors.value_or(0) > 0 || !result_.sanitized->log.accesses.empty();
@@ -202,7 +202,7 @@ class Replaying {
     return replay::copy_folder(folder_, std::move(smaller), options_.minimal);
   }
 
-  // Compares every later replay with the first one.
+  // Compares the first replay with each later one.
   std::optional<Error> compare() {
     std::error_code error;
     std::string pattern = (fs::temp_directory_path(error) / "cudadiag-outputs-XXXXXX").string();
@@ -236,7 +236,7 @@ class Replaying {
     return std::nullopt;
   }
 
-  // Empty if both `done` and the first replay left their memory.
+  // Returns "" if both `done` and the first replay got far enough to leave their memory.
   std::string obstacle_to_comparing(const replay::Run& done, const replay::GpuChoice& here,
                                     const replay::GpuChoice& there) const {
     const replay::Run& first = result_.first;
@@ -296,7 +296,7 @@ struct ChildOptions {
   std::vector<std::uint32_t> without;
 };
 
-// The addresses of libraries are chosen when a program starts, so this restarts the program.
+// Addresses of libraries are chosen when a program starts, so this starts the program again.
 void start_without_randomised_addresses() {
   const int now = ::personality(0xffffffff);
   if (now < 0 || (now & ADDR_NO_RANDOMIZE) != 0 ||
@@ -315,7 +315,7 @@ void start_without_randomised_addresses() {
 
 int play_in_this_process(const ChildOptions& options) {
   if (options.fixed) start_without_randomised_addresses();
-  // The launch must run alone, without a tool or recorder.
+  // The launch must run without tools and recorders.
   ::unsetenv("CUDA_INJECTION64_PATH");
   const auto folder = replay::LaunchFolder::open(options.folder);
   if (const auto* failure = std::get_if<Error>(&folder)) return say(*failure), kOwnFailure;
@@ -344,7 +344,7 @@ void add_child(CLI::App& app, int& status) {
   child->callback([options, &status] { status = play_in_this_process(*options); });
 }
 
-// The tool must follow "=", because the next word is the launch.
+// The tool must follow "=", because the next word is the saved launch.
 void add_sanitize(CLI::App* command, ReplayOptions& replay) {
   command
       ->add_flag(

@@ -26,7 +26,7 @@ namespace {
 struct TopOptions {
   std::string session;
   std::optional<std::string> output;
-  std::optional<unsigned> count;  // the number of displays
+  std::optional<unsigned> count;  // how many displays to print
 };
 
 constexpr long kBetweenLooks = 1;  // seconds
@@ -35,7 +35,7 @@ volatile sig_atomic_t ended_by = 0;
 
 extern "C" void on_end(int signal) { ended_by = signal; }
 
-// The terminal's screen, from the first display on. The destructor restores what was there before.
+// The terminal's screen, which the first display takes over. The destructor restores what was there before.
 class Screen {
  public:
   Screen() : terminal_(can_be_driven(STDOUT_FILENO)) {
@@ -51,7 +51,7 @@ class Screen {
   Screen& operator=(const Screen&) = delete;
 
   bool is_terminal() const { return terminal_; }
-  // Output to a pipe is not wrapped.
+  // Lines that go into a pipe are not wrapped.
   void measure(std::size_t& rows, std::size_t& columns) const {
     winsize size{};
     const bool known =

@@ -1,4 +1,4 @@
-// The few driver functions that doctor's child processes call, loaded at run time.
+// The few driver functions that the child processes of `cudadiag doctor` call, looked up at run time.
 #pragma once
 
 #include <dlfcn.h>
@@ -10,7 +10,7 @@ class CudaCalls {
   CudaCalls() : library_(::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL)) {}
   bool loaded() const { return library_ != nullptr; }
 
-  // Usage: cuda.get<decltype(cuInit)>("cuInit"). Returns null if the driver lacks the function.
+  // Usage: cuda.get<decltype(cuInit)>("cuInit"). Returns null if the driver has no such function.
   template <typename Function>
   Function* get(const char* name) const {
     return reinterpret_cast<Function*>(::dlsym(library_, name));

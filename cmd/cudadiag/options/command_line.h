@@ -1,4 +1,4 @@
-// Features that the options of all subcommands share: what they accept, how --help shows them, and how errors read.
+// What the options of all subcommands share: which values they accept, how --help shows them, and what errors say.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -11,53 +11,53 @@
 
 namespace cudadiag::command {
 
-// Parses the command line and runs the callbacks of `app`. Throws the exceptions of CLI11.
+// Parses the command line and runs the callbacks of `app`. Throws CLI11's exceptions.
 void parse(CLI::App& app, std::vector<std::string> words);
 
-// Describes an error in the command line, as text for say().
+// Describes an error in the command line as text for say().
 std::string complaint(const CLI::App& app, const CLI::ParseError& error);
 
-// The word in `words` that the user probably meant, because it differs only in case or in a few letters. Otherwise
-// empty.
+// Returns the word in `words` that the user probably meant: one that differs only in case, or in a few letters. Returns
+// "" if there is none.
 std::string closest(std::string_view given, const std::vector<std::string>& words);
-// Returns "; did you mean report?", or an empty string.
+// Returns "; did you mean report?", or "" if no word is close.
 std::string did_you_mean(std::string_view given, const std::vector<std::string>& words);
 
-// Makes the help show each option with the type name of its value, and with its default. Also applies to subcommands
-// that are added later.
+// Makes the help show, for each option, the type of its value and its default. Also works for subcommands that are
+// added later.
 void set_help_format(CLI::App& app);
 
-// The first heading in the help of each subcommand. It contains --help itself.
+// The first heading in the help of each subcommand. CLI11 puts --help under it.
 inline constexpr const char* kMainGroup = "Options";
 
 // Puts these options of `command` under one heading of its help, in the order in which they were added.
 void group(CLI::App* command, const std::string& heading, const std::vector<std::string>& options);
 
-// Rejects empty text, because it usually comes from an unset variable in a script.
+// Rejects empty text, because that usually comes from an unset variable in a script.
 CLI::Option* add_text(CLI::App* command, const std::string& name, std::string& text, const std::string& type,
                       const std::string& description);
 CLI::Option* add_text(CLI::App* command, const std::string& name, std::optional<std::string>& text,
                       const std::string& type, const std::string& description);
 
-// An option that can be given several times, with one text each time.
+// Adds an option that the user may give several times, with one text each time.
 CLI::Option* add_texts(CLI::App* command, const std::string& name, const std::string& type,
                        const std::string& description);
 
 // Accepts FILE:LINE.
 CLI::Validator a_line();
-// Accepts a file that can be written or created, but not "-".
+// Accepts a file that can be written or created. Rejects "-".
 CLI::Validator a_writable_file();
 CLI::Validator an_existing_folder();
 
-// Rejects empty text: an unset variable in a script must not select the default.
+// Rejects empty text: an unset variable in a script must not mean the default.
 CLI::Validator some_text(const std::string& type);
-// Accepts any value. `wanted` describes the value in messages.
+// Accepts anything. `wanted` describes the value in messages.
 CLI::Validator a_value(const std::string& wanted);
 
 template <typename Value>
 using Words = std::vector<std::pair<std::string, Value>>;
 
-// Accepts one of these words. The current `value` is the default.
+// Adds an option that accepts one of these words. The current `value` is its default.
 template <typename Value, typename Target>
 CLI::Option* add_word(CLI::App* command, const std::string& name, Target& value, const Words<Value>& words,
                       const std::string& description) {
@@ -81,14 +81,14 @@ CLI::Option* add_word(CLI::App* command, const std::string& name, Target& value,
   return option->type_name(alternatives)->check(a_value("one of " + listed).name(""));
 }
 
-// The numbers that an option accepts, and how help and errors describe them: "number from 1 to 1000".
+// The numbers that an option accepts. `text` describes them in help and errors: "number from 1 to 1000".
 template <typename Value>
 struct NumberRange {
   Value least, most;
   std::string text;
 };
 
-// Accepts a decimal number without a sign. Rejects hexadecimal numbers, infinity and NaN.
+// Adds an option that accepts a decimal number without a sign. Rejects hexadecimal numbers, infinity and NaN.
 template <typename Value, typename Target>
 CLI::Option* add_number(CLI::App* command, const std::string& name, Target& value, const NumberRange<Value>& range,
                         const std::string& type, const std::string& description) {

@@ -49,7 +49,7 @@ std::string replaced(std::string text, char letter, std::string_view by) {
   return text;
 }
 
-// Quotes the text in a way that all three shells understand.
+// Quotes text so that all three shells understand it.
 std::string in_quotes(const std::string& text) { return "'" + replaced(text, '\'', "'\\''") + "'"; }
 
 Value value_of(const CLI::Option& option, const std::string& type) {
@@ -86,7 +86,7 @@ std::vector<Command> commands_of(const CLI::App& app) {
   return commands;
 }
 
-// Formats 'report -o' | 'report --output', the pattern of a case in bash.
+// Returns 'report -o' | 'report --output', which is the pattern of a case in bash.
 std::string pattern(const Command& command, const Choice& option) {
   std::vector<std::string> words;
   for (const std::string& name : option.names) words.push_back(in_quotes(command.name + " " + name));
@@ -183,7 +183,7 @@ std::string bash_script(const std::vector<Command>& commands) {
          rest + "  esac\n}\ncomplete -F _cudadiag cudadiag\n";
 }
 
-// Escapes colons, brackets and backslashes, which have a meaning in a specification for _arguments.
+// Escapes the colons, brackets and backslashes that _arguments would interpret.
 std::string zsh_text(std::string text) {
   text = replaced(std::move(text), '\\', "\\\\");
   for (const char letter : {'[', ']', ':'}) text = replaced(std::move(text), letter, std::string("\\") + letter);

@@ -1,4 +1,4 @@
-// Completion scripts for shells, generated from the options.
+// Generates completion scripts for shells from the options.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,8 +8,8 @@ namespace cudadiag::command {
 
 enum class Shell { bash, zsh, fish };
 
-// A script that completes every visible subcommand of `app`, its options, their words, files and sessions. To complete
-// a session, the script runs `cudadiag list`.
+// Returns a script that completes the visible subcommands of `app`, their options, and the options' words, files and
+// sessions. To complete a session, the script runs `cudadiag list`.
 std::string completion_script(const CLI::App& app, Shell shell);
 
 }  // namespace cudadiag::command

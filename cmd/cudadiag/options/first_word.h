@@ -1,4 +1,4 @@
-// The first word of the command line, which names a subcommand.
+// Checks the first word of the command line, which must be a subcommand.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,10 +7,10 @@
 
 namespace cudadiag::command {
 
-// Describes the error; empty if there is none. CLI11 would only say that a command is required.
+// Describes the error; empty if there is none. CLI11 would only say that a subcommand is required.
 std::string wrong_first_word(const CLI::App& app, const std::vector<std::string>& words);
 
-// Converts "help run" to "run --help".
+// Turns "help run" into "run --help".
 std::vector<std::string> with_help_at_the_end(std::vector<std::string> words);
 
 }  // namespace cudadiag::command
