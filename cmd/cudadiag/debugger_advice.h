@@ -1,4 +1,4 @@
-// What to tell the user if cudadiag cannot run cuda-gdb on a GPU core dump.
+// Advice for the user if cudadiag cannot run cuda-gdb on a GPU core dump.
 #pragma once
 
 #include <filesystem>

@@ -9,7 +9,7 @@
 
 namespace cudadiag::analyse {
 
-// What is known about the memory at an address.
+// The result of looking up an address.
 struct Whereabouts {
   enum class State { unknown, live, past_end, freed };
   State state = State::unknown;

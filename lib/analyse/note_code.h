@@ -1,4 +1,4 @@
-// What a note is about, as stable words for programs that read a report. The notes of the recorder use such words too.
+// The subjects of notes, as stable words for programs that read a report. The notes of the recorder use such words too.
 #pragma once
 
 #include <cstdint>

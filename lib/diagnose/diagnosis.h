@@ -172,7 +172,7 @@ struct OtherProcess {
   std::uint64_t bytes = 0;
 };
 
-// What PyTorch's allocator reported in a rerun when it ran out of memory.
+// The report of PyTorch's allocator from a rerun that ran out of memory.
 struct TensorMemory {
   std::uint64_t reserved = 0, allocated = 0, largest_free = 0;
   std::vector<MemoryHolder> holders;  // by line of the user's code, largest first
@@ -186,7 +186,7 @@ struct TensorMemory {
   std::size_t times = 1;  // how many times memory ran out, including the last
 };
 
-// What held the memory when a call ran out of it.
+// The memory in use when a call ran out of memory, by holder.
 struct MemoryUse {
   bool of_host = false;                      // the call requested pinned memory
   std::uint64_t asked = 0;                   // 0 if unknown
@@ -303,8 +303,8 @@ struct Finding {
   bool lacks_line_information = false;         // no line, because the module was built without line information
   std::string
       module_unknown;  // why the module of a location without a line is unknown: "has been removed since the run"
-  // What the file is newer than: "the program had started" (but before the failure), or "libstep.so had been built".
-  // Empty if the file is not newer than the code that ran.
+  // The event after which the file was written: "the program had started" (but before the failure), or "libstep.so had
+  // been built". Empty if the file is not newer than the code that ran.
   std::string source_newer_than;
   std::vector<std::string> changed_sources;  // source files written since the run; their text is not shown
   std::optional<Location> caller;            // Python line that called a native one (also in `related`)
@@ -428,7 +428,7 @@ struct ProcessLine {
   std::optional<int> rank, code, signal;
 };
 
-// What became of the GPU core dump of a device pass.
+// The outcome of a device pass's GPU core dump.
 enum class DumpState { none, unfinished, unread, read };
 
 struct PassLine {

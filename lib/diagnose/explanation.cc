@@ -260,7 +260,7 @@ void add_causes(Diagnosis& report, const session::Session& session, const analys
                              : fmt::format("rerun the program until it fails again: cudadiag bisect {}", kRepeat));
     }
     if (!cause) continue;
-    // Nobody observed this access: it is inferred from the kernel's code and the recording.
+    // This access was not observed, only inferred from the kernel's code and the recording.
     if (symptoms.access && finding.access->by_code) cause->certain = false;
     finding.cause = {std::move(cause->id),   std::move(cause->text), std::move(cause->facts),
                      std::move(cause->link), cause->certain,         std::move(cause->proof)};

@@ -1,4 +1,4 @@
-// What is known about a session at one moment. A Diagnosis is built from this.
+// Everything that is known about a session at one moment. A Diagnosis is built from this.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// What a run has not finished and what it waits for at one moment, while it runs or at its end, resolved and put into
-// words. The writers are in report/status/status_text.h.
+// The unfinished work and the waits of a run at one moment, while it runs or at its end, resolved and put into words.
+// The writers are in report/status/status_text.h.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What a GPU core dump says about the failure, as plain data. Whatever the hardware did not keep is marked as unknown.
-// Function names are mangled.
+// Everything that a GPU core dump says about the failure, as plain data. If the hardware did not keep a fact, it is
+// marked as unknown. Function names are mangled.
 #pragma once
 
 #include <cstdint>

@@ -68,7 +68,7 @@ class Feed : public session::RingReader {
     std::uint64_t destination, source, bytes;
     Rows rows;
   };
-  // What the records before an operation's own record in its ring say about it.
+  // Facts from the records that precede an operation's own record in its ring.
   struct Pending {
     std::vector<Word> words;
     sass::ZeroWords zeros = 0;

@@ -1,5 +1,5 @@
-// What a child process reports about the launch that it repeats. It writes a line after each step, so that its parent
-// knows how far it got if it crashes.
+// The report of a child process on the launch that it repeats. The child writes a line after each step, so that its
+// parent knows how far it got if it crashes.
 #pragma once
 
 #include <cstdint>

@@ -65,7 +65,7 @@ class UnparsedLaunch {
   std::string why_foreign_;
 };
 
-// What the launcher knows about the launch and the recorder does not.
+// Facts about the launch that the launcher knows and the recorder does not.
 struct Surroundings {
   std::string demangled;                                    // name of the kernel
   SavedFailure failure;                                     // its `code` is ignored in favour of the recorder's

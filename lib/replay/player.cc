@@ -152,7 +152,7 @@ bool Player::place() {
   }
   choose_blocks(granule);
   std::vector<bool> mapped(present_.size());
-  // Nothing else may be allocated in this process before this.
+  // Must be the first allocation in this process, so that the old addresses are free.
   if (maps) {
     std::vector<Range> ranges = granules(launch_.blocks, present_, granule);
     std::erase_if(ranges, [this](const Range& range) { return !map(range); });
@@ -189,7 +189,7 @@ bool Player::map(const Range& range) {
 
 bool Player::place_alone(std::size_t index) {
   const Block& block = launch_.blocks[index];
-  // Nothing points to this block, so the replay can do without it.
+  // The replay can do without this block, because no pointer leads to it.
   if (block.reach == Reach::nothing) {
     present_[index] = false;
     placement_.leave_out(index);

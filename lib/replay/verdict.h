@@ -22,7 +22,7 @@ enum class Outcome {
 };
 std::string_view word(Outcome outcome);
 
-// What a replay's GPU core dump shows about its failure.
+// The failure in a replay's GPU core dump.
 struct Dumped {
   Instruction instruction{};
   std::uint32_t exception = 0;  // the hardware's exception code; 0 for a trap instruction

@@ -17,7 +17,7 @@ enum class Ink { plain, headline, marked };
 // How to treat a line that is too long: sentences wrap at spaces, source is cut, commands to paste stay whole.
 enum class Wide { wraps, is_cut, stays };
 
-// What a section is about, for writers that place some sections separately.
+// The subject of a section, for writers that place some sections separately.
 enum class Topic {
   fact,      // fits into a row of a table
   headline,  // the error and its line

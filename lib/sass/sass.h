@@ -23,7 +23,7 @@ struct ParameterBank {
   std::uint32_t offset = 0, size = 0;
 };
 
-// What functions in other files, or functions called by address, may do to memory that they get pointers to.
+// Whether functions in other files, or functions called by address, may change memory that they get pointers to.
 enum class Calls { anything, harmless };
 
 // `zeros`: words of the launch's parameters to treat as zero. The result is unknown if the text is empty or too long.

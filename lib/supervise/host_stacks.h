@@ -2,8 +2,8 @@
 // sees no calls of a rank that issues no GPU work.
 //
 // The process keeps running meanwhile. The launcher can open /proc/PID/mem of its descendants unless the kernel forbids
-// it. If a frame changes during a read, the objects have the wrong types, or the stack differs when it is read again.
-// That stack is then dropped.
+// it. If a frame changes during a read, the objects have the wrong types, or the stack differs when it is read again;
+// the stack is then dropped.
 #pragma once
 
 #include <vector>

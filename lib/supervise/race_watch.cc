@@ -178,7 +178,7 @@ session::Races RaceWatch::finish() {
     modes_.wait(kPatience);
   }
   settle(true);
-  // The modules may take up to 1 GiB per process.
+  // Removes the modules now, because they may take up to 1 GiB per process.
   std::error_code ignored;
   if (!modules_.empty()) std::filesystem::remove_all(modules_, ignored);
   session::Races all;

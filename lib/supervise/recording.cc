@@ -268,13 +268,13 @@ void Recording::note_end(const RunEnd& end) {
   }
   manifest_.outlived_by = {end.outliving.begin(), end.outliving.end()};
   manifest_.asked_to_end = end.interrupted;
-  // What a hanging program does after it is asked to end says nothing about the hang.
+  // Once a hanging program is asked to end, its actions say nothing about the hang.
   if (manifest_.hang) {
     session_.manifest = manifest_;
   } else {
     read_areas();
   }
-  // Nothing reads the images after this, and they may be large.
+  // The images are not read after this, and they may be large.
   std::error_code ignored;
   if (writer_ && !disassembler_.empty()) {
     std::filesystem::remove_all(writer_->pass_folder() / session::kModulesFolder, ignored);

@@ -17,7 +17,7 @@
 
 namespace cudadiag::supervise {
 
-// What happens while the target runs. All calls are on the thread that waits.
+// Events while the target runs. All calls are on the thread that waits.
 class RunListener {
  public:
   RunListener() = default;
@@ -41,7 +41,7 @@ class RunListener {
   virtual std::optional<std::chrono::milliseconds> turns() = 0;
 };
 
-// What observes a run. All are optional.
+// The observers of a run. All are optional.
 struct Onlookers {
   std::optional<double> hang_after;  // seconds
   FullLog* full_log = nullptr;

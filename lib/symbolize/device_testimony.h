@@ -1,5 +1,5 @@
-// What the GPU itself reported in reruns: the GPU core dump of the device pass, and the assertions that a rerun
-// printed. Names are demangled; unknown fields are empty.
+// The GPU's own evidence from reruns: the GPU core dump of the device pass, and the assertions that a rerun printed.
+// Names are demangled; unknown fields are empty.
 #pragma once
 
 #include <array>
@@ -42,7 +42,7 @@ struct DeviceFailure {
   std::optional<std::uint64_t> grid_id;  // opaque; with the drivers we tested, the launch's number in its process
 };
 
-// What another tool says about the failure, in sentences.
+// Another tool's view of the failure, in sentences.
 struct WitnessWords {
   std::string outcome;                 // in a few words
   std::vector<std::string> sentences;  // differences first

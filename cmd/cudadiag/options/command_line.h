@@ -1,4 +1,4 @@
-// What the options of all subcommands share: which values they accept, how --help shows them, and what errors say.
+// The common part of all subcommands' options: which values they accept, how --help shows them, and what errors say.
 #pragma once
 
 #include <CLI/CLI.hpp>

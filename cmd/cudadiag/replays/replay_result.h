@@ -1,4 +1,4 @@
-// What `cudadiag replay` found out, and how it prints this.
+// The result of `cudadiag replay`, and how it is printed.
 #pragma once
 
 #include <optional>

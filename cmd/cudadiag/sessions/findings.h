@@ -1,4 +1,4 @@
-// What several subcommands do with a session: make its diagnosis, and write its report to a file.
+// Shared by several subcommands: makes the diagnosis of a session, and writes its report to a file.
 #pragma once
 
 #include <string>

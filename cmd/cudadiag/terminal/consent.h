@@ -12,7 +12,7 @@
 
 namespace cudadiag::command {
 
-// What decides whether a person can see and answer a question.
+// The facts that decide whether a person can see and answer a question.
 struct TerminalState {
   bool input_is_terminal = false, errors_are_terminal = false;
   bool in_foreground = false;   // on both standard input and standard error

@@ -90,7 +90,7 @@ void blame(Failure& failure, const StalePointer& stale) {
   const ProcessRecord& record = failure.process->record;
   const Operation& launch = *failure.candidates.front().operation;
   Candidate node = candidate_of(record, launch, stale);
-  // That a node has not finished is better evidence than its stale pointer.
+  // An unfinished node is better evidence than a stale pointer.
   const bool one = have_one_launch(failure);
   const bool seen = failure.kind == Kind::graph_node && one;
   if (seen && failure.candidates.front().node != node.node) return;

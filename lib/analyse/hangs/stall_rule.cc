@@ -21,7 +21,7 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 // A call that has only just begun may be about to return, so it is no evidence.
 constexpr double kBegun = 0.1;  // seconds
 
-// What executes the operation. Each part of a busy device executes one operation after another.
+// The part of a device that executes an operation. A busy one executes one operation after another.
 enum class Engine { none, gpu, host };
 
 Engine engine_of(const Operation& operation) {
@@ -277,7 +277,7 @@ std::vector<session::Stall> StallRule::judge(double now, const session::Process&
       continue;
     }
     if (std::exchange(head.held_up, false)) {
-      // What held it up has ended, so the operation may have begun only now.
+      // The delay has ended, so the operation may have begun only now.
       head.marked = now;
       head.due = now + limit_ / kFarLonger;
       continue;

@@ -8,7 +8,7 @@ namespace cudadiag::analyse {
 // Returns whether Inductor-generated code launched the likeliest candidate. The stack then contains a frame of the
 // Python function, but not its line.
 bool is_compiled(const Failure& failure);
-// The compiled function, or its rest after a graph break; null if the code was not compiled.
+// Returns the compiled function or, after a graph break, its rest; null if the code was not compiled.
 const session::Code* compiled_function_of(const Failure& failure);
 
 // Returns the reruns without torch.compile as a session of their own: the first is its first run, and the others

@@ -14,7 +14,7 @@
 
 namespace cudadiag::causes {
 
-// What a rule took from the symptoms, under the names that the rule's texts use.
+// The facts that a rule took from the symptoms, under the names that the rule's texts use.
 struct Facts {
   std::vector<std::pair<std::string, std::string>> values;
   std::vector<std::size_t> proof;  // indices of the arguments that prove the cause

@@ -13,8 +13,8 @@
 
 namespace cudadiag::diagnose {
 
-// What is known about one side of a race. `op` is empty if the side is not a PyTorch operator. `tensor` is nullopt if
-// the memory belongs to the operator itself.
+// One side of a race, as far as it is known. `op` is empty if the side is not a PyTorch operator. `tensor` is nullopt
+// if the memory belongs to the operator itself.
 struct NamedAccess {
   std::string op, schema;
   std::optional<RaceTensor> tensor;

@@ -71,7 +71,7 @@ Location line_of(const RecordedRank& rank, const std::vector<session::DeliveredF
   return frames.empty() ? Location{} : located(rank.symbolizer.true_line(stack, "").location);
 }
 
-// Says what a rank does that has not reached the call.
+// For a rank that has not reached the call: says what it does instead.
 void describe_absent(const RecordedRank& from, GroupRank& rank) {
   const session::ProcessRecord& record = from.process.record;
   const analyse::Ending end = analyse::own_ending(from.process);

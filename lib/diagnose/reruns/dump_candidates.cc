@@ -192,7 +192,7 @@ bool name_node(Failure& failure, const DeviceFailure& exception, std::string_vie
   const bool several = candidates.front().nodes > 1;
   candidates.erase(others, candidates.end());
   failure.kind = analyse::Kind::graph_node;
-  // The kernel that failed is not that of the node with the stale pointer.
+  // Another node's kernel failed, so the stale pointer is not the reason.
   if (failure.stale != nullptr && candidates.front().node_index != failure.stale->node + 1) failure.stale = nullptr;
   failure.because.add(fmt::format("only the node{} of this line {} the kernel in the {}", several ? "s" : "",
                                   several ? "run" : "runs", dump));

@@ -45,7 +45,7 @@ struct CrossCheck {
 // Compares each field that both the dump and the debugger know.
 CrossCheck cross_check(const DumpedFailure& failure, const DebuggerTestimony& debugger);
 
-// What came of running the debugger.
+// The result of running the debugger.
 struct DebuggerWitness {
   std::string failed;  // why the debugger gave no answer, as a sentence; if empty, see `check`
   CrossCheck check;

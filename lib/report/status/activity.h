@@ -1,4 +1,5 @@
-// What a run did between two readings: how many operations a second, by line and by kernel, and what is unfinished.
+// The activity of a run between two readings: how many operations a second, by line and by kernel, and the work that is
+// unfinished.
 #pragma once
 
 #include <cstdint>

@@ -67,7 +67,7 @@ std::size_t first_value(const Instruction& i) {
 Written written_by(const Instruction& i) {
   Written out;
   const std::string_view base = i.base();
-  // What the called function writes is not this instruction's result.
+  // The called function's writes are not this instruction's results.
   if (base == "CALL") return out;
   const std::size_t first = first_value(i);
   const auto add_predicate = [&out](std::string_view operand) {

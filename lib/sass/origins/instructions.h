@@ -1,4 +1,4 @@
-// What an instruction does to registers and memory, as far as addresses matter. Internal to lib/sass.
+// The effect of an instruction on registers and memory, as far as addresses matter. Internal to lib/sass.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ class Instructions {
   };
   struct Step;
   using Rule = void (Instructions::*)(const Step&);
-  // What is the same each time that an instruction is visited.
+  // The parts of an instruction that are the same each time it is visited.
   struct Decoded {
     Rule rule = nullptr;          // null if the instruction can never run
     std::uint32_t predicate = 0;  // kNone if unconditional

@@ -1,4 +1,4 @@
-// What instructions do to memory.
+// The effects of instructions on memory.
 #include <algorithm>
 #include <utility>
 

@@ -1,4 +1,4 @@
-// What a kernel's registers contain at one place in its code, as far as addresses matter. Internal to lib/sass.
+// The contents of a kernel's registers at one place in its code, as far as addresses matter. Internal to lib/sass.
 #pragma once
 
 #include <array>

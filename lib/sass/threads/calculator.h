@@ -69,7 +69,7 @@ class Calculator {
   };
   Sum added(Values values, std::span<const Condition> conditions);
   Sum added_to_pointer(const Value& pointer, const Form& rest, const Truth* carry);
-  // What predicates contribute to a sum.
+  // The contribution of predicates to a sum.
   struct Carries {
     bool known = false;
     std::int64_t number = 0;

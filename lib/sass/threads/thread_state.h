@@ -1,4 +1,4 @@
-// What registers and predicates contain, for all threads of a box. Internal to lib/sass.
+// The contents of registers and predicates, for all threads of a box. Internal to lib/sass.
 #pragma once
 
 #include <array>

@@ -41,7 +41,7 @@ class LaunchPlayer {
   replay::Run play_for_outputs(const std::filesystem::path& outputs, const replay::GpuChoice& gpu);
   // Runs under compute-sanitizer, with a separate allocation for each block. `log` receives the tool's output.
   replay::Run play_sanitized(SanitizerTool tool, const std::string& sanitizer, std::string& log);
-  // What the latest replay reported: how far it got, and which addresses it could not keep.
+  // The report of the latest replay: how far it got, and which addresses it could not keep.
   const replay::Answer& latest() const { return latest_; }
 
  private:

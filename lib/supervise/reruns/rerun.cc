@@ -54,7 +54,7 @@ std::string cuda_of(const session::Session& session) {
   return "";
 }
 
-// What one pass starts with.
+// The command, variables and shared memory of one pass.
 struct Start {
   std::vector<std::string> command;
   std::vector<launch::Variable> variables;

@@ -1,4 +1,4 @@
-// What happens in a sequence of reruns, for code that prints it. All calls are on the thread that runs the sequence.
+// Events in a sequence of reruns, for code that prints them. All calls are on the thread that runs the sequence.
 #pragma once
 
 #include <cstdint>

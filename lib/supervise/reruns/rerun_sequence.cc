@@ -84,7 +84,7 @@ class RerunSequence {
   // The analysis of the session as it is now.
   const Analysis& analysis() { return state_.analysis(); }
 
-  // What isolation denied to a rerun before its failure, it would also deny to the next one.
+  // If isolation denied a rerun something before its failure, it would deny the next rerun the same.
   bool continues() const { return possible_ && !interrupted_ && !kept_; }
 
   void confirm() {
