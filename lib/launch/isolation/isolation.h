@@ -17,7 +17,7 @@ namespace cudadiag::launch {
 struct Isolation {
   std::vector<std::filesystem::path> folders;  // everything below them may be created, changed and removed
   std::vector<std::filesystem::path> devices;  // device files, or folders of device files; write and ioctl are allowed
-  std::vector<std::filesystem::path> pipes;    // existing pipes, sockets and locks that may be written and connected to
+  std::vector<std::filesystem::path> pipes;    // existing pipes, sockets and locks, for writing and connecting
   std::vector<std::uint16_t> ports;            // on the loopback interface; all other TCP is refused
   bool any_interface = false;                  // the rerun may listen on `ports` on any interface
   bool shared_memory = false;                  // new files in /dev/shm are allowed; existing ones are refused

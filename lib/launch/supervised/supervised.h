@@ -24,7 +24,7 @@ struct SupervisedOptions {
   int output = -1;                     // its standard output and error; -1 to inherit this process's
   std::string directory;               // the folder in which the command starts and is looked up; empty: this process's
   int arena = -1;                      // the memory that it records to; -1 for none
-  std::optional<Isolation> isolation;  // nullopt if it has all rights of this process
+  std::optional<Isolation> isolation;  // nullopt to leave it all rights of this process
   std::string remove;                  // a folder to remove when it has ended; empty for none
   std::string mark;                    // "NAME=value" from `environment` that no other process has
 };
