@@ -65,7 +65,7 @@ enum Flag : std::uint8_t {
   kLookedAt = 1,       // this thread called cudaGetLastError or cudaPeekAtLastError afterwards
   kSticky = 2,         // the context is lost
   kAtExit = 4,         // no call of the program reported it: the recorder found it just before process or context end
-  kInCapture = 8,      // the process had a capture under way
+  kInCapture = 8,      // a capture was in progress in the process
   kLaunch = 16,        // the failed call is a launch: dimensions below
   kOwnWait = 64,       // the recorder found it while it waited for an operation, in a rerun
   kThenWorked = 32,    // the same thread issued an operation successfully afterwards

@@ -88,7 +88,7 @@ enum class Missing : std::uint32_t {
   allocations = 2,  // allocations that the recorder dropped; count: how many
   parameters = 3,   // the driver did not report their sizes
   globals = 4,      // global variables of a module whose image could not be read
-  heap = 5,         // the heap of malloc on the device; count: its limit in bytes
+  heap = 5,         // the device's malloc heap; count: its limit in bytes
 };
 
 }  // namespace cudadiag::wire::saved_launch
