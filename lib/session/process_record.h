@@ -156,7 +156,7 @@ struct Operation {
   std::uint32_t graph_changed = 0;            // for graph launches: id of its state at that launch; 0 if unchanged
   std::uint32_t replay = 0;                   // for graph launches: number among the graph's launches; 0 if unknown
   std::uint32_t graph_flags = 0;
-  std::uint32_t graph_words = 0;  // 1 + index in ProcessRecord::graph_words of the word of its first node; 0 if none
+  std::uint32_t graph_words = 0;  // 1 + the index of the first node's word in ProcessRecord::graph_words; 0 if none
   Dim3 grid{}, block{}, cluster{};
   std::uint32_t shared_bytes = 0;
   Origin origin;

@@ -15,7 +15,7 @@ enum class Property : std::uint8_t {
   cupti_path,
   cwd,
   exe,
-  flight_recorder,  // path of the dumps of PyTorch's Flight Recorder, without the rank number
+  flight_recorder,  // path of PyTorch's Flight Recorder dumps, without the rank number
   forked_at,        // id of the site that forked last
   forked_from,      // "4711 12": the parent and its site
   host,

@@ -132,7 +132,7 @@ struct Manifest {
   std::string started;  // ISO 8601, UTC
   std::vector<Pass> passes;
   bool python_stacks = true,
-       native_stacks = true;                 // requested; for reruns too, because stacks identify sites
+       native_stacks = true;                 // as requested; for reruns too, because stacks identify sites
   std::string watch_by;                      // "cupti" or "hooks", as the user chose, for reruns too; empty: either
   std::map<std::uint32_t, ProcessEnd> ends;  // by pid: the started process, and orphans that were reaped
   std::vector<CodeRule> code_rules;          // among equally specific rules, the last one applies

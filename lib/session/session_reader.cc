@@ -110,7 +110,8 @@ std::optional<fs::path> newest_begun(const fs::path& root) {
     const fs::path record = session / kRecordFolder;
     const bool begun = !area_files({record, session}).empty() || unrecorded_in(record).processes > 0;
     if (!begun && !fs::exists(session / kManifest, error)) continue;
-    // Names differ only by the second. Among sessions of one second, the link points to the one that finished last.
+    // A name gives the time only to the second. Among sessions of one second, the link points to the one that finished
+    // last.
     const fs::path latest = fs::canonical(root / kLatest, error);
     return !error && age_of(latest).second == age_of(session).second && is_session(latest) ? latest : session;
   }

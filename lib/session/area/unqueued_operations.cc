@@ -9,7 +9,7 @@ namespace cudadiag::session {
 
 namespace {
 
-// What the records say about one stream's operations.
+// One stream's operations, according to the records.
 struct Recorded {
   std::set<std::uint32_t> unfinished;
   std::uint32_t open = 0;  // calls in flight that have a record
