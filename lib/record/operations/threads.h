@@ -92,7 +92,7 @@ class Threads {
   void release(ThreadState& state);
   // Whether any other thread is in a driver call. `own` is the calling thread's state, or null if it has none.
   bool others_are_in_calls(const ThreadState* own);
-  // Of the threads whose call may wait for the GPU, returns the one that entered its call last; null if there is none.
+  // Returns the thread that entered its call last among those whose call may wait for the GPU; null if there is none.
   ThreadState* latest_in_wait();
 
  private:
