@@ -75,7 +75,7 @@ enum class NoteCode : std::uint8_t {
   values_disturb,
 };
 
-// "error-handled"
+// Returns the code's word, such as "error-handled".
 std::string_view word(NoteCode code);
 // Returns NoteCode::other if no code has this word.
 NoteCode note_code(std::string_view word);

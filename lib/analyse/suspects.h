@@ -45,7 +45,7 @@ void prefer_checking_kernels(std::vector<Suspect>& suspects, const session::Proc
 void prefer_stale_graphs(std::vector<Suspect>& suspects, const session::ProcessRecord& record, std::uint32_t code);
 void order_by_likelihood(std::vector<Suspect>& suspects);
 
-// "follows operation 2, the last one on its stream known to have finished"
+// Returns why the suspect may have failed: "follows operation 2, the last one on its stream known to have finished".
 std::string reason(const Suspect& suspect);
 
 }  // namespace cudadiag::analyse

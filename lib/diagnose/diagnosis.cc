@@ -116,7 +116,7 @@ Diagnosis diagnose(const Known& known) {
   add_environment(report, session);
   // compute-sanitizer and cuda-gdb add what the dump does not contain.
   add_external_findings(report, testimony);
-  // Adds the processes of the first run, and how they ended.
+  // Adds the processes of the first run, each with how it ended.
   add_processes(report, session);
   // Adds what cudadiag could not see. The symbolizer's notes are complete only now that the findings are resolved.
   add_notes(report, session, analysis, symbolizer);

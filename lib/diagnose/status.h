@@ -86,7 +86,7 @@ struct Status {
 Status build_status(const session::Session& session, const analyse::Analysis& analysis, std::optional<bool> goes_on,
                     symbolize::Symbolizer& symbolizer);
 
-// "until the word at 0x7f40 equals 1; no stream has a write to it queued"
+// Returns "until the word at 0x7f40 equals 1; no stream has a write to it queued".
 std::string wait_text(const session::Process& process, const analyse::StreamWait& wait,
                       symbolize::Symbolizer& symbolizer, const std::string& directory);
 

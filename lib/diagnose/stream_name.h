@@ -6,7 +6,7 @@
 
 namespace cudadiag::diagnose {
 
-// "default stream", "stream 0x55d0c8"
+// Returns "default stream" or "stream 0x55d0c8".
 std::string stream_name(std::uint64_t handle);
 // The same within a sentence: "the default stream".
 std::string stream_phrase(std::uint64_t handle);

@@ -22,7 +22,7 @@ std::set<std::string> package_folders(const session::ProcessRecord& process) {
   return folders;
 }
 
-// "torch" and "2.11.0" from "torch-2.11.0.dist-info"; both are empty if the name does not have this form.
+// Returns "torch" and "2.11.0" for "torch-2.11.0.dist-info"; both are empty if the name does not have this form.
 std::pair<std::string_view, std::string_view> split_metadata_name(std::string_view name) {
   constexpr std::string_view kEnding = ".dist-info";
   const std::size_t dash = name.find('-');

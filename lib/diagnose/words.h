@@ -27,13 +27,13 @@ std::string_view word(analyse::GroupAnswer::Kind kind);
 std::string_view word(analyse::GroupAnswer::Difference difference);
 std::string_view word(WaitsFor what);
 std::string_view word(wire::area::State state);
-// "python", "c++"; empty if unknown.
+// Returns "python" or "c++"; empty if unknown.
 std::string_view word(symbolize::Language language);
 
 // The outcome of a rerun: "proven", "did not fail".
 std::string_view word(analyse::Rerun::Outcome outcome);
 
-// "4096,1,1"
+// Returns "4096,1,1".
 std::string dimensions(const std::array<std::uint32_t, 3>& d);
 
 // Returns the command that reruns a recorded command. `session` is the session's folder. `input`: the program reads its
@@ -46,13 +46,13 @@ inline constexpr const char* kNotIsolated = "  # not isolated: it can write file
 inline constexpr const char* kRepeat = "--repeat 20";
 inline constexpr int kRepeats = 20;
 
-// "a, b and c" if `last` is " and ".
+// Returns "a, b and c" if `last` is " and ".
 std::string joined(const std::vector<std::string>& words, const char* last);
-// "a kernel", "an event"
+// Returns "a kernel" or "an event".
 std::string with_article(std::string_view word);
-// "12,345"
+// Returns "12,345".
 std::string thousands(std::uint64_t number);
-// "40 ms", "4.2 s", "62 s", "3 min"
+// Returns "40 ms", "4.2 s", "62 s" or "3 min".
 std::string duration(double seconds);
 
 // Quotes `word` so that it is one word for a shell and printable: characters that base::printable() would change become

@@ -64,8 +64,8 @@ struct Printed {
 
 struct DeviceTestimony {
   bool device_pass = false;  // there was a device pass
-  // By pid: dumps by processes of the first run itself, which the session also recorded. Includes the one that was read
-  // completely.
+  // Core dumps that processes of the first run left, by pid. The session contains the recordings of these processes.
+  // One of these dumps was read completely.
   std::map<std::uint32_t, DeviceFailure> of_first_run;
   std::string dump;         // the core dump that was read; empty if none was written
   bool unfinished = false;  // the driver printed that it began a dump, but not that it finished

@@ -41,7 +41,7 @@ struct RankState {
   std::vector<std::vector<session::DeliveredFrame>> stacks;
 };
 
-// Returns whether it is a kernel of NCCL, including those of sends and receives.
+// Returns whether this is an NCCL kernel, including those for sends and receives.
 bool is_nccl_kernel(std::string_view kernel);
 bool launches_nccl(const session::ProcessRecord& record, const session::Operation& operation);
 

@@ -54,7 +54,7 @@ std::vector<bool> reached(std::size_t from, const std::vector<std::vector<std::s
 
 }  // namespace
 
-// Which streams of `work` may wait for which, by their index in `work`.
+// For each stream, which other streams it may wait for. Streams are numbered by their index in `work`.
 struct StallRule::Graph {
   const UnfinishedWork* work = nullptr;
   const std::vector<Head>* heads = nullptr;

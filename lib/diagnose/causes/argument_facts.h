@@ -16,9 +16,9 @@ constexpr std::uint64_t kMost32 = std::numeric_limits<std::int32_t>::max();
 
 std::string text_of(const Number& number);
 double real(const Number& number);
-// "[0,77]"; empty for a scalar.
+// Returns "[0,77]"; empty for a scalar.
 std::string subscript(const std::vector<std::int64_t>& index);
-// "12.0 GiB"
+// Returns "12.0 GiB".
 std::string size_text(std::uint64_t bytes);
 // Adds nothing if the location is unknown.
 void add_place(Facts& facts, const char* name, const std::optional<diagnose::Location>& location,

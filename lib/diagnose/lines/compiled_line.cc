@@ -59,7 +59,7 @@ void read_comment(std::string_view comment, GeneratedKernel& kernel) {
     const std::string_view rest = comment.substr(at + kNodes.size());
     for (std::string& name : listed(rest.substr(0, rest.find(']')))) kernel.nodes.push_back({std::move(name)});
   }
-  // "# File: /home/u/model.py:12 in forward, code: x = self.emb(idx)"
+  // Reads "# File: /home/u/model.py:12 in forward, code: x = self.emb(idx)".
   const std::size_t in = comment.find(kIn), colon = comment.substr(0, in).rfind(':');
   if (!comment.starts_with(kFile) || in == comment.npos || colon == comment.npos || colon < kFile.size()) return;
   int line = 0;

@@ -12,7 +12,7 @@ constexpr std::uint64_t kMostPieces = 1u << 20;  // of whichever tensor has fewe
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 46;
 constexpr std::size_t kMostDimensions = 16;
 
-// "float32", "bfloat16", "bool", "float8_e4m3fn"
+// Returns the size of an element: 4 for "float32", 2 for "bfloat16", 1 for "bool" and "float8_e4m3fn"; 0 if unknown.
 std::uint64_t element_bytes(std::string_view type) {
   if (type == "bool") return 1;
   const std::size_t at = type.find_first_of("0123456789");

@@ -18,7 +18,7 @@ struct Group {
   std::uint64_t made = 0;  // how many communicators the process of its first rank had created by then
 };
 
-// "ranks 2 and 3", "ranks 0-5 and 2 more"
+// Returns "ranks 2 and 3", or "ranks 0-5 and 2 more" if some left no recording.
 std::string ranks_of(const Group& group) {
   const auto missing = group.size - static_cast<std::int32_t>(group.ranks.size());
   return names_of(group.ranks) + (missing > 0 ? fmt::format(" and {} more", missing) : "");

@@ -47,14 +47,14 @@ std::uint64_t number_of(const session::Collective& call) {
 
 bool is_message(const session::Collective& call) { return wire::collective::is_point_to_point(call.function); }
 
-// "all_reduce 481 of 1,024 float32"; without the size if the ranks need not agree on it.
+// Returns "all_reduce 481 of 1,024 float32", or "all_reduce 481" if the ranks need not agree on the size.
 std::string described(const session::Collective& call) {
   if ((call.flags & RankState::kOwnSize) != 0) return function_of(call) + ' ' + thousands(number_of(call));
   return fmt::format("{} {} of {} {}", function_of(call), thousands(number_of(call)), thousands(call.count),
                      kTypes[static_cast<std::size_t>(call.type)]);
 }
 
-// "send 4 to rank 3 in group pp1", "all_reduce 481 of group tp1"
+// Returns "send 4 to rank 3 in group pp1" or "all_reduce 481 of group tp1".
 std::string named_call(const GroupNames& names, const session::Communicator& group, const session::Collective& call) {
   const std::string what = function_of(call) + ' ' + thousands(number_of(call));
   if (!is_message(call)) return what + " of " + names.group(group.hash);

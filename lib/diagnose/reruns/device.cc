@@ -27,7 +27,7 @@ constexpr std::size_t kWholeName = 16u << 10;
 
 std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 
-// "scale" for "void N::scale<int>(const int *) [with T = int]".
+// Returns "scale" for "void N::scale<int>(const int *) [with T = int]".
 std::string own_name(const std::string& function) {
   std::string plain;
   int depth = 0;

@@ -43,9 +43,9 @@ std::optional<DumpAccess> dump_access(const evidence::DumpedFailure& failure, co
 // Returns the parameter that must be the pointer; null if there is none, or if several may be.
 const BaseParameter* only_parameter(const DumpAccess& access);
 
-// "load of 4 bytes"
+// Returns "load of 4 bytes".
 std::string access_words(const DumpAccess& access);
-// "parameter 1", "parameter 2 at byte 16"
+// Returns "parameter 1" or "parameter 2 at byte 16".
 std::string parameter_words(const BaseParameter& parameter);
 // For `cudadiag core`: "load of 4 bytes at 0x8021…, 1.0 TiB after parameter 1 (0x7f21…), block 0,0,0 thread 0,0,0".
 std::vector<std::string> describe(const DumpAccess& access);

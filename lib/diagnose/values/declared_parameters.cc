@@ -88,7 +88,7 @@ bool is_part_of_type(std::string_view word) {
   return word.starts_with("__") || word.ends_with("_t") || std::ranges::find(kWords, word) != std::end(kWords);
 }
 
-// "const float* __restrict__ x = nullptr"
+// Parses "const float* __restrict__ x = nullptr".
 DeclaredParameter parameter_of(std::string_view text) {
   text = bare(text.substr(0, text.find('=')));
   if (text.ends_with(']')) text = bare(text.substr(0, text.rfind('[')));

@@ -76,7 +76,7 @@ class Reader {
     if (found_.exception.empty()) found_.exception = taken_part(name);
   }
 
-  // "0x7fff20cd8fb0  kernel<64>(char const*)  (common.cuh:692)"; the name and the line may be missing.
+  // Reads "0x7fff20cd8fb0  kernel<64>(char const*)  (common.cuh:692)". The name and the line may be missing.
   void read_error(std::string_view text) {
     if (const auto pc = take_address(text)) found_.error_pc = pc;
     const std::size_t open = text.rfind('(');
@@ -89,14 +89,15 @@ class Reader {
     }
   }
 
-  // "[Current focus set to CUDA kernel 0, grid 3, cluster (0,0,0), block (0,0,0), thread (3,0,0), device 0, sm 124, …]"
+  // Reads "[Current focus set to CUDA kernel 0, grid 3, cluster (0,0,0), block (0,0,0), thread (3,0,0), device 0, sm
+  // 124, …]".
   void read_focus(std::string_view line) {
     if (found_.block) return;
     if (auto block = after(line, ", block ")) found_.block = take_dimensions(*block);
     if (auto thread = after(line, ", thread ")) found_.thread = take_dimensions(*thread);
   }
 
-  // "#0  0x00007f2e6fbff300 in far_load(int*)<<<(2,1,1),(32,1,1)>>> () at cases.cu:16"
+  // Reads "#0  0x00007f2e6fbff300 in far_load(int*)<<<(2,1,1),(32,1,1)>>> () at cases.cu:16".
   void end_frame() {
     const std::string whole = std::exchange(frame_, {});
     std::string_view frame = whole;
@@ -215,7 +216,7 @@ class Comparison {
   CrossCheck check_;
 };
 
-// "kernel, grid, exception"
+// Returns "kernel, grid, exception".
 std::string listed(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;

@@ -40,7 +40,7 @@ struct Place {
   std::uint32_t line = 0;
 };
 
-// "FILE:LINE"
+// Reads "FILE:LINE".
 bool read_line(std::string_view text, Place& place) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos || colon == 0) return false;
@@ -130,7 +130,7 @@ class Reader {
     }
   }
 
-  // "Invalid __global__ write of size 4 bytes"
+  // Reads "Invalid __global__ write of size 4 bytes".
   void begin_record(std::string_view line) {
     open_ = true;
     access_.headline = taken_part(line);
@@ -167,7 +167,7 @@ class Reader {
     if (take(line, " is ")) access_.problem = taken_part(line);
   }
 
-  // "13 bytes after the nearest allocation at 0x7f0000000000 of size 4,096 bytes"
+  // Reads "13 bytes after the nearest allocation at 0x7f0000000000 of size 4,096 bytes".
   void read_nearest(std::string_view line) {
     const std::size_t at = line.find("nearest allocation at ");
     if (at == std::string_view::npos) return;

@@ -53,7 +53,7 @@ SanitizerLog sanitizer_log(std::string_view text);
 inline constexpr std::uint64_t kLogKept = std::uint64_t{4} << 20;
 std::string read_log(const std::filesystem::path& file, std::uint64_t kept = kLogKept);
 
-// "4-byte write at 0x7f0000001010, 16 bytes past the 4,096-byte allocation at 0x7f0000000000"
+// Returns "4-byte write at 0x7f0000001010, 16 bytes past the 4,096-byte allocation at 0x7f0000000000".
 std::string sentence(const InvalidAccess& access);
 
 }  // namespace cudadiag::evidence

@@ -19,9 +19,9 @@ std::string taken_part(std::string_view text);
 
 // Returns false if `text` does not start with `start`.
 bool take(std::string_view& text, std::string_view start);
-// "0x7f21277a0a70"
+// Takes "0x7f21277a0a70".
 std::optional<std::uint64_t> take_address(std::string_view& text);
-// "(31,0,0)"
+// Takes "(31,0,0)".
 std::optional<std::array<std::uint32_t, 3>> take_dimensions(std::string_view& text);
 
 }  // namespace cudadiag::evidence
