@@ -42,7 +42,7 @@ bool is_guess(const Failure& failure) {
   return (!is_asynchronous(failure.kind) || failure.code == 0) && failure.grade == Grade::suspected;
 }
 
-// The first note is the reason that the report gives for an open verdict.
+// Puts the note first, because the report gives the first note as the reason for an inconclusive verdict.
 void leave_open(Analysis& analysis, std::optional<Note> why) {
   if (!why) return;
   analysis.verdict = Verdict::inconclusive;
@@ -99,7 +99,7 @@ void look_at_cut_off_work(const Session& session, const Process& process, Analys
                             text + "; no later call checked whether " + (unfinished == 1 ? "it" : "they") + " failed"});
 }
 
-// Returns a suffix for "had failed", for the case that some calls failed but are not findings.
+// Returns the text that follows "had failed" if some calls did fail, but are not findings.
 std::string failed_all_the_same(const Session& session, bool handled) {
   const auto is_answer = [](const session::FailedCall& error) { return is_benign(error) || found_no_device(error); };
   const bool answers = std::any_of(session.processes.begin(), session.processes.end(), [&](const Process& process) {
@@ -111,8 +111,8 @@ std::string failed_all_the_same(const Session& session, bool handled) {
   return answers ? ", except those whose error is expected" : "";
 }
 
-// For a failure without a CUDA error. The note must not say that no CUDA call failed: the recorder does not watch pure
-// queries, or any call in a forked child.
+// Describes a failure without a CUDA error. Says "watched" because the recorder does not watch pure queries, or any
+// call in a forked child.
 std::optional<Note> unrelated_end(const Session& session, bool handled) {
   std::string who = "the command";
   Ending end;

@@ -90,7 +90,7 @@ struct Failure {
   Reasons because;
   const session::StalePointer* stale = nullptr;  // Kind::graph_stale_pointer
   std::optional<Standstill> hang;                // Kind::hang
-  // A rerun proved which code failed, but the call of that code in this run is not a candidate, or is not listed.
+  // A rerun proved which code failed, but the call that failed in this run is not a candidate, or is not listed.
   bool call_not_known = false;
   // The same operation in the rerun that confirmed it, and its process there; null if no rerun confirmed it.
   const session::Operation* again = nullptr;

@@ -27,7 +27,8 @@ Bound first_unwritten_marker(const StreamHistory& history, std::size_t begin) {
   for (std::size_t i = begin; i < history.operations.size(); ++i) {
     const Operation& operation = *history.operations[i];
     if (newest != 0 && operation.ordinal > newest + 1) break;
-    // A marker directly before the first unfinished operation covers only finished operations, so it is no bound.
+    // A marker directly before the first unfinished operation covers only finished operations, so it cannot end the
+    // window.
     const bool covers_unfinished = operation.ordinal > history.completed + 1;
     if (operation.flags & wire::operation::kMarkedBefore && covers_unfinished)
       return {operation.ordinal - 1, true, operation.ordinal};

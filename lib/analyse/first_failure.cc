@@ -173,7 +173,7 @@ void grade(Failure& failure, const ProcessRecord& record, Search& found) {
     failure.grade = Grade::suspected;
     failure.because = because_none(record, found);
     failure.records_lost = found.missing > 0;
-    // We do not know how many operations the damage cost.
+    // We do not know how many operations are lost to the damage.
     failure.damaged = record.damaged > 0;
     found.suspects.clear();
   } else if (found.suspects.size() > 1) {
@@ -183,7 +183,7 @@ void grade(Failure& failure, const ProcessRecord& record, Search& found) {
     failure.grade = doubtful.empty() ? Grade::bracketed : Grade::inferred;
     failure.because = because_one(found.suspects.front(), doubtful);
   }
-  // A single candidate is no answer unless we know where it was issued.
+  // A single candidate is not an answer unless we know where it was issued.
   if (failure.grade != Grade::suspected && place_lost(record, *found.suspects.front().operation)) {
     failure.grade = Grade::suspected;
     failure.damaged = record.damaged > 0;

@@ -18,8 +18,7 @@ namespace cudadiag::analyse {
 struct OperationArgument {
   std::string name;                      // "parameter 2", "parameter 2 at byte 16", "destination"
   std::string value;                     // as text if it is not a pointer
-  std::optional<std::uint64_t> pointer;  // also set if it points to no known memory: an eight-byte parameter that is 0
-                                         // or looks like an address
+  std::optional<std::uint64_t> pointer;  // also of unknown memory, if 8 bytes are 0 or look like an address
   std::optional<std::uint64_t> bytes;    // how many bytes a copy or memset accesses from the pointer on
   Whereabouts where;
   // Points to live memory of another device, to which the operation's context had no access.

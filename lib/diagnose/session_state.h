@@ -36,7 +36,8 @@ class SessionState {
   // The reruns without torch.compile as a session of their own; null if there were none.
   EagerReruns* eager();
 
-  // Call this before diagnosis() if the session is part of a job, with where the ranks diverge (nullopt if nowhere).
+  // Call this before diagnosis() if the session is part of a job. `ranks` and `groups` say where the job's ranks
+  // diverge; nullopt if nowhere.
   void set_job(std::optional<RanksPart> ranks, std::optional<GroupsPart> groups);
 
   // Call this after removing the session's folder: the diagnosis then names no session.

@@ -15,7 +15,7 @@ struct Unreadable {
   std::string hint;  // what the user can do; may be empty
 };
 
-// Larger dumps are not unpacked, because they are unpacked into memory.
+// Dumps are unpacked into memory, so larger ones are rejected.
 inline constexpr std::uint64_t kLargestUnpacked = std::uint64_t{1} << 30;
 
 std::variant<Testimony, Unreadable> read_core(const std::filesystem::path& path,

@@ -444,7 +444,7 @@ void Feed::memory_freed(const std::byte* record, bool has_stream, StreamNumber s
     // Keeps the memory until its addresses are reused, because other streams may still use it.
     return;
   }
-  // To free stream-ordered memory, the driver does not wait.
+  // The driver does not wait when it frees stream-ordered memory.
   const bool ordered = freed != nullptr && freed->kind == wire::allocation::Kind::ordered;
   if (wire::load(record, race::kWord2) != 0 && !ordered) {
     order_.context_seen(memory_.context_uid(static_cast<std::uint32_t>(wire::load(record, race::kWord1))));

@@ -9,7 +9,7 @@ namespace {
 // The most copies that wait for a result. The recorder watches fewer at a time.
 constexpr std::size_t kMostWatched = 128;
 // The most operations that mediators_ keeps. This is more than a driver queues. Every launch of a kernel whose code is
-// unknown is one.
+// unknown counts.
 constexpr std::size_t kMostMediators = 4096;
 
 }  // namespace

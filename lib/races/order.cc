@@ -158,8 +158,8 @@ bool Order::follows(const Written& later, const Written& earlier) const {
   return later.stream == earlier.stream || covers(later.point.clock, before) || done(before);
 }
 
-// Returns the value, among those that the stream may find in the word and that end its wait, that all others follow.
-// Whichever value ended the wait, this one had been written. Returns null if there is none.
+// Considers the values that the stream may find in the word and that end its wait. Returns the one that all others
+// follow, because it must have been written, whichever of them ended the wait. Returns null if there is none.
 const Order::Written* Order::surely_met(const Word& word, StreamNumber stream,
                                         const std::function<bool(std::uint64_t)>& meets) const {
   const auto over = [&](auto written) {
@@ -253,7 +253,7 @@ void Order::finished(Stream& stream) {
 }
 
 void Order::stream_seen(StreamNumber number) {
-  // To wait for the legacy stream is to wait for the blocking streams, too.
+  // Waiting for the legacy stream also waits for the blocking streams.
   if (streams_[number].traits.legacy) issue(number);
   finished(streams_[number]);
 }

@@ -93,7 +93,7 @@ class Order {
   struct Context {
     Component barrier = 0;
     std::vector<StreamNumber> active, pending;
-    // How far those of these streams got that no longer exist.
+    // Progress of streams that were in these lists and no longer exist.
     Clock gone_active, gone_pending;
     StreamNumber legacy = 0;
     Moment legacy_at = 0;  // 0 if it has had no operation

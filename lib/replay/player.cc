@@ -338,7 +338,7 @@ CUresult Player::launch() {
   return driver_.launch_kernel_ex(&config, function_, nullptr, given);
 }
 
-// Writes each block whose contents were saved to a file "memory-INDEX". INDEX is the block's index in launch.json.
+// For each block whose contents were saved, writes a file "memory-INDEX". INDEX is the block's index in launch.json.
 bool Player::keep_outputs() const {
   std::vector<char> piece(kPiece);
   for (std::size_t i = 0; i < launch_.blocks.size(); ++i) {

@@ -2,8 +2,7 @@
 
 namespace cudadiag::replay {
 
-// The source of a program that repeats a saved launch. The line `kTablesPlace` is to be replaced by the launch's
-// tables.
+// The source of a program that repeats a saved launch. The tables of that launch replace the line `kTablesPlace`.
 extern const char* const kStandaloneProgram;
 inline constexpr const char* kTablesPlace = "// @tables@\n";
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kBlamedSource = 40;
 
-// Returns whether another call than the failing one noticed the error: calls after the one that broke a capture notice
+// Returns whether a call other than the failing one noticed the error: calls after the one that broke a capture notice
 // the broken capture, and a call that queries the last error notices an earlier failed call.
 bool noticed_elsewhere(const diagnose::Finding& finding) {
   if (!finding.reported_at) return false;

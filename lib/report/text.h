@@ -1,4 +1,4 @@
-// Writes the report for a terminal. Without -v, each failure takes at most 22 lines of 80 columns. Colour only on
+// Writes the report for a terminal. Without -v, each failure takes at most 22 lines of 80 columns. Uses colour only on
 // request. Makes harmless whatever the target may control.
 #pragma once
 

@@ -26,7 +26,7 @@ struct CodeAccess {
   auto operator<=>(const CodeAccess&) const = default;
 };
 
-// A parameter word of a launch that may be a memory address. Words that are not listed are no addresses.
+// A parameter word of a launch that may be a memory address. Words that are not listed are not addresses.
 struct LiveWord {
   std::uint32_t offset = 0;
   std::uint32_t same = 0;  // offset of the first word with the same address

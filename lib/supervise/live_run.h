@@ -28,7 +28,7 @@ class LiveRun {
 
   // Reads the current state.
   base::Result<session::Session> read();
-  // Adds to the result of read() where the threads of live processes are in Python now.
+  // Adds the current Python stacks of live processes to `session`, which read() returned.
   void add_host_stacks(session::Session& session) const;
   // Whether the launcher still exists or, if the run had none, any of its processes; nullopt if unknown. read() updates
   // this.

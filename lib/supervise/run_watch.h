@@ -37,7 +37,8 @@ class RunListener {
   virtual void cannot_end() = 0;
   // Two operations race, and the target is about to be ended.
   virtual void races() = 0;
-  // Called each time that the wait wakes up. Returns after how long to call it again, if at all.
+  // Called each time that the wait wakes up. Returns the time after which to call it again; nullopt if that does not
+  // matter.
   virtual std::optional<std::chrono::milliseconds> turns() = 0;
 };
 

@@ -1,5 +1,5 @@
-// Reports a failure in other places than the terminal: to a command of the user's, to the termination log of a
-// container, and to the agent of a torchrun job.
+// Reports a failure outside the terminal: to a command of the user's, to the termination log of a container, and to the
+// agent of a torchrun job.
 #pragma once
 
 #include <string>

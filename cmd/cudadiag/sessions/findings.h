@@ -25,7 +25,7 @@ struct IllustratedDiagnosis {
 IllustratedDiagnosis examine_for_page(const session::Session& session, bool trusted);
 
 // If some work was certainly unfinished for a second or more when its process ended, prints a sentence about the oldest
-// such work. `kept`: the session is kept.
+// such work. `kept`: the session is kept, so the sentence may refer to it.
 void print_unfinished(diagnose::SessionState& state, bool kept);
 
 // Empties the report of an earlier run, so that nobody takes it for this run's if this run ends early.

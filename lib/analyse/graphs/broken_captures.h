@@ -1,6 +1,6 @@
-// Finds the call that broke a stream capture. The program sees only error 901, which later calls on the capturing
-// stream return, and so does the call that ends the capture. The call that broke the capture returned another code from
-// 900 to 908. It may have run on another thread, because a capture in global mode forbids unsafe calls on all threads.
+// Finds the call that broke a stream capture. The program sees only error 901: later calls on the capturing stream
+// return it, and so does the call that ends the capture. The call that broke the capture returned another code from 900
+// to 908. It may have run on another thread, because a capture in global mode forbids unsafe calls on all threads.
 #pragma once
 
 #include <map>

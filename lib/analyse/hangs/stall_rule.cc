@@ -21,7 +21,7 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 // A call that has only just begun may be about to return, so it is no evidence.
 constexpr double kBegun = 0.1;  // seconds
 
-// The part of a device that executes an operation. A busy one executes one operation after another.
+// The part of a device that executes an operation. When it is busy, it executes one operation after another.
 enum class Engine { none, gpu, host };
 
 Engine engine_of(const Operation& operation) {

@@ -24,7 +24,7 @@ struct Recorded {
 std::optional<RanksPart> ranks_part(const analyse::Ranks& ranks,
                                     const std::function<Recorded(std::size_t process)>& recorded);
 
-// Adds to the note on the ranks the lines where they are.
+// Adds the lines where the ranks are to the note on the ranks.
 void add_ranks_note(std::vector<analyse::Note>& notes, const RanksPart& part, const std::string& directory);
 
 // Ranks with the same text share a line.

@@ -98,7 +98,8 @@ class Join {
     return {Relation::inside, 0, position};
   }
 
-  // The misaligned part may be in shared memory, or the size: a bulk copy needs both to be aligned.
+  // The misaligned value may be the address in shared memory, or the size, because a bulk copy needs both to be
+  // aligned.
   bool may_be_misaligned_elsewhere() const { return dump_.misaligned && dump_.bytes == 0; }
 
   // A 32-bit index that overflowed is off by 2^32 elements.

@@ -11,7 +11,7 @@
 
 namespace cudadiag::evidence {
 
-// Longer names and sentences are cut, in bytes.
+// In bytes. Longer names and sentences are cut.
 inline constexpr std::size_t kLongestPart = 4096;
 
 // Trims blanks, and cuts the text to kLongestPart bytes.

@@ -13,7 +13,8 @@ class Markup {
   // `redaction` must outlive this object. If null, names of people, hosts and home folders stay.
   explicit Markup(const Redaction* redaction) : redaction_(redaction) {}
 
-  // Makes one line, without control characters and redacted names, and escapes it for an element or a quoted attribute.
+  // Returns the text as one line, without control characters and redacted names, escaped for an element or a quoted
+  // attribute.
   std::string text(std::string_view raw) const;
   // The same, but turns an address into a link. Never use this for data from a session.
   std::string link(std::string_view address) const;

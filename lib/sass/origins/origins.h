@@ -34,7 +34,7 @@ inline constexpr std::uint32_t kValue = 0x01ffffff;
 constexpr bool is_place(std::uint32_t origin) { return origin != kTop && (origin & kPlace) != 0; }
 constexpr bool is_number(std::uint32_t origin) { return origin != kTop && (origin & kNumber) != 0; }
 constexpr bool is_word(std::uint32_t origin) { return (origin & (kPlace | kNumber | kUpper)) == 0; }
-// Returns whether the origin is a mark, and stays only if it holds on all paths.
+// Returns whether the origin is a mark that stays only if it holds on all paths.
 constexpr bool is_certain(std::uint32_t origin) { return origin >= kAddend && origin <= kConstant; }
 constexpr bool is_mark(std::uint32_t origin) { return origin == kThread || is_certain(origin); }
 constexpr bool is_indexed(std::uint32_t origin) { return (origin & kIndexed) != 0; }

@@ -94,7 +94,7 @@ replay::Run LaunchPlayer::run_at_old_addresses(const Order& order) {
 // Requests no dump from the first replay, because the driver ends a process after its dump, before the process can
 // report the error. The second replay leaves a dump. Each later replay leaves one too, and must have the exception and
 // the instruction of the second.
-// If a dump is requested, a launch may not fail although it otherwise does: on a busy H200, this happened in half of
+// A launch that fails without a dump may not fail when a dump is requested. On a busy H200, this happened in half of
 // all launches whose failing warps had exited. Only a replay without a dump can therefore show that the launch does not
 // fail.
 replay::Run LaunchPlayer::play(const std::vector<std::uint32_t>& without) {

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kPipe = ".pipe";
-// To dump everything that runs on a GPU takes about a second.
+// Dumping everything that runs on a GPU takes about a second.
 constexpr auto kPatience = std::chrono::seconds(30);
 
 // Returns the pid in "4711.pipe"; 0 for any other name.

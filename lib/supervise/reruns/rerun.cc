@@ -96,7 +96,7 @@ base::Result<Start> recorded_start(const RerunSpec& spec, const session::Session
   record.races = spec.kind == PassKind::races;
   // The first run already found the races with host writes, and a rerun can add nothing to them.
   record.host_writes = false;
-  // To find races takes the code of modules, which only CUPTI provides.
+  // Finding races needs the code of modules, which only CUPTI provides.
   if (!record.races) record.watch_by = wire::watch_by(session.manifest.watch_by);
   // A CUPTI callback must not copy memory.
   if (spec.save_limit > 0) record.watch_by = wire::WatchBy::hooks;

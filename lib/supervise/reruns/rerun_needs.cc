@@ -173,7 +173,7 @@ unsigned planned_reruns(const Analysis& analysis, const session::Session& sessio
                          options.hang_dump && wants_hang_dump(analysis, manifest),
                          options.sanitize && wants_sanitizer(analysis, manifest)};
   const auto runs = static_cast<unsigned>(std::count(std::begin(wanted), std::end(wanted), true));
-  // To read the values of the line that fails without torch.compile takes one more rerun.
+  // Reading the values of the line that fails without torch.compile needs one more rerun.
   return options.values && wants_eager(analysis, manifest) ? runs + 1 : runs;
 }
 

@@ -29,9 +29,10 @@ struct RerunObstacle {
   int number = 0;        // a process id, or the number of ranks in the job
 };
 
-// Returns what, in the run itself, speaks against any rerun, even one that the user agreed to.
+// Returns a reason in the run itself against any rerun, even one that the user agreed to; nullopt if there is none.
 std::optional<RerunObstacle> obstacle_in_run(const session::Session& session);
-// Returns what speaks against a rerun that the user did not agree to. `isolated`: whether the rerun would be isolated.
+// Returns a reason against a rerun that the user did not agree to; nullopt if there is none. `isolated`: whether the
+// rerun would be isolated.
 std::optional<RerunObstacle> obstacle_to_rerun(const session::Session& session, const launch::Input& input,
                                                bool isolated);
 

@@ -10,8 +10,8 @@
 
 namespace cudadiag::supervise {
 
-// Adds each pass to `session` and to its folder as soon as the pass ends. `state` must be the state of `session`, and
-// still is afterwards. If a rerun could not run, tells the listener and returns false.
+// Adds each pass to `session` and to its folder as soon as the pass ends. `state` must belong to `session`, and is up
+// to date afterwards. If a rerun could not run, tells the listener and returns false.
 bool run_reruns(session::Session& session, diagnose::SessionState& state, session::SessionWriter& writer,
                 launch::SignalRelay& relay, const RerunPlan& plan, RerunListener& listener);
 

@@ -10,7 +10,8 @@ namespace cudadiag::supervise {
 // Returns how many seconds a rerun will probably take until it fails.
 double expected_seconds(const session::Session& session);
 
-// Returns for how many seconds the first run issued no operation, at most; the run's whole duration if unknown.
+// Returns the longest time, in seconds, in which the first run issued no operation; the run's whole duration if
+// unknown.
 double longest_pause(const session::Session& session);
 
 // Returns the window (wire/rerun/window.h) with a time limit for each operation added.

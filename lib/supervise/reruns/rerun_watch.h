@@ -37,8 +37,8 @@ class RerunWatch {
   // Returns whether the time is up. There is more time while the driver writes a dump.
   bool is_too_late();
   void look_at_operations();
-  // Neither the time in which this program is stopped (Ctrl-Z), nor that in which the machine is suspended, counts for
-  // the rerun. These functions exclude it.
+  // These functions exclude the time in which this program is stopped (Ctrl-Z), or the machine is suspended, from the
+  // rerun's time.
   void stop_with_terminal();
   void leave_out_pause();
 
