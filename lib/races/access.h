@@ -34,7 +34,7 @@ struct Access {
   // may_be_base: the kernel received the same address on another stream, too, so each launch may use its own part.
   bool may_end = false, may_be_base = false;
   std::uint64_t ticks = 0;
-  // The user of the memory. For a node of a graph, `node` is 1 + the node's index.
+  // The call site, kernel, parameter and graph node that use the memory. For a node, `node` is 1 + its index.
   std::uint32_t site = 0, function = 0, parameter = 0, node = 0;
   std::uint32_t words = 0;   // identifies, in Feed, the kernel's parameter words that held addresses; 0 if unknown
   std::uint32_t hidden = 0;  // how many earlier accesses of its stream were dropped to make room for it

@@ -112,7 +112,7 @@ bool Feed::find_stream(std::uint32_t index, std::uint64_t ticks, StreamNumber& s
                traits_of(wire::load(entry, wire::stream::kHandle), memory_.context_uid(context_of(entry)),
                          wire::load(entry, wire::stream::kFlags)));
   } else if (!same && !known.sure) {
-    // The record that would show which stream this operation is on was lost.
+    // We lost the record that would show this operation's stream.
     lost(1, created);
     return false;
   }

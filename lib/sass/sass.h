@@ -3,7 +3,6 @@
 //
 // Sets of origins are joined where paths meet, so no possible origin of an address is missed. An address that is loaded
 // from memory has no origin, so accesses through it are not seen.
-// memory have no origins, so memory that a kernel reaches through them is not seen.
 //
 // The tensor memory accelerator (sm_90 and later) receives the address of a descriptor, whose first 8 bytes are the
 // address of the memory. The driver leaves the addresses of the parameters and of constant bank 0 in that bank. A

@@ -1,5 +1,6 @@
-// GPU work that a process has not finished, or may not have, whether the process runs, is stuck, or has ended. Events,
-// memory operations and the calls in which threads wait show what waits for what. Pointers refer to the ProcessRecord.
+// Finds the GPU work that a process has not finished, or may not have finished. The process may still run, hang, or
+// have ended. Events, memory operations and the calls in which threads wait show what waits for what. Pointers refer to
+// the ProcessRecord.
 #pragma once
 
 #include <cstdint>

@@ -48,7 +48,8 @@ std::vector<std::string_view> operators_on(const SourceStack& stack) {
   return operators;
 }
 
-// index_Tensor creates "IndexBackward0", nll_loss_forward creates "NllLossBackward0".
+// Returns whether the operator creates such a node: index_Tensor creates "IndexBackward0", and nll_loss_forward creates
+// "NllLossBackward0".
 bool makes(std::string_view operator_name, std::string_view node) {
   const std::string base = letters(node.substr(0, node.rfind("Backward")));
   return !base.empty() && letters(operator_name).starts_with(base);

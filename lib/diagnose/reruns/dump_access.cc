@@ -134,8 +134,8 @@ std::optional<DumpAccess> dump_access(const evidence::DumpedFailure& failure, co
   resolve_space(access, state);
   if (access.space == Space::shared || access.space == Space::local) return access;
   for (const std::uint32_t word : base.words) access.parameters.push_back(parameter_at(state, word));
-  // A small number may be an offset rather than the pointer: if another value is added too, or if the address is far
-  // from the number. The pointer then came from memory or from the code.
+  // A small number is an offset, not the pointer, if another value is added too, or if the address is far from the
+  // number. The pointer then came from memory or from the code.
   const bool is_far = !access.lanes.empty() && access.lanes.front().address >= kLongestIndex;
   if (base.others || is_far) {
     std::erase_if(access.parameters,

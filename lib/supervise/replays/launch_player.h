@@ -37,7 +37,7 @@ class LaunchPlayer {
   // `without`: indices of blocks to fill with zeros. If the failing instruction is known, a replay must fail at the
   // same one.
   replay::Run play(const std::vector<std::uint32_t>& without = {});
-  // Replays the launch, and stores what memory contains afterwards in a new folder.
+  // Replays the launch, and then stores the contents of memory in a new folder.
   replay::Run play_for_outputs(const std::filesystem::path& outputs, const replay::GpuChoice& gpu);
   // Runs under compute-sanitizer, with a separate allocation for each block. `log` receives the tool's output.
   replay::Run play_sanitized(SanitizerTool tool, const std::string& sanitizer, std::string& log);
