@@ -182,8 +182,8 @@ Section next_commands(const diagnose::Diagnosis& report, bool suggest_rerun) {
   return section;
 }
 
-// Returns "python train.py  in /home/u, 2026-11-21T10:15:00Z, session
-// /home/u/.local/state/cudadiag/20261121-101500-4711".
+// Returns the command, the directory, the time and the session, such as "python train.py  in /home/u,
+// 2026-11-21T10:15:00Z, session /home/u/.local/state/cudadiag/20261121-101500-4711".
 Section run_section(const diagnose::Diagnosis& report) {
   Section section{"Run", {}, 0, 0, Ink::plain, Wide::stays};
   std::string command = diagnose::shell_line(report.command), rest;

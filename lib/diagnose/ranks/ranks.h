@@ -30,7 +30,7 @@ void add_ranks_note(std::vector<analyse::Note>& notes, const RanksPart& part, co
 // Ranks with the same text share a line.
 std::vector<std::string> rank_lines(const RanksPart& part, const std::string& directory);
 
-// The same in one line, as it follows "the ranks of the job diverge".
+// Returns these lines as one text, to follow "the ranks of the job diverge".
 std::string ranks_text(const RanksPart& part, const std::string& directory);
 
 // Sets the facts for the rules of a hang in a collective.
