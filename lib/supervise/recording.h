@@ -97,7 +97,7 @@ class Recording {
 
   // Notes operations that hang, and those that finished after all. Also reads what has been recorded so far.
   void read_stalls(const StallNews& news);
-  // Like read_stalls(), but after the target has ended. Call this before note_end().
+  // Like read_stalls(), but reads nothing. Call this when the target has ended, before note_end().
   void note_stalls(const StallNews& news);
 
   // Call this before note_end().

@@ -25,7 +25,8 @@ class RunReport {
   void report_hang(double seconds);
   // Reports operations that hang, and those that finished after all. The target continues.
   void report_stalls(const supervise::StallNews& news);
-  // The same, after the target has ended. Call this before finish().
+  // Reports only the operations that finished after all, and leaves those that hang to finish(). Call this before
+  // finish(), when the target has ended.
   void note_stalls(const supervise::StallNews& news);
   // Call this after the target has ended. Finishes the session, and reports whatever has not been reported.
   void finish(const supervise::RunEnd& end);

@@ -121,7 +121,7 @@ class Launches {
   }
 
   // Returns the time, in ticks, since which no collective is missing. Sets complete_since_ to the time since which no
-  // operation is.
+  // operation at all is missing.
   std::uint64_t find_horizons() {
     const std::vector<std::uint64_t> horizons = threads_complete_since(record_);
     std::uint64_t since = 0;
