@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Programs do the same with and without the stream of operators; skips with a message (77) if PyTorch is missing."""
+import pickle
 import re
 import sys
 import traceback
@@ -65,6 +66,52 @@ FAILING = (lambda: torch.ones(2) @ torch.ones(3), lambda: torch.ones(3)[torch.te
            lambda: torch.zeros(1, requires_grad=True).numpy(), backward_twice)
 
 
+class Seen(torch.overrides.TorchFunctionMode):
+    """Stores the names of the functions that the program calls."""
+
+    def __init__(self):
+        super().__init__()
+        self.names = []
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        self.names.append(function.__name__)
+        return function(*args, **(kwargs or {}))
+
+
+def seen_by_a_mode():
+    x, y = torch.zeros(2) / 0, torch.ones(2, requires_grad=True)
+    loss = (x * y.exp()).sum()
+    with Seen() as seen:
+        torch.autograd.backward([loss])
+        x.numpy(), x.tolist(), str(x), x.data_ptr()
+    return seen.names
+
+
+class Loud(torch.Tensor):
+    calls = []
+
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        Loud.calls.append(function.__name__)
+        return super().__torch_function__(function, types, args, kwargs)
+
+
+def seen_by_a_subclass():
+    Loud.calls.clear()
+    x = torch.zeros(2).as_subclass(Loud)
+    y = x / 0
+    y += torch.cat([y, x])[:2]
+    y.tolist(), str(y)
+    return list(Loud.calls)
+
+
+def scripted():
+    def loss(scores: torch.Tensor, labels: torch.Tensor, sizes: torch.Tensor):
+        return torch.ctc_loss(scores, labels, sizes, sizes - 2)
+    made = torch.jit.script(loss)
+    return made(torch.zeros(5, 1, 3), torch.tensor([[1, 2, 1]]), torch.tensor([5])).item()
+
+
 def watched(listener, function, *arguments):
     mode = package.stream.push(listener)
     try:
@@ -73,7 +120,9 @@ def watched(listener, function, *arguments):
         package.stream.pop(mode)
 
 
+torch.jit._builtins._get_builtin_table()
 package.uses.follow_uses(torch)
+package.whole_program.leave_alone(torch)
 package.nans.follow_backward()
 
 
@@ -94,6 +143,19 @@ class Same(unittest.TestCase):
                 plain = traced(function, example)
                 self.assertEqual(watched(listener, traced, function, example), plain)
             self.assertEqual(watched(listener, gradient_of_traced), [3, 3])
+
+    def test_modes_and_subclasses_of_the_program(self):
+        for function in (seen_by_a_mode, seen_by_a_subclass):
+            plain = function()
+            for listener in self.listeners():
+                with self.subTest(function):
+                    self.assertEqual(watched(listener, function), plain)
+
+    def test_functions_that_are_replaced(self):
+        for function in (torch.save, torch.ctc_loss, torch.Tensor.numpy, torch.Tensor.tolist):
+            self.assertTrue(hasattr(function, "__wrapped__"))
+            self.assertIs(pickle.loads(pickle.dumps(function)), function)
+        self.assertIsInstance(scripted(), float)
 
     @unittest.skipIf(sys.version_info < (3, 11), "these versions of Python restore the frames")
     def test_a_traceback(self):

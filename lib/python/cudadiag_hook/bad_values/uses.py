@@ -2,7 +2,8 @@
 import sys
 
 from ..stacks import places_from, without_own_frames
-from ..tensor_data.tensors import is_tensor, unwrapped
+from ..tensor_data.tensors import hidden, is_tensor, unwrapped
+from ..whole_run.subclasses import is_of_subclass, plain
 from ..whole_run.whole_program import replace
 from .bad_results import use_all, watch
 from .non_finite import fail, turn
@@ -20,7 +21,9 @@ def guarded(function, *arguments):
         fail(error)
 
 
+@hidden
 def use_tensor(name, tensor):
+    tensor = plain(tensor)
     if is_tensor(tensor):
         values = watch.writers.values_in(unwrapped(tensor))
         use_all(name, values, places_from(sys._getframe(1)))
@@ -38,6 +41,7 @@ def hand_over(tensor, bad):
             watch.arrays += [(reference, root) for root in bad[-1].roots]
 
 
+@hidden
 def escapes(tensor):
     if is_tensor(tensor) and watch.uninitialised.storages:
         watch.uninitialised.forget_all(unwrapped(tensor))
@@ -45,7 +49,7 @@ def escapes(tensor):
 
 def use_each(name, value, depth=4):
     """Notes a use of each tensor in the value, which may be a container such as a checkpoint."""
-    if is_tensor(value):
+    if is_tensor(value) or is_of_subclass(value):
         use_tensor(name, value)
     elif depth and isinstance(value, dict):
         for each in list(value.values()):
@@ -79,6 +83,18 @@ def before_escape(original):
     return replaced
 
 
+def copied(original):
+    """copy.deepcopy() copies the storages of tensors, without an operator."""
+
+    def clone(storage):
+        with without_own_frames:
+            made = original(storage)
+        guarded(watch.writers.copy, storage, made)
+        return made
+
+    return clone
+
+
 def note_exit(args):
     if args and args[0] not in (None, 0):
         watch.last_exit = (watch.ordinal, places_from(sys._getframe(1)))
@@ -100,5 +116,6 @@ def follow_uses(torch):
     replace(torch, "save", before_first("saved", 4))
     for name in ("numpy", "tolist"):
         replace(torch.Tensor, name, before_first("array"))
+    replace(torch.storage._StorageBase, "clone", copied)
     for name in ("data_ptr", "__dlpack__"):
         replace(torch.Tensor, name, before_escape)

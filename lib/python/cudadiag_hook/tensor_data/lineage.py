@@ -40,9 +40,11 @@ def has_storage(tensor):
 
 class Writers:
     SWEPT_AT = 4096
+    MOST_PIECES = 256  # each operator looks at all pieces of its tensors' storages
 
-    def __init__(self):
+    def __init__(self, merged=None):
         self.storages = {}  # by address: StorageReference
+        self.merged = merged  # returns fewer pieces for a storage with more than MOST_PIECES
         self.swept_at = self.SWEPT_AT
 
     def values_in(self, tensor):
@@ -80,16 +82,27 @@ class Writers:
         first, last, has_gaps = bytes_of(tensor)
         if has_gaps:  # the values in the gaps stay
             if value is not None:
-                known.pieces += ((first, last, value),)
+                self.keep(known, (*known.pieces, (first, last, value)))
             return address
         kept = outside(known.pieces, first, last) if known.pieces else ()
         if value is not None:
-            known.pieces = (*kept, (first, last, value))
+            self.keep(known, (*kept, (first, last, value)))
         elif kept:
             known.pieces = tuple(kept)
         else:
             del self.storages[address]
         return address
+
+    def keep(self, known, pieces):
+        too_many = len(pieces) > self.MOST_PIECES and self.merged is not None
+        known.pieces = self.merged(pieces) if too_many else pieces
+
+    def copy(self, source, target):
+        """Notes that the storage `target` is a copy of the storage `source`."""
+        known = self.storages.get(source._cdata)
+        if known is not None:
+            copied = self.storages[target._cdata] = StorageReference(target)
+            copied.pieces = known.pieces
 
     def limit(self, tensor, most, value):
         """If the tensor's storage has more than `most` pieces, replaces them by one piece with `value`."""

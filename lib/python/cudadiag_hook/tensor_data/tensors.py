@@ -150,6 +150,16 @@ class Guard:
             recorder.quiet(False)
 
 
+def hidden(function):
+    """The function, hidden from the target's modes and hooks."""
+
+    def run(*arguments):
+        with Guard():
+            return function(*arguments)
+
+    return run
+
+
 def a_mode_is_on():
     """Returns whether a mode is on that would see the hook's own calls. The hook's own mode is off inside an
     operator."""

@@ -8,7 +8,8 @@ not passed to the listener.
 import sys
 
 from ..stacks import drop_own_frames
-from ..tensor_data.tensors import torch_module
+from ..tensor_data.tensors import hidden, torch_module
+from .subclasses import plain_arguments
 from .wrapped_numbers import as_tensors
 
 
@@ -23,7 +24,7 @@ class Listener:
 
 
 def make_mode_class(torch):
-    tracing_state = torch._C._get_tracing_state
+    tracing_state, function_modes = torch._C._get_tracing_state, torch._C._len_torch_function_stack
     plain = torch.Tensor.__torch_dispatch__  # the method of all tensors that do not override it
 
     class Watch(torch.utils._python_dispatch.TorchDispatchMode):
@@ -32,6 +33,7 @@ def make_mode_class(torch):
         def __init__(self, listener):
             super().__init__()
             self.before, self.after = listener.before, listener.after
+            self.hidden_before, self.hidden_after = hidden(listener.before), hidden(listener.after)
 
         @classmethod
         def _should_skip_dynamo(cls):
@@ -40,6 +42,9 @@ def make_mode_class(torch):
 
         def __torch_dispatch__(self, function, types, args=(), kwargs=None):
             token, result, returned = None, None, False
+            # A mode of the target for functions is on while a backward pass runs its operators.
+            is_plain = not function_modes()
+            before, after = (self.before, self.after) if is_plain else (self.hidden_before, self.hidden_after)
             try:
                 kwargs = {} if kwargs is None else kwargs
                 if types and any(each.__torch_dispatch__ is not plain for each in types):
@@ -52,7 +57,8 @@ def make_mode_class(torch):
                 if operator is None:  # a higher-order operator
                     return function(*args, **kwargs)
                 # torch.jit.trace would record what the listener does with the tensors.
-                token = self.before(function, args, kwargs) if tracing_state() is None else None
+                if tracing_state() is None:
+                    token = before(function, *plain_arguments(args, kwargs))
                 try:
                     result = operator(*args, **kwargs)
                     returned = True
@@ -69,7 +75,7 @@ def make_mode_class(torch):
                 raise
             finally:
                 if token is not None:
-                    self.after(token, result, returned)
+                    after(token, result, returned)
 
     return Watch
 

@@ -11,9 +11,17 @@ def replace(owner, name, make):
     if original is None:
         return
     made = make(original)
-    made.__name__, made.__qualname__ = name, getattr(original, "__qualname__", name)
+    # pickle stores a function by these names, and then requires that they lead to the same function.
+    is_class = isinstance(owner, type)
+    made.__module__ = owner.__module__ if is_class else owner.__name__
+    made.__name__, made.__qualname__ = name, owner.__qualname__ + "." + name if is_class else name
     made.__doc__, made.__wrapped__ = original.__doc__, original
     setattr(owner, name, made)
+    scripting = sys.modules.get("torch.jit._builtins")
+    # torch.jit.script recognises PyTorch's operators by their id(). If there is no table yet, it will contain `made`.
+    table = getattr(scripting, "_builtin_table", None) or {}
+    if id(original) in table:
+        table[id(made)] = table[id(original)]
 
 
 def follow_threads(listener):
