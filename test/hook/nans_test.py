@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The first operator that produces NaN, as the hook finds it among all operators, with CPU tensors; skips with a
 message (77) if PyTorch is missing."""
+import copy
 import io
 import json
 import math
@@ -165,6 +166,31 @@ def by_many_tensors():
         torch._foreach_div_(weights, [torch.ones(2), torch.zeros(2)])  # NAN
 
 
+def by_all_of_many_tensors():
+    weights = [torch.zeros(2, requires_grad=True), torch.zeros(2, requires_grad=True)]
+    with torch.no_grad():
+        torch._foreach_div_(weights, [torch.zeros(2), torch.zeros(2)])  # NAN
+
+
+class Labelled(torch.Tensor):
+    pass
+
+
+def by_a_subclass():
+    labelled = torch.zeros(2).as_subclass(Labelled) / 0  # NAN
+    later = (labelled + 1).as_subclass(torch.Tensor)
+    print(later * 2, file=OUT)
+
+
+def printed_as_a_subclass():
+    print(torch.zeros(2).as_subclass(Labelled) / 0, file=OUT)  # NAN
+
+
+def copied():
+    means = torch.zeros(2) / 0  # NAN
+    print(copy.deepcopy({"means": means}), file=OUT)
+
+
 def second_of_two_written():
     mean, variance = torch.zeros(3), torch.zeros(3)
     torch.ops.aten._native_batch_norm_legit(torch.ones(1, 3), None, None, mean, variance, True, 1.0, 1e-5)  # NAN
@@ -312,7 +338,8 @@ def overwritten():
 
 
 FOUND = (divides, root_in_backward, masked_root, norm_of_nothing, deviation_of_one, hidden_row, overflows, in_place,
-         into_another, in_thread, recomputed, in_custom_backward, by_many_tensors, second_of_two_written, refused, asserted,
+         into_another, in_thread, recomputed, in_custom_backward, by_many_tensors,
+         by_all_of_many_tensors, by_a_subclass, printed_as_a_subclass, copied, second_of_two_written, refused, asserted,
          refused_by_a_distribution, saved, loaded_data, under_vmap, under_grad, after_transforms, after_nested_tensors,
          in_a_view, kept_gradient)
 SILENT = (replaced, replaced_by_zero, unused, skipped, guarded_number, hidden, marks, marked_means, filled, uninitialised,
@@ -332,6 +359,20 @@ class Nans(unittest.TestCase):
                 message = verdict(function)
                 self.assertIsNotNone(message)
                 self.assertEqual(line_of(message), marked_line(function), message)
+
+    def test_many_tensors_that_the_operator_wrote_are_not_its_inputs(self):
+        self.assertEqual(verdict(by_all_of_many_tensors)["role"], "made")
+
+    def test_the_first_of_many_writes_to_one_tensor_is_found(self):
+        def long():
+            rows, columns = torch.ones(2000, 2), torch.ones(2, 2000)
+            for number in range(2000):
+                rows[number] = torch.zeros(2) / 0  # NAN
+                columns[:, number] = rows[number]
+            print(columns[0, 1900:].sum(), file=OUT)
+        self.assertEqual(line_of(verdict(long)), marked_line(long))
+        for storage in package.bad_results.watch.writers.storages.values():
+            self.assertLessEqual(len(storage.pieces), package.lineage.Writers.MOST_PIECES)
 
     def test_what_the_program_replaces_or_asks_for_is_not(self):
         for function in SILENT:

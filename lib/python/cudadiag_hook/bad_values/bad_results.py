@@ -58,11 +58,23 @@ class Value:
         return self.grade is not None and self.grade >= reach.worst
 
 
+def merged(pieces):
+    """Fewer pieces of a storage: without those that turned out clean, and with one piece for the older half of the bad
+    ones. It has the value of the first, because the first NaN is the one to report."""
+    pieces = [piece for piece in pieces if not piece[2].is_clean()]
+    old = [piece for piece in pieces[:len(pieces) // 2] if piece[2].is_bad()]
+    if len(pieces) <= Writers.MOST_PIECES // 2 or not old:
+        return tuple(pieces)
+    gone = set(map(id, old))
+    span = (min(piece[0] for piece in old), max(piece[1] for piece in old), old[0][2])
+    return (span, *[piece for piece in pieces if id(piece) not in gone])
+
+
 class Watch:
     """Per-process state."""
 
     def __init__(self):
-        self.writers, self.uninitialised = Writers(), Writers()
+        self.writers, self.uninitialised = Writers(merged), Writers(merged)
         self.ordinals = itertools.count(1)  # any thread may take the next one
         self.ordinal = 0  # the latest
         self.on = True

@@ -325,8 +325,10 @@ def root_of(call, tensor):
         role = "passed"
     else:
         with Guard():
+            # The operator may have written NaN to several arguments.
+            written = {id(each) for each, is_written in outputs_of(call, None) if is_written}
             for each, _ in call.inputs:
-                if each is not tensor and not is_on_device(each) and grade_now(each) >= reach.worst:
+                if id(each) not in written and not is_on_device(each) and grade_now(each) >= reach.worst:
                     empty = watch.uninitialised.values_in(each)
                     role, source = ("uninitialised", empty[0].call.place) if empty else ("loaded", None)
     with Guard():
