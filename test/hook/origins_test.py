@@ -127,6 +127,12 @@ def overwritten_from_outside():
     return ids.clone(), 4
 
 
+def overwritten_beside_bad_elements():
+    ids = torch.tensor([1, 6, 3]) * 1
+    ids.numpy()[1] = 9
+    return ids, 4
+
+
 def of_two_sources():
     return torch.cat([torch.tensor([1, 8]), torch.tensor([9, 2])]), 5
 
@@ -315,8 +321,8 @@ class Origins(unittest.TestCase):
                          [("aten::remainder.Scalar", 481), ("aten::clone", None)])
 
     def test_nothing_is_told_of_what_is_not_certain(self):
-        for function in (overwritten_from_outside, of_two_sources, never_written, written_in_many_pieces,
-                         relative_times, of_another_element, beside_a_mark, least_of_two, in_buckets, of_a_shard):
+        for function in (overwritten_from_outside, overwritten_beside_bad_elements, of_two_sources, never_written,
+                         written_in_many_pieces, relative_times, of_another_element, beside_a_mark, least_of_two, in_buckets, of_a_shard):
             with self.subTest(function.__name__):
                 (told,) = told_of(function)
                 self.assertEqual(told["origin"], [])

@@ -46,6 +46,11 @@ class Bad:
             return None  # NaN or the ignored value hides the other extremes
         return least < self.bound.least if self.side == BELOW else greatest > self.bound.most
 
+    def may_be_in(self, least, greatest):
+        """Whether a tensor with these extremes may have the traced element."""
+        is_hidden = least is None or least != least or greatest != greatest
+        return self.is_in(least, greatest) and (is_hidden or least <= self.value <= greatest)
+
     def is_extreme_of(self, least, greatest):
         return self.value == (least if self.side == BELOW else greatest)
 
@@ -262,7 +267,8 @@ def origin_of(writers, element, bad):
     """Returns ([(result, role)], certain): the origin, then the results that passed the element on. Returns ([], False)
     if unknown. `element` is a tensor of that element alone."""
     way = Way(bad)
-    results = [each for each in writers.values_in(element) if bad.is_in(each.least, each.greatest)]
+    # If other code has changed the element, its value may be beyond what any operator wrote.
+    results = [each for each in writers.values_in(element) if bad.may_be_in(each.least, each.greatest)]
     try:
         is_known = way.walk(only(results))
     except Unknown:
