@@ -19,12 +19,14 @@ namespace cudadiag::replay {
 namespace {
 
 constexpr std::size_t kPiece = std::size_t{8} << 20;
+// The driver rounds the address that it is asked to reserve up to a multiple of this (measured with driver 580).
+constexpr std::uint64_t kReservation = std::uint64_t{32} << 20;
 
-// Returns whether the block is in one of the ranges, which are sorted and do not overlap.
-bool is_in(const std::vector<Range>& ranges, const Block& block) {
-  const auto next = std::upper_bound(ranges.begin(), ranges.end(), block.address,
-                                     [](std::uint64_t address, const Range& range) { return address < range.begin; });
-  return next != ranges.begin() && block.end() <= std::prev(next)->end;
+// Returns whether the range is in one of `ranges`, which are sorted and do not overlap.
+bool is_in(const std::vector<Range>& ranges, const Range& range) {
+  const auto next = std::upper_bound(ranges.begin(), ranges.end(), range.begin,
+                                     [](std::uint64_t address, const Range& each) { return address < each.begin; });
+  return next != ranges.begin() && range.end <= std::prev(next)->end;
 }
 
 class Player {
@@ -64,7 +66,9 @@ class Player {
   void arm_dump();
   void choose_blocks(std::uint64_t granule);
   bool place();
-  bool map(const Range& range);
+  std::vector<Range> reserved_granules(std::uint64_t granule) const;
+  bool reserve(const Range& range) const;
+  bool map(const Range& range) const;
   bool place_alone(std::size_t block);
   bool place_on_host(std::size_t block);
   bool load();
@@ -154,11 +158,12 @@ bool Player::place() {
   std::vector<bool> mapped(present_.size());
   // Must be the first allocation in this process, so that the old addresses are free.
   if (maps) {
-    std::vector<Range> ranges = granules(launch_.blocks, present_, granule);
+    std::vector<Range> ranges = reserved_granules(granule);
     std::erase_if(ranges, [this](const Range& range) { return !map(range); });
     for (std::size_t i = 0; i < mapped.size(); ++i) {
       const Block& block = launch_.blocks[i];
-      if (present_[i] && is_of_device(block) && is_in(ranges, block)) mapped[i] = true, ++placed_;
+      if (present_[i] && is_of_device(block) && is_in(ranges, {block.address, block.end()}))
+        mapped[i] = true, ++placed_;
     }
   }
   for (std::size_t i = 0; i < mapped.size(); ++i) {
@@ -170,21 +175,33 @@ bool Player::place() {
   return true;
 }
 
-// The driver takes the address as a hint. Returns false if it chooses another one.
-bool Player::map(const Range& range) {
+// Returns the granules of the blocks that could be reserved at their original addresses.
+std::vector<Range> Player::reserved_granules(std::uint64_t granule) const {
+  std::vector<Range> around = granules(launch_.blocks, present_, kReservation);
+  std::erase_if(around, [this](const Range& range) { return !reserve(range); });
+  std::vector<Range> ranges = granules(launch_.blocks, present_, granule);
+  std::erase_if(ranges, [&](const Range& range) { return !is_in(around, range) && !reserve(range); });
+  return ranges;
+}
+
+// The driver treats the address as a hint. Returns false if the driver chooses a different one.
+bool Player::reserve(const Range& range) const {
   const std::size_t size = range.end - range.begin;
   CUdeviceptr reserved = 0;
-  CUmemGenericAllocationHandle memory = 0;
   if (driver_.mem_address_reserve(&reserved, size, 0, range.begin, 0) != CUDA_SUCCESS) return false;
-  if (reserved != range.begin || driver_.mem_create(&memory, size, &properties_, 0) != CUDA_SUCCESS) {
-    driver_.mem_address_free(reserved, size);
-    return false;
-  }
+  if (reserved != range.begin) driver_.mem_address_free(reserved, size);
+  return reserved == range.begin;
+}
+
+bool Player::map(const Range& range) const {
+  const std::size_t size = range.end - range.begin;
+  CUmemGenericAllocationHandle memory = 0;
+  if (driver_.mem_create(&memory, size, &properties_, 0) != CUDA_SUCCESS) return false;
   CUmemAccessDesc access{};
   access.location = properties_.location;
   access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-  return driver_.mem_map(reserved, size, 0, memory, 0) == CUDA_SUCCESS &&
-         driver_.mem_set_access(reserved, size, &access, 1) == CUDA_SUCCESS;
+  return driver_.mem_map(range.begin, size, 0, memory, 0) == CUDA_SUCCESS &&
+         driver_.mem_set_access(range.begin, size, &access, 1) == CUDA_SUCCESS;
 }
 
 bool Player::place_alone(std::size_t index) {

@@ -44,7 +44,9 @@ CUresult Memory::enlist(std::uint32_t context_uid, std::uint64_t address, std::s
 
 CUresult Memory::reserve(std::size_t bytes, std::uint64_t wanted, std::uint64_t& address) {
   constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-  void* place = mmap(reinterpret_cast<void*>(wanted), bytes, PROT_NONE, kFlags, -1, 0);
+  constexpr std::uint64_t kUnit = std::uint64_t{32} << 20;
+  const std::uint64_t asked = (wanted + kUnit - 1) / kUnit * kUnit;  // as driver 580 does
+  void* place = mmap(reinterpret_cast<void*>(asked), bytes, PROT_NONE, kFlags, -1, 0);
   if (place == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
   address = reinterpret_cast<std::uint64_t>(place);
   return CUDA_SUCCESS;

@@ -79,25 +79,42 @@ static void rewrite(std::vector<unsigned char>& bytes) {
   }
 }
 
-// Maps the granules in this range. `begin` is only a hint: returns false if the driver chooses a different address.
-static bool map_at(std::uint64_t begin, std::uint64_t end, int device) {
-  CUmemAllocationProp properties = {};
-  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  properties.location.id = device;
+// `begin` is only a hint: returns false if the driver chooses a different address.
+static bool reserve_at(std::uint64_t begin, std::uint64_t end) {
   CUdeviceptr reserved = 0;
-  CUmemGenericAllocationHandle memory = 0;
   if (cuMemAddressReserve(&reserved, end - begin, 0, begin, 0) != CUDA_SUCCESS) return false;
-  if (reserved != begin || cuMemCreate(&memory, end - begin, &properties, 0) != CUDA_SUCCESS) {
-    cuMemAddressFree(reserved, end - begin);
-    return false;
-  }
+  if (reserved != begin) cuMemAddressFree(reserved, end - begin);
+  return reserved == begin;
+}
+
+static void map_at(std::uint64_t begin, std::uint64_t end, const CUmemAllocationProp& properties) {
+  CUmemGenericAllocationHandle memory = 0;
+  CHECK(cuMemCreate(&memory, end - begin, &properties, 0));
   CUmemAccessDesc access = {};
   access.location = properties.location;
   access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
   CHECK(cuMemMap(begin, end - begin, 0, memory, 0));
   CHECK(cuMemSetAccess(begin, end - begin, &access, 1));
-  return true;
+}
+
+static bool is_of_device(const Block& block) { return !block.host && block.variable == nullptr; }
+
+// Finds blocks from `first` on that have no gap between them when rounded to multiples of `unit`. Sets their range.
+// Returns the index of the next block.
+static std::size_t neighbours(std::size_t first, std::size_t limit, std::uint64_t unit, std::uint64_t& begin,
+                              std::uint64_t& end) {
+  begin = end = 0;
+  std::size_t next = first;
+  for (; next < limit; ++next) {
+    const Block& block = blocks[next];
+    if (!is_of_device(block)) continue;
+    const std::uint64_t block_begin = block.address / unit * unit;
+    const std::uint64_t block_end = (block.address + block.bytes + unit - 1) / unit * unit;
+    if (end == 0) begin = block_begin;
+    if (end != 0 && block_begin > end) break;
+    if (block_end > end) end = block_end;
+  }
+  return next;
 }
 
 static void place_host(Block& block) {
@@ -117,25 +134,18 @@ static void place_memory(int device) {
   properties.location.id = device;
   std::size_t granule = 0;
   CHECK(cuMemGetAllocationGranularity(&granule, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
-  for (std::size_t i = 0; i < block_count;) {
-    if (blocks[i].host || blocks[i].variable != nullptr) {
-      ++i;
-      continue;
+  const std::uint64_t reservation = std::uint64_t{32} << 20;  // the driver rounds requested addresses up to this
+  std::uint64_t begin, end;
+  for (std::size_t first = 0; first < block_count;) {
+    const std::size_t last = neighbours(first, block_count, reservation, begin, end);
+    const bool granted = end != 0 && reserve_at(begin, end);
+    for (std::size_t i = first; granted && i < last;) {
+      i = neighbours(i, last, granule, begin, end);
+      if (end != 0) map_at(begin, end, properties);
     }
-    const std::uint64_t begin = blocks[i].address / granule * granule;
-    std::uint64_t end = begin;
-    std::size_t last = i;
-    for (; last < block_count; ++last) {
-      const Block& block = blocks[last];
-      if (block.host || block.variable != nullptr) continue;
-      if (last != i && block.address / granule * granule > end) break;
-      const std::uint64_t block_end = (block.address + block.bytes + granule - 1) / granule * granule;
-      if (block_end > end) end = block_end;
-    }
-    const bool granted = map_at(begin, end, device);
-    for (; i < last; ++i) {
+    for (std::size_t i = first; i < last; ++i) {
       Block& block = blocks[i];
-      if (block.host || block.variable != nullptr) continue;
+      if (!is_of_device(block)) continue;
       block.now = block.address;
       if (granted) continue;
       CUdeviceptr elsewhere = 0;
@@ -143,6 +153,7 @@ static void place_memory(int device) {
       block.now = elsewhere;
       std::printf("the block at 0x%llx is now at 0x%llx\n", static_cast<unsigned long long>(block.address), elsewhere);
     }
+    first = last;
   }
   for (std::size_t i = 0; i < block_count; ++i) {
     if (blocks[i].host) place_host(blocks[i]);

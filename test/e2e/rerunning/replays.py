@@ -245,6 +245,12 @@ def launch_whose_memory_is_mended_does_not_fail(machine):
     expect(replay_launch(machine, folder, status=1)["outcome"], "does not fail", "with a good pointer in it")
 
 
+def memory_is_placed_at_its_original_addresses(machine):
+    _, folder, _ = save_launch(machine, "through")
+    memory = replay_launch(machine, folder)["memory"]
+    expect((memory["placed"], memory["blocks"] > 0), (memory["blocks"], True), "blocks at their original addresses")
+
+
 def pointers_are_rewritten_where_the_addresses_are_not_granted(machine):
     _, folder, _ = save_launch(machine, "parameter")
     launch = description_of(folder)
