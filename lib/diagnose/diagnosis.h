@@ -221,8 +221,10 @@ struct ResolvedAccess {
   std::uint64_t stream = 0;
   bool on_host = false;  // the program's own code on the CPU, without a stream
   std::uint64_t begin = 0, end = 0;
-  bool exact = false;      // false: a kernel received `begin`, and we do not know where its access ends
-  std::string op, schema;  // "aten::add_.Tensor"; empty if unknown
+  bool exact = false;       // if false, a kernel was given `begin`, and the end of its access is unknown
+  bool somewhere = false;   // not exact: it uses an unknown part of the bytes from `begin` to `end`
+  std::uint64_t array = 0;  // CUarray; `begin` and `end` count from its first byte. 0: they are addresses
+  std::string op, schema;   // "aten::add_.Tensor"; empty if unknown
   std::optional<RaceTensor> tensor;
   bool judged_by_schema = false;  // `mode` comes from the schema, not from the call (copies) or the code (kernels)
   std::uint32_t graph_node = 0;   // from 1; 0 if none

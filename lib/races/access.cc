@@ -26,9 +26,18 @@ bool rows_meet(const Access& a, const Access& b) {
   return false;
 }
 
+// Returns whether all rows of `part` lie inside the rows of `whole`.
+bool covers(const Access& whole, const Access& part) {
+  if (!whole.exact || whole.begin > part.begin || whole.end() < part.end()) return false;
+  if (whole.rows == 1 || whole.pitch == 0) return true;
+  if (part.rows > 1 && part.pitch != whole.pitch) return false;
+  return (part.begin - whole.begin) % whole.pitch + part.width <= whole.width;
+}
+
 }  // namespace
 
 bool touches(const Access& a, const Access& b) {
+  if (a.somewhere || b.somewhere) return a.somewhere ? covers(b, a) : covers(a, b);
   const Access& few = a.rows <= b.rows ? a : b;
   const Access& many = a.rows <= b.rows ? b : a;
   if (few.end() <= many.begin || many.end() <= few.begin) return false;

@@ -80,6 +80,7 @@ void Feed::lost(std::uint64_t count, std::uint64_t until) {
 void Feed::forget_all() {
   history_.forget_all();
   host_writes_.forget();
+  images_.forget();
   forget_graphs();
   for (Pending& pending : pending_) pending = {};
   for (Known& known : known_) known.sure = false;
@@ -138,11 +139,11 @@ void Feed::record(const std::byte* record, std::string_view parameters) {
   if (kind == Kind::graph_node && wire::load(record, race::kWord0) == 0) return note_part(record, pending);
   if (kind == Kind::graph_made || kind == Kind::graph_node || kind == Kind::graph_edges) {
     graph_part(record, pending);
-    pending.words.clear();
-    pending.rows = {};
-    pending.parts.clear();
+    pending.forget_operation();
     return;
   }
+  if (kind == Kind::array_made || kind == Kind::image_made) return note_image(record);
+  if (kind == Kind::array_side) return note_side(record, pending);
   if (kind == Kind::parameters || kind == Kind::rows) return note_parameters(record, pending);
   const auto index = wire::load(record, operation::kStream);
   if (kind == Kind::stream_made) return stream_made(record, index, ticks);
@@ -173,13 +174,19 @@ void Feed::record(const std::byte* record, std::string_view parameters) {
   const std::uint8_t flags = wire::load(record, operation::kFlags);
   const bool failed = (flags & operation::kReturned) != 0 && wire::load(record, operation::kResult) != 0;
   if (has_stream && !failed && (flags & operation::kCaptured) == 0) operation({record, parameters, stream}, pending);
-  pending.words.clear();
-  pending.rows = {};
-  pending.parts.clear();
+  pending.forget_operation();
   pending.watched = 0;
 }
 
-// Returns whether the host saw the copy finish. That depends on the kinds of memory; unknown memory may be the host's.
+void Feed::Pending::forget_operation() {
+  words.clear();
+  function = 0;
+  sides.clear();
+  rows = {};
+  parts.clear();
+}
+
+// Returns whether the host saw the copy finish, which depends on the memory. Unknown memory may belong to the host.
 bool Feed::is_seen(const std::byte* record) const {
   using Memories = wire::allocation::Kind;
   const std::uint64_t seen = wire::load(record, race::kWord0);
@@ -201,6 +208,7 @@ void Feed::note_parameters(const std::byte* record, Pending& pending) {
     return;
   }
   const std::uint32_t function = wire::load(record, operation::kSite);
+  pending.function = function;
   pending.zeros = wire::load(record, race::kZeros);
   const auto take = [&](auto value, auto offset) {
     const std::uint64_t word = wire::load(record, value);
@@ -216,10 +224,20 @@ void Feed::note_parameters(const std::byte* record, Pending& pending) {
 
 void Feed::note_part(const std::byte* record, Pending& pending) {
   if (pending.parts.size() < race::kMostParts) {
+    const std::uint32_t order = wire::load(record, race::kNodeType);
+    const When when = order == race::kAnyTime      ? When::any_time
+                      : order == race::kDuringCall ? When::during_call
+                                                   : When::in_stream;
     pending.parts.push_back({wire::load(record, race::kWord1), wire::load(record, race::kWord2),
-                             wire::load(record, race::kWord3), pending.rows});
+                             wire::load(record, race::kWord3), pending.rows, when, std::move(pending.sides)});
   }
   pending.rows = {};
+  pending.sides.clear();
+}
+
+void Feed::note_side(const std::byte* record, Pending& pending) {
+  constexpr std::size_t kMostSides = 2;
+  if (pending.sides.size() < kMostSides) pending.sides.push_back(KnownImages::side_of(record));
 }
 
 void Feed::operation(const Issued& issued, Pending& pending) {
@@ -326,9 +344,12 @@ void Feed::kernel(const Issued& issued, const Pending& pending) {
   for (const Word& word : pending.words) {
     if (memory_.at(word.value) != nullptr) addresses.push_back(word.offset);
   }
-  const auto& bytes = pending.words.empty()
-                          ? LaunchBytes::kNone
-                          : launch_bytes_.of(record, pending.words.front().function, issued.parameters, addresses);
+  const std::vector<UsedImage> images = used_images(issued, pending.function);
+  std::vector<sass::Image> shapes;
+  for (const UsedImage& image : images) shapes.push_back(image.image.shape);
+  const auto& bytes = pending.function == 0 ? LaunchBytes::kNone
+                                            : launch_bytes_.of(record, pending.function, issued.parameters,
+                                                               {std::move(addresses), std::move(shapes)});
   for (const Word& word : pending.words) {
     if (memory_.at(word.value) == nullptr) continue;
     access.begin = word.value;
@@ -337,6 +358,8 @@ void Feed::kernel(const Issued& issued, const Pending& pending) {
     access.may_end = may_end(word, pending);
     if (!add_bytes(access, bytes)) add(access);
   }
+  access.function = pending.function;
+  for (const UsedImage& image : images) add_image(access, image, bytes);
 }
 
 bool Feed::add_bytes(const Access& access, const std::vector<sass::ParameterBytes>& bytes) {
@@ -344,24 +367,28 @@ bool Feed::add_bytes(const Access& access, const std::vector<sass::ParameterByte
   for (const sass::ParameterBytes& use : bytes) {
     if (use.parameter != access.parameter) continue;
     known |= use.all;
-    for (const sass::ByteRows& rows : use.rows) {
-      Access exact = access;
-      exact.mode = use.mode;
-      exact.exact = true;
-      exact.may_end = false;
-      exact.begin = access.begin + static_cast<std::uint64_t>(rows.begin);
-      exact.width = rows.width;
-      exact.pitch = rows.rows > 1 ? rows.pitch : 0;
-      exact.rows = rows.rows;
-      note_overrun(exact, access.begin);
-      add(exact);
-    }
+    add_rows(access, use);
   }
   return known;
 }
 
-// Returns whether the copy orders two devices: a copy on a default stream between two devices' memories begins after
-// all earlier work of both, and all their later work begins after it.
+void Feed::add_rows(const Access& access, const sass::ParameterBytes& use) {
+  for (const sass::ByteRows& rows : use.rows) {
+    Access exact = access;
+    exact.mode = use.mode;
+    exact.exact = true;
+    exact.may_end = false;
+    exact.begin = access.begin + static_cast<std::uint64_t>(rows.begin);
+    exact.width = rows.width;
+    exact.pitch = rows.rows > 1 ? rows.pitch : 0;
+    exact.rows = rows.rows;
+    if (access.array == 0) note_overrun(exact, access.begin);
+    add(exact);
+  }
+}
+
+// A copy on a default stream between two devices' memories begins after all earlier work of both devices has finished.
+// All later work begins after the copy.
 bool Feed::joins_devices(StreamNumber stream, std::uint64_t source, std::uint64_t destination) const {
   const Memory *from = memory_.at(source), *to = memory_.at(destination);
   const bool apart =
@@ -371,8 +398,12 @@ bool Feed::joins_devices(StreamNumber stream, std::uint64_t source, std::uint64_
 
 void Feed::copy(const std::byte* record, StreamNumber stream, const Pending& pending) {
   const bool is_copy = static_cast<Kind>(wire::load(record, operation::kKind)) == Kind::copy;
-  const Part whole{wire::load(record, operation::kDestination), wire::load(record, operation::kSource),
-                   operation::bytes_of(record), pending.rows};
+  const Part whole{wire::load(record, operation::kDestination),
+                   wire::load(record, operation::kSource),
+                   operation::bytes_of(record),
+                   pending.rows,
+                   When::in_stream,
+                   pending.sides};
   const bool joins = is_copy && joins_devices(stream, whole.source, whole.destination);
   if (joins) {
     order_.context_seen(memory_.at(whole.source)->context);
@@ -401,57 +432,11 @@ void Feed::place(Access access, const Part& part, StreamNumber stream) {
     }
     add(with_place(access, address, {pitch, part.bytes, rows.width, rows.rows}, mode));
   };
+  access.when = part.when;
   if (access.what == What::copy && part.source != 0) use(part.source, rows.source_pitch, Mode::read);
+  access.when = When::in_stream;
   if (part.destination != 0) use(part.destination, rows.destination_pitch, Mode::write);
-}
-
-// ---- memory
-
-void Feed::memory_made(const std::byte* record, bool has_stream, StreamNumber stream) {
-  const std::uint64_t begin = wire::load(record, race::kWord0), bytes = wire::load(record, race::kWord1);
-  if (bytes == 0 || begin + bytes < begin) return;
-  const auto kind = static_cast<wire::allocation::Kind>(wire::load(record, race::kWord2));
-  memory_.made({begin, bytes, wire::load(record, operation::kSite), kind},
-               static_cast<std::uint32_t>(wire::load(record, race::kWord3)));
-  history_.forget(begin, bytes);
-  if (!has_stream) return;
-  Access access;
-  access.at = order_.issue(stream);
-  access.stream = stream;
-  access.site = wire::load(record, operation::kSite);
-  access.what = What::allocation;
-  access.begin = begin;
-  access.width = bytes;
-  access.mode = Mode::write;
-  access.exact = true;
-  add(access);
-}
-
-void Feed::memory_freed(const std::byte* record, bool has_stream, StreamNumber stream) {
-  const std::uint64_t begin = wire::load(record, race::kWord0);
-  const Memory* freed = memory_.that_begins_at(begin);
-  if (has_stream && freed != nullptr) {
-    Access access;
-    access.at = order_.issue(stream);
-    access.stream = stream;
-    access.site = wire::load(record, operation::kSite);
-    access.what = What::free;
-    access.begin = begin;
-    access.width = freed->bytes;
-    access.mode = Mode::write;
-    access.exact = true;
-    add(access);
-    // Keeps the memory until its addresses are reused, because other streams may still use it.
-    return;
-  }
-  // The driver does not wait when it frees stream-ordered memory.
-  const bool ordered = freed != nullptr && freed->kind == wire::allocation::Kind::ordered;
-  if (wire::load(record, race::kWord2) != 0 && !ordered) {
-    order_.context_seen(memory_.context_uid(static_cast<std::uint32_t>(wire::load(record, race::kWord1))));
-  }
-  if (freed == nullptr) return;
-  history_.forget(begin, freed->bytes);
-  memory_.freed(begin);
+  if (access.what == What::copy) place_in_arrays(access, part);
 }
 
 // ---- what was found

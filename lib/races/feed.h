@@ -14,6 +14,7 @@
 #include "races/graph_accesses.h"
 #include "races/history.h"
 #include "races/host_writes.h"
+#include "races/known_images.h"
 #include "races/known_memory.h"
 #include "races/launch_bytes.h"
 #include "races/order.h"
@@ -67,19 +68,26 @@ class Feed : public session::RingReader {
   struct Part {
     std::uint64_t destination, source, bytes;
     Rows rows;
+    When when = When::in_stream;  // the source is read
+    std::vector<KnownImages::Side> sides{};
   };
   // Facts from the records that precede an operation's own record in its ring.
   struct Pending {
     std::vector<Word> words;
+    std::uint32_t function = 0;  // of the kernel; 0 if unknown
+    std::vector<KnownImages::Side> sides;
     sass::ZeroWords zeros = 0;
     Rows rows;
     std::vector<Part> parts;    // of a batch of copies
-    std::uint64_t watched = 0;  // number of the watch on a copy's source; 0 if none
+    std::uint64_t watched = 0;  // number of the watch of a copy's source; 0: none
+
+    void forget_operation();
   };
 
   bool is_seen(const std::byte* record) const;
   void note_parameters(const std::byte* record, Pending& pending);
   void note_part(const std::byte* record, Pending& pending);
+  static void note_side(const std::byte* record, Pending& pending);
   struct Issued {
     const std::byte* record;
     std::string_view parameters;
@@ -89,6 +97,16 @@ class Feed : public session::RingReader {
   void kernel(const Issued& issued, const Pending& pending);
   // Adds the bytes that a kernel uses through one word, as far as we know them. Returns whether we know all of them.
   bool add_bytes(const Access& access, const std::vector<sass::ParameterBytes>& bytes);
+  void add_rows(const Access& access, const sass::ParameterBytes& use);
+  // A texture or surface that a launch uses, and how.
+  struct UsedImage {
+    sass::HandleUse use;
+    KnownImages::Image image;
+  };
+  void note_image(const std::byte* record);
+  std::vector<UsedImage> used_images(const Issued& issued, std::uint32_t function);
+  void add_image(Access access, const UsedImage& used, const std::vector<sass::ParameterBytes>& bytes);
+  void place_in_arrays(const Access& copy, const Part& part);
   // `pointer`: the address that the kernel received.
   void note_overrun(const Access& access, std::uint64_t pointer);
   void copy(const std::byte* record, StreamNumber stream, const Pending& pending);
@@ -122,6 +140,7 @@ class Feed : public session::RingReader {
 
   std::span<const std::byte> streams_;
   KnownMemory memory_;
+  KnownImages images_;
   Order order_;
   History history_;
   HostWrites host_writes_{order_};

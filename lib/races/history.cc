@@ -46,7 +46,9 @@ void History::split(std::uint64_t at) {
   before->second.end = at;
 }
 
+// A read during its call has finished before anything later is issued.
 void History::put(Place& place, Access access) {
+  if (access.when == When::during_call) return;
   for (Access& known : place) {
     if (known.function != access.function || known.stream != access.stream || known.what != access.what ||
         known.mode != access.mode || known.parameter != access.parameter || known.rows != access.rows ||
@@ -218,8 +220,10 @@ void History::make_room() {
 void History::check(Place& place, const Access& access) {
   bool stale = false;
   for (Access& known : place) {
-    if (known.stream == access.stream || known.at == access.at) continue;
-    if (order_.before(known, access.stream)) {
+    const bool in_stream = access.when == When::in_stream;
+    if (known.at == access.at || (in_stream && known.stream == access.stream)) continue;
+    // Only what the host has seen finish comes before an access that its stream does not order.
+    if (in_stream ? order_.before(known, access.stream) : order_.done(known)) {
       stale |= order_.done(known);
       continue;
     }

@@ -4,8 +4,10 @@
 // conflict if they receive the same address. A kernel conflicts with a copy, memset, allocation or free that covers the
 // address. Different addresses in one allocation never conflict.
 //
-// Memory is bounded. To make room, accesses that a later one makes redundant go first, and then older ones, which are
-// counted.
+// A kernel that reads a texture may use an unknown part of it. It conflicts only with an operation that certainly uses
+// all of it.
+//
+// Memory is bounded. Accesses that a later one makes redundant are dropped first, then older ones, which are counted.
 #pragma once
 
 #include <array>

@@ -23,8 +23,7 @@ void append(std::string& to, const T& value) {
 const std::vector<sass::ParameterBytes> LaunchBytes::kNone;
 
 const std::vector<sass::ParameterBytes>& LaunchBytes::of(const std::byte* record, std::uint32_t function,
-                                                         std::string_view parameters,
-                                                         std::vector<std::uint32_t> addresses) {
+                                                         std::string_view parameters, Memory memory) {
   const bool cut = (wire::load(record, operation::kFlags) & operation::kSaturated) != 0;
   if (parameters.empty() || cut || wire::load(record, operation::kCluster) != 0 || !code_of_) return kNone;
   Codes codes = code_of_(function);
@@ -35,7 +34,10 @@ const std::vector<sass::ParameterBytes>& LaunchBytes::of(const std::byte* record
   const std::uint32_t block = wire::load(record, operation::kBlock);
   launch.block = {operation::Block::x(block), operation::Block::y(block), operation::Block::z(block)};
   launch.parameters = parameters;
-  launch.addresses = std::move(addresses);
+  launch.addresses = std::move(memory.addresses);
+  launch.images = std::move(memory.images);
+  std::sort(launch.images.begin(), launch.images.end());
+  launch.images.erase(std::unique(launch.images.begin(), launch.images.end()), launch.images.end());
   std::sort(launch.addresses.begin(), launch.addresses.end());
   std::erase_if(launch.addresses, [&](std::uint32_t at) {
     std::uint64_t value = 0;
@@ -50,6 +52,13 @@ const std::vector<sass::ParameterBytes>& LaunchBytes::of(const std::byte* record
   append(key, launch.block);
   append(key, launch.addresses.size());
   for (const std::uint32_t at : launch.addresses) append(key, at);
+  append(key, launch.images.size());
+  for (const sass::Image& image : launch.images) {
+    for (const std::uint64_t each : {std::uint64_t{image.parameter}, image.width, image.pitch, image.rows, image.layers,
+                                     image.slice, image.element}) {
+      append(key, each);
+    }
+  }
   key += launch.parameters;
   const auto known = known_.find(key);
   if (known != known_.end() && known->second.codes == codes) return known->second.bytes;
@@ -63,6 +72,17 @@ const std::vector<sass::ParameterBytes>& LaunchBytes::of(const std::byte* record
   Known& fresh = known_[key] = {std::move(codes), std::move(bytes)};
   failures = fresh.bytes.empty() ? failures + 1 : 0;
   return fresh.bytes;
+}
+
+std::vector<sass::HandleUse> LaunchBytes::handles(std::uint32_t function) {
+  if (function == 0 || !code_of_) return {};
+  const Codes codes = code_of_(function);
+  if (codes.empty() || codes.size() > kMostCodes) return {};
+  const auto& first = codes.front()->accesses().handles;
+  const bool agree =
+      std::all_of(codes.begin(), codes.end(), [&](const auto& code) { return code->accesses().handles == first; });
+  if (!agree) return {};
+  return {first.begin(), first.end()};
 }
 
 bool LaunchBytes::may_write_elsewhere(std::uint32_t function) {

@@ -26,9 +26,16 @@ class LaunchBytes {
  public:
   explicit LaunchBytes(CodeOf code_of) : code_of_(std::move(code_of)) {}
 
-  // `record`: the launch. `addresses`: offsets of the parameter words that hold addresses of memory.
+  struct Memory {
+    std::vector<std::uint32_t> addresses;  // offsets of the parameter words that are addresses of memory
+    std::vector<sass::Image> images;       // that handles among the parameters refer to
+  };
+  // `record`: the launch.
   const std::vector<sass::ParameterBytes>& of(const std::byte* record, std::uint32_t function,
-                                              std::string_view parameters, std::vector<std::uint32_t> addresses);
+                                              std::string_view parameters, Memory memory);
+  // Returns how the kernel uses the textures and surfaces whose handles are parameters. If several kernels share its
+  // name, they must use the same ones in the same way; otherwise, none are known.
+  std::vector<sass::HandleUse> handles(std::uint32_t function);
 
   // Returns whether a kernel of that name writes through pointers that it reads from memory. Also returns true if its
   // code is unknown, or cannot be followed.

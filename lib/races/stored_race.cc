@@ -25,9 +25,12 @@ session::RaceAccess stored_access(const Access& access, const Order& order) {
   session::RaceAccess to;
   to.what = stored_work(access.what);
   to.mode = stored_mode(access.mode);
-  to.begin = access.begin;
-  to.end = access.end();
+  to.array = access.array;
+  to.begin = access.array == 0 ? access.begin : access.begin % kArrayRoom;
+  to.end = to.begin + (access.end() - access.begin);
   to.exact = access.exact;
+  to.somewhere = access.somewhere;
+  to.out_of_order = access.when != When::in_stream;
   to.stream = order.traits(access.stream).handle;
   to.site = access.site;
   to.function = access.function;

@@ -211,7 +211,7 @@ void Recorder::look_at_result(ThreadState* thread, Returned returned, const Call
 
 void Recorder::enter_other(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
                            std::uintptr_t frame) {
-  if (operations_.races() != nullptr) races_.call_begins(thread, id, rule, data.functionParams);
+  if (operations_.races() != nullptr) races_.call_begins(thread, id, rule, data);
   ExclusiveWait& alone = operations_.exclusive_wait();
   switch (rule.role) {
     case Role::stream_wait: {

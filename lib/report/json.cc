@@ -229,6 +229,7 @@ Json of(const diagnose::ResolvedAccess& access) {
       {"stream", access.on_host ? Json(nullptr) : Json(address(access.stream))},
       {"range", {address(access.begin), address(access.end)}},
       {"exact", access.exact},
+      {"array", access.array != 0 ? Json(address(access.array)) : Json(nullptr)},
       {"graph_node", access.graph_node > 0 ? Json(access.graph_node) : Json(nullptr)},
       {"location", of(access.location)},
       {"stack", {{"python", array_of(access.stack.python, each)}, {"native", array_of(access.stack.native, each)}}}};

@@ -23,8 +23,15 @@ using session::Work;
 constexpr std::size_t kKernelColumns = 40;
 
 std::string bytes(const diagnose::ResolvedAccess& access) {
+  const std::string bytes = fmt::format("({} B)", diagnose::thousands(access.end - access.begin));
+  if (access.array != 0) {
+    return access.somewhere
+               ? fmt::format("somewhere in array {:#x}", access.array)
+               : fmt::format("bytes {}..{} {} of array {:#x}", access.begin, access.end, bytes, access.array);
+  }
+  if (access.somewhere) return fmt::format("somewhere in {:#x}..{:#x} {}", access.begin, access.end, bytes);
   if (!access.exact) return fmt::format("at {:#x}", access.begin);
-  return fmt::format("{:#x}..{:#x} ({} B)", access.begin, access.end, diagnose::thousands(access.end - access.begin));
+  return fmt::format("{:#x}..{:#x} {}", access.begin, access.end, bytes);
 }
 
 std::string what(const diagnose::ResolvedAccess& access, bool verbose) {

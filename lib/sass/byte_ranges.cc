@@ -18,9 +18,10 @@ namespace {
 constexpr std::uint32_t kMostInstructions = 20'000;
 constexpr std::size_t kStepsOfCorner = 20'000;
 
-MayAccesses may_accesses(const std::map<std::uint32_t, std::set<CodeAccess>>& noted) {
+MayAccesses may_accesses(const Instructions& noting) {
   MayAccesses out;
-  for (const auto& [at, accesses] : noted) {
+  for (const auto& [at, use] : noting.handles_by_instruction()) out[at].handle = use.parameter;
+  for (const auto& [at, accesses] : noting.accesses_by_instruction()) {
     for (const CodeAccess& access : accesses) {
       MayAccess& may = out[at];
       may.anywhere |= access.anywhere;
@@ -73,8 +74,9 @@ class ByteRanges::Implementation {
     Instructions noting(program_, bank, calls, 0, sets);
     if (program_.empty() || !walk(program_, noting, sets)) return;
     accesses_ = {true, noting.accesses(), {}, noting.writes_elsewhere()};
+    for (const auto& [at, use] : noting.handles_by_instruction()) accesses_.handles.insert(use);
     if (program_.size() > kMostInstructions || instructions_.unknown_opcodes() != 0) return;
-    may_ = may_accesses(noting.accesses_by_instruction());
+    may_ = may_accesses(noting);
     detours_.emplace(program_);
   }
 

@@ -22,14 +22,24 @@
 
 namespace cudadiag::sass {
 
+// What a texture or surface handle of one launch refers to: layers of rows of bytes.
+struct Image {
+  std::uint32_t parameter = 0;                    // offset of the handle
+  std::uint64_t width = 0, pitch = 0;             // bytes in a row, and from one row to the next
+  std::uint64_t rows = 1, layers = 1, slice = 0;  // slice: bytes from one layer to the next
+  std::uint64_t element = 0;                      // bytes
+  auto operator<=>(const Image&) const = default;
+};
+
 struct LaunchValues {
   std::array<std::uint32_t, 3> grid{}, block{};
   std::string parameters;                // the bytes of the parameters, as far as we have them
   std::vector<std::uint32_t> addresses;  // sorted offsets of the parameter words that are memory addresses
+  std::vector<Image> images{};           // sorted
   auto operator<=>(const LaunchValues&) const = default;
 };
 
-// Rows of bytes. `begin` is relative to the address that the parameter holds.
+// Rows of bytes; `begin` is relative to the address that the parameter holds, or to the first byte of its image.
 struct ByteRows {
   std::int64_t begin = 0;
   std::uint64_t width = 0, pitch = 0;

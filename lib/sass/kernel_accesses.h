@@ -44,12 +44,20 @@ struct LaunchWords {
   auto operator<=>(const LaunchWords&) const = default;
 };
 
+// A use of a texture or surface whose handle is a parameter.
+struct HandleUse {
+  std::uint32_t parameter = 0;  // offset of the handle
+  bool surface = false;
+  Mode mode = Mode::read;
+  auto operator<=>(const HandleUse&) const = default;
+};
+
 struct KernelAccesses {
   bool known = false;  // false if we could not follow the code
   std::set<CodeAccess> accesses;
   std::vector<std::uint32_t> parameters;  // sorted offsets where the parameters begin; empty if unknown
-  bool writes_elsewhere = false;          // it writes through an address that is in no parameter, such as one read from
-                                          // memory
+  bool writes_elsewhere = false;          // through an address that is in no parameter, such as one read from memory
+  std::set<HandleUse> handles{};          // of textures and surfaces, as far as they are known
 
   // Returns how the code uses the memory that the word at `parameter` points to. The mode is unknown if the code may
   // write through an address that may also come from another word, or from another element of an array. Of several

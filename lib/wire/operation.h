@@ -57,8 +57,11 @@ enum class Kind : std::uint8_t {
   // Not an operation of a stream. From here on, it is unknown where the CUevent in kArgument was recorded: the event
   // was destroyed, or was recorded for a whole context.
   event_forgotten = 24,
-  source_watched = 25,  // like 12 to 23: not an operation of a stream
+  source_watched = 25,  // this and all later ones are like 12 to 23
   source_changed = 26,
+  array_made = 27,
+  image_made = 28,
+  array_side = 29,
 };
 
 // The effect of a memory operation at the address in kArgument, or on the semaphore with that handle. A batch counts as
@@ -75,8 +78,8 @@ enum class MemoryOperation : std::uint8_t {
 };
 
 constexpr bool is_race_record(Kind kind) {
-  return (kind >= Kind::parameters && kind <= Kind::stream_made) || kind == Kind::source_watched ||
-         kind == Kind::source_changed;
+  return (kind >= Kind::parameters && kind <= Kind::stream_made) ||
+         (kind >= Kind::source_watched && kind <= Kind::array_side);
 }
 
 // Whether the GPU executes the operation in stream order. Such an operation has an ordinal and may be the one that

@@ -24,11 +24,19 @@
 //    graph_node       node, type: its index and CUgraphNodeType; site: its own; word 0: CUgraphExec; copies and
 //                     memsets: word 1 destination, word 2 source, word 3 bytes; event nodes: word 1 CUevent.
 //                     Its parameters or rows come before it. With word 0 = 0: a copy of the batch of copies whose record
-//                     follows in the same ring; source 0: not given; bytes 0: unknown
+//                     follows in the same ring; source 0: not given; bytes 0: unknown; type: SourceOrder
 //    source_watched   word 0: 1-based number of the watch of the copy whose record follows in the same ring
 //    source_changed   the source of that copy changed before the copy began; word 0: number of the watch; words 1 and 2:
 //                     address of the first byte known to have changed, and of the byte after the last one; word 3:
 //                     number of bytes; offset 0: SourceChange
+//    array_made       word 0: CUarray; word 1: bytes of a row; 0: the array was destroyed; word 2: rows | layers << 32;
+//                     word 3: bytes of an element
+//    image_made       word 0: handle of a texture or surface; word 1: its CUarray or address; 0: it was destroyed; word 2:
+//                     bytes of a row; word 3: rows | pitch << 32; words 2 and 3 are 0 for an array; offset 0: ImageFlag;
+//                     offset 1: bytes of an element; zeros: index of its context
+//    array_side       one side of the copy, or of the part of a batch, whose record follows in the same ring is in an
+//                     array; word 0: CUarray; word 1: x | y << 32; word 2: z | depth << 32; word 3: width | height << 32;
+//                     offset 0: SideFlag
 //    graph_edges      word 0: CUgraphExec; words 1 to 3: from | to << 32, both 1 + the index of a node; 0: fewer edges
 #pragma once
 
@@ -70,6 +78,23 @@ enum Seen : std::uint64_t {
   kAnyway,
   kUnlessOnDevices,
   kIfOnHost,  // or if the driver does not know the destination; source 0 means not on the host
+};
+
+enum ImageFlag : std::uint16_t {
+  kSurface = 1,
+  kOfArray = 2,
+};
+
+enum SideFlag : std::uint16_t {
+  kIsSource = 1,
+  kInElements = 2,  // x and width are numbers of elements, not of bytes
+};
+
+// When a copy of a batch may read its source (CUmemcpySrcAccessOrder).
+enum SourceOrder : std::uint32_t {
+  kInStreamOrder,
+  kDuringCall,  // before the call returns, and perhaps before earlier work of the stream has finished
+  kAnyTime,     // after the call began, and perhaps before earlier work of the stream has finished
 };
 
 enum SourceChange : std::uint16_t {

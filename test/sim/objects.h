@@ -130,6 +130,11 @@ struct CUfunc_st {
   CUmodule module = nullptr;
 };
 
+struct CUarray_st {
+  std::uint64_t begin = 0;
+  std::size_t row = 0;  // bytes from one row to the next
+};
+
 struct CUmod_st {
   std::uint32_t id = 0;
   std::string image;

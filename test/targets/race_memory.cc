@@ -27,6 +27,24 @@ struct Program : Driver {
     CHECK(cuMemsetD8Async(buffer + (is("batch_of_halves") ? kHalf : kHalf - 1), 0, kHalf, b));
   }
 
+  // Both buffers are sources of one batch, each with its own attribute; the first is still being written on the stream.
+  void batch_after_write() {
+    CUdeviceptr to[] = {other, other + 64}, from[] = {buffer, buffer + kHalf};
+    std::size_t sizes[] = {64, 64}, which_attributes[] = {0, 1};
+    CUmemcpyAttributes attributes[2] = {};
+    attributes[0].srcAccessOrder = is("any_order")     ? CU_MEMCPY_SRC_ACCESS_ORDER_ANY
+                                   : is("during_call") ? CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL
+                                                       : CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+    attributes[1].srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_ANY;
+    CHECK(cuMemsetD8Async(buffer, 0, 64, a));  // WRITTEN LINE
+    if (is("any_order_after_wait")) {
+      attributes[0].srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_ANY;
+      CHECK(cuStreamSynchronize(a));
+    }
+    CHECK(cuMemcpyBatchAsync(to, from, sizes, 2, attributes, which_attributes, 2, a));  // BATCH LINE
+    CHECK(cuMemsetD8Async(buffer, 0, 2 * kHalf, a));
+  }
+
   void copied_on_host() {  // the host waits for the copy, and so for the memset
     void *from = pinned(), *to = pinned();
     CHECK(cuMemsetD8Async(buffer, 0, kHalf, a));
@@ -80,6 +98,8 @@ int main(int, char** arguments) {
     CHECK(cuMemcpyDtoDAsync(buffer + (is("slices") ? kHalf : kHalf - 1), other + kHalf, kHalf, b));
   } else if (is("batch_of_halves") || is("overlapping_batch")) {
     program.batch();
+  } else if (is("any_order") || is("during_call") || is("in_order") || is("any_order_after_wait")) {
+    program.batch_after_write();
   } else if (is("two_readers")) {
     CHECK(cuMemcpyDtoDAsync(buffer, other, 64, a));
     CHECK(cuMemcpyDtoDAsync(buffer + kHalf, other, 64, b));

@@ -96,7 +96,8 @@ class RaceBuilder {
 
   Finding build(const std::string& host) {
     finding_.kind = analyse::Kind::stream_race;
-    finding_.title = from_.possible ? "possible race between two streams" : "race between two streams";
+    finding_.title = fmt::format("{}race {}", from_.possible ? "possible " : "",
+                                 is_in_one_stream() ? "in one stream" : "between two streams");
     finding_.pid = process_.pid;
     finding_.rank = process_.rank;
     finding_.host = host;
@@ -115,6 +116,9 @@ class RaceBuilder {
   }
 
  private:
+  // The same handle may also belong to two streams, one after the other.
+  bool is_in_one_stream() const { return from_.second.out_of_order && from_.first.stream == from_.second.stream; }
+
   ResolvedAccess access(const session::RaceAccess& from, const NamedAccess& known, bool by_schema) {
     ResolvedAccess to;
     to.op = known.op;
@@ -127,6 +131,8 @@ class RaceBuilder {
     to.begin = from.begin;
     to.end = from.end;
     to.exact = from.exact;
+    to.somewhere = from.somewhere;
+    to.array = from.array;
     if (!from.exact && known.whole) {
       to.begin = known.tensor->begin;
       to.end = known.tensor->end;
@@ -175,17 +181,26 @@ class RaceBuilder {
     const ResolvedAccess& first = finding_.race->accesses[0];
     const ResolvedAccess& second = finding_.race->accesses[1];
     const std::string a = stream_phrase(first.stream);
-    const bool alike = first.stream == second.stream && !from_.one_graph;
+    const bool alike = first.stream == second.stream && !from_.one_graph && !is_in_one_stream();
     const std::string b = alike ? other_stream_phrase(second.stream) : stream_phrase(second.stream);
     const bool named =
         first.tensor && second.tensor && !first.tensor->name.empty() && first.tensor->name == second.tensor->name;
     const std::string memory = named                         ? first.tensor->name
+                               : first.array != 0            ? fmt::format("array {:#x}", first.array)
                                : first.exact && second.exact ? "memory"
                                                              : fmt::format("{:#x}", meeting_point());
     finding_.text =
-        fmt::format("{} {} on {} and {} on {}, and nothing orders the two", memory, verb(first), a, verb(second), b);
+        is_in_one_stream()
+            ? fmt::format("{} {} on {} and {} by a later copy on the same stream, and nothing orders the two", memory,
+                          verb(first), a, verb(second))
+            : fmt::format("{} {} on {} and {} on {}, and nothing orders the two", memory, verb(first), a, verb(second),
+                          b);
     std::string& missing = finding_.race->missing;
-    if (from_.one_graph) {
+    if (from_.second.out_of_order) {
+      missing =
+          "the copy need not read its source in stream order (its srcAccessOrder permits that), and the host "
+          "did not wait for the first operation";
+    } else if (from_.one_graph) {
       missing = "the two nodes are on branches of one graph, and neither depends on the other";
     } else {
       missing =
@@ -205,7 +220,14 @@ class RaceBuilder {
     const causes::Dialect dialect = dialect_of(process_, second.stack, torch_);
     const bool allocator = finding_.race->allocation && !finding_.race->allocation->owner.empty();
     std::vector<std::string>& fix = finding_.fix;
-    if (from_.one_graph) {
+    if (from_.second.out_of_order) {
+      fix.push_back(
+          causes::in_dialect(std::string("set srcAccessOrder of this copy to {cuda:cudaMemcpySrcAccessOrderStream|"
+                                         "CU_MEMCPY_SRC_ACCESS_ORDER_STREAM}") +
+                                 (is_in_one_stream() ? "" : " and let " + b + " wait for " + a + " by an event") +
+                                 ", or wait on the host until the first operation has finished",
+                             dialect));
+    } else if (from_.one_graph) {
       fix.push_back("make one node depend on the other, or capture both on one stream");
     } else if (dialect.python) {
       fix.push_back(causes::in_dialect("before this line, let " + b + " wait for " + a +
@@ -251,9 +273,11 @@ class RaceBuilder {
                            : "no stream, event or host wait orders the two, and their byte ranges overlap";
     } else {
       finding_.grade = Grade::inferred;
-      because =
-          "no stream, event or host wait orders the two; the address that a kernel uses is known, but not how many "
-          "bytes it accesses there";
+      because = first.somewhere || second.somewhere
+                    ? "no stream, event or host wait orders the two; it is unknown which part of its texture or "
+                      "surface a kernel uses, but the other operation uses all of it"
+                    : "no stream, event or host wait orders the two; the address that a kernel uses is known, but not "
+                      "how many bytes it accesses there";
     }
     if (first.judged_by_schema || second.judged_by_schema) {
       because.add("the operator's schema, not the kernel's code, shows whether the kernel writes");

@@ -11,19 +11,35 @@ using operation::Kind;
 
 // ---- batches
 
-void RaceRecords::copy_part(ThreadState& thread, const Call& call) {
+void RaceRecords::copy_part(ThreadState& thread, const Call& call, race::SourceOrder order) {
   if (call.rows != 1) before_rows(thread, call);
   std::byte* record = begin_at_call(thread, Kind::graph_node);
   wire::store(record, race::kWord1, call.destination);
   wire::store(record, race::kWord2, call.source);
   wire::store(record, race::kWord3, call.argument);
+  wire::store(record, race::kNodeType, std::uint32_t{order});
   publish(thread, record);
 }
 
 namespace {
 
-// Whether the driver must read all sources in stream order. Without that order, it may read a source before the call
-// returns, or at any later time.
+race::SourceOrder order_by(CUmemcpySrcAccessOrder order) {
+  return order == CU_MEMCPY_SRC_ACCESS_ORDER_ANY               ? race::kAnyTime
+         : order == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL ? race::kDuringCall
+                                                               : race::kInStreamOrder;
+}
+
+// The attributes belong to the copies from attrsIdxs[k] up to, but not including, attrsIdxs[k + 1].
+template <typename Parameters>
+race::SourceOrder order_of_copy(const Parameters& p, std::size_t copy) {
+  if (p.attrs == nullptr || p.attrsIdxs == nullptr) return race::kInStreamOrder;
+  std::size_t which = p.numAttrs;
+  while (which > 0 && p.attrsIdxs[which - 1] > copy) --which;
+  return which == 0 ? race::kInStreamOrder : order_by(p.attrs[which - 1].srcAccessOrder);
+}
+
+// Whether the driver must read all sources in stream order. Otherwise, it may read a source before the call returns, or
+// at any time.
 template <typename Parameters>
 bool reads_in_order(const Parameters& p) {
   bool in_order = true;
@@ -39,13 +55,12 @@ template <typename Parameters>
 void RaceRecords::copies(ThreadState& thread, const void* parameters) {
   const auto& p = *static_cast<const Parameters*>(parameters);
   if (p.dsts == nullptr || p.srcs == nullptr || p.sizes == nullptr) return;
-  const bool in_order = reads_in_order(p);
   for (std::size_t i = 0; i < p.count && i < race::kMostParts; ++i) {
     Call call;
     call.destination = p.dsts[i];
-    call.source = in_order ? p.srcs[i] : 0;
+    call.source = p.srcs[i];
     call.argument = p.sizes[i];
-    copy_part(thread, call);
+    copy_part(thread, call, order_of_copy(p, i));
   }
 }
 
@@ -67,7 +82,6 @@ void read_box(const CUDA_MEMCPY3D_BATCH_OP& box, Call& call) {
   };
   const bool to = place(box.dst, call.destination, call.destination_pitch);
   const bool from = place(box.src, call.source, call.source_pitch);
-  if (box.srcAccessOrder != CU_MEMCPY_SRC_ACCESS_ORDER_STREAM) call.source = 0;
   call.width = box.extent.width;
   call.rows = dense && to && from ? static_cast<std::uint32_t>(box.extent.height * box.extent.depth) : 0;
   call.argument = dense ? box.extent.width * box.extent.height * box.extent.depth : 0;
@@ -81,7 +95,8 @@ void RaceRecords::boxes(ThreadState& thread, const void* parameters) {
   for (std::size_t i = 0; p.opList != nullptr && i < p.numOps && i < race::kMostParts; ++i) {
     Call call;
     read_box(p.opList[i], call);
-    copy_part(thread, call);
+    box_sides(thread, p.opList[i]);
+    copy_part(thread, call, order_by(p.opList[i].srcAccessOrder));
   }
 }
 
@@ -170,7 +185,8 @@ bool may_wait(const PinnedRanges& pinned, const RaceRecords::Copy& copy) {
 
 void RaceRecords::before_copy(ThreadState& thread, const Copy& copy) {
   before_batch(thread, copy.id, copy.parameters);
-  // A copy that waits needs nothing here, because call_begins() handles it.
+  before_arrays(thread, copy.id, copy.parameters);
+  // Calls that wait are handled by call_begins().
   if (!sources_.on() || copy.waits) return;
   Sources sources;
   find_sources(sources_.pinned(), copy, sources);
@@ -203,7 +219,10 @@ void RaceRecords::record_changes(ThreadState& thread) {
 
 // ---- calls in which the program may wait
 
-void RaceRecords::call_begins(ThreadState& thread, std::uint32_t id, const CallRule& rule, const void* parameters) {
+void RaceRecords::call_begins(ThreadState& thread, std::uint32_t id, const CallRule& rule,
+                              const CUpti_CallbackData& data) {
+  const void* parameters = data.functionParams;
+  image_gone(thread, id, parameters, data.contextUid);
   if (!sources_.on()) return;
   wait_begins(thread);
   const MemoryCall::What what = memory_call(id);

@@ -43,7 +43,9 @@ void RaceRecords::before_kernel(ThreadState& thread, const Call& call, std::uint
 }
 
 void RaceRecords::record_words(ThreadState& thread, const ParameterWords::Found& found, std::uint32_t function) {
-  for (std::size_t i = 0; i < found.count; i += race::kWords) {
+  // A kernel without any address may still use textures and surfaces.
+  const std::size_t count = found.count == 0 && images_made_.load(std::memory_order_relaxed) ? 1 : found.count;
+  for (std::size_t i = 0; i < count; i += race::kWords) {
     std::byte* record = begin_at_call(thread, Kind::parameters);
     wire::store(record, operation::kSite, static_cast<std::uint16_t>(function));
     wire::store(record, race::kZeros, found.zeros);
@@ -295,7 +297,7 @@ void RaceRecords::returned(ThreadState& thread, std::uint32_t id, const CUpti_Ca
     case CUPTI_DRIVER_TRACE_CBID_cuGreenCtxWaitEvent:
       return stranger_met(thread);
     default:
-      return;
+      return image_returned(thread, id, data);
   }
 }
 

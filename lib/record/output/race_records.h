@@ -3,6 +3,7 @@
 
 #include <cupti.h>
 
+#include <atomic>
 #include <cstdint>
 
 #include "record/calls/calls.h"
@@ -34,8 +35,8 @@ class RaceRecords {
   // Records the parts of a batch, and whether the source is watched (memory/copy_sources.h).
   void before_copy(ThreadState& thread, const Copy& copy);
   void before_host_function() { sources_.hold_no_more(); }
-  // Call these at ENTER and EXIT of a call that does more than issue an operation.
-  void call_begins(ThreadState& thread, std::uint32_t id, const CallRule& rule, const void* parameters);
+  // ENTER and EXIT of a call that does more than issue an operation.
+  void call_begins(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data);
   void call_ends(ThreadState& thread) {
     if (thread.waits) {
       thread.waits = false;
@@ -72,12 +73,33 @@ class RaceRecords {
   void graph_gone(ThreadState& thread, CUgraphExec exec) { graph_made(thread, exec, 0, wire::race::kGone); }
 
  private:
+  // A texture or surface, and the index of its context.
+  struct Image {
+    std::uint64_t handle;
+    std::uint32_t context;
+    bool surface;
+  };
+  void array_made(ThreadState& thread, const CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR& shape);
+  void image_made(ThreadState& thread, const Image& image, const CUDA_RESOURCE_DESC* resource);
+  void image_returned(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data);
+  void image_gone(ThreadState& thread, std::uint32_t id, const void* parameters, std::uint32_t context_uid);
+  // The part of an array that a copy uses.
+  struct Side {
+    CUarray array;
+    std::uint64_t x, y, z, width, height, depth;
+    std::uint16_t flags;  // wire::race::SideFlag
+  };
+  void array_side(ThreadState& thread, const Side& side);
+  template <typename Parameters>
+  void sides(ThreadState& thread, const void* parameters);
+  void box_sides(ThreadState& thread, const CUDA_MEMCPY3D_BATCH_OP& box);
+  void before_arrays(ThreadState& thread, std::uint32_t id, const void* parameters);
   template <typename Parameters>
   void copies(ThreadState& thread, const void* parameters);
   template <typename Parameters>
   void boxes(ThreadState& thread, const void* parameters);
   void before_batch(ThreadState& thread, std::uint32_t id, const void* parameters);
-  void copy_part(ThreadState& thread, const Call& call);
+  void copy_part(ThreadState& thread, const Call& call, wire::race::SourceOrder order);
   void record_changes(ThreadState& thread);
   void wait_begins(ThreadState& thread);
   void host_waited(ThreadState& thread, const Call& call);
@@ -100,6 +122,7 @@ class RaceRecords {
   const DriverApi* driver_ = nullptr;
   Streams* streams_ = nullptr;
   ParameterWords words_;
+  std::atomic<bool> images_made_ = false;  // the program has made an array, a texture or a surface
   CopySources sources_;
 };
 

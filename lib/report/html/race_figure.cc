@@ -39,7 +39,7 @@ void side(Drawing& drawing, const diagnose::ResolvedAccess& access, const std::s
 
 std::string race_figure(const diagnose::ResolvedRace& race, const std::string& directory, const Markup& markup) {
   if (race.accesses.size() != 2) return "";
-  Drawing drawing(kFigureWidth, kHeight, "Two operations on two streams, with nothing to order them");
+  Drawing drawing(kFigureWidth, kHeight, "Two operations on streams, with nothing to order them");
   const double top = 20, bottom = kHeight - kRaceBoxHeight - 6, first = 60, second = kFigureWidth - kRaceBoxWidth - 20;
   side(drawing, race.accesses[0], directory, first, top, markup);
   side(drawing, race.accesses[1], directory, second, bottom, markup);

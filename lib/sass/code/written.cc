@@ -67,8 +67,8 @@ std::size_t first_value(const Instruction& i) {
 Written written_by(const Instruction& i) {
   Written out;
   const std::string_view base = i.base();
-  // The called function's writes are not this instruction's results.
-  if (base == "CALL") return out;
+  // Registers that a called function writes do not count here.
+  if (is_any(base, {"CALL", "SUST", "SURED"})) return out;
   const std::size_t first = first_value(i);
   const auto add_predicate = [&out](std::string_view operand) {
     const Slot slot = operand.starts_with('!') ? kNone : predicate_slot(operand);

@@ -122,6 +122,13 @@ Instructions::Rule Instructions::rule_of(std::string_view base) {
       {"UTMAPF", &I::nothing},
       {"UTMACCTL", &I::nothing},
       {"UTMACMDFLUSH", &I::nothing},
+      {"TEX", &I::read_texture},
+      {"TLD", &I::read_texture},
+      {"TLD4", &I::read_texture},
+      {"TXD", &I::read_texture},
+      {"SULD", &I::read_surface},
+      {"SUST", &I::write_surface},
+      {"SURED", &I::reduce_surface},
       {"LDGMC", &I::escape},
       {"CCTL", &I::nothing},
   };

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,7 @@ class Instructions {
   const std::set<CodeAccess>& accesses() const { return accesses_; }
   bool writes_elsewhere() const { return writes_elsewhere_; }
   const std::map<std::uint32_t, std::set<CodeAccess>>& accesses_by_instruction() const { return by_instruction_; }
+  const std::map<std::uint32_t, HandleUse>& handles_by_instruction() const { return handles_; }
 
  private:
   using Id = OriginSets::Id;
@@ -75,6 +77,10 @@ class Instructions {
   void load_tensor(const Step& s);
   void store_tensor(const Step& s);
   void reduce_tensor(const Step& s);
+  void read_texture(const Step& s);
+  void read_surface(const Step& s);
+  void write_surface(const Step& s);
+  void reduce_surface(const Step& s);
   void escape(const Step& s);
   void use_memory(const Step& s);
 
@@ -102,6 +108,8 @@ class Instructions {
   void note(const Halves& place, Mode mode);
   void note(CodeAccess access);
   void note_tensor(const Step& s, Mode mode);
+  std::optional<std::uint32_t> handle_word(const Step& s) const;
+  void use_handle(const Step& s, bool surface, Mode mode);
 
   const Program& program_;
   const ParameterBank bank_;
@@ -118,6 +126,7 @@ class Instructions {
   std::set<CodeAccess> accesses_;
   bool writes_elsewhere_ = false;
   std::map<std::uint32_t, std::set<CodeAccess>> by_instruction_;
+  std::map<std::uint32_t, HandleUse> handles_;
 };
 
 }  // namespace cudadiag::sass

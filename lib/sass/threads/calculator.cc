@@ -73,6 +73,11 @@ std::optional<std::int64_t> Calculator::number(const Value& value) const {
   return form.is_constant() ? std::optional(form.base) : std::nullopt;
 }
 
+std::optional<Form> Calculator::form_of(const Source& source) {
+  const Value value = read(source);
+  return value.kind == Value::Kind::number ? std::optional(in_box(value.form, box_)) : std::nullopt;
+}
+
 // ---- operands
 
 Value Calculator::read_constant(std::uint32_t offset) const {

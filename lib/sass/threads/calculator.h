@@ -35,7 +35,9 @@ class Calculator {
   };
   std::optional<Address> address(const ThreadInstruction& code);
   std::optional<std::int64_t> number(const Value& value) const;
-  // Returns whether the instruction only moves numbers or parameters to registers that already contain them.
+  // The form of an operand that is a number.
+  std::optional<Form> form_of(const Source& source);
+  // Returns whether the instruction moves numbers or parameters to registers that already contain them.
   bool moves_what_is_there(const ThreadInstruction& code);
 
   const std::optional<Cut>& needed_cut() const { return cut_; }

@@ -7,6 +7,11 @@
 #include "sass/code/memory_operands.h"
 
 namespace cudadiag::sass {
+namespace {
+
+constexpr std::int64_t kMostOfImage = std::int64_t{1} << 40;  // bytes, and coordinates
+
+}  // namespace
 
 std::optional<Box> all_threads(const LaunchValues& launch) {
   Box all;
@@ -32,7 +37,9 @@ std::vector<ParameterBytes> FollowedLaunch::bytes() {
       not_known_.insert(word);
     }
   }
-  for (const std::uint32_t word : launch_.addresses) {
+  std::vector<std::uint32_t> words = launch_.addresses;
+  for (const Image& image : launch_.images) words.push_back(image.parameter);
+  for (const std::uint32_t word : words) {
     const auto used = used_.lower_bound({word, Mode::unknown});
     const bool unused = used == used_.end() || used->first.first != word;
     if (unused && all_known && !not_known_.contains(word)) out.push_back({word, Mode::none, {}});
@@ -208,9 +215,11 @@ void FollowedLaunch::forget_bytes_of(std::uint32_t at) {
   if (may == code_.accesses.end()) return;
   none_known_ |= may->second.anywhere;
   not_known_.insert(may->second.words.begin(), may->second.words.end());
+  if (may->second.handle) not_known_.insert(*may->second.handle);
 }
 
 FollowedLaunch::Next FollowedLaunch::access(Part& part, const ThreadInstruction& code, Calculator& calculator) {
+  if (!code.coordinates.empty()) return image_access(part, code, calculator);
   const std::uint32_t at = part.state.at;
   const auto address = calculator.address(code);
   if (calculator.needed_cut()) return part_where(part, *calculator.needed_cut());
@@ -224,6 +233,52 @@ FollowedLaunch::Next FollowedLaunch::access(Part& part, const ThreadInstruction&
   part.state.forget(written_by(code_.program[at]));
   ++part.state.at;
   return Next::on;
+}
+
+// The access has a position in the image, like a pointer's offset, if all coordinates lie inside the image. What happens
+// to others depends on the instruction and the texture.
+FollowedLaunch::Next FollowedLaunch::image_access(Part& part, const ThreadInstruction& code, Calculator& calculator) {
+  const std::uint32_t at = part.state.at;
+  uses_other_memory_ = true;
+  const auto may = code_.accesses.find(at);
+  const auto image = std::find_if(launch_.images.begin(), launch_.images.end(), [&](const Image& each) {
+    return may != code_.accesses.end() && each.parameter == may->second.handle;
+  });
+  const auto place = image == launch_.images.end() ? std::nullopt : place_in_image(*image, code, part, calculator);
+  if (calculator.needed_cut()) return part_where(part, *calculator.needed_cut());
+  if (place) {
+    ThreadInstruction texel = code;
+    if (texel.width == 0) texel.width = static_cast<std::uint32_t>(image->element);
+    add_access(image->parameter, texel, *place, part.box);
+  } else {
+    give_up_on(at);
+  }
+  part.state.forget(written_by(code_.program[at]));
+  ++part.state.at;
+  return Next::on;
+}
+
+std::optional<Form> FollowedLaunch::place_in_image(const Image& image, const ThreadInstruction& code, const Part& part,
+                                                   Calculator& calculator) const {
+  const bool texels = code.width == 0;
+  const std::uint64_t width = texels ? image.element : code.width;
+  Form all = constant(0);
+  for (const Coordinate& each : code.coordinates) {
+    const bool x = each.axis == 0;
+    const std::uint64_t step = x ? (texels ? image.element : 1) : each.axis == 1 ? image.pitch : image.slice;
+    const std::uint64_t end = x ? image.width : each.axis == 1 ? image.rows : image.layers;
+    const auto form = calculator.form_of(each.source);
+    const auto range = form ? range_of(*form, part.box) : std::nullopt;
+    if (!range || width == 0 || range->least < 0 || range->most > kMostOfImage || end > kMostOfImage) {
+      return std::nullopt;
+    }
+    const std::uint64_t last = static_cast<std::uint64_t>(range->most) * (x ? step : 1) + (x ? width : 1);
+    const auto moved = last <= end ? times(*form, static_cast<std::int64_t>(step)) : std::nullopt;
+    const auto sum_so_far = moved ? sum(all, *moved) : std::nullopt;
+    if (!sum_so_far) return std::nullopt;
+    all = *sum_so_far;
+  }
+  return all;
 }
 
 void FollowedLaunch::add_access(std::uint32_t word, const ThreadInstruction& code, const Form& form, const Box& box) {

@@ -17,6 +17,7 @@ namespace cudadiag::sass {
 struct MayAccess {
   bool anywhere = false;
   std::set<std::uint32_t> words;
+  std::optional<std::uint32_t> handle{};  // the parameter that is the handle of its texture or surface
 };
 using MayAccesses = std::map<std::uint32_t, MayAccess>;
 
@@ -58,6 +59,9 @@ class FollowedLaunch {
   Next call(Part& part, const ThreadInstruction& code, Calculator& calculator);
   Next detour(Part& part);
   Next access(Part& part, const ThreadInstruction& code, Calculator& calculator);
+  Next image_access(Part& part, const ThreadInstruction& code, Calculator& calculator);
+  std::optional<Form> place_in_image(const Image& image, const ThreadInstruction& code, const Part& part,
+                                     Calculator& calculator) const;
   Next part_where(const Part& part, const Cut& cut);
   void give_up_on(std::uint32_t at);
   void forget_bytes_of(std::uint32_t at);

@@ -21,7 +21,8 @@ Op op_of(const Instruction& i) {
       {"BRXU", Op::lost},   {"JMX", Op::lost},      {"JMXU", Op::lost},     {"KILL", Op::lost},
       {"RTT", Op::lost},    {"LDG", Op::access},    {"LD", Op::access},     {"STG", Op::access},
       {"ST", Op::access},   {"ATOM", Op::access},   {"ATOMG", Op::access},  {"RED", Op::access},
-      {"REDG", Op::access}, {"LDGSTS", Op::access}, {"HFMA2", Op::forget}};
+      {"REDG", Op::access}, {"LDGSTS", Op::access}, {"TLD", Op::access},    {"SULD", Op::access},
+      {"SUST", Op::access}, {"SURED", Op::access},  {"HFMA2", Op::forget}};
   const std::string_view base = i.base();
   auto op = kOps.find(base);
   if (op == kOps.end()) op = kOps.find(without_u(base));
@@ -60,6 +61,8 @@ bool is_modelled(std::string_view base) {
       "UBLKCP", "UBLKRED", "UTMALDG", "UTMASTG", "UTMAREDG", "LDGMC",   "CGAERRBAR"};
   return is_any(base, kKnown);
 }
+
+bool is_image(std::string_view base) { return is_any(base, {"TLD", "SULD", "SUST", "SURED"}); }
 
 bool uses_memory(const Instruction& i) {
   return memory_form_of(i) ||
@@ -133,6 +136,39 @@ void read_access(const Instruction& i, ThreadInstruction& out) {
   }
 }
 
+// "SUST.D.BA.2D [R4], R2, UR4": R4 is a byte in the row, R5 the row. "TLD.LZ RZ, R7, R5, UR4, 0x0, 1D": R5 is a texel
+// of a row. All other coordinates are numbers with a fraction, or may be changed by a level or an offset.
+void read_image(const Instruction& i, ThreadInstruction& out) {
+  std::vector<std::size_t> axes;
+  Slot first = kNone;
+  if (i.base() == "TLD") {
+    const bool plain = is_any(i.opcode, {"TLD.LZ", "TLD.SCR.LZ"});
+    const std::size_t place = first_value(i) + 2;
+    const bool line = std::find(i.operands.begin(), i.operands.end(), "1D") != i.operands.end();
+    if (plain && line && place < i.operands.size()) axes = {0}, first = register_of(i.operands[place]);
+  } else {
+    out.mode = i.base() == "SULD" ? Mode::read : i.base() == "SUST" ? Mode::write : Mode::atomic;
+    out.width = memory_bytes_of(i);
+    if (i.has("BA")) {
+      if (i.has("1D")) axes = {0};
+      if (i.has("2D")) axes = {0, 1};
+      if (i.has("3D") || i.has("2D_ARRAY")) axes = {0, 1, 2};
+      if (i.has("1D_ARRAY")) axes = {0, 2};
+    }
+    for (const std::string_view operand : i.operands) {
+      const std::string_view place = address_in(operand);
+      if (!place.empty() && place.find('+') == std::string_view::npos) first = register_of(place);
+    }
+  }
+  if (first == kNone || first >= kUniform) return;
+  for (std::size_t at = 0; at < axes.size(); ++at) {
+    Source source;
+    source.kind = Source::Kind::slot;
+    source.slot = first + static_cast<Slot>(at);
+    out.coordinates.push_back({axes[at], source});
+  }
+}
+
 ThreadInstruction taken_apart(const Program& program, const Instruction& i) {
   ThreadInstruction out;
   out.condition = condition_of(i.predicate);
@@ -159,7 +195,7 @@ ThreadInstruction taken_apart(const Program& program, const Instruction& i) {
     out.values.assign(1, {Source::Kind::number, kNone, 0, {*number, 0}, false, false});
   }
   if (i.base() == "WARPSYNC" && out.target != kNone) out.op = Op::lost;
-  if (out.op == Op::access) read_access(i, out);
+  if (out.op == Op::access) is_image(i.base()) ? read_image(i, out) : read_access(i, out);
   return out;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -62,6 +63,12 @@ struct AddressTerm {
   bool pair = false, sure = true;
 };
 
+// A coordinate of a texel: 0 is in a row, in bytes or texels; 1 is the row; 2 is the layer.
+struct Coordinate {
+  std::size_t axis = 0;
+  Source source;
+};
+
 struct ThreadInstruction {
   Op op = Op::forget;
   Condition condition;
@@ -73,10 +80,11 @@ struct ThreadInstruction {
   std::vector<Condition> conditions;  // predicates that it reads
   std::uint32_t target = kNone;       // of a jump, call or barrier
   std::uint32_t barrier = 0;
-  std::uint32_t width = 0;           // bytes of an access
-  Mode mode = Mode::read;            // of an access
-  std::vector<AddressTerm> address;  // empty if we cannot read it
-  bool uses_memory = false;          // of any kind, including accesses that we do not follow
+  std::uint32_t width = 0;              // bytes of an access; 0 for a whole texel
+  Mode mode = Mode::read;               // of an access
+  std::vector<AddressTerm> address;     // empty if it cannot be read
+  std::vector<Coordinate> coordinates;  // of an access to a texture or surface; empty if they cannot be read
+  bool uses_memory = false;             // of any kind, including accesses that are not followed
 };
 
 class ThreadCode {

@@ -18,11 +18,14 @@ constexpr base::Words<RaceMode, 5> kModes = {{
 }};
 
 Json to_json(const RaceAccess& access) {
-  return {{"what", word(access.what)}, {"mode", word(access.mode)},   {"begin", access.begin},
-          {"end", access.end},         {"exact", access.exact},       {"stream", access.stream},
-          {"site", access.site},       {"function", access.function}, {"parameter", access.parameter},
-          {"node", access.node},       {"thread", access.thread},     {"ticks", access.ticks},
-          {"on_host", access.on_host}};
+  return {{"what", word(access.what)},     {"mode", word(access.mode)},
+          {"begin", access.begin},         {"end", access.end},
+          {"exact", access.exact},         {"stream", access.stream},
+          {"site", access.site},           {"function", access.function},
+          {"parameter", access.parameter}, {"node", access.node},
+          {"thread", access.thread},       {"ticks", access.ticks},
+          {"on_host", access.on_host},     {"out_of_order", access.out_of_order},
+          {"array", access.array},         {"somewhere", access.somewhere}};
 }
 
 RaceAccess access_of(const Json& object, const char* key) {
@@ -33,6 +36,9 @@ RaceAccess access_of(const Json& object, const char* key) {
   access.mode = base::value_of(kModes, text_of(*it, "mode")).value_or(RaceMode::unknown);
   access.exact = bool_of(*it, "exact");
   access.on_host = bool_of(*it, "on_host");
+  access.out_of_order = bool_of(*it, "out_of_order");
+  access.somewhere = bool_of(*it, "somewhere");
+  take(*it, "array", access.array);
   take(*it, "begin", access.begin);
   take(*it, "end", access.end);
   take(*it, "stream", access.stream);

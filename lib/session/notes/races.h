@@ -32,6 +32,9 @@ struct RaceAccess {
   RaceMode mode = RaceMode::unknown;
   std::uint64_t begin = 0, end = 0;
   bool exact = false;                    // false: `begin` is the address that a kernel received, `end` is `begin` + 1
+  bool somewhere = false;                // not exact: it uses an unknown part of the bytes from `begin` to `end`
+  std::uint64_t array = 0;               // CUarray; `begin` and `end` count from its first byte. 0: they are addresses
+  bool out_of_order = false;             // may happen before earlier work of its stream has finished
   std::uint64_t stream = 0;              // handle
   std::uint32_t site = 0, function = 0;  // ids in the process
   std::uint32_t parameter = 0;           // offset of the pointer among the kernel's parameters

@@ -7,6 +7,7 @@ import targets
 from harness import DATA, HERE, expect, expect_in, expect_success, program, true_line
 
 CUBIN = DATA / "sass/simulated.sm90.cubin"
+IMAGES = DATA / "sass/images/images.sm90.cubin"
 
 
 def _races(machine, program, which, options=(), **how):
@@ -68,6 +69,22 @@ def memory_that_meets_is_a_race(machine):
 def memory_that_does_not_meet_is_none(machine):
     for which in ("slices", "batch_of_halves", "two_readers", "pageable", "pageable_by_address", "freed_after_use", "copied_to_device",
                   "copied_by_address", "copied_on_host", "pinned_set"):
+        _expect_none(machine, "race_memory", which)
+
+
+def a_batch_that_reads_out_of_order_is_a_race_in_one_stream(machine):
+    lines = [targets.marked_line("race_memory", mark) for mark in ("WRITTEN LINE", "BATCH LINE")]
+    for which in ("any_order", "during_call"):
+        result, finding = _expect_race(machine, "race_memory", which)
+        places = [(access["location"]["file"], access["location"]["line"]) for access in finding["accesses"]]
+        expect(places, lines, which)
+        expect([access["mode"] for access in finding["accesses"]], ["write", "read"], which)
+        expect(finding["evidence"]["grade"], "proven", which)
+        text = " ".join(result.stderr.split())
+        expect_in("race in one stream: ", text, which)
+        expect_in("the copy need not read its source in stream order", text, which)
+        expect_in("set srcAccessOrder of this copy to CU_MEMCPY_SRC_ACCESS_ORDER_STREAM", finding["fix"][0], which)
+    for which in ("in_order", "any_order_after_wait"):
         _expect_none(machine, "race_memory", which)
 
 
@@ -212,6 +229,28 @@ def kernels_are_judged_by_their_code(machine):
         expect({access["operation"] for access in finding["accesses"]}, {"kernel"}, which)
     for which in ("copy_from copy_from", "count__8 count__8"):
         _expect_none(machine, "race_kernels", f"{CUBIN} {which}")
+
+
+def a_texture_or_surface_races_with_what_uses_its_memory(machine):
+    _with_disassembler(machine)
+    for which, marks, grade in (("copied_then_sampled", ("COPY LINE", "SAMPLE LINE"), "inferred"),
+                                ("drawn_then_sampled", ("DRAW LINE", "SAMPLE LINE"), "inferred"),
+                                ("drawn_over_halves", ("DRAW LINE", "DRAW LINE"), "proven"),
+                                ("fetched_then_set", ("FETCH LINE", "SET LINE"), "proven")):
+        result, finding = _expect_race(machine, "race_images", f"{IMAGES} {which}")
+        expect(finding["evidence"]["grade"], grade, which)
+        places = [(access["location"]["file"], access["location"]["line"]) for access in finding["accesses"]]
+        expect(places, [targets.marked_line("race_images", mark) for mark in marks], which)
+        in_array = which != "fetched_then_set"
+        expect([access["array"] is not None for access in finding["accesses"]], [in_array] * 2, which)
+        expect("of array 0x" in result.stderr, in_array, which)
+
+
+def other_parts_of_a_texture_or_surface_are_none(machine):
+    _with_disassembler(machine)
+    for which in ("copied_and_waited", "copied_in_part", "drawn_and_waited", "drawn_in_part", "drawn_in_halves",
+                  "set_elsewhere"):
+        _expect_none(machine, "race_images", f"{IMAGES} {which}")
 
 
 def kernels_stay_unread_where_a_small_stack_ends_the_disassembler(machine):

@@ -183,15 +183,20 @@ SIM_API_STREAM(cuMemcpyDtoDAsync_v2, _ptsz, context,
 
 // Each row is an operation.
 SIM_API_STREAM(cuMemcpy2DAsync_v2, _ptsz, context, (const CUDA_MEMCPY2D* pCopy, CUstream hStream), (pCopy, hStream)) {
-  const auto place = [](CUmemorytype type, const void* host, CUdeviceptr device) {
-    return type == CU_MEMORYTYPE_HOST ? device_view(host) : device;
+  const auto place = [](CUmemorytype type, const void* host, CUdeviceptr device, CUarray array) {
+    return type == CU_MEMORYTYPE_ARRAY ? array->begin : type == CU_MEMORYTYPE_HOST ? device_view(host) : device;
   };
-  const CUdeviceptr to = place(pCopy->dstMemoryType, pCopy->dstHost, pCopy->dstDevice) + pCopy->dstXInBytes;
-  const CUdeviceptr from = place(pCopy->srcMemoryType, pCopy->srcHost, pCopy->srcDevice) + pCopy->srcXInBytes;
+  const auto pitch = [](CUmemorytype type, std::size_t of_memory, CUarray array) {
+    return type == CU_MEMORYTYPE_ARRAY ? array->row : of_memory;
+  };
+  const CUDA_MEMCPY2D& p = *pCopy;
+  const CUdeviceptr to = place(p.dstMemoryType, p.dstHost, p.dstDevice, p.dstArray) + p.dstXInBytes;
+  const CUdeviceptr from = place(p.srcMemoryType, p.srcHost, p.srcDevice, p.srcArray) + p.srcXInBytes;
+  const std::size_t to_pitch = pitch(p.dstMemoryType, p.dstPitch, p.dstArray);
+  const std::size_t from_pitch = pitch(p.srcMemoryType, p.srcPitch, p.srcArray);
   for (std::size_t row = 0; row < pCopy->Height; ++row) {
-    const CUresult result =
-        copy(to + (pCopy->dstY + row) * pCopy->dstPitch, from + (pCopy->srcY + row) * pCopy->srcPitch,
-             pCopy->WidthInBytes, Sides::known, {hStream, per_thread, false});
+    const CUresult result = copy(to + (pCopy->dstY + row) * to_pitch, from + (pCopy->srcY + row) * from_pitch,
+                                 pCopy->WidthInBytes, Sides::known, {hStream, per_thread, false});
     if (result != CUDA_SUCCESS) return result;
   }
   return CUDA_SUCCESS;

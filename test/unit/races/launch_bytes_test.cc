@@ -97,11 +97,13 @@ struct Process {
     wire::store(record, operation::kBytes, size);
     feed.record(record);
   }
-  void part(std::uint64_t destination, std::uint64_t source, std::uint64_t size) {
+  void part(std::uint64_t destination, std::uint64_t source, std::uint64_t size,
+            race::SourceOrder order = race::kInStreamOrder) {
     std::byte* record = blank(Kind::graph_node, operation::kNoStream);
     wire::store(record, race::kWord1, destination);
     wire::store(record, race::kWord2, source);
     wire::store(record, race::kWord3, size);
+    wire::store(record, race::kNodeType, std::uint32_t{order});
     feed.record(record);
   }
   void batch(std::uint32_t stream) {
@@ -228,6 +230,38 @@ TEST_CASE("each copy of a batch has separate bytes") {
   r.part(kBuffer, 0, 64), r.batch(0), r.batch(1);
   r.fill(1, kBuffer + 2048, 64);
   CHECK(r.races() == 0);
+}
+
+TEST_CASE("a source that a batch may read out of order races with earlier unfinished work of its own stream") {
+  for (const auto order : {race::kInStreamOrder, race::kDuringCall, race::kAnyTime}) {
+    Process p;
+    p.fill(0, kBuffer, 64);
+    p.part(kBuffer + 1024, kBuffer, 64, order), p.batch(0);
+    const auto races = p.feed.races();
+    REQUIRE(races.size() == (order == race::kInStreamOrder ? 0 : 1));
+    for (const session::Race& race : races) CHECK(race.second.out_of_order);
+    // Later work of the stream comes after the copy.
+    p.fill(0, kBuffer, 64);
+    CHECK(p.races() == races.size());
+  }
+  // The destination is always written in stream order.
+  Process q;
+  q.fill(0, kBuffer, 64);
+  q.part(kBuffer, kBuffer + 1024, 64, race::kAnyTime), q.batch(0);
+  CHECK(q.races() == 0);
+  // Another stream comes after a read during the call, but not after one at any time.
+  for (const auto order : {race::kDuringCall, race::kAnyTime}) {
+    Process r;
+    r.part(kBuffer + 1024, kBuffer, 64, order), r.batch(0);
+    r.fill(1, kBuffer, 64);
+    CHECK(r.races() == (order == race::kAnyTime ? 1 : 0));
+  }
+  // The host has seen the first operation finish.
+  Process s;
+  s.fill(0, kBuffer, 64);
+  s.feed.record(s.blank(Kind::host_saw_stream, 0));
+  s.part(kBuffer + 1024, kBuffer, 64, race::kAnyTime), s.batch(0);
+  CHECK(s.races() == 0);
 }
 
 // ---- out of bounds

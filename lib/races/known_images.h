@@ -1,0 +1,65 @@
+// The arrays of one process, and what its textures and surfaces refer to, as its records show them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "races/access.h"
+#include "sass/byte_ranges.h"
+
+namespace cudadiag::races {
+
+class KnownImages {
+ public:
+  struct Array {
+    std::uint64_t begin = 0;  // see kArrays
+    std::uint64_t row = 0, rows = 1, layers = 1, element = 1;
+
+    std::uint64_t bytes() const { return row * rows * layers; }
+  };
+  struct Image {
+    std::uint64_t array = 0;  // CUarray; 0: it refers to memory
+    std::uint64_t begin = 0;
+    sass::Image shape;  // its parameter is not set
+  };
+  // The part of an array that a copy uses.
+  struct Side {
+    std::uint64_t array = 0;
+    std::uint64_t x = 0, y = 0, z = 0, width = 0, height = 0, depth = 0;
+    bool is_source = false;
+    bool in_elements = false;  // x and width are numbers of elements, not of bytes
+  };
+  struct Name {
+    std::uint64_t handle = 0;
+    std::uint32_t context = 0;  // uid
+    bool surface = false;
+    auto operator<=>(const Name&) const = default;
+  };
+
+  static Side side_of(const std::byte* record);
+
+  // Reads a record array_made. Returns the array that had the handle before.
+  std::optional<Array> array_made(const std::byte* record);
+  // Reads a record image_made.
+  void image_made(const std::byte* record, std::uint32_t context);
+  const Image* find(const Name& name) const;
+  // Adds the accesses of a copy to the part of an array. `copy` has everything except the place and the mode.
+  void add_accesses(const Access& copy, const Side& side, std::vector<Access>& out) const;
+  // Call this after records were lost.
+  void forget();
+
+ private:
+  static constexpr std::size_t kMostImages = 1u << 16, kMostArrays = 1u << 16;
+  static constexpr std::uint64_t kMostPieces = 4096;  // of one side of a copy
+
+  std::unordered_map<std::uint64_t, Array> arrays_;  // by CUarray
+  std::map<Name, Image> images_;
+  std::uint64_t made_ = 0;  // number of arrays so far
+};
+
+}  // namespace cudadiag::races

@@ -1,0 +1,212 @@
+// Writes the records about arrays, textures and surfaces, and about copies to and from arrays.
+#include "record/output/race_records.h"
+
+namespace cudadiag::record {
+
+namespace operation = wire::operation;
+namespace race = wire::race;
+using operation::Kind;
+
+namespace {
+
+std::uint64_t number(CUarray array) { return reinterpret_cast<std::uint64_t>(array); }
+
+// Returns the bytes of an element; 0 for formats whose elements share bytes.
+std::uint64_t element_bytes(CUarray_format format, unsigned channels) {
+  switch (format) {
+    case CU_AD_FORMAT_UNSIGNED_INT8:
+    case CU_AD_FORMAT_SIGNED_INT8:
+      return channels;
+    case CU_AD_FORMAT_UNSIGNED_INT16:
+    case CU_AD_FORMAT_SIGNED_INT16:
+    case CU_AD_FORMAT_HALF:
+      return 2u * channels;
+    case CU_AD_FORMAT_UNSIGNED_INT32:
+    case CU_AD_FORMAT_SIGNED_INT32:
+    case CU_AD_FORMAT_FLOAT:
+      return 4u * channels;
+    default:
+      return 0;
+  }
+}
+
+std::uint64_t pair(std::uint64_t low, std::uint64_t high) { return (low & 0xffffffff) | high << 32; }
+
+}  // namespace
+
+// ---- arrays, textures and surfaces
+
+void RaceRecords::array_made(ThreadState& thread, const CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR& shape) {
+  // The memory of a sparse array may change, and may be part of several arrays.
+  constexpr unsigned kUnsettled = CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING;
+  const std::uint64_t element = element_bytes(shape.Format, shape.NumChannels);
+  if (array == nullptr || element == 0 || (shape.Flags & kUnsettled) != 0) return;
+  images_made_.store(true, std::memory_order_relaxed);
+  std::byte* record = begin(thread, Kind::array_made, operation::kNoStream);
+  wire::store(record, race::kWord0, number(*array));
+  wire::store(record, race::kWord1, shape.Width * element);
+  wire::store(record, race::kWord2, pair(shape.Height, shape.Depth));
+  wire::store(record, race::kWord3, element);
+  publish(thread, record);
+}
+
+void RaceRecords::image_made(ThreadState& thread, const Image& image, const CUDA_RESOURCE_DESC* resource) {
+  if (resource == nullptr) return;
+  std::uint64_t place = 0, row = 0, rows = 1, pitch = 0, element = 0;
+  std::uint16_t flags = image.surface ? race::kSurface : 0;
+  if (resource->resType == CU_RESOURCE_TYPE_ARRAY) {
+    place = number(resource->res.array.hArray);
+    flags |= race::kOfArray;
+  } else if (resource->resType == CU_RESOURCE_TYPE_LINEAR) {
+    const auto& linear = resource->res.linear;
+    place = linear.devPtr;
+    element = element_bytes(linear.format, linear.numChannels);
+    row = linear.sizeInBytes;
+  } else if (resource->resType == CU_RESOURCE_TYPE_PITCH2D) {
+    const auto& flat = resource->res.pitch2D;
+    place = flat.devPtr;
+    element = element_bytes(flat.format, flat.numChannels);
+    row = flat.width * element;
+    rows = flat.height;
+    pitch = flat.pitchInBytes;
+  }
+  images_made_.store(true, std::memory_order_relaxed);
+  std::byte* record = begin(thread, Kind::image_made, operation::kNoStream);
+  wire::store(record, race::kWord0, image.handle);
+  wire::store(record, race::kWord1, place);
+  wire::store(record, race::kWord2, row);
+  wire::store(record, race::kWord3, flags & race::kOfArray ? 0 : pair(rows, pitch));
+  wire::store(record, race::kOffset0, flags);
+  wire::store(record, race::kOffset1, static_cast<std::uint16_t>(element));
+  wire::store(record, race::kZeros, image.context);
+  publish(thread, record);
+}
+
+void RaceRecords::image_returned(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data) {
+  const void* p = data.functionParams;
+  const auto image = [&](const unsigned long long* handle, bool surface) {
+    return Image{handle == nullptr ? 0 : *handle, streams_->context_index(data.contextUid), surface};
+  };
+  switch (id) {
+    case CUPTI_DRIVER_TRACE_CBID_cuArrayCreate_v2: {
+      const auto& made = *static_cast<const cuArrayCreate_v2_params*>(p);
+      if (made.pAllocateArray == nullptr) return;
+      const CUDA_ARRAY_DESCRIPTOR& shape = *made.pAllocateArray;
+      return array_made(thread, made.pHandle, {shape.Width, shape.Height, 0, shape.Format, shape.NumChannels, 0});
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuArray3DCreate_v2: {
+      const auto& made = *static_cast<const cuArray3DCreate_v2_params*>(p);
+      if (made.pAllocateArray != nullptr) array_made(thread, made.pHandle, *made.pAllocateArray);
+      return;
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuTexObjectCreate: {
+      const auto& made = *static_cast<const cuTexObjectCreate_params*>(p);
+      return image_made(thread, image(made.pTexObject, false), made.pResDesc);
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuSurfObjectCreate: {
+      const auto& made = *static_cast<const cuSurfObjectCreate_params*>(p);
+      return image_made(thread, image(made.pSurfObject, true), made.pResDesc);
+    }
+    default:
+      return;
+  }
+}
+
+// Called before the call, because the handle may belong to something else when the call returns.
+void RaceRecords::image_gone(ThreadState& thread, std::uint32_t id, const void* parameters, std::uint32_t context_uid) {
+  if (!images_made_.load(std::memory_order_relaxed)) return;
+  const auto gone = [&](Kind kind, std::uint64_t handle, bool surface) {
+    std::byte* record = begin_at_call(thread, kind);
+    wire::store(record, race::kWord0, handle);
+    wire::store(record, race::kOffset0, static_cast<std::uint16_t>(surface ? race::kSurface : 0));
+    wire::store(record, race::kZeros, streams_->context_index(context_uid));
+    publish(thread, record);
+  };
+  switch (id) {
+    case CUPTI_DRIVER_TRACE_CBID_cuArrayDestroy:
+      return gone(Kind::array_made, number(static_cast<const cuArrayDestroy_params*>(parameters)->hArray), false);
+    case CUPTI_DRIVER_TRACE_CBID_cuTexObjectDestroy:
+      return gone(Kind::image_made, static_cast<const cuTexObjectDestroy_params*>(parameters)->texObject, false);
+    case CUPTI_DRIVER_TRACE_CBID_cuSurfObjectDestroy:
+      return gone(Kind::image_made, static_cast<const cuSurfObjectDestroy_params*>(parameters)->surfObject, true);
+    default:
+      return;
+  }
+}
+
+// ---- copies to and from arrays
+
+void RaceRecords::array_side(ThreadState& thread, const Side& side) {
+  if (side.array == nullptr) return;
+  std::byte* record = begin_at_call(thread, Kind::array_side);
+  wire::store(record, race::kWord0, number(side.array));
+  wire::store(record, race::kWord1, pair(side.x, side.y));
+  wire::store(record, race::kWord2, pair(side.z, side.depth));
+  wire::store(record, race::kWord3, pair(side.width, side.height));
+  wire::store(record, race::kOffset0, side.flags);
+  publish(thread, record);
+}
+
+// Reads whichever of the relevant members the structure has.
+template <typename Parameters>
+void RaceRecords::sides(ThreadState& thread, const void* parameters) {
+  const auto& p = *static_cast<const Parameters*>(parameters);
+  if constexpr (requires { p.dstArray; }) {
+    array_side(thread, {p.dstArray, p.dstOffset, 0, 0, p.ByteCount, 1, 1, 0});
+  }
+  if constexpr (requires { p.srcArray; }) {
+    array_side(thread, {p.srcArray, p.srcOffset, 0, 0, p.ByteCount, 1, 1, race::kIsSource});
+  }
+  if constexpr (requires { p.pCopy->WidthInBytes; }) {
+    if (p.pCopy == nullptr) return;
+    const auto& copy = *p.pCopy;
+    Side to{copy.dstArray, copy.dstXInBytes, copy.dstY, 0, copy.WidthInBytes, copy.Height, 1, 0};
+    Side from{copy.srcArray, copy.srcXInBytes, copy.srcY, 0, copy.WidthInBytes, copy.Height, 1, race::kIsSource};
+    if constexpr (requires { copy.Depth; }) {
+      to.z = copy.dstZ, from.z = copy.srcZ;
+      to.depth = from.depth = copy.Depth;
+    }
+    if (copy.dstMemoryType == CU_MEMORYTYPE_ARRAY) array_side(thread, to);
+    if (copy.srcMemoryType == CU_MEMORYTYPE_ARRAY) array_side(thread, from);
+  }
+}
+
+void RaceRecords::box_sides(ThreadState& thread, const CUDA_MEMCPY3D_BATCH_OP& box) {
+  const auto side = [&](const CUmemcpy3DOperand& operand, std::uint16_t flags) {
+    if (operand.type != CU_MEMCPY_OPERAND_TYPE_ARRAY) return;
+    const auto& [array, offset] = operand.op.array;
+    array_side(thread, {array, offset.x, offset.y, offset.z, box.extent.width, box.extent.height, box.extent.depth,
+                        static_cast<std::uint16_t>(flags | race::kInElements)});
+  };
+  side(box.dst, 0);
+  side(box.src, race::kIsSource);
+}
+
+void RaceRecords::before_arrays(ThreadState& thread, std::uint32_t id, const void* parameters) {
+  if (!images_made_.load(std::memory_order_relaxed)) return;
+#define SIDES(name, suffix)                    \
+  case CUPTI_DRIVER_TRACE_CBID_##name:         \
+  case CUPTI_DRIVER_TRACE_CBID_##name##suffix: \
+    return sides<name##_params>(thread, parameters)
+  switch (id) {
+    SIDES(cuMemcpyDtoA_v2, _ptds);
+    SIDES(cuMemcpyAtoD_v2, _ptds);
+    SIDES(cuMemcpyHtoA_v2, _ptds);
+    SIDES(cuMemcpyAtoH_v2, _ptds);
+    SIDES(cuMemcpyAtoA_v2, _ptds);
+    SIDES(cuMemcpyHtoAAsync_v2, _ptsz);
+    SIDES(cuMemcpyAtoHAsync_v2, _ptsz);
+    SIDES(cuMemcpy2D_v2, _ptds);
+    SIDES(cuMemcpy2DUnaligned_v2, _ptds);
+    SIDES(cuMemcpy2DAsync_v2, _ptsz);
+    SIDES(cuMemcpy3D_v2, _ptds);
+    SIDES(cuMemcpy3DAsync_v2, _ptsz);
+    SIDES(cuMemcpy3DPeer, _ptds);
+    SIDES(cuMemcpy3DPeerAsync, _ptsz);
+    default:
+      return;
+  }
+#undef SIDES
+}
+
+}  // namespace cudadiag::record
