@@ -143,7 +143,9 @@ void Feed::record(const std::byte* record, std::string_view parameters) {
     return;
   }
   if (kind == Kind::array_made || kind == Kind::image_made) return note_image(record);
+  if (kind == Kind::tensor_map_made) return images_.tensor_map_made(record);
   if (kind == Kind::array_side) return note_side(record, pending);
+  if (kind == Kind::tensor_map) return note_tensor_maps(record, pending);
   if (kind == Kind::parameters || kind == Kind::rows) return note_parameters(record, pending);
   const auto index = wire::load(record, operation::kStream);
   if (kind == Kind::stream_made) return stream_made(record, index, ticks);
@@ -182,6 +184,7 @@ void Feed::Pending::forget_operation() {
   words.clear();
   function = 0;
   sides.clear();
+  tensor_maps.clear();
   rows = {};
   parts.clear();
 }
@@ -347,9 +350,10 @@ void Feed::kernel(const Issued& issued, const Pending& pending) {
   const std::vector<UsedImage> images = used_images(issued, pending.function);
   std::vector<sass::Image> shapes;
   for (const UsedImage& image : images) shapes.push_back(image.image.shape);
-  const auto& bytes = pending.function == 0 ? LaunchBytes::kNone
-                                            : launch_bytes_.of(record, pending.function, issued.parameters,
-                                                               {std::move(addresses), std::move(shapes)});
+  const auto& bytes = pending.function == 0
+                          ? LaunchBytes::kNone
+                          : launch_bytes_.of(record, pending.function, issued.parameters,
+                                             {std::move(addresses), std::move(shapes), tensors_of(pending)});
   for (const Word& word : pending.words) {
     if (memory_.at(word.value) == nullptr) continue;
     access.begin = word.value;

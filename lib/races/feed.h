@@ -76,6 +76,11 @@ class Feed : public session::RingReader {
     std::vector<Word> words;
     std::uint32_t function = 0;  // of the kernel; 0 if unknown
     std::vector<KnownImages::Side> sides;
+    struct TensorMap {
+      std::uint32_t offset;
+      std::uint64_t hash;
+    };
+    std::vector<TensorMap> tensor_maps;
     sass::ZeroWords zeros = 0;
     Rows rows;
     std::vector<Part> parts;    // of a batch of copies
@@ -88,6 +93,8 @@ class Feed : public session::RingReader {
   void note_parameters(const std::byte* record, Pending& pending);
   void note_part(const std::byte* record, Pending& pending);
   static void note_side(const std::byte* record, Pending& pending);
+  static void note_tensor_maps(const std::byte* record, Pending& pending);
+  std::vector<sass::TensorMap> tensors_of(const Pending& pending) const;
   struct Issued {
     const std::byte* record;
     std::string_view parameters;

@@ -12,6 +12,12 @@ namespace operation = wire::operation;
 namespace race = wire::race;
 using operation::Kind;
 
+namespace {
+
+constexpr std::size_t kMostTensorMaps = 32;  // tensor maps of one launch
+
+}  // namespace
+
 void Feed::note_image(const std::byte* record) {
   if (static_cast<Kind>(wire::load(record, operation::kKind)) == Kind::image_made) {
     return images_.image_made(record, memory_.context_uid(wire::load(record, race::kZeros)));
@@ -59,6 +65,23 @@ void Feed::add_image(Access access, const UsedImage& used, const std::vector<sas
     access.pitch = 0;
   }
   add(access);
+}
+
+void Feed::note_tensor_maps(const std::byte* record, Pending& pending) {
+  if (pending.tensor_maps.size() >= kMostTensorMaps) return;
+  pending.tensor_maps.push_back({wire::load(record, race::kOffset0), wire::load(record, race::kWord0)});
+}
+
+// Returns the tensors of the launch whose maps the program encoded, and did not change.
+std::vector<sass::TensorMap> Feed::tensors_of(const Pending& pending) const {
+  std::vector<sass::TensorMap> out;
+  for (const auto& [offset, hash] : pending.tensor_maps) {
+    const sass::TensorMap* known = images_.tensor_map(hash);
+    if (known == nullptr) continue;
+    out.push_back(*known);
+    out.back().parameter = offset;
+  }
+  return out;
 }
 
 // Adds the sides of a copy that are in arrays.

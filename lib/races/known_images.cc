@@ -117,6 +117,34 @@ void KnownImages::add_accesses(const Access& copy, const Side& side, std::vector
   }
 }
 
+// A map is known once both of its records have been read. The hash stands for the map's bytes, so it never means
+// another shape.
+void KnownImages::tensor_map_made(const std::byte* record) {
+  constexpr std::size_t kMostRank = 4;
+  const std::uint64_t words[] = {wire::load(record, race::kWord1), wire::load(record, race::kWord2),
+                                 wire::load(record, race::kWord3)};
+  if (tensor_maps_.size() >= kMostImages) tensor_maps_.clear();
+  sass::TensorMap& map = tensor_maps_[wire::load(record, race::kWord0)];
+  map.dimensions.resize(kMostRank);
+  if (wire::load(record, race::kOffset0) == race::kTensorStrides) {
+    for (std::size_t axis = 1; axis < map.dimensions.size(); ++axis) map.dimensions[axis].step = words[axis - 1];
+    std::erase_if(map.dimensions, [](const auto& dimension) { return dimension.size == 0; });
+    return;
+  }
+  const std::uint64_t rank = std::min<std::uint64_t>(words[2] & 0xff, kMostRank);
+  map.dimensions[0].step = words[2] >> 8 & 0xff;
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    const std::uint64_t pair = words[axis / 2];
+    map.dimensions[axis].size = axis % 2 == 0 ? low(pair) : high(pair);
+    map.dimensions[axis].box = (words[2] >> (16 + 8 * axis) & 0xff) + 1;
+  }
+}
+
+const sass::TensorMap* KnownImages::tensor_map(std::uint64_t hash) const {
+  const auto found = tensor_maps_.find(hash);
+  return found == tensor_maps_.end() ? nullptr : &found->second;
+}
+
 void KnownImages::forget() {
   arrays_.clear();
   images_.clear();

@@ -50,6 +50,10 @@ class KnownImages {
   const Image* find(const Name& name) const;
   // Adds the accesses of a copy to the part of an array. `copy` has everything except the place and the mode.
   void add_accesses(const Access& copy, const Side& side, std::vector<Access>& out) const;
+  // Reads a record tensor_map_made.
+  void tensor_map_made(const std::byte* record);
+  // Returns null if the map is unknown. Its parameter is not set.
+  const sass::TensorMap* tensor_map(std::uint64_t hash) const;
   // Call this after records were lost.
   void forget();
 
@@ -59,7 +63,8 @@ class KnownImages {
 
   std::unordered_map<std::uint64_t, Array> arrays_;  // by CUarray
   std::map<Name, Image> images_;
-  std::uint64_t made_ = 0;  // number of arrays so far
+  std::unordered_map<std::uint64_t, sass::TensorMap> tensor_maps_;  // by hash
+  std::uint64_t made_ = 0;                                          // number of arrays so far
 };
 
 }  // namespace cudadiag::races

@@ -37,6 +37,8 @@ const std::vector<sass::ParameterBytes>& LaunchBytes::of(const std::byte* record
   launch.addresses = std::move(memory.addresses);
   launch.images = std::move(memory.images);
   std::sort(launch.images.begin(), launch.images.end());
+  launch.tensors = std::move(memory.tensors);
+  std::sort(launch.tensors.begin(), launch.tensors.end());
   launch.images.erase(std::unique(launch.images.begin(), launch.images.end()), launch.images.end());
   std::sort(launch.addresses.begin(), launch.addresses.end());
   std::erase_if(launch.addresses, [&](std::uint32_t at) {
@@ -58,6 +60,12 @@ const std::vector<sass::ParameterBytes>& LaunchBytes::of(const std::byte* record
                                      image.slice, image.element}) {
       append(key, each);
     }
+  }
+  append(key, launch.tensors.size());
+  for (const sass::TensorMap& map : launch.tensors) {
+    append(key, map.parameter);
+    append(key, map.dimensions.size());
+    for (const auto& [size, step, box] : map.dimensions) append(key, size), append(key, step), append(key, box);
   }
   key += launch.parameters;
   const auto known = known_.find(key);

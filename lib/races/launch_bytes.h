@@ -29,6 +29,7 @@ class LaunchBytes {
   struct Memory {
     std::vector<std::uint32_t> addresses;  // offsets of the parameter words that are addresses of memory
     std::vector<sass::Image> images;       // that handles among the parameters refer to
+    std::vector<sass::TensorMap> tensors;  // of the CUtensorMaps among the parameters
   };
   // `record`: the launch.
   const std::vector<sass::ParameterBytes>& of(const std::byte* record, std::uint32_t function,

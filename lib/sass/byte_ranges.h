@@ -31,11 +31,23 @@ struct Image {
   auto operator<=>(const Image&) const = default;
 };
 
+// The tensor that a CUtensorMap among the parameters describes. A tensor copy uses one box of it.
+struct TensorMap {
+  struct Dimension {
+    std::uint64_t size = 0, step = 0, box = 0;  // elements; bytes from one to the next; elements of the box
+    auto operator<=>(const Dimension&) const = default;
+  };
+  std::uint32_t parameter = 0;  // offset of the CUtensorMap, which begins with the address of the tensor
+  std::vector<Dimension> dimensions;
+  auto operator<=>(const TensorMap&) const = default;
+};
+
 struct LaunchValues {
   std::array<std::uint32_t, 3> grid{}, block{};
   std::string parameters;                // the bytes of the parameters, as far as we have them
   std::vector<std::uint32_t> addresses;  // sorted offsets of the parameter words that are memory addresses
   std::vector<Image> images{};           // sorted
+  std::vector<TensorMap> tensors{};      // sorted
   auto operator<=>(const LaunchValues&) const = default;
 };
 

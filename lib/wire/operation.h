@@ -62,6 +62,8 @@ enum class Kind : std::uint8_t {
   array_made = 27,
   image_made = 28,
   array_side = 29,
+  tensor_map_made = 30,
+  tensor_map = 31,
 };
 
 // The effect of a memory operation at the address in kArgument, or on the semaphore with that handle. A batch counts as
@@ -79,7 +81,7 @@ enum class MemoryOperation : std::uint8_t {
 
 constexpr bool is_race_record(Kind kind) {
   return (kind >= Kind::parameters && kind <= Kind::stream_made) ||
-         (kind >= Kind::source_watched && kind <= Kind::array_side);
+         (kind >= Kind::source_watched && kind <= Kind::tensor_map);
 }
 
 // Whether the GPU executes the operation in stream order. Such an operation has an ordinal and may be the one that

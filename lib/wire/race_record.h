@@ -37,6 +37,12 @@
 //    array_side       one side of the copy, or of the part of a batch, whose record follows in the same ring is in an
 //                     array; word 0: CUarray; word 1: x | y << 32; word 2: z | depth << 32; word 3: width | height << 32;
 //                     offset 0: SideFlag
+//    tensor_map_made  word 0: hash_bytes() of a CUtensorMap; offset 0: TensorMapPart; kTensorShape: words 1 and 2: numbers
+//                     of elements in the four dimensions, 32 bits each; word 3: rank | bytes of an element << 8, then for
+//                     each dimension 8 bits of 1 less than the box's elements, from bit 16 on; kTensorStrides: words 1 to
+//                     3: bytes from one element to the next in dimensions 1 to 3
+//    tensor_map       word 0: hash_bytes() of an encoded CUtensorMap among the parameters of the kernel recorded
+//                     next in the same ring; offset 0: where it begins
 //    graph_edges      word 0: CUgraphExec; words 1 to 3: from | to << 32, both 1 + the index of a node; 0: fewer edges
 #pragma once
 
@@ -88,6 +94,11 @@ enum ImageFlag : std::uint16_t {
 enum SideFlag : std::uint16_t {
   kIsSource = 1,
   kInElements = 2,  // x and width are numbers of elements, not of bytes
+};
+
+enum TensorMapPart : std::uint16_t {
+  kTensorShape,
+  kTensorStrides,
 };
 
 // When a copy of a batch may read its source (CUmemcpySrcAccessOrder).

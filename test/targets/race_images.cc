@@ -54,6 +54,21 @@ struct Program : Driver {
     const CUfunction function = kernel("fetch__8_8_4_4");
     CHECK(cuLaunchKernel(function, 2, kHeight, 1, 128, 1, 1, 0, stream, parameters, nullptr));  // FETCH LINE
   }
+  // Reads 32 by 32 elements with each block: rows 0 to 63 of the table.
+  void load_tiles(CUstream stream) {
+    const cuuint64_t sizes[2] = {128, 96}, pitch[1] = {512};
+    const cuuint32_t box[2] = {32, 32}, steps[2] = {1, 1};
+    CUtensorMap map;
+    CHECK(cuTensorMapEncodeTiled(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 2, reinterpret_cast<void*>(table), sizes, pitch,
+                                 box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
+                                 CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+    CUdeviceptr none = 0;
+    void* parameters[16] = {};
+    for (void*& each : parameters) each = &none;
+    parameters[14] = &map;
+    const CUfunction function = kernel("load_tiles__8_8_8_8_8_8_8_8_8_8_8_8_8_8_128_8");
+    CHECK(cuLaunchKernel(function, 4, 2, 1, 32, 1, 1, 0, stream, parameters, nullptr));  // TILES LINE
+  }
   void wait() const {
     CHECK(cuEventRecord(event, a));
     CHECK(cuStreamWaitEvent(b, event, 0));
@@ -87,6 +102,9 @@ int main(int, char** arguments) {
   } else if (is("drawn_in_halves") || is("drawn_over_halves")) {
     program.draw(0, kHeight / 2, a);
     program.draw(is("drawn_in_halves") ? kHeight / 2 : kHeight / 2 - 1, kHeight / 2, b);
+  } else if (is("loaded_then_set") || is("loaded_beside")) {
+    program.load_tiles(a);
+    CHECK(cuMemsetD8Async(program.table + (is("loaded_beside") ? 64 : 63) * 512, 0, 512, b));  // SET ROW LINE
   } else {  // fetched_then_set, set_elsewhere
     program.fetch(0, 100, a);
     CHECK(cuMemsetD8Async(program.table + (is("set_elsewhere") ? 400 : 399), 0, 64, b));  // SET LINE

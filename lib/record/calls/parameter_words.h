@@ -28,6 +28,15 @@ class ParameterWords {
     std::uint32_t zeros = 0;  // wire::race::kZeros
   };
   void find(CUfunction function, void* const* parameters, void* const* extra, Found& found);
+  // Calls visit(bytes, size, offset) for each parameter.
+  template <typename Visit>
+  void each(CUfunction function, void* const* parameters, const Visit& visit) const {
+    if (parameters == nullptr) return;
+    const ParameterLayout layout = layouts_->of(function);
+    for (std::size_t i = 0; i < layout.count; ++i) {
+      if (parameters[i] != nullptr) visit(static_cast<const char*>(parameters[i]), layout.size(i), layout.offset(i));
+    }
+  }
 
  private:
   void scan(const void* bytes, std::size_t size, std::size_t offset, Found& found) const;

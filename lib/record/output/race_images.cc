@@ -1,5 +1,6 @@
 // Writes the records about arrays, textures and surfaces, and about copies to and from arrays.
 #include "record/output/race_records.h"
+#include "wire/hash.h"
 
 namespace cudadiag::record {
 
@@ -107,6 +108,8 @@ void RaceRecords::image_returned(ThreadState& thread, std::uint32_t id, const CU
       const auto& made = *static_cast<const cuSurfObjectCreate_params*>(p);
       return image_made(thread, image(made.pSurfObject, true), made.pResDesc);
     }
+    case CUPTI_DRIVER_TRACE_CBID_cuTensorMapEncodeTiled:
+      return tensor_map_made(thread, *static_cast<const cuTensorMapEncodeTiled_params*>(p));
     default:
       return;
   }
@@ -132,6 +135,83 @@ void RaceRecords::image_gone(ThreadState& thread, std::uint32_t id, const void* 
     default:
       return;
   }
+}
+
+// ---- tensor maps
+
+namespace {
+
+constexpr std::size_t kMostRank = 4;
+
+// Returns the bytes of an element; 0 if several elements share a byte.
+std::uint64_t element_bytes(CUtensorMapDataType type) {
+  switch (type) {
+    case CU_TENSOR_MAP_DATA_TYPE_UINT8:
+      return 1;
+    case CU_TENSOR_MAP_DATA_TYPE_UINT16:
+    case CU_TENSOR_MAP_DATA_TYPE_FLOAT16:
+    case CU_TENSOR_MAP_DATA_TYPE_BFLOAT16:
+      return 2;
+    case CU_TENSOR_MAP_DATA_TYPE_UINT32:
+    case CU_TENSOR_MAP_DATA_TYPE_INT32:
+    case CU_TENSOR_MAP_DATA_TYPE_FLOAT32:
+    case CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ:
+    case CU_TENSOR_MAP_DATA_TYPE_TFLOAT32:
+    case CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ:
+      return 4;
+    case CU_TENSOR_MAP_DATA_TYPE_UINT64:
+    case CU_TENSOR_MAP_DATA_TYPE_INT64:
+    case CU_TENSOR_MAP_DATA_TYPE_FLOAT64:
+      return 8;
+    default:
+      return 0;
+  }
+}
+
+std::uint64_t hash_of(const void* map) { return wire::hash_bytes(static_cast<const char*>(map), sizeof(CUtensorMap)); }
+
+}  // namespace
+
+// Maps of other layouts are not recorded: boxes with gaps, interleaved channels, more than four dimensions.
+void RaceRecords::tensor_map_made(ThreadState& thread, const cuTensorMapEncodeTiled_params& made) {
+  const std::uint64_t rank = made.tensorRank, element = element_bytes(made.tensorDataType);
+  const bool plain = element != 0 && rank >= 1 && rank <= kMostRank && made.interleave == CU_TENSOR_MAP_INTERLEAVE_NONE;
+  if (!plain || made.tensorMap == nullptr) return;
+  std::uint64_t size[kMostRank] = {}, boxes = rank | element << 8;
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    size[axis] = made.globalDim[axis];
+    if (made.elementStrides[axis] != 1 || size[axis] > 0xffffffff || made.boxDim[axis] - 1 > 0xff) return;
+    boxes |= std::uint64_t{made.boxDim[axis] - 1} << (16 + 8 * axis);
+  }
+  const std::uint64_t hash = hash_of(made.tensorMap);
+  tensor_maps_[hash % kTensorMaps].store(hash, std::memory_order_relaxed);
+  tensor_maps_made_.store(true, std::memory_order_relaxed);
+  const auto record_part = [&](race::TensorMapPart part, std::uint64_t one, std::uint64_t two, std::uint64_t three) {
+    std::byte* record = begin(thread, Kind::tensor_map_made, operation::kNoStream);
+    wire::store(record, race::kWord0, hash);
+    wire::store(record, race::kWord1, one);
+    wire::store(record, race::kWord2, two);
+    wire::store(record, race::kWord3, three);
+    wire::store(record, race::kOffset0, std::uint16_t{part});
+    publish(thread, record);
+  };
+  const auto stride = [&](std::size_t axis) { return axis < rank ? made.globalStrides[axis - 1] : 0; };
+  record_part(race::kTensorShape, pair(size[0], size[1]), pair(size[2], size[3]), boxes);
+  record_part(race::kTensorStrides, stride(1), stride(2), stride(3));
+}
+
+// A CUtensorMap may also be part of a structure.
+void RaceRecords::record_tensor_maps(ThreadState& thread, const Call& call) {
+  words_.each(call.function, call.parameters, [&](const char* bytes, std::size_t size, std::size_t offset) {
+    for (std::size_t at = 0; at + sizeof(CUtensorMap) <= size; at += alignof(CUtensorMap)) {
+      const std::uint64_t hash = hash_of(bytes + at);
+      if (tensor_maps_[hash % kTensorMaps].load(std::memory_order_relaxed) != hash) continue;
+      std::byte* record = begin_at_call(thread, Kind::tensor_map);
+      wire::store(record, race::kWord0, hash);
+      wire::store(record, race::kOffset0, static_cast<std::uint16_t>(offset + at));
+      publish(thread, record);
+    }
+  });
 }
 
 // ---- copies to and from arrays

@@ -3,6 +3,7 @@
 
 #include <cupti.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 
@@ -80,6 +81,8 @@ class RaceRecords {
     bool surface;
   };
   void array_made(ThreadState& thread, const CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR& shape);
+  void tensor_map_made(ThreadState& thread, const cuTensorMapEncodeTiled_params& made);
+  void record_tensor_maps(ThreadState& thread, const Call& call);
   void image_made(ThreadState& thread, const Image& image, const CUDA_RESOURCE_DESC* resource);
   void image_returned(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data);
   void image_gone(ThreadState& thread, std::uint32_t id, const void* parameters, std::uint32_t context_uid);
@@ -122,6 +125,10 @@ class RaceRecords {
   const DriverApi* driver_ = nullptr;
   Streams* streams_ = nullptr;
   ParameterWords words_;
+  // Hashes of the latest encoded tensor maps. Maps whose hashes meet in one place replace each other.
+  static constexpr std::size_t kTensorMaps = 1024;
+  std::array<std::atomic<std::uint64_t>, kTensorMaps> tensor_maps_{};
+  std::atomic<bool> tensor_maps_made_ = false;
   std::atomic<bool> images_made_ = false;  // the program has made an array, a texture or a surface
   CopySources sources_;
 };

@@ -10,6 +10,7 @@ namespace cudadiag::sass {
 namespace {
 
 constexpr std::int64_t kMostOfImage = std::int64_t{1} << 40;  // bytes, and coordinates
+constexpr std::uint64_t kMostRowsOfTile = 1024;
 
 }  // namespace
 
@@ -219,6 +220,7 @@ void FollowedLaunch::forget_bytes_of(std::uint32_t at) {
 }
 
 FollowedLaunch::Next FollowedLaunch::access(Part& part, const ThreadInstruction& code, Calculator& calculator) {
+  if (code.tile && !code.coordinates.empty()) return tile_access(part, code, calculator);
   if (!code.coordinates.empty()) return image_access(part, code, calculator);
   const std::uint32_t at = part.state.at;
   const auto address = calculator.address(code);
@@ -233,6 +235,59 @@ FollowedLaunch::Next FollowedLaunch::access(Part& part, const ThreadInstruction&
   part.state.forget(written_by(code_.program[at]));
   ++part.state.at;
   return Next::on;
+}
+
+// Elements outside the tensor are not read or written, so the bytes are known only if the whole box is inside.
+FollowedLaunch::Next FollowedLaunch::tile_access(Part& part, const ThreadInstruction& code, Calculator& calculator) {
+  const std::uint32_t at = part.state.at;
+  uses_other_memory_ = true;
+  const auto may = code_.accesses.find(at);
+  const auto map = std::find_if(launch_.tensors.begin(), launch_.tensors.end(), [&](const TensorMap& each) {
+    return may != code_.accesses.end() && !may->second.anywhere && may->second.words.size() == 1 &&
+           may->second.words.contains(each.parameter);
+  });
+  const auto place = map == launch_.tensors.end() ? std::nullopt : place_of_tile(*map, code, part, calculator);
+  if (calculator.needed_cut()) return part_where(part, *calculator.needed_cut());
+  place ? add_tile(*map, code, *place, part.box) : give_up_on(at);
+  part.state.forget(written_by(code_.program[at]));
+  ++part.state.at;
+  return Next::on;
+}
+
+std::optional<Form> FollowedLaunch::place_of_tile(const TensorMap& map, const ThreadInstruction& code, const Part& part,
+                                                  Calculator& calculator) {
+  if (code.coordinates.size() != map.dimensions.size()) return std::nullopt;
+  Form all = constant(0);
+  std::uint64_t rows = 1;
+  for (const Coordinate& each : code.coordinates) {
+    const TensorMap::Dimension& dimension = map.dimensions[each.axis];
+    const auto form = calculator.form_of(each.source);
+    const auto range = form ? range_of(*form, part.box) : std::nullopt;
+    if (!range || range->least < 0 || range->most > kMostOfImage || dimension.step > kMostOfImage) return std::nullopt;
+    if (static_cast<std::uint64_t>(range->most) + dimension.box > dimension.size) return std::nullopt;
+    const auto moved = times(*form, static_cast<std::int64_t>(dimension.step));
+    const auto sum_so_far = moved ? sum(all, *moved) : std::nullopt;
+    if (!sum_so_far) return std::nullopt;
+    all = *sum_so_far;
+    if (each.axis > 0) rows *= dimension.box;
+  }
+  return rows <= kMostRowsOfTile ? std::optional(all) : std::nullopt;
+}
+
+// Adds the rows of the box one by one.
+void FollowedLaunch::add_tile(const TensorMap& map, const ThreadInstruction& code, const Form& place, const Box& box) {
+  ThreadInstruction row = code;
+  row.width = static_cast<std::uint32_t>(map.dimensions[0].box * map.dimensions[0].step);
+  std::vector<std::uint64_t> at(map.dimensions.size());
+  for (std::size_t axis = 1;;) {
+    std::int64_t offset = 0;
+    for (std::size_t each = 1; each < at.size(); ++each) {
+      offset += static_cast<std::int64_t>(at[each] * map.dimensions[each].step);
+    }
+    if (const auto form = sum(place, constant(offset))) add_access(map.parameter, row, *form, box);
+    for (axis = 1; axis < at.size() && ++at[axis] == map.dimensions[axis].box; ++axis) at[axis] = 0;
+    if (axis >= at.size()) return;
+  }
 }
 
 // The access has a position in the image, like a pointer's offset, if all coordinates lie inside the image. What happens

@@ -59,6 +59,10 @@ class FollowedLaunch {
   Next call(Part& part, const ThreadInstruction& code, Calculator& calculator);
   Next detour(Part& part);
   Next access(Part& part, const ThreadInstruction& code, Calculator& calculator);
+  Next tile_access(Part& part, const ThreadInstruction& code, Calculator& calculator);
+  static std::optional<Form> place_of_tile(const TensorMap& map, const ThreadInstruction& code, const Part& part,
+                                           Calculator& calculator);
+  void add_tile(const TensorMap& map, const ThreadInstruction& code, const Form& place, const Box& box);
   Next image_access(Part& part, const ThreadInstruction& code, Calculator& calculator);
   std::optional<Form> place_in_image(const Image& image, const ThreadInstruction& code, const Part& part,
                                      Calculator& calculator) const;

@@ -11,18 +11,19 @@ namespace {
 
 Op op_of(const Instruction& i) {
   static const std::unordered_map<std::string_view, Op> kOps = {
-      {"MOV", Op::move},    {"R2UR", Op::move},     {"LDC", Op::move},      {"LDCU", Op::move},
-      {"SEL", Op::choose},  {"S2R", Op::special},   {"S2UR", Op::special},  {"CS2R", Op::special},
-      {"IADD3", Op::add},   {"IADD", Op::add},      {"VIADD", Op::add},     {"IMAD", Op::multiply},
-      {"LEA", Op::scale},   {"SHF", Op::shift},     {"LOP3", Op::combine},  {"IABS", Op::absolute},
-      {"IMNMX", Op::least}, {"VIMNMX", Op::least},  {"ISETP", Op::compare}, {"PLOP3", Op::decide},
-      {"BRA", Op::jump},    {"JMP", Op::jump},      {"EXIT", Op::exit},     {"BSSY", Op::set_barrier},
-      {"BSYNC", Op::sync},  {"CALL", Op::call},     {"RET", Op::back},      {"BRX", Op::lost},
-      {"BRXU", Op::lost},   {"JMX", Op::lost},      {"JMXU", Op::lost},     {"KILL", Op::lost},
-      {"RTT", Op::lost},    {"LDG", Op::access},    {"LD", Op::access},     {"STG", Op::access},
-      {"ST", Op::access},   {"ATOM", Op::access},   {"ATOMG", Op::access},  {"RED", Op::access},
-      {"REDG", Op::access}, {"LDGSTS", Op::access}, {"TLD", Op::access},    {"SULD", Op::access},
-      {"SUST", Op::access}, {"SURED", Op::access},  {"HFMA2", Op::forget}};
+      {"MOV", Op::move},        {"R2UR", Op::move},     {"LDC", Op::move},       {"LDCU", Op::move},
+      {"SEL", Op::choose},      {"S2R", Op::special},   {"S2UR", Op::special},   {"CS2R", Op::special},
+      {"IADD3", Op::add},       {"IADD", Op::add},      {"VIADD", Op::add},      {"IMAD", Op::multiply},
+      {"LEA", Op::scale},       {"SHF", Op::shift},     {"LOP3", Op::combine},   {"IABS", Op::absolute},
+      {"IMNMX", Op::least},     {"VIMNMX", Op::least},  {"ISETP", Op::compare},  {"PLOP3", Op::decide},
+      {"BRA", Op::jump},        {"JMP", Op::jump},      {"EXIT", Op::exit},      {"BSSY", Op::set_barrier},
+      {"BSYNC", Op::sync},      {"CALL", Op::call},     {"RET", Op::back},       {"BRX", Op::lost},
+      {"BRXU", Op::lost},       {"JMX", Op::lost},      {"JMXU", Op::lost},      {"KILL", Op::lost},
+      {"RTT", Op::lost},        {"LDG", Op::access},    {"LD", Op::access},      {"STG", Op::access},
+      {"ST", Op::access},       {"ATOM", Op::access},   {"ATOMG", Op::access},   {"RED", Op::access},
+      {"REDG", Op::access},     {"LDGSTS", Op::access}, {"TLD", Op::access},     {"SULD", Op::access},
+      {"SUST", Op::access},     {"SURED", Op::access},  {"UTMALDG", Op::access}, {"UTMASTG", Op::access},
+      {"UTMAREDG", Op::access}, {"HFMA2", Op::forget}};
   const std::string_view base = i.base();
   auto op = kOps.find(base);
   if (op == kOps.end()) op = kOps.find(without_u(base));
@@ -63,6 +64,8 @@ bool is_modelled(std::string_view base) {
 }
 
 bool is_image(std::string_view base) { return is_any(base, {"TLD", "SULD", "SUST", "SURED"}); }
+
+bool is_tile(std::string_view base) { return is_any(base, {"UTMALDG", "UTMASTG", "UTMAREDG"}); }
 
 bool uses_memory(const Instruction& i) {
   return memory_form_of(i) ||
@@ -169,6 +172,29 @@ void read_image(const Instruction& i, ThreadInstruction& out) {
   }
 }
 
+// "UTMALDG.2D [UR4], [UR10]": UR6 and UR7 are the coordinates; UR4 and UR5 are places in shared memory. A store has only
+// one place there.
+void read_tile(const Instruction& i, ThreadInstruction& out) {
+  const bool load = i.base() == "UTMALDG";
+  out.mode = load ? Mode::read : i.base() == "UTMASTG" ? Mode::write : Mode::atomic;
+  out.tile = true;
+  const std::size_t rank = i.has("1D") ? 1 : i.has("2D") ? 2 : i.has("3D") ? 3 : i.has("4D") ? 4 : 0;
+  // Any other modifier may change the place of the box.
+  std::size_t known = rank == 0 ? 0 : 1;
+  for (const std::string_view each : {"MULTICAST", "ADD", "MIN", "MAX", "INC", "DEC", "AND", "OR", "XOR"}) {
+    known += i.has(each) ? 1 : 0;
+  }
+  const auto modifiers = static_cast<std::size_t>(std::count(i.opcode.begin(), i.opcode.end(), '.'));
+  const Slot first = i.operands.empty() ? kNone : register_of(address_in(i.operands[0]));
+  if (known != modifiers || first == kNone || first < kUniform || first >= kStack) return;
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    Source source;
+    source.kind = Source::Kind::slot;
+    source.slot = first + static_cast<Slot>(axis) + (load ? 2 : 1);
+    out.coordinates.push_back({axis, source});
+  }
+}
+
 ThreadInstruction taken_apart(const Program& program, const Instruction& i) {
   ThreadInstruction out;
   out.condition = condition_of(i.predicate);
@@ -195,7 +221,9 @@ ThreadInstruction taken_apart(const Program& program, const Instruction& i) {
     out.values.assign(1, {Source::Kind::number, kNone, 0, {*number, 0}, false, false});
   }
   if (i.base() == "WARPSYNC" && out.target != kNone) out.op = Op::lost;
-  if (out.op == Op::access) is_image(i.base()) ? read_image(i, out) : read_access(i, out);
+  if (out.op == Op::access) {
+    is_tile(i.base()) ? read_tile(i, out) : is_image(i.base()) ? read_image(i, out) : read_access(i, out);
+  }
   return out;
 }
 

@@ -63,7 +63,7 @@ struct AddressTerm {
   bool pair = false, sure = true;
 };
 
-// A coordinate of a texel: 0 is in a row, in bytes or texels; 1 is the row; 2 is the layer.
+// A coordinate of a texel: 0 is in a row, in bytes or texels; 1 is the row; 2 is the layer. For a tensor: a dimension.
 struct Coordinate {
   std::size_t axis = 0;
   Source source;
@@ -84,6 +84,7 @@ struct ThreadInstruction {
   Mode mode = Mode::read;               // of an access
   std::vector<AddressTerm> address;     // empty if it cannot be read
   std::vector<Coordinate> coordinates;  // of an access to a texture or surface; empty if they cannot be read
+  bool tile = false;                    // the coordinates are those of the first element of a tensor copy's box
   bool uses_memory = false;             // of any kind, including accesses that are not followed
 };
 

@@ -8,6 +8,7 @@ from harness import DATA, HERE, expect, expect_in, expect_success, program, true
 
 CUBIN = DATA / "sass/simulated.sm90.cubin"
 IMAGES = DATA / "sass/images/images.sm90.cubin"
+TILES = DATA / "sass/tiles/tiles.sm90.cubin"
 
 
 def _races(machine, program, which, options=(), **how):
@@ -251,6 +252,15 @@ def other_parts_of_a_texture_or_surface_are_none(machine):
     for which in ("copied_and_waited", "copied_in_part", "drawn_and_waited", "drawn_in_part", "drawn_in_halves",
                   "set_elsewhere"):
         _expect_none(machine, "race_images", f"{IMAGES} {which}")
+
+
+def a_tensor_copy_uses_the_boxes_of_its_blocks(machine):
+    _with_disassembler(machine)
+    _, finding = _expect_race(machine, "race_images", f"{TILES} loaded_then_set")
+    expect(finding["evidence"]["grade"], "proven", "grade")
+    places = [(access["location"]["file"], access["location"]["line"]) for access in finding["accesses"]]
+    expect(places, [targets.marked_line("race_images", mark) for mark in ("TILES LINE", "SET ROW LINE")], "lines")
+    _expect_none(machine, "race_images", f"{TILES} loaded_beside")
 
 
 def kernels_stay_unread_where_a_small_stack_ends_the_disassembler(machine):

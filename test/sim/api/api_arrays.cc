@@ -1,5 +1,5 @@
-// Arrays, textures and surfaces. An array's rows follow each other in device memory. Textures and surfaces are handles
-// without an effect.
+// Arrays, textures, surfaces and tensor maps. An array's rows follow each other in device memory. Textures and surfaces
+// are handles without an effect. A tensor map begins with an address, as the real one does.
 #include "api/api.h"
 
 using sim::Gpu;
@@ -31,6 +31,26 @@ CUresult number(unsigned long long* place, const CUDA_RESOURCE_DESC* resource, u
 unsigned long long textures = 0, surfaces = 0;
 
 }  // namespace
+
+SIM_API(cuTensorMapEncodeTiled, driver,
+        (CUtensorMap * tensorMap, CUtensorMapDataType tensorDataType, cuuint32_t tensorRank, void* globalAddress,
+         const cuuint64_t* globalDim, const cuuint64_t* globalStrides, const cuuint32_t* boxDim,
+         const cuuint32_t* elementStrides, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+         CUtensorMapL2promotion l2Promotion, CUtensorMapFloatOOBfill oobFill),
+        (tensorMap, tensorDataType, tensorRank, globalAddress, globalDim, globalStrides, boxDim, elementStrides,
+         interleave, swizzle, l2Promotion, oobFill)) {
+  static_cast<void>(globalStrides), static_cast<void>(elementStrides), static_cast<void>(interleave);
+  static_cast<void>(swizzle), static_cast<void>(l2Promotion), static_cast<void>(oobFill);
+  cuuint64_t* words = tensorMap->opaque;
+  *tensorMap = {};
+  words[0] = reinterpret_cast<cuuint64_t>(globalAddress);
+  words[1] = static_cast<cuuint64_t>(tensorDataType) | cuuint64_t{tensorRank} << 32;
+  for (cuuint32_t axis = 0; axis < tensorRank; ++axis) {
+    words[2 + 2 * axis] = globalDim[axis];
+    words[3 + 2 * axis] = boxDim[axis];
+  }
+  return CUDA_SUCCESS;
+}
 
 SIM_API(cuArrayCreate_v2, quiet, (CUarray * pHandle, const CUDA_ARRAY_DESCRIPTOR* pAllocateArray),
         (pHandle, pAllocateArray)) {

@@ -25,8 +25,8 @@ constexpr std::uint64_t kTexture = 1, kSurface = 1;  // textures and surfaces ar
 constexpr std::uint32_t kRow = 1024, kRows = 64;     // of the array
 enum Function : std::uint32_t { kSample = 1, kDraw, kFetch, kVolume };
 
-races::Codes code_of(const std::string& kernel, std::uint32_t size) {
-  std::ifstream file(TEST_DATA "/sass/images/sm90.txt");
+races::Codes code_of(const std::string& kernel, std::uint32_t size, const std::string& folder = "images") {
+  std::ifstream file(TEST_DATA "/sass/" + folder + "/sm90.txt");
   const std::string all(std::istreambuf_iterator<char>(file), {}), mark = "// " + kernel + "\n";
   const std::size_t begin = all.find(mark);
   REQUIRE(begin != std::string::npos);
@@ -141,7 +141,7 @@ struct Images {
   test::AreaBuilder area{shape()};
   std::uint64_t ticks = 0, outs = 0;
   alignas(8) std::byte bytes[wire::area::kOperationSize];
-  races::Codes codes[5] = {{},
+  races::Codes codes[6] = {{},
                            code_of("sample__8_8_4_4", 24),
                            code_of("draw__8_4_4_4", 20),
                            code_of("fetch__8_8_4_4", 24),
@@ -324,4 +324,48 @@ TEST_CASE("copies that do not fit their array are dropped") {
   p.copy(0, {.y = 1}), p.copy(1, {.y = 1});
   p.copy(0, {.width = 0}), p.copy(1, {.width = 0});
   CHECK(p.races() == 0);
+}
+
+// ---- tensor copies
+
+TEST_CASE("a tensor copy races with what meets one of its boxes") {
+  constexpr std::uint32_t kLoadTiles = 5, kMap = 0x70;  // where the CUtensorMap begins
+  for (const std::uint32_t row : {63u, 64u}) {
+    for (const bool known : {true, false}) {
+      Images p;
+      p.codes[kLoadTiles] = code_of("load_tiles", kMap + 136, "tiles");
+      const auto part = [&](race::TensorMapPart which, std::uint64_t one, std::uint64_t two, std::uint64_t three) {
+        std::byte* record = p.blank(Kind::tensor_map_made, operation::kNoStream);
+        wire::store(record, race::kWord0, std::uint64_t{0x1234});
+        wire::store(record, race::kWord1, one);
+        wire::store(record, race::kWord2, two);
+        wire::store(record, race::kWord3, three);
+        wire::store(record, race::kOffset0, static_cast<std::uint16_t>(which));
+        p.feed.record(record);
+      };
+      // 96 rows of 128 floats, in boxes of 32 by 32.
+      part(race::kTensorShape, 128 | std::uint64_t{96} << 32, 0, 2 | 4 << 8 | 31 << 16 | 31 << 24);
+      part(race::kTensorStrides, 512, 0, 0);
+      std::byte* words = p.blank(Kind::parameters, operation::kNoStream);
+      wire::store(words, operation::kSite, static_cast<decltype(operation::kSite)::type>(kLoadTiles));
+      wire::store(words, race::kWord0, kMemory);
+      wire::store(words, race::kOffset0, static_cast<std::uint16_t>(kMap));
+      p.feed.record(words);
+      std::byte* map = p.blank(Kind::tensor_map, operation::kNoStream);
+      wire::store(map, race::kWord0, std::uint64_t{known ? 0x1234u : 0x4321u});
+      wire::store(map, race::kOffset0, static_cast<std::uint16_t>(kMap));
+      p.feed.record(map);
+      std::byte* launch = p.blank(Kind::kernel, 0);
+      wire::store(launch, operation::kGridX, 4u);
+      wire::store(launch, operation::kGridY, std::uint16_t{2});
+      wire::store(launch, operation::kGridZ, std::uint16_t{1});
+      wire::store(launch, operation::kBlock, operation::Block::pack({32, 1, 1}));
+      std::string parameters(176, '\0');
+      std::memcpy(parameters.data() + kMap, &kMemory, sizeof kMemory);
+      p.feed.record(launch, parameters);
+      p.fill(1, kMemory + row * 512, 512);
+      REQUIRE(p.races() == (known && row == 63 ? 1 : 0));
+      if (p.races() == 1) CHECK(p.feed.races().front().first.exact);
+    }
+  }
 }

@@ -20,8 +20,9 @@ struct Architecture {
 };
 const std::vector<Architecture> kArchitectures = {{"sm80", 0x160}, {"sm90", 0x210}, {"sm100", 0x380}, {"sm120", 0x380}};
 
-ByteRanges code_of(const Architecture& architecture, const std::string& kernel, std::uint32_t size) {
-  std::ifstream file(TEST_DATA "/sass/images/" + architecture.name + ".txt");
+ByteRanges code_of(const Architecture& architecture, const std::string& kernel, std::uint32_t size,
+                   const std::string& folder = "images") {
+  std::ifstream file(TEST_DATA "/sass/" + folder + "/" + architecture.name + ".txt");
   const std::string all(std::istreambuf_iterator<char>(file), {}), mark = "// " + kernel + "\n";
   const std::size_t begin = all.find(mark);
   REQUIRE(begin != std::string::npos);
@@ -178,5 +179,51 @@ TEST_CASE("surfaces of one dimension, of layers and of volumes") {
       const LaunchValues launch{{1, 3, depth}, {128, 1, 1}, parameters(kHandle, 100), {}, {image}};
       CHECK(used(code_of(architecture, name, 12), launch, mode).rows == rows);
     }
+  }
+}
+
+// ---- tensor copies
+
+namespace {
+
+struct Tiles {
+  Architecture architecture;
+  std::uint32_t map = 0;  // where the CUtensorMap begins, aligned to 64 bytes in the bank
+};
+const std::vector<Tiles> kTiles = {{{"sm90", 0x210}, 0x70}, {{"sm100", 0x380}, 0}, {{"sm120", 0x380}, 0}};
+
+// Rows of 128 floats, in boxes of 32 by 32.
+TensorMap tensor(std::uint32_t parameter, std::uint64_t rows) { return {parameter, {{128, 4, 32}, {rows, 512, 32}}}; }
+
+Used used_tiles(const Tiles& tiles, const std::string& kernel, Mode mode, std::uint64_t rows, int first = 0) {
+  const ByteRanges code = code_of(tiles.architecture, kernel, tiles.map + 136, "tiles");
+  LaunchValues launch{{4, 2, 1}, {32, 1, 1}, std::string(tiles.map + 136, '\0'), {tiles.map}, {}, {}};
+  std::memcpy(launch.parameters.data() + tiles.map, &kOut, sizeof kOut);
+  std::memcpy(launch.parameters.data() + tiles.map + 128, &first, sizeof first);
+  if (rows != 0) launch.tensors = {tensor(tiles.map, rows)};
+  return used(code, launch, mode, tiles.map);
+}
+
+}  // namespace
+
+TEST_CASE("a tensor copy uses one box of the tensor") {
+  for (const Tiles& tiles : kTiles) {
+    CAPTURE(tiles.architecture.name);
+    // On sm_120, a condition on the address of the shared memory decides how the copy is made.
+    const std::vector<ByteRows> loaded{{0, 64 * 512, 0, 1}};
+    const auto known = tiles.architecture.name == "sm120" ? std::vector<ByteRows>() : loaded;
+    CHECK(used_tiles(tiles, "load_tiles", Mode::read, 96).rows == known);
+    const Used stored = used_tiles(tiles, "store_tiles", Mode::write, 96, 16);
+    CHECK(stored.known);
+    CHECK(stored.rows == std::vector<ByteRows>{{16 * 512, 64 * 512, 0, 1}});
+  }
+}
+
+TEST_CASE("the bytes of a box that leaves its tensor, or of an unknown tensor, are not known") {
+  for (const Tiles& tiles : kTiles) {
+    CAPTURE(tiles.architecture.name);
+    CHECK(used_tiles(tiles, "load_tiles", Mode::read, 63).rows.empty());
+    CHECK(used_tiles(tiles, "store_tiles", Mode::write, 96, 33).rows.empty());
+    CHECK(used_tiles(tiles, "load_tiles", Mode::read, 0).rows.empty());
   }
 }
