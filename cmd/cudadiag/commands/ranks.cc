@@ -1,6 +1,7 @@
 #include "diagnose/ranks/ranks.h"
 
 #include <fmt/core.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -9,7 +10,9 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/printable.h"
@@ -47,10 +50,11 @@ namespace fs = std::filesystem;
 // Drops duplicates, because the user may give both a session and a folder that contains it.
 std::vector<fs::path> each_once(const std::vector<fs::path>& folders) {
   std::vector<fs::path> once;
-  std::error_code error;
+  std::set<std::pair<dev_t, ino_t>> seen;
   for (const fs::path& folder : folders) {
-    const auto same = [&](const fs::path& other) { return fs::equivalent(folder, other, error); };
-    if (std::none_of(once.begin(), once.end(), same)) once.push_back(folder);
+    struct stat status {};
+    const bool is_there = ::stat(folder.c_str(), &status) == 0;
+    if (!is_there || seen.emplace(status.st_dev, status.st_ino).second) once.push_back(folder);
   }
   return once;
 }

@@ -9,12 +9,15 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "diagnose/ranks/dumped_rank.h"
 #include "evidence/flight_recorder/flight_dump.h"
 #include "session/plain_file.h"
+#include "sessions/parallel_work.h"
 
 namespace cudadiag::command {
 namespace {
@@ -119,6 +122,13 @@ base::Error refusal(const fs::path& path, const std::string& why) {
   return {fmt::format("{} is not used: {}", path.string(), why), ""};
 }
 
+// The dump of one rank.
+struct Taken {
+  std::optional<analyse::RankState> state;  // nullopt if none can be used
+  fs::path path;
+  std::vector<base::Error> refused;
+};
+
 class Collector {
  public:
   explicit Collector(JobSessions& job) {
@@ -133,49 +143,61 @@ class Collector {
   }
 
   void take_named(const std::map<int, fs::path>& files) {
-    for (const auto& [rank, path] : files) {
-      if (const auto file = look_at(path)) take(rank, path, *file, true);
-    }
+    take_all(files, [&](int rank, const fs::path& path, Taken& taken) {
+      if (const auto file = look_at(path)) take(rank, path, *file, true, taken);
+    });
   }
 
   void take_found(bool foreign_too) {
-    for (const auto& [rank, owner] : owners_) {
-      if (!owner.session->foreign.empty() && !foreign_too) continue;
+    take_all(owners_, [&](int rank, const Owner& owner, Taken& taken) {
+      if (!owner.session->foreign.empty() && !foreign_too) return;
       for (const fs::path& path : places_of(*owner.process)) {
         const auto file = look_at(path);
-        if (file && file->is_own && take(rank, path, *file, false)) break;
+        if (file && file->is_own) take(rank, path, *file, false, taken);
+        if (taken.state) return;
       }
-    }
+    });
   }
 
   DumpedRanks finish() { return std::move(found_); }
 
  private:
-  bool take(int rank, const fs::path& path, const File& file, bool is_named) {
-    const auto owner = owners_.find(rank);
-    const RankProcess* process = owner == owners_.end() ? nullptr : owner->second.process;
-    // Ignores the file of an earlier run.
-    if (!is_named && file.written + kTogether < process->began) return false;
-    if (!is_named && process->dump_prefix.empty() && process->latest_collective == 0) return false;
-    auto bytes = session::read_named_file(path, FlightDump::kMostBytes);
-    if (!bytes) return refuse(path, "it cannot be read, is not a file, or is larger than 64 MiB");
-    auto read = evidence::read_flight_dump(*std::move(bytes));
-    if (const auto* failure = std::get_if<base::Error>(&read)) return refuse(path, failure->what);
-    const FlightDump& dump = std::get<FlightDump>(read);
-    if (const auto why = process == nullptr ? std::nullopt : why_other(dump, file, *process)) return refuse(path, *why);
-    const double until = process != nullptr && process->ended ? std::min(file.written, *process->ended) : file.written;
-    analyse::RankState state =
-        diagnose::dumped_rank(dump, rank, until, owners_.size() > 1 ? kCallsKept : analyse::kAllCalls);
-    if (process != nullptr) state.pid = process->pid;
-    found_.states.push_back(std::move(state));
-    found_.owners.push_back(process == nullptr ? nullptr : owner->second.session);
-    found_.files.push_back(path.string());
-    return true;
+  // Calls `take_one` for each rank, several at a time, and keeps what it takes in the order of the ranks.
+  template <typename What, typename TakeOne>
+  void take_all(const std::map<int, What>& by_rank, TakeOne take_one) {
+    const std::vector<std::pair<int, What>> ranks(by_rank.begin(), by_rank.end());
+    std::vector<Taken> all(ranks.size());
+    in_parallel(ranks.size(), [&](std::size_t i) {
+      take_one(ranks[i].first, ranks[i].second, all[i]);
+      return true;
+    });
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      std::ranges::move(all[i].refused, std::back_inserter(found_.refused));
+      if (!all[i].state) continue;
+      const auto owner = owners_.find(ranks[i].first);
+      found_.states.push_back(*std::move(all[i].state));
+      found_.owners.push_back(owner == owners_.end() ? nullptr : owner->second.session);
+      found_.files.push_back(all[i].path.string());
+    }
   }
 
-  bool refuse(const fs::path& path, const std::string& why) {
-    found_.refused.push_back(refusal(path, why));
-    return false;
+  void take(int rank, const fs::path& path, const File& file, bool is_named, Taken& taken) const {
+    const auto owner = owners_.find(rank);
+    const RankProcess* process = owner == owners_.end() ? nullptr : owner->second.process;
+    // This may be a file of an earlier run.
+    if (!is_named && file.written + kTogether < process->began) return;
+    if (!is_named && process->dump_prefix.empty() && process->latest_collective == 0) return;
+    const auto refuse = [&](const std::string& why) { taken.refused.push_back(refusal(path, why)); };
+    auto bytes = session::read_named_file(path, FlightDump::kMostBytes);
+    if (!bytes) return refuse("it cannot be read, is not a file, or is larger than 64 MiB");
+    auto read = evidence::read_flight_dump(*std::move(bytes));
+    if (const auto* failure = std::get_if<base::Error>(&read)) return refuse(failure->what);
+    const FlightDump& dump = std::get<FlightDump>(read);
+    if (const auto why = process == nullptr ? std::nullopt : why_other(dump, file, *process)) return refuse(*why);
+    const double until = process != nullptr && process->ended ? std::min(file.written, *process->ended) : file.written;
+    taken.state = diagnose::dumped_rank(dump, rank, until, owners_.size() > 1 ? kCallsKept : analyse::kAllCalls);
+    if (process != nullptr) taken.state->pid = process->pid;
+    taken.path = path;
   }
 
   std::map<int, Owner> owners_;  // by rank

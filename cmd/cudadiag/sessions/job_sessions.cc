@@ -10,6 +10,7 @@
 #include "analyse/site_keys.h"
 #include "session/ownership.h"
 #include "session/property.h"
+#include "sessions/parallel_work.h"
 #include "sessions/session_choice.h"
 #include "wire/hash.h"
 
@@ -100,31 +101,52 @@ void add_states(const session::Session& session, bool several, JobSession& to) {
   if (!to.knows_groups || to.states.empty()) to.collectives = collectives_of(session, several);
 }
 
+struct Summary {
+  JobSession session;
+  std::vector<int> ranks;  // that take part in the job's collectives
+};
+
+// `sessions`: how many the job has.
+base::Result<Summary> summary_of(const fs::path& folder, std::size_t sessions) {
+  auto opened = open_session(folder);
+  if (const auto* failure = std::get_if<base::Error>(&opened)) return *failure;
+  auto open = std::move(std::get<std::unique_ptr<OpenSession>>(opened));
+  Summary summary;
+  for (const session::Process& process : open->session.processes) {
+    const bool takes_part = analyse::calls_collectives(process) || !process.record.communicators.empty();
+    if (process.rank && takes_part) summary.ranks.push_back(*process.rank);
+  }
+  JobSession& session = summary.session;
+  session.folder = open->session.folder;
+  session.working_directory = open->session.manifest.working_directory;
+  session.foreign = session::why_foreign(open->session);
+  session.failure = first_failure(*open);
+  add_states(open->session, sessions > 1, session);
+  if (sessions <= kSessionsKept) session.open = std::move(open);
+  return summary;
+}
+
 }  // namespace
 
 base::Result<JobSessions> JobSessions::read(const std::vector<fs::path>& folders) {
+  std::vector<std::optional<base::Result<Summary>>> read(folders.size());
+  in_parallel(folders.size(), [&](std::size_t i) {
+    read[i] = summary_of(folders[i], folders.size());
+    return std::holds_alternative<Summary>(*read[i]);
+  });
   JobSessions job;
-  std::map<int, fs::path> ranks;
-  for (const fs::path& folder : folders) {
-    auto opened = open_session(folder);
-    if (const auto* failure = std::get_if<base::Error>(&opened)) return *failure;
-    auto open = std::move(std::get<std::unique_ptr<OpenSession>>(opened));
-    for (const session::Process& process : open->session.processes) {
-      const bool takes_part = analyse::calls_collectives(process) || !process.record.communicators.empty();
-      if (!process.rank || !takes_part) continue;
-      const auto [known, is_new] = ranks.emplace(*process.rank, folder);
-      if (is_new || known->second == folder) continue;
+  std::map<int, fs::path> owners;
+  for (std::size_t i = 0; i < folders.size(); ++i) {
+    if (const auto* failure = std::get_if<base::Error>(&*read[i])) return *failure;
+    Summary& summary = std::get<Summary>(*read[i]);
+    for (const int rank : summary.ranks) {
+      const auto [known, is_new] = owners.emplace(rank, folders[i]);
+      if (is_new || known->second == folders[i]) continue;
       return base::Error{
-          fmt::format("rank {} is in two sessions: {} and {}", *process.rank, known->second.string(), folder.string()),
+          fmt::format("rank {} is in two sessions: {} and {}", rank, known->second.string(), folders[i].string()),
           "give only the sessions of one run of the job"};
     }
-    JobSession& session = job.sessions_.emplace_back();
-    session.folder = open->session.folder;
-    session.working_directory = open->session.manifest.working_directory;
-    session.foreign = session::why_foreign(open->session);
-    session.failure = first_failure(*open);
-    add_states(open->session, folders.size() > 1, session);
-    if (folders.size() <= kSessionsKept) session.open = std::move(open);
+    job.sessions_.push_back(std::move(summary.session));
   }
   return job;
 }

@@ -1,5 +1,5 @@
-// The sessions of a job that has a launcher for each rank or node. They are read one after another. Only a summary of
-// each is kept, so a thousand sessions take little memory.
+// The sessions of a job with a launcher for each rank or node. Only a few are read at a time, and only a summary of each
+// is kept, so that a thousand sessions take little memory.
 #pragma once
 
 #include <filesystem>

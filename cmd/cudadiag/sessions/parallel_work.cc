@@ -1,0 +1,42 @@
+#include "sessions/parallel_work.h"
+
+#include <algorithm>
+#include <atomic>
+#include <future>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace cudadiag::command {
+namespace {
+
+constexpr std::size_t kMostThreads = 4;
+
+}  // namespace
+
+void in_parallel(std::size_t count, const std::function<bool(std::size_t)>& work) {
+  std::atomic<std::size_t> next = 0;
+  std::atomic<bool> stopping = false;
+  const auto take = [&] {
+    try {
+      for (std::size_t i = 0; !stopping && (i = next++) < count;) {
+        if (!work(i)) stopping = true;
+      }
+    } catch (...) {
+      stopping = true;
+      throw;
+    }
+  };
+  // If `take` throws here, these are destroyed first, which waits for their threads.
+  std::vector<std::future<void>> others;
+  const std::size_t threads = std::min({kMostThreads, count, std::size_t{std::thread::hardware_concurrency()}});
+  try {
+    while (others.size() + 1 < threads) others.push_back(std::async(std::launch::async, take));
+  } catch (const std::system_error&) {
+    // A limit on the number of processes allows no more threads.
+  }
+  take();
+  for (std::future<void>& other : others) other.get();
+}
+
+}  // namespace cudadiag::command
