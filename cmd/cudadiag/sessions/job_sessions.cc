@@ -70,10 +70,12 @@ RankProcess rank_process(const session::Process& process) {
   rank.dump_prefix = session::value_of(record, session::Property::flight_recorder);
   rank.began = record.unix_seconds(record.clock_start);
   if (record.clock_last != 0) rank.ended = record.unix_seconds(record.clock_last);
-  for (const session::Operation& operation : record.operations) {
-    if (!analyse::launches_collective(record, operation)) continue;
-    rank.latest_collective = std::max(rank.latest_collective, record.unix_seconds(operation.ticks));
+  // Begins with the newest, so that most names of kernels need not be searched.
+  std::uint64_t latest = 0;
+  for (auto operation = record.operations.rbegin(); operation != record.operations.rend(); ++operation) {
+    if (operation->ticks > latest && analyse::launches_collective(record, *operation)) latest = operation->ticks;
   }
+  if (latest != 0) rank.latest_collective = std::max(0.0, record.unix_seconds(latest));
   return rank;
 }
 

@@ -17,8 +17,13 @@ using session::ProcessRecord;
 class Kernels {
  public:
   explicit Kernels(const ProcessRecord& record) : record_(record) {
+    // One look at each name: a process has thousands of launches, but few kernels.
+    std::vector<bool> is_nccl;
+    for (const std::string& function : record.functions) is_nccl.push_back(is_nccl_kernel(function));
     for (const Operation& operation : record.operations) {
-      if (!launches_nccl(record, operation)) continue;
+      const session::Site* site = by_id(record.sites, operation.site);
+      const bool launches = operation.kind == wire::operation::Kind::kernel && site != nullptr;
+      if (!launches || site->function == 0 || site->function > is_nccl.size() || !is_nccl[site->function - 1]) continue;
       by_thread_[operation.thread].push_back(&operation);
       if (operation.stream < record.streams.size()) {
         by_stream_[record.streams[operation.stream].handle].push_back(&operation);

@@ -20,7 +20,7 @@ bool Value::is_text() const { return document_ != nullptr && document_->kind(ind
 std::string_view Value::text() const {
   if (!is_text()) return {};
   const Document::Entry& entry = document_->entries_[index_];
-  return {entry.text, static_cast<std::size_t>(entry.number)};
+  return {entry.text, entry.count};
 }
 
 std::optional<std::int64_t> Value::integer() const {
@@ -35,9 +35,15 @@ std::size_t Value::size() const {
   return is_dictionary() ? document_->entries_[index_].count / 2 : 0;
 }
 
+std::span<const std::uint32_t> Value::items() const {
+  if (!is_list()) return {};
+  const Document::Entry& entry = document_->entries_[index_];
+  return {document_->items_.data() + entry.number, entry.count};
+}
+
 Value Value::item(std::size_t index) const {
-  if (!is_list() || index >= size()) return {};
-  return {document_, document_->items_[static_cast<std::size_t>(document_->entries_[index_].number) + index]};
+  const std::span<const std::uint32_t> all = items();
+  return index < all.size() ? Value(document_, all[index]) : Value();
 }
 
 std::pair<Value, Value> Value::pair(std::size_t index) const {
@@ -56,21 +62,31 @@ Value Value::member(std::string_view key) const {
   const std::uint32_t* end = at + 2 * std::min<std::size_t>(own.count / 2, kMostMembers);
   for (; at != end; at += 2) {
     const Document::Entry& name = entries[*at];
-    const bool fits = name.kind == Document::Kind::text && static_cast<std::size_t>(name.number) == key.size();
+    const bool fits = name.kind == Document::Kind::text && name.count == key.size();
     if (fits && std::string_view(name.text, key.size()) == key) return {document_, at[1]};
   }
   return {};
 }
 
+// PyTorch writes a value with some eight bytes, and an item with two to five.
+Document::Document(std::string bytes) : bytes_(std::move(bytes)) {
+  entries_.reserve(std::min(bytes_.size() / 8, kMostValues));
+  items_.reserve(bytes_.size() / 3);
+}
+
 std::optional<std::uint32_t> Document::add(Kind kind, std::int64_t number) {
   if (entries_.size() >= kMostValues) return std::nullopt;
-  entries_.push_back({kind, 0, number, nullptr});
+  Entry& entry = entries_.emplace_back();
+  entry.kind = kind;
+  entry.number = number;
   return static_cast<std::uint32_t>(entries_.size() - 1);
 }
 
 std::optional<std::uint32_t> Document::add_text(std::string_view part_of_bytes) {
-  const auto index = add(Document::Kind::text, static_cast<std::int64_t>(part_of_bytes.size()));
-  if (index) entries_[*index].text = part_of_bytes.data();
+  const auto index = add(Kind::text);
+  if (!index) return index;
+  entries_[*index].text = part_of_bytes.data();
+  entries_[*index].count = static_cast<std::uint32_t>(part_of_bytes.size());
   return index;
 }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,6 +34,7 @@ class Value {
   // How many items a list has, or pairs a dictionary.
   std::size_t size() const;
   Value item(std::size_t index) const;                             // of a list
+  std::span<const std::uint32_t> items() const;                    // of a list: the index of each item
   std::pair<Value, Value> pair(std::size_t index) const;           // of a dictionary: key and value
   Value member(std::string_view key) const;                        // of a dictionary; only its first 64 are searched
   std::uint32_t index() const { return index_; }                   // identifies the value in its document
@@ -49,7 +51,7 @@ class Document {
 
   enum class Kind : std::uint8_t { none, boolean, integer, real, text, list, dictionary };
 
-  explicit Document(std::string bytes) : bytes_(std::move(bytes)) {}
+  explicit Document(std::string bytes);
   Document(Document&&) = delete;  // values and texts refer to it
 
   const std::string& bytes() const { return bytes_; }
@@ -69,9 +71,11 @@ class Document {
   friend class Value;
   struct Entry {
     Kind kind = Kind::none;
-    std::uint32_t count = 0;     // how many items; keys and values of a dictionary count separately
-    std::int64_t number = 0;     // the value, or the index of the first item in `items_`
-    const char* text = nullptr;  // of `number` bytes
+    std::uint32_t count = 0;  // of items or bytes; keys and values of a dictionary count separately
+    union {
+      std::int64_t number = 0;  // the value, or the index of the first item in `items_`
+      const char* text;         // of `count` bytes
+    };
   };
 
   const std::string bytes_;

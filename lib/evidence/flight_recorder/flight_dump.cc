@@ -6,6 +6,9 @@
 #include <charconv>
 #include <map>
 #include <optional>
+#include <span>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "evidence/flight_recorder/pickle.h"
@@ -135,27 +138,26 @@ class DumpReader {
 
   // PyTorch writes a frame only once, even if several stacks contain it, but it writes each stack as a list of its own.
   std::uint32_t stack_of(Value frames) {
-    std::vector<std::uint32_t> key;
-    for (std::size_t i = 0; i < std::min(frames.is_list() ? frames.size() : 0, kMostFrames); ++i) {
-      key.push_back(frames.item(i).index());
-    }
-    if (key.empty()) return 0;
-    const auto known = by_frames_.find(key);
-    if (known != by_frames_.end()) return known->second;
+    const std::span<const std::uint32_t> all = frames.items();
+    const auto items = all.first(std::min(all.size(), kMostFrames));
+    if (items.empty()) return 0;
+    const std::string_view key(reinterpret_cast<const char*>(items.data()), items.size_bytes());
+    const auto [known, is_new] = by_frames_.emplace(key, static_cast<std::uint32_t>(dump_.stacks.size() + 1));
+    if (!is_new) return known->second;
     std::vector<FlightFrame>& stack = dump_.stacks.emplace_back();
-    for (std::size_t i = 0; i < key.size(); ++i) {
+    for (std::size_t i = 0; i < items.size(); ++i) {
       const Value frame = frames.item(i);
       const std::int64_t line = frame.member("line").integer().value_or(0);
       stack.push_back({text_of(frame.member("filename"), kLongestPath), text_of(frame.member("name")),
                        std::in_range<int>(line) && line > 0 ? static_cast<int>(line) : 0});
     }
-    return by_frames_[std::move(key)] = static_cast<std::uint32_t>(dump_.stacks.size());
+    return known->second;
   }
 
   const Value root_;
   FlightDump dump_;
   std::map<std::string, std::uint32_t> by_name_;
-  std::map<std::vector<std::uint32_t>, std::uint32_t> by_frames_;
+  std::unordered_map<std::string_view, std::uint32_t> by_frames_;  // the key is the bytes of the frames' indices
 };
 
 }  // namespace

@@ -27,6 +27,11 @@ constexpr std::size_t kMostContexts = 8192;
 constexpr std::size_t kMostGraphWords = 1u << 20;
 constexpr std::size_t kMostAllocations = 1u << 20;
 
+// Space that is reserved for operations. More of them take longer, so that a damaged area cannot exhaust the memory.
+constexpr std::size_t kMostReserved = 1u << 16;
+
+using OperationKey = std::pair<std::uint16_t, std::uint64_t>;  // thread and serial
+
 auto copy_operation(const std::byte* record) {
   return copy_serialised<wire::area::kOperationSize, decltype(wire::operation::kSerial)::type>(record);
 }
@@ -76,7 +81,9 @@ class AreaReader {
   void read_operation(const std::byte* slot, std::size_t thread, std::size_t place, std::size_t capacity);
   void read_held();
   std::uint64_t full_serial(const std::byte* record, std::size_t thread) const;
-  void add_operation(const RecordCopy<wire::area::kOperationSize>& copy);
+  std::optional<Operation> decode(const RecordCopy<wire::area::kOperationSize>& copy);
+  void add(const Operation& operation);
+  void sort_operations();
   void read_graph_words();
   void read_allocations();
   void read_site_counts();
@@ -87,8 +94,7 @@ class AreaReader {
   ProcessRecord record_;
   std::vector<std::uint32_t> in_flight_;  // by stream: number of threads inside a call on it
   InternStrings strings_;
-  std::set<std::pair<std::uint16_t, std::uint64_t>> seen_;  // operations by (thread, serial)
-  std::uint32_t frozen_slot_ = 0;                           // 1 + index in the wire's `errors`
+  std::uint32_t frozen_slot_ = 0;         // 1 + index in the wire's `errors`
 };
 
 void AreaReader::read_header() {
@@ -267,18 +273,46 @@ void AreaReader::read_operations() {
   const std::size_t threads = record_.threads.size();
   const std::size_t capacity =
       threads == 0 ? 0 : regions_.region(Region::rings).size() / wire::area::kOperationSize / threads;
+  std::uint64_t expected = 0;
+  for (const Thread& thread : record_.threads) expected += std::min<std::uint64_t>(thread.published, capacity);
+  record_.operations.reserve(std::min<std::uint64_t>(expected, kMostReserved));
   for (std::size_t thread = 0; thread < threads; ++thread) {
     if (record_.threads[thread].state == wire::thread::State::free) continue;
-    for (std::size_t place = 0; place < capacity; ++place) {
-      // Stops at the newest record: a ring fills from its start, so holes follow unless the ring has wrapped around.
-      if (place > record_.threads[thread].published) break;
+    // A ring fills from its start. Holes follow the newest record of a thread that never wrapped around; otherwise the
+    // oldest record follows. Reading it first leaves little to sort.
+    const std::uint64_t published = record_.threads[thread].published;
+    const std::size_t first = published >= capacity && capacity > 0 ? published % capacity : 0;
+    for (std::size_t i = 0; i < capacity && i <= published; ++i) {
+      const std::size_t place = (first + i) % capacity;
       read_operation(at<wire::area::kOperationSize>(Region::rings, thread * capacity + place), thread, place, capacity);
     }
   }
   read_held();
-  std::sort(record_.operations.begin(), record_.operations.end(), [](const Operation& a, const Operation& b) {
+  sort_operations();
+}
+
+// Operations are large, so only their keys are sorted.
+void AreaReader::sort_operations() {
+  struct Key {
+    std::uint64_t ticks = 0, serial = 0;
+    std::uint32_t index = 0;
+    std::uint16_t thread = 0;
+  };
+  const auto earlier = [](const auto& a, const auto& b) {
     return std::tie(a.ticks, a.thread, a.serial) < std::tie(b.ticks, b.thread, b.serial);
-  });
+  };
+  std::vector<Operation>& all = record_.operations;
+  if (std::is_sorted(all.begin(), all.end(), earlier)) return;
+  std::vector<Key> keys;
+  keys.reserve(all.size());
+  for (const Operation& operation : all) {
+    keys.push_back({operation.ticks, operation.serial, static_cast<std::uint32_t>(keys.size()), operation.thread});
+  }
+  std::sort(keys.begin(), keys.end(), earlier);
+  std::vector<Operation> sorted;
+  sorted.reserve(all.size());
+  for (const Key& key : keys) sorted.push_back(all[key.index]);
+  all = std::move(sorted);
 }
 
 // Returns the highest serial with these low bits that the thread may have reached. A live thread may be ahead of its
@@ -298,13 +332,19 @@ void AreaReader::read_operation(const std::byte* slot, std::size_t thread, std::
     ++record_.damaged;
     return;
   }
-  add_operation(*copy);
+  if (const auto operation = decode(*copy)) add(*operation);
 }
 
 void AreaReader::read_held() {
   const std::size_t streams = record_.streams.size();
   const std::size_t places =
       streams == 0 ? 0 : regions_.region(Region::held).size() / wire::area::kOperationSize / streams;
+  // A ring has each operation once, so only those here can be known already.
+  std::vector<OperationKey> in_rings;
+  in_rings.reserve(record_.operations.size());
+  for (const Operation& operation : record_.operations) in_rings.emplace_back(operation.thread, operation.serial);
+  if (!std::is_sorted(in_rings.begin(), in_rings.end())) std::sort(in_rings.begin(), in_rings.end());
+  std::set<OperationKey> held;
   for (std::size_t stream = 0; stream < streams; ++stream) {
     if (record_.streams[stream].state == wire::stream::State::free) continue;
     for (std::size_t place = 0; place < places; ++place) {
@@ -314,24 +354,28 @@ void AreaReader::read_held() {
         ++record_.damaged;
         continue;
       }
-      add_operation(*copy);
+      const auto operation = decode(*copy);
+      if (!operation) continue;
+      const OperationKey key(operation->thread, operation->serial);
+      const bool is_known = std::binary_search(in_rings.begin(), in_rings.end(), key) || !held.insert(key).second;
+      if (!is_known) add(*operation);
     }
   }
 }
 
-void AreaReader::add_operation(const RecordCopy<wire::area::kOperationSize>& copy) {
+std::optional<Operation> AreaReader::decode(const RecordCopy<wire::area::kOperationSize>& copy) {
   const std::byte* record = copy.data();
-  if (wire::operation::is_race_record(kind_of(record))) return;
+  if (wire::operation::is_race_record(kind_of(record))) return std::nullopt;
   const std::size_t thread = wire::load(record, wire::operation::kThread);
-  const auto operation =
+  auto operation =
       thread < record_.threads.size() ? decode_operation(record, full_serial(record, thread), record_) : std::nullopt;
-  if (!operation) {
-    ++record_.damaged;
-    return;
-  }
-  if (!seen_.emplace(operation->thread, operation->serial).second) return;
-  if (operation->graph_words != 0) read_graph_words();
-  record_.operations.push_back(*operation);
+  if (!operation) ++record_.damaged;
+  return operation;
+}
+
+void AreaReader::add(const Operation& operation) {
+  if (operation.graph_words != 0) read_graph_words();
+  record_.operations.push_back(operation);
 }
 
 // Call this only if an operation refers to the words, because they are usually a hole in the file.
