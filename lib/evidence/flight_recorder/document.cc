@@ -11,12 +11,6 @@ constexpr std::size_t kMostMembers = 64;
 
 }  // namespace
 
-bool Value::is_dictionary() const {
-  return document_ != nullptr && document_->kind(index_) == Document::Kind::dictionary;
-}
-bool Value::is_list() const { return document_ != nullptr && document_->kind(index_) == Document::Kind::list; }
-bool Value::is_text() const { return document_ != nullptr && document_->kind(index_) == Document::Kind::text; }
-
 std::string_view Value::text() const {
   if (!is_text()) return {};
   const Document::Entry& entry = document_->entries_[index_];
@@ -72,14 +66,6 @@ Value Value::member(std::string_view key) const {
 Document::Document(std::string bytes) : bytes_(std::move(bytes)) {
   entries_.reserve(std::min(bytes_.size() / 8, kMostValues));
   items_.reserve(bytes_.size() / 3);
-}
-
-std::optional<std::uint32_t> Document::add(Kind kind, std::int64_t number) {
-  if (entries_.size() >= kMostValues) return std::nullopt;
-  Entry& entry = entries_.emplace_back();
-  entry.kind = kind;
-  entry.number = number;
-  return static_cast<std::uint32_t>(entries_.size() - 1);
 }
 
 std::optional<std::uint32_t> Document::add_text(std::string_view part_of_bytes) {

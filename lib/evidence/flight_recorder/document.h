@@ -57,8 +57,14 @@ class Document {
   const std::string& bytes() const { return bytes_; }
   Value root() const { return {this, root_}; }
 
-  // Each function adds a value and returns its index, or nullopt if the document is full.
-  std::optional<std::uint32_t> add(Kind kind, std::int64_t number = 0);
+  // Each function adds a value and returns its index, or nullopt if there are too many values.
+  std::optional<std::uint32_t> add(Kind kind, std::int64_t number = 0) {
+    if (entries_.size() >= kMostValues) return std::nullopt;
+    Entry& entry = entries_.emplace_back();
+    entry.kind = kind;
+    entry.number = number;
+    return static_cast<std::uint32_t>(entries_.size() - 1);
+  }
   std::optional<std::uint32_t> add_text(std::string_view part_of_bytes);
   std::optional<std::uint32_t> add_copy(std::string text);
   // Puts these items into an empty list or dictionary. For a dictionary, keys and values alternate.
@@ -84,5 +90,11 @@ class Document {
   std::vector<std::uint32_t> items_;
   std::uint32_t root_ = 0;
 };
+
+inline bool Value::is_dictionary() const {
+  return document_ != nullptr && document_->kind(index_) == Document::Kind::dictionary;
+}
+inline bool Value::is_list() const { return document_ != nullptr && document_->kind(index_) == Document::Kind::list; }
+inline bool Value::is_text() const { return document_ != nullptr && document_->kind(index_) == Document::Kind::text; }
 
 }  // namespace cudadiag::evidence

@@ -94,7 +94,7 @@ class AreaReader {
   ProcessRecord record_;
   std::vector<std::uint32_t> in_flight_;  // by stream: number of threads inside a call on it
   InternStrings strings_;
-  std::uint32_t frozen_slot_ = 0;         // 1 + index in the wire's `errors`
+  std::uint32_t frozen_slot_ = 0;  // 1 + index in the wire's `errors`
 };
 
 void AreaReader::read_header() {
