@@ -12,6 +12,7 @@ namespace cudadiag::diagnose {
 namespace {
 
 using session::DeliveredNonFinite;
+using Use = DeliveredNonFinite::Use;
 using ValueRole = DeliveredNonFinite::Role;
 
 // Returns "div" for "aten::div_".
@@ -95,23 +96,60 @@ std::string made_of(std::string_view op, const DeliveredNonFinite& value, const 
   return with_result(fmt::format("{} produced NaN", op), value) + inputs_text(arguments);
 }
 
-std::string use_text(std::string_view used) {
-  constexpr std::pair<std::string_view, std::string_view> kUses[] = {
-      {"parameter", "the program wrote it into a parameter"},
-      {"loss", "the program started the backward pass from it"},
-      {"number", "the program read a number from it"},
-      {"printed", "the program printed it"},
-      {"saved", "the program saved it"},
-      {"array", "the program converted it to an array"},
-      {"gradient", "it is in a gradient at the end of the program"},
-      {"exception", "the program ended because of it"},
-      {"compared", "the program failed soon after a condition that depends on it"},
-      {"refused", "an operator that got it raised the exception that ended the program"},
-  };
-  for (const auto& [word, text] : kUses) {
-    if (word == used) return std::string(text);
+std::string use_text(Use use) {
+  switch (use) {
+    case Use::parameter:
+      return "the program wrote it into a parameter";
+    case Use::loss:
+      return "the program started the backward pass from it";
+    case Use::number:
+      return "the program read a number from it";
+    case Use::printed:
+      return "the program printed it";
+    case Use::saved:
+      return "the program saved it";
+    case Use::array:
+      return "the program converted it to an array";
+    case Use::gradient:
+      return "it is in a gradient at the end of the program";
+    case Use::exception:
+      return "the program ended because of it";
+    case Use::compared:
+      return "the program failed soon after a condition that depends on it";
+    case Use::refused:
+      return "an operator that got it raised the exception that ended the program";
+    case Use::other:
+      break;
   }
   return "the program used it";
+}
+
+std::string_view use_word(Use use) {
+  switch (use) {
+    case Use::parameter:
+      return "parameter";
+    case Use::loss:
+      return "loss";
+    case Use::number:
+      return "number";
+    case Use::printed:
+      return "printed";
+    case Use::saved:
+      return "saved";
+    case Use::array:
+      return "array";
+    case Use::gradient:
+      return "gradient";
+    case Use::exception:
+      return "exception";
+    case Use::compared:
+      return "compared";
+    case Use::refused:
+      return "refused";
+    case Use::other:
+      break;
+  }
+  return "";
 }
 
 std::string remedy(std::string_view op, const DeliveredNonFinite& value) {

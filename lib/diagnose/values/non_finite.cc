@@ -6,7 +6,6 @@
 #include <iterator>
 #include <set>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -26,6 +25,7 @@ using session::DeliveredNonFinite;
 using session::Delivery;
 using ValueRole = DeliveredNonFinite::Role;
 using State = DeliveredNonFinite::State;
+using Use = DeliveredNonFinite::Use;
 
 bool ended_badly(const session::Session& session, std::uint32_t pid) {
   const auto& ends = session.manifest.ends;
@@ -37,8 +37,7 @@ bool ended_badly(const session::Session& session, std::uint32_t pid) {
 // Returns whether this use is weak evidence: we cannot see that the program kept the NaN, or that it ended because of
 // it.
 bool is_weak(const DeliveredNonFinite& value) {
-  constexpr std::string_view kWeak[] = {"number", "array", "compared", "refused"};
-  return std::find(std::begin(kWeak), std::end(kWeak), value.used) != std::end(kWeak);
+  return value.use == Use::number || value.use == Use::array || value.use == Use::compared || value.use == Use::refused;
 }
 
 // Chooses the use to report. Among lasting uses, and losses that the program did not check, returns the one whose root
@@ -64,7 +63,7 @@ const Delivery* first_used(const session::Session& session, const session::Proce
     if (is_weak(value) && weak == nullptr) weak = &delivery;
     if (is_weak(value) || value.state == State::asked_last) continue;
     any_found = any_found || is_found;
-    const bool leads = is_found || value.used == "loss";
+    const bool leads = is_found || value.use == Use::loss;
     const std::uint64_t first = lasting == nullptr ? UINT64_MAX : lasting->non_finite->root;
     if (leads && (value.root < first || (is_found && value.root == first))) lasting = &delivery;
     if (other == nullptr) other = &delivery;
@@ -175,7 +174,7 @@ class NonFiniteBuilder {
     if (value_.step > 0) fact("step", std::to_string(value_.step));
     if (value_.module) cause.facts.emplace_back("module", *value_.module);
     fact("module_class", value_.module_class);
-    fact("used", value_.used);
+    fact("used", std::string(use_word(value_.use)));
     fact("infinite", value_.infinite);
     if (std::string step = remedy(delivery_.op, value_); !step.empty()) finding_.fix.push_back(std::move(step));
   }
@@ -188,7 +187,7 @@ class NonFiniteBuilder {
     finding_.because = certain ? "the result of each operator was checked, and no input of this operator contained NaN"
                                : "no checked operator produced this NaN; it is the first NaN that was read";
     if (value_.role == ValueRole::passed) finding_.because = "the number passed to this operator is NaN";
-    finding_.because.add(use_text(value_.used));
+    finding_.because.add(use_text(value_.use));
     for (const Related& related : finding_.related) {
       if (related.role == diagnose::Role::used)
         finding_.because.append(" at " + place(related.location, session_.manifest.working_directory));

@@ -206,6 +206,7 @@ DeliveredRace delivered_race(const Json& object) {
 DeliveredNonFinite non_finite_of(const Json& object) {
   using State = DeliveredNonFinite::State;
   using Role = DeliveredNonFinite::Role;
+  using Use = DeliveredNonFinite::Use;
   DeliveredNonFinite found;
   found.state = value_of_word<State>(object, "state",
                                      {{"candidate", State::candidate},
@@ -218,7 +219,18 @@ DeliveredNonFinite non_finite_of(const Json& object) {
                                     {"loaded", Role::loaded},
                                     {"uninitialised", Role::uninitialised}});
   found.root = integer_of<std::uint64_t>(object, "root").value_or(0);
-  found.used = short_text_of(object, "used");
+  found.use = value_of_word<Use>(object, "used",
+                                 {{"", Use::other},
+                                  {"parameter", Use::parameter},
+                                  {"loss", Use::loss},
+                                  {"number", Use::number},
+                                  {"printed", Use::printed},
+                                  {"saved", Use::saved},
+                                  {"array", Use::array},
+                                  {"gradient", Use::gradient},
+                                  {"exception", Use::exception},
+                                  {"compared", Use::compared},
+                                  {"refused", Use::refused}});
   found.node = short_text_of(object, "node");
   if (object.contains("module")) found.module = short_text_of(object, "module");
   found.module_class = short_text_of(object, "module_class");

@@ -61,12 +61,26 @@ struct DeliveredMemory {
 struct DeliveredNonFinite {
   enum class State { candidate, found, asked, asked_last };
   enum class Role { made, passed, loaded, uninitialised };
+  // What the program did with the value. `other` is also a use that the hook does not name.
+  enum class Use {
+    other,
+    parameter,
+    loss,
+    number,
+    printed,
+    saved,
+    array,
+    gradient,
+    exception,
+    compared,
+    refused,
+  };
 
   State state = State::candidate;
   Role role = Role::made;
   std::uint64_t root = 0;  // ordinal of the operator in its process
-  std::string used;        // "parameter", "loss", "number", …
-  std::string node;        // in a backward pass: the autograd node; empty otherwise
+  Use use = Use::other;
+  std::string node;  // in a backward pass: the autograd node; empty otherwise
   std::optional<std::string> module;
   std::string module_class, dtype;
   std::uint64_t step = 0;  // 0 if the program has no optimiser
