@@ -42,7 +42,9 @@ std::string bisect_command(const std::string& session, bool input, const std::st
 // The shell comment after a command that reruns the program without isolation although the user did not ask for that.
 inline constexpr const char* kNotIsolated = "  # not isolated: it can write files";
 
-// The option of `cudadiag bisect` for a failure that comes and goes.
+// Option of `cudadiag bisect` for the reruns that `cudadiag run` performs by itself.
+inline constexpr const char* kIsolated = "--isolated";
+// Option of `cudadiag bisect` for a failure that comes and goes.
 inline constexpr const char* kRepeat = "--repeat 20";
 inline constexpr int kRepeats = 20;
 

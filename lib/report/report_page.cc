@@ -18,9 +18,9 @@ namespace cudadiag::report {
 namespace {
 
 constexpr std::size_t kOthersNamed = 2;
-constexpr std::size_t kUsualColumns = 80;  // narrower terminals need more rows for the same text
-// Says that the suggested cudadiag bisect runs without isolation.
-constexpr const char* kWrites = "; it can write files";
+constexpr std::size_t kUsualColumns = 80;  // narrower terminals need more lines for the same text
+// What a rerun of cudadiag bisect can do, without and with --isolated.
+constexpr const char *kWrites = "; it can write files", *kIsIsolated = "; it cannot write files";
 
 Section passes(const diagnose::Diagnosis& report) {
   Section section{"Passes", {}, 0, 9, Ink::plain, Wide::wraps};
@@ -116,21 +116,24 @@ Section withheld(const diagnose::Diagnosis& report) {
   return section;
 }
 
-// Lists commands that can find out more.
-Section next_commands(const diagnose::Diagnosis& report, bool suggest_rerun) {
+// Commands that can find more facts.
+Section next_commands(const diagnose::Diagnosis& report, const TextOptions& options) {
   Section section{"Next", {}, 2, 0, Ink::plain, Wide::stays};
   if (report.session.empty() || report.findings.empty() || report.passes.empty()) return section;
-  // A rerun would run the session's command, which another user chose.
-  suggest_rerun = suggest_rerun && report.foreign.empty();
+  // A rerun would run the session's command, which another user has chosen.
+  const bool suggest_rerun = options.suggest_rerun && report.foreign.empty();
   const bool first_rerun = suggest_rerun && !was_rerun(report);
-  const auto bisect = [&](const char* options = "") {
-    return diagnose::bisect_command(report.session, report.input_read, options);
+  const auto bisect = [&](const char* with = "") {
+    return diagnose::bisect_command(report.session, report.input_read, with);
   };
-  // The shell ignores the text after #, so users can paste the whole line.
-  const bool plain_rerun = first_rerun || (suggest_rerun && plain_rerun_may_prove(report));
-  if (plain_rerun && analyse::is_asynchronous(report.findings.front().kind) && report.findings.front().code != 0) {
-    section.lines.push_back(
-        base::printable(fmt::format("{}  # {} a rerun{}", bisect(), roughly(report.passes.front().seconds), kWrites)));
+  // The rerun that cudadiag run performs by itself, if it may. Once there was one, it would prove nothing more.
+  const bool isolated = first_rerun && options.isolates;
+  const char *how = isolated ? diagnose::kIsolated : "", *limits = isolated ? kIsIsolated : kWrites;
+  // A first rerun can show more. The text after # is a comment for the shell, so the whole line can be pasted.
+  const bool may_prove = first_rerun || (suggest_rerun && plain_rerun_may_prove(report));
+  if (may_prove && analyse::is_asynchronous(report.findings.front().kind) && report.findings.front().code != 0) {
+    section.lines.push_back(base::printable(
+        fmt::format("{}  # {} a rerun{}", bisect(how), roughly(report.passes.front().seconds), limits)));
   }
   // Without a rerun that waits for every operation, the failed call may only be reporting earlier GPU work.
   const diagnose::Finding& answer = report.findings.front();
@@ -153,8 +156,8 @@ Section next_commands(const diagnose::Diagnosis& report, bool suggest_rerun) {
       return access.location.language == symbolize::Language::python && !access.tensor;
     });
     if (nameless) {
-      section.lines.push_back(base::printable(
-          fmt::format("{}  # names the tensors, in {}{}", bisect(), roughly(report.passes.front().seconds), kWrites)));
+      section.lines.push_back(base::printable(fmt::format("{}  # names the tensors, in {}{}", bisect(how),
+                                                          roughly(report.passes.front().seconds), limits)));
     }
   }
   if (report.findings.front().standstill) {
@@ -205,9 +208,9 @@ Section short_run(const diagnose::Diagnosis& report) {
   return section;
 }
 
-// Adds the sections about the run, which -v shows after the findings.
-void add_run(Page& page, const diagnose::Diagnosis& report, bool suggest_rerun) {
-  Section next = next_commands(report, suggest_rerun);
+// Adds the sections about the run after its findings, for -v.
+void add_run(Page& page, const diagnose::Diagnosis& report, const TextOptions& options) {
+  Section next = next_commands(report, options);
   for (const diagnose::Finding& finding : report.findings) {
     if (!was_rerun(report)) break;
     for (const diagnose::WitnessCommand& command : finding.witness_wanted) {
@@ -302,7 +305,7 @@ Page short_page(const diagnose::Diagnosis& report, const TextOptions& options) {
   page.sections.push_back(passes(report));
   page.sections.push_back(others(report));
   if (options.show_run) page.sections.push_back(short_run(report));
-  page.sections.push_back(next_commands(report, options.suggest_rerun));
+  page.sections.push_back(next_commands(report, options));
   if (!report.session.empty()) {
     page.sections.back().lines.push_back(
         base::printable(fmt::format("cudadiag report {} -v", diagnose::shell_word(report.session))));
@@ -327,7 +330,7 @@ std::vector<Page> whole_pages(const diagnose::Diagnosis& report, const TextOptio
   if (report.findings.empty()) page.sections.push_back(job_answer(report));
   page.sections.push_back(withheld(report));
   page.sections.push_back(report.findings.empty() ? clean(report) : passes(report));
-  add_run(page, report, options.suggest_rerun);
+  add_run(page, report, options);
   return pages;
 }
 

@@ -15,9 +15,10 @@ struct TextOptions {
   Verbosity verbosity = Verbosity::normal;
   bool colour = false;
   int columns = 100;
-  bool say_clean = false;     // if nothing was found, print one sentence, for `cudadiag report`
-  std::size_t lines = 22;     // the most lines, unless verbose; terminals narrower than 80 columns get more
-  bool suggest_rerun = true;  // suggest a first rerun; false if a rerun is about to start
+  bool say_clean = false;     // print one sentence if nothing was found, for `cudadiag report`
+  std::size_t lines = 22;     // at most, unless verbose; terminals narrower than 80 columns get more
+  bool suggest_rerun = true;  // suggest a first rerun; false if one is about to start
+  bool isolates = false;      // this machine can isolate reruns, so the first one suggested is isolated
   bool show_run = false;      // add a line with the time and command of the run, unless quiet
 };
 

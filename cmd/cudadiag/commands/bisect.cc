@@ -21,6 +21,7 @@
 #include "diagnose/facts/place.h"
 #include "diagnose/kernel_name.h"
 #include "diagnose/words.h"
+#include "launch/isolation/isolation.h"
 #include "options/code_rules.h"
 #include "options/command_line.h"
 #include "options/shared_options.h"
@@ -50,7 +51,8 @@ struct BisectOptions {
   // Each of these options says which operations the rerun waits for.
   std::optional<std::uint64_t> launch;
   std::string kernel, site;
-  bool foreign = false;  // also run the command of a session that may belong to another user
+  bool isolated = false;  // rerun only where the program can change nothing
+  bool foreign = false;   // also run the command of a session that may belong to another user
 };
 
 // std::regex_search recurses as deeply as the text is long.
@@ -294,9 +296,16 @@ int carry_out(const BisectOptions& options) {
                      "install the CUDA Toolkit, or see its command for another machine: cudadiag report -v"}),
            kOwnFailure;
   }
+  if (const auto missing = options.isolated ? launch::missing_isolation() : std::nullopt) {
+    return say(Error{"this system cannot isolate a rerun (" + *missing + "), so nothing was rerun",
+                     "to rerun the command without isolation, so that it can write files: " +
+                         diagnose::bisect_command(session.folder.string(), session.manifest.input_read)}),
+           kOwnFailure;
+  }
   auto window = window_by_hand(session, options);
   if (const auto* failure = std::get_if<Error>(&window)) return say(*failure), kOwnFailure;
   supervise::RerunPlan plan{options.rerun};
+  plan.isolated = options.isolated;
   plan.window = std::get<std::optional<RerunWindow>>(window);
   // Even if nothing failed, the user may want to see whether waiting for every operation changes how the program
   // behaves.
@@ -309,8 +318,9 @@ int carry_out(const BisectOptions& options) {
     const launch::Input input;
     // With different input, the program might behave differently, so a rerun would prove nothing.
     if (session.manifest.input_read && !input.is_lasting()) {
-      return say(Error{"the command read its standard input; its reruns need the same input from a file",
-                       diagnose::bisect_command(session.folder.string(), true)}),
+      return say(Error{
+                 "the command read its standard input; its reruns need the same input from a file",
+                 diagnose::bisect_command(session.folder.string(), true, options.isolated ? diagnose::kIsolated : "")}),
              kOwnFailure;
     }
     auto writer = session::SessionWriter::reopen(session.folder);
@@ -318,7 +328,9 @@ int carry_out(const BisectOptions& options) {
     launch::SignalRelay relay;
     launch::ignore_signal_here(SIGXFSZ);
     plan.reach = options.reach;
-    say("running the command again without isolation, so it can write files: " + command_line(session.manifest));
+    const char* how =
+        plan.isolated ? "isolated, so it cannot write files: " : "without isolation, so it can write files: ";
+    say(std::string("running the command again ") + how + command_line(session.manifest));
     plan.input = input.obstacle().empty() ? &input : nullptr;
     RerunSpeech speech(options.verbosity != report::Verbosity::quiet);
     const bool possible =
@@ -360,6 +372,7 @@ void add_bisect(CLI::App& app, int& status) {
   add_input(command, bisect->session, bisect->output);
   add_verbosity(command, bisect->verbosity);
   add_foreign(command, bisect->foreign, "also run the command of a session from another user or host");
+  command->add_flag("--isolated", bisect->isolated, "keep the reruns from writing files and reaching other programs");
   add_reruns(command, bisect->rerun);
   command->add_flag("--origin", bisect->rerun.origin, "trace the bad value of a PyTorch operator back to its origin")
       ->excludes(command->get_option("--no-values"))

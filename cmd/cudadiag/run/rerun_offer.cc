@@ -111,7 +111,7 @@ class Offer {
   }
 
   bool is_agreed() {
-    if (relay_.interrupted()) return decline("it was interrupted");
+    if (relay_.interrupted()) return decline("it was interrupted", plan_.isolated);
     if (for_hang_dump_) return true;  // RerunSpeech announces it with its time limit
     if (options_.rerun_mode == RerunMode::always) return announce();
     const TerminalState terminal = terminal_state();
@@ -122,9 +122,10 @@ class Offer {
     if (!obstacle) return announce();
     const bool is_input = obstacle->kind == supervise::RerunObstacle::Kind::input;
     if (options_.rerun_mode == RerunMode::ask && terminal.input_is_terminal && is_input) {
-      return decline("cudadiag cannot ask: its standard error is not a terminal" + way_without_asking());
+      return decline("cudadiag cannot ask: its standard error is not a terminal" + way_without_asking(),
+                     plan_.isolated);
     }
-    return decline(sentence(*obstacle));
+    return decline(sentence(*obstacle), plan_.isolated && is_input);
   }
 
   std::string way_without_asking() const {
@@ -132,9 +133,9 @@ class Offer {
   }
 
   bool is_agreed_at(const TerminalState& terminal) {
-    if (const auto obstacle = supervise::obstacle_in_run(session_)) return decline(sentence(*obstacle));
-    if (const auto obstacle = obstacle_to_asking(terminal, is_quiet())) return decline(*obstacle);
-    if (!ask(question(outlook()), STDIN_FILENO, relay_)) return decline("");
+    if (const auto obstacle = supervise::obstacle_in_run(session_)) return decline(sentence(*obstacle), false);
+    if (const auto obstacle = obstacle_to_asking(terminal, is_quiet())) return decline(*obstacle, plan_.isolated);
+    if (!ask(question(outlook()), STDIN_FILENO, relay_)) return decline("", plan_.isolated);
     return true;
   }
 
@@ -145,13 +146,15 @@ class Offer {
     return true;
   }
 
-  // Prints why cudadiag does not rerun the program, and the command with which the user can. Returns false.
-  bool decline(const std::string& why) const {
+  // Prints why cudadiag reruns nothing, and the command that reruns the program: isolated, if that is the rerun that
+  // it would have performed. Returns false.
+  bool decline(const std::string& why, bool isolated) const {
     if (!report_.findings() || is_quiet()) return false;
     const std::string command =
         "prove this and find the cause: " +
-        diagnose::bisect_command(session_to_name(session_, options_), session_.manifest.input_read) +
-        diagnose::kNotIsolated;
+        diagnose::bisect_command(session_to_name(session_, options_), session_.manifest.input_read,
+                                 isolated ? diagnose::kIsolated : "") +
+        (isolated ? "" : diagnose::kNotIsolated);
     say(why.empty() ? "to " + command : "the command was not rerun, because " + why + ". To " + command);
     return false;
   }

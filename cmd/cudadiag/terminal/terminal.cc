@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/printable.h"
+#include "launch/isolation/isolation.h"
 #include "launch/process.h"
 
 namespace cudadiag::command {
@@ -127,6 +128,7 @@ std::optional<int> columns_of(int file) {
 report::TextOptions text_options(report::Verbosity verbosity, int file) {
   report::TextOptions options;
   options.verbosity = verbosity;
+  options.isolates = !launch::missing_isolation();
   if (::isatty(file) == 0) return options;
   const char* no_colour = std::getenv("NO_COLOR");
   options.colour = can_be_driven(file) && (no_colour == nullptr || *no_colour == '\0');

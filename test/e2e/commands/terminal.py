@@ -11,7 +11,7 @@ from passes import AGAIN, outcomes
 
 WIPE = "\r\x1b[K"
 QUESTION = b"[y/N] "
-PROVE = "prove this and find the cause: cudadiag bisect  # not isolated: it can write files\r\n"
+PROVE = "prove this and find the cause: cudadiag bisect --isolated\r\n"
 
 
 class Screen:
@@ -134,7 +134,7 @@ def whatever_is_not_yes_leaves_the_command_that_proves_it(machine):
         expect(os.waitstatus_to_exitcode(status), 3, f"status after {typed}")
         expect_in("to " + PROVE, shown, f"hint after {typed}")
         expect(outcomes(machine.report()), [("record", "bracketed")], f"passes after {typed}")
-    expect_success(machine.cudadiag("bisect", "--no-device-pass"))
+    expect_success(machine.cudadiag("bisect", "--isolated", "--no-device-pass"))
     expect([name for name, _ in outcomes(machine.report())], ["record", "confirm"], "passes of the hint's command")
 
 

@@ -4,6 +4,7 @@ import os
 import signal
 
 import targets
+from counted_changes import Place, lines_of
 from harness import DATA, FAULT, expect, expect_in, expect_success, expect_true_line, program, true_line
 from passes import AGAIN, KEPT, bisect, evidence, expect_proven, outcomes, rerun, session_of
 
@@ -69,6 +70,23 @@ def bisect_of_what_does_not_start_any_more_says_where_it_says_why(machine):
     expect_in(f"the rerun exited before it used CUDA; its output is in {printed}. The command", done.stderr, "stderr")
     expect_in("WANTED: is not set", printed.read_text(), "its output")
     expect(outcomes(machine.report())[1], ("confirm", "ended before it reached this call"), "first rerun")
+
+
+def bisect_isolates_its_reruns_if_asked(machine):
+    machine.plan(AGAIN)
+    with Place(machine) as place:
+        machine.run(*program("changes.py", "appends_here", place.path))
+        log = machine.folder / "log.txt"
+        expect(lines_of(log), 1, "changes by the run")
+        expect_in(" --isolated  # ", machine.cudadiag("report", "-v").stdout, "report of the run")
+        done = expect_success(bisect(machine, "--isolated"))
+        expect_in("running the command again isolated, so it cannot write files: ", done.stderr, "announcement")
+        (_, again) = machine.report()["passes"]
+        expect((again["isolated"], bool(again["kept_from"])), (True, True), "whether the rerun was isolated, and kept from something")
+        expect(lines_of(log), 1, "changes after it")
+        expect("--isolated" in machine.cudadiag("report", "-v").stdout, False, "whether the report names it again")
+        expect_success(bisect(machine))
+        expect(lines_of(log) > 1, True, "whether a plain rerun changes more")
 
 
 def bisect_says_what_it_cannot_do(machine):

@@ -6,7 +6,7 @@ import signal
 import subprocess
 
 from harness import FAULT, expect, expect_in, program
-from passes import AGAIN, expect_proven, outcomes, rerun, session_of
+from passes import AGAIN, bisect, expect_proven, outcomes, rerun, session_of
 
 
 def _expect_refused(machine, result, why):
@@ -74,7 +74,7 @@ def program_at_a_terminal_is_not_repeated(machine):
     machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
     shown, _ = machine.on_terminal(*machine.command("run", "--rerun=auto", "--", *program("probe.py")))
     expect_in("the command was not rerun, because its input is a terminal. To prove this and find the cause: cudadiag bisect"
-              "  # not isolated: it can write files\r\n", shown, "terminal")
+              " --isolated\r\n", shown, "terminal")
     assert "<INPUT" not in shown, shown
 
 
@@ -206,6 +206,16 @@ def question_says_that_a_rerun_is_not_isolated(machine):
     shown, _ = machine.on_terminal(*machine.command("run", "--rerun=ask", "--no-device-pass", "--", *program("probe.py")),
                                    typed=b"n\n", after=b"[y/N]", until=b"cudadiag: to prove")
     expect_in("it can repeat everything that the program does (not isolated: no Landlock). [y/N]", shown, "terminal")
+
+
+def isolated_rerun_is_refused_where_it_cannot_be_isolated(machine):
+    _cannot_isolate(machine)
+    machine.run(*program("probe.py"))
+    expect("--isolated" in machine.cudadiag("report", "-v").stdout, False, "whether the report names it")
+    refused = bisect(machine, "--isolated")
+    expect(refused.returncode, 125, "status")
+    expect_in("this system cannot isolate a rerun (no Landlock), so nothing was rerun", refused.stderr, "message")
+    expect(outcomes(machine.report()), [("record", "bracketed")], "passes")
 
 
 def rerun_that_was_asked_for_has_no_descriptor_of_the_first_run(machine):
