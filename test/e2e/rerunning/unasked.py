@@ -9,12 +9,13 @@ from harness import FAULT, expect, expect_in, program
 from passes import AGAIN, bisect, expect_proven, outcomes, rerun, session_of
 
 
-def _expect_refused(machine, result, why):
+def _expect_refused(machine, result, why, isolated=False):
     """Expects no rerun, the reason, and the command that requests one."""
     (line,) = [line for line in result.stderr.splitlines() if "the command was not rerun, because " in line]
     expect_in(why, line.partition(", because ")[2], "message")
     expect_in(". To prove this and find the cause: cudadiag bisect", line, "message")
-    expect(line.endswith("  # not isolated: it can write files"), True, f"whether the line warns: {line}")
+    expect((" --isolated" in line, line.endswith("  # not isolated: it can write files")), (isolated, not isolated),
+           f"the command and its warning: {line}")
     expect(outcomes(machine.report()), [("record", "bracketed")], "passes")
 
 
@@ -97,8 +98,8 @@ def input_that_cannot_be_had_again_is_an_obstacle(machine):
     source, writer = os.pipe()
     os.write(writer, b"words")
     result = rerun(machine, *program("probe.py"), stdin=source)
-    _expect_refused(machine, result, "its input is a pipe that cannot be read again")
-    expect_in("cudadiag bisect <INPUT", result.stderr, "the command, which needs a terminal")
+    _expect_refused(machine, result, "its input is a pipe that cannot be read again", isolated=True)
+    expect_in("cudadiag bisect --isolated <INPUT", result.stderr, "the command, which needs a terminal")
     os.close(writer)
     os.close(source)
 
@@ -148,11 +149,11 @@ def rerun_by_hand_needs_what_the_program_read(machine):
     for give in (_file, _closed_pipe):
         with give(words) as source:
             machine.run(*program("probe.py", "reads"), stdin=source)
-        command = f"cudadiag bisect {session_of(machine).resolve()} <INPUT"
-        expect_in(command + "  # ", machine.cudadiag("report").stdout, "the suggestion")
+        session = session_of(machine).resolve()
+        expect_in(f"cudadiag bisect {session} --isolated <INPUT  # ", machine.cudadiag("report").stdout, "the suggestion")
         refused = machine.cudadiag("bisect")
         expect((refused.returncode, refused.stderr), (125, "cudadiag: the command read its standard input; its reruns "
-               f"need the same input from a file; {command}\n"), "without it")
+               f"need the same input from a file; cudadiag bisect {session} <INPUT\n"), "without it")
         expect(outcomes(machine.report()), [("record", "bracketed")], "passes")
         with give(words) as source:
             machine.cudadiag("bisect", "--no-device-pass", stdin=source)
