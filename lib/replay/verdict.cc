@@ -16,6 +16,10 @@ constexpr base::Words<Outcome, 6> kOutcomes = {{
 
 bool same(const Instruction& a, const Instruction& b) { return a.function == b.function && a.offset == b.offset; }
 
+// A failed assertion is a trap. The driver reports it as one or the other, even for the same launch; with a core dump,
+// usually as the other (measured with driver 580).
+constexpr std::uint32_t kAssertion = 710, kAssertionAsTrap = 719;
+
 }  // namespace
 
 std::string_view word(Outcome outcome) { return base::word_of(kOutcomes, outcome); }
@@ -35,11 +39,16 @@ Run judge(const SavedLaunch& launch, const Answer& answer, bool cut_short, std::
   } else if (ended && run.code == 0) {
     run.outcome = Outcome::did_not_fail;
   } else {
-    const bool is_same_code = !ended || run.code == saved.code;
-    const bool differs = saved.instruction && run.dumped && !same(*saved.instruction, run.dumped->instruction);
-    run.outcome = is_same_code && !differs ? Outcome::as_it_did : Outcome::otherwise;
+    const bool is_comparable = saved.instruction && run.dumped;
+    const bool is_same_place = is_comparable && same(*saved.instruction, run.dumped->instruction);
+    const bool is_same_code = !ended || run.code == saved.code || (is_same_place && may_be_same_assertion(launch, run));
+    run.outcome = is_same_code && (is_same_place || !is_comparable) ? Outcome::as_it_did : Outcome::otherwise;
   }
   return run;
+}
+
+bool may_be_same_assertion(const SavedLaunch& launch, const Run& run) {
+  return launch.failure && launch.failure->code == kAssertion && run.code == kAssertionAsTrap;
 }
 
 Run judged_by(const Dumped& first, Run run) {

@@ -41,6 +41,10 @@ struct Run {
 // dump, the driver ends the process without an answer.
 Run judge(const SavedLaunch& launch, const Answer& answer, bool cut_short, std::optional<Dumped> dumped = {});
 
+// Whether the launch failed with an assertion and the run with the error that the driver sometimes reports instead. Only
+// the instruction in a dump of the run then shows whether it is the same failure.
+bool may_be_same_assertion(const SavedLaunch& launch, const Run& run);
+
 // Compares a run with `first`, the dump of an earlier run that failed as the launch did. Counts the run as the same
 // failure only if it left a dump with the same exception at the same instruction.
 Run judged_by(const Dumped& first, Run run);

@@ -109,10 +109,12 @@ replay::Run LaunchPlayer::play(const std::vector<std::uint32_t>& without) {
   replay::Run done = run_at_old_addresses(order);
   const auto& saved = folder_.launch().failure;
   const bool is_known = saved && saved->instruction && dumps_;
-  return is_known && done.outcome == replay::Outcome::as_it_did ? with_instruction(std::move(done), order) : done;
+  const bool may_be_same =
+      done.outcome == replay::Outcome::as_it_did || replay::may_be_same_assertion(folder_.launch(), done);
+  return is_known && may_be_same ? with_instruction(std::move(done), order) : done;
 }
 
-// Repeats `run`, which failed with the same error as the launch, this time to find the failing instruction.
+// Repeats `run`, which may have failed as the launch did, this time to find the failing instruction.
 replay::Run LaunchPlayer::with_instruction(replay::Run run, Order order) {
   using replay::Outcome;
   order.dump = scratch_ / kDump;

@@ -326,6 +326,13 @@ def every_replay_compares_the_instruction(machine):
     expect((runs["as_it_did"], runs["otherwise"]), (2, 2), "runs, the last two of them at a different instruction")
 
 
+def assertion_that_is_reported_as_a_trap_fails_as_it_did(machine):
+    folder = _at_instruction_of_dump(machine, f"fault kernel=sim_store_through nth=1 code=719; dump={ILLEGAL}")
+    change_launch(folder, lambda launch: launch["failure"].update(code=710))
+    runs = replay_launch(machine, "--times", "3", folder)["runs"]
+    expect((runs["as_it_did"], runs["otherwise"]), (3, 0), "runs")
+
+
 def replay_at_another_instruction_fails_otherwise(machine):
     folder = _at_instruction_of_dump(machine, f"dump={ASSERT}")
     found = replay_launch(machine, "--times", "2", folder, status=1)

@@ -38,6 +38,20 @@ TEST_CASE("the same error at a different instruction is a different failure") {
   CHECK(outcome_of("launching\n", false, at("_Z5scalePff", 0x90)) == Outcome::as_it_did);
 }
 
+TEST_CASE("a failed assertion that is reported as a trap is the same failure only at the same instruction") {
+  SavedLaunch launch = test::sample_launch();
+  const auto outcome = [&](std::uint32_t saved, const char* answer, std::optional<Dumped> dumped) {
+    launch.failure->code = saved;
+    return judge(launch, read_answer(answer), false, std::move(dumped)).outcome;
+  };
+  const Dumped same = at("_Z5scalePff", 0x90, 12), other = at("_Z5scalePff", 0xa0, 12);
+  CHECK(outcome(710, "launching\nresult 719\n", same) == Outcome::as_it_did);
+  CHECK(outcome(710, "launching\nresult 719\n", other) == Outcome::otherwise);
+  CHECK(outcome(710, "launching\nresult 719\n", {}) == Outcome::otherwise);
+  CHECK(outcome(710, "launching\nresult 700\n", same) == Outcome::otherwise);
+  CHECK(outcome(719, "launching\nresult 710\n", same) == Outcome::otherwise);
+}
+
 TEST_CASE("if the original run left a dump, a replay fails in the same way only with an equal dump") {
   const Dumped first = at("_Z5scalePff", 0x90);
   const auto outcome = [&](std::optional<Dumped> dumped, Outcome judged = Outcome::as_it_did) {
