@@ -81,10 +81,14 @@ def main():
     scratch = pathlib.Path(tempfile.mkdtemp())
     ways = Ways(suite.Suite(options.build.resolve(), scratch), options.way or list(WAYS))
     chosen = [case for case in CASES if not options.only or case.name in options.only]
+    results = []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        results = [result for result in pool.map(ways.run, chosen) if result]
-    if options.json:
-        options.json.write_text(json.dumps(results, indent=1, default=str))
+        for done in concurrent.futures.as_completed([pool.submit(ways.run, case) for case in chosen]):
+            if result := done.result():
+                results.append(result)
+                print(f"{result['case']:32} {result.get('problem') or 'compared'}", flush=True)
+                if options.json:
+                    options.json.write_text(json.dumps(results, indent=1, default=str))
     summarise(results, {case.name: case for case in CASES})
     shutil.rmtree(scratch, ignore_errors=True)
     return 0
