@@ -27,8 +27,8 @@ using session::Process;
 using session::ProcessRecord;
 using session::Session;
 
-// Returns the time by which failures are sorted. If a process apparently ended because of a failed call, this is when
-// the process ended: until then it may have handled the error while another process failed.
+// Returns the time by which failures are sorted. If a failed call apparently ended its process, this is the time of that
+// end. A process may handle an error for a while and end only because another process has failed.
 double time_of(const Failure& failure) {
   const ProcessRecord& record = failure.process->record;
   std::uint64_t ticks = failure.reported != nullptr ? failure.reported->ticks : record.frozen_ticks;

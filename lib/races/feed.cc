@@ -100,8 +100,8 @@ void Feed::stream_made(const std::byte* record, std::uint32_t index, std::uint64
                        static_cast<std::uint32_t>(wire::load(record, race::kWord2))));
 }
 
-// An entry of the stream table has one life for each stream that it has described. The entry describes only the latest
-// one, which may have begun after this record, so records about these lives decide.
+// Finds the stream that an entry of the stream table described when the record was written. Entries are reused, and each
+// one shows only its latest stream. That stream may be newer than the record, so the recorded creations take precedence.
 bool Feed::find_stream(std::uint32_t index, std::uint64_t ticks, StreamNumber& stream) {
   if (index >= known_.size()) return false;
   Known& known = known_[index];

@@ -33,7 +33,7 @@ class Order {
   void stream_gone(StreamNumber stream);
   const StreamTraits& traits(StreamNumber stream) const { return streams_[stream].traits; }
 
-  // Puts an operation into the stream, and returns the operation's moment.
+  // Adds an operation to the stream. Returns its position in the order of all operations.
   Moment issue(StreamNumber stream);
 
   // Adds an event in which nothing has been recorded yet.

@@ -1,5 +1,5 @@
-// Decides where the blocks of a saved launch go in the process that replays it: which granules of device memory to map,
-// and how to rewrite pointers if a block moves. Never calls the driver.
+// Computes which granules of device memory the blocks of a saved launch need, remembers the address of each block in the
+// replay, and rewrites pointers to moved blocks. The player chooses the addresses.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Feeds what cudadiag's Python code writes about a run. The first byte selects the input: values and forward lines of a
-// rerun, watched lines of the first run, or a saved call, which is also redacted as for a bundle.
+// Fuzzes the readers of the files that cudadiag's Python code writes. The first byte selects the reader: values and
+// forward lines of a rerun, watched lines of the first run, or a saved call. A saved call is then redacted, too.
 #include "session/notes/deliveries.h"
 
 #include "fuzz/reported.h"

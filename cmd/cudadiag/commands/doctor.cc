@@ -220,7 +220,8 @@ void check_environment(Checklist& checks) {
   checks.known("python3", python.path.empty() ? "not found" : python.path);
   checks.known(
       "out of reach",
-      "programs that clear their environment, run as another user, or run in another container: start cudadiag there");
+      "programs that clear their environment, run as another user, or run in another container; for these, start "
+      "cudadiag inside that environment");
 }
 
 int carry_out(bool gpu) {

@@ -21,7 +21,7 @@ void add_nans(CLI::App& app, int& status) {
                     "wait for each check on a GPU, to report the NaN element and its inputs");
   add_number(command, "--history", checks.history,
              NumberRange<unsigned>{4096u, 1u << 24, "number from 4096 to 16777216"}, "N",
-             "how many checks may be unfinished on a GPU; default: 65536");
+             "how many checks may be outstanding on a GPU; default: 65536");
   add_error_exit_status(command, nans->error_exit_status);
   add_json_file(command, nans->json);
   add_code_rules(command);

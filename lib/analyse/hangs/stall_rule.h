@@ -68,7 +68,7 @@ class StallRule {
   void leave(Head& head, double now);
   double patience(const session::Operation& operation, const session::ProcessRecord& record) const;
   bool is_at_head(const UnfinishedStream& stream) const;
-  // Returns when all operations that may be at the head should have finished; nullopt if that is unknown.
+  // Returns the time by which every operation that may be at the head should have finished; nullopt if unknown.
   std::optional<double> deadline(const UnfinishedWork& work, const UnfinishedStream& stream,
                                  const session::ProcessRecord& record, double now) const;
   Graph graph_of(const UnfinishedWork& work, const session::ProcessRecord& record, double now);

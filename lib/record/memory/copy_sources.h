@@ -31,7 +31,7 @@ class CopySources {
   static constexpr std::uint32_t kAlways = 64, kSeldom = 16;
   static constexpr std::uint64_t kHold = 20'000'000, kMostHeldAtSite = 100'000'000, kMostHeld = 1'000'000'000;  // ns
 
-  // Leaves the object off if memory is short, or if the driver lacks a function.
+  // Has no effect if memory cannot be allocated, or if the driver lacks a function: on() then stays false.
   void start(const DriverApi& driver);
   bool on() const { return on_.load(std::memory_order_relaxed); }
   PinnedRanges& pinned() { return pinned_; }

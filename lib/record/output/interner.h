@@ -97,7 +97,7 @@ class Interner {
   // Adds the parameters of a launch, in the layout that wire/intern.h shows.
   void arguments(std::uint16_t count, std::span<const std::byte> head, std::span<const std::byte> values);
   std::uint32_t node_type(std::string_view mangled);
-  // Adds a stale pointer of the graph launch with this serial.
+  // Records that a graph launch was given a pointer to freed memory. `serial` identifies the launch.
   void stale_pointer(std::uint16_t thread, std::uint64_t serial, const StalePointer& stale);
 
   std::uint32_t find_module(std::uint64_t key) const { return modules_.find(key); }

@@ -80,7 +80,7 @@ std::string node_line(const session::ProcessRecord& record, const session::Opera
   return fmt::format("\n0\t0\tnodes\t{}\t", name.empty() || name == *type ? "*" : name);
 }
 
-// Returns whether no frame of this stack is in user code. The line that started the thread may be.
+// Returns whether this stack has no frame in user code. Only the line that started its thread can then be user code.
 bool is_led_elsewhere(const symbolize::SourceStack& stack) {
   const auto is_user = [](const auto& frame) { return frame.user; };
   return !stack.python.empty() && std::none_of(stack.python.begin(), stack.python.end(), is_user) &&

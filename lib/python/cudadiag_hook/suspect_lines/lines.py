@@ -41,7 +41,7 @@ class Suspect:
             if is_from_handler(error):
                 raise
             self.paths, is_with = [], False
-        # At its end, a `with` statement would remove the hook's mode from PyTorch's stack instead of its own.
+        # A `with` statement may pop a mode from PyTorch's stack when it ends. That must not be the hook's mode.
         self.operators = self.operators and not is_with
 
 
