@@ -63,10 +63,8 @@ struct Program : Driver {
                                  box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
                                  CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
     CUdeviceptr none = 0;
-    void* parameters[16] = {};
-    for (void*& each : parameters) each = &none;
-    parameters[14] = &map;
-    const CUfunction function = kernel("load_tiles__8_8_8_8_8_8_8_8_8_8_8_8_8_8_128_8");
+    void* parameters[] = {&map, &none};
+    const CUfunction function = kernel("load_tiles__128_8");
     CHECK(cuLaunchKernel(function, 4, 2, 1, 32, 1, 1, 0, stream, parameters, nullptr));  // TILES LINE
   }
   void wait() const {

@@ -52,6 +52,11 @@ void LatestParameters::keep(const ThreadState& thread, const Call& launch) {
       const std::size_t offset = layout.offset(i), size = layout.size(i);
       if (offset + size > wire_parameters::kMostBytes || launch.parameters[i] == nullptr) [[unlikely]] {
         flags = wire::intern::kCut;
+        if (launch.parameters[i] != nullptr && offset < wire_parameters::kMostBytes) {
+          memset(values + end, 0, offset - end);  // what an earlier launch left in the gap
+          end = wire_parameters::kMostBytes;
+          memcpy(values + offset, launch.parameters[i], end - offset);
+        }
         break;
       }
       copy(values + offset, launch.parameters[i], size);

@@ -180,7 +180,8 @@ void RaceRecords::tensor_map_made(ThreadState& thread, const cuTensorMapEncodeTi
   std::uint64_t size[kMostRank] = {}, boxes = rank | element << 8;
   for (std::size_t axis = 0; axis < rank; ++axis) {
     size[axis] = made.globalDim[axis];
-    if (made.elementStrides[axis] != 1 || size[axis] > 0xffffffff || made.boxDim[axis] - 1 > 0xff) return;
+    // The driver ignores the first stride.
+    if ((axis > 0 && made.elementStrides[axis] != 1) || size[axis] > 0xffffffff || made.boxDim[axis] - 1 > 0xff) return;
     boxes |= std::uint64_t{made.boxDim[axis] - 1} << (16 + 8 * axis);
   }
   const std::uint64_t hash = hash_of(made.tensorMap);

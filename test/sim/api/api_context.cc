@@ -109,8 +109,11 @@ CUresult sim::parameter_of(const CUfunc_st& function, std::size_t index, std::si
   if (index >= sizes.size()) return CUDA_ERROR_INVALID_VALUE;
   std::size_t end = 0;
   for (std::size_t i = 0; i <= index; ++i) {
-    const std::size_t alignment = sizes[i] == 1 || sizes[i] == 2 || sizes[i] == 4 ? sizes[i] : 8;
-    *offset = (end + alignment - 1) / alignment * alignment;
+    const bool has_alignment = sizes[i] == 1 || sizes[i] == 2 || sizes[i] == 4 || sizes[i] == sizeof(CUtensorMap);
+    const std::size_t alignment = has_alignment ? sizes[i] : 8;
+    // The parameters begin at this address of the constant bank, and a CUtensorMap is aligned there (sm_90).
+    constexpr std::size_t kFirst = 0x210;
+    *offset = (kFirst + end + alignment - 1) / alignment * alignment - kFirst;
     end = *offset + sizes[i];
   }
   *size = sizes[index];

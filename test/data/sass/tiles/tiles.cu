@@ -1,5 +1,5 @@
 // Tensor copies of tiles. Compiled for sm_90, sm_100 and sm_120. On sm_90, the CUtensorMap is at offset 112. With NAMED,
-// the first kernel's name gives the simulated driver parameters that put it there too, for tiles.sm90.cubin.
+// the first kernel's name tells the simulated driver the sizes of its parameters, for tiles.sm90.cubin.
 #include <cuda.h>
 
 #include <cuda/barrier>
@@ -9,7 +9,7 @@ using Barrier = cuda::barrier<cuda::thread_scope_block>;
 namespace bulk = cuda::device::experimental;
 
 #ifdef NAMED
-#define load_tiles load_tiles__8_8_8_8_8_8_8_8_8_8_8_8_8_8_128_8
+#define load_tiles load_tiles__128_8
 #endif
 extern "C" __global__ void load_tiles(const __grid_constant__ CUtensorMap map, float* sums) {
   __shared__ alignas(128) float tile[32][32];
