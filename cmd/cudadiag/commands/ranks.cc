@@ -243,7 +243,8 @@ void add_ranks(CLI::App& app, int& status) {
   auto options = std::make_shared<RanksOptions>();
   auto* command = app.add_subcommand("ranks", "combine the sessions of a multi-rank job into one report");
   command->add_option("SESSION", options->sessions, "sessions of the job, or folders that hold them")
-      ->type_name("SESSION");
+      ->type_name("SESSION")
+      ->check(some_text("SESSION"));
   add_text(command, "-o,--output", options->output, "FOLDER", "folder that holds the sessions")
       ->check(an_existing_folder());
   add_verbosity(command, options->verbosity);

@@ -11,7 +11,7 @@ struct SessionSummary {
   std::string kind;   // as in the JSON of a report, such as "async_error"; empty without a finding
   std::string title;  // "illegal memory access"
   int code = 0;       // of the CUDA error; 0 for none
-  std::string file;   // of the CUDA error; 0 if none
+  std::string file;   // of the true line; empty if unknown
   int line = 0;
   std::string function;
   std::string grade;  // "proven"

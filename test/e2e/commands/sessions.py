@@ -172,7 +172,7 @@ def sessions_are_kept_and_removed_by_name(machine):
     expect_in("it holds files that cudadiag did not write", machine.cudadiag("rm", old[-1]).stderr, "what remains")
     expect([path.name for path in (root / old[-1]).iterdir()], ["mine.txt"], "what remains")
     expect(machine.cudadiag("rm").stderr, "cudadiag: SESSION is required; see cudadiag rm --help\n", "rm of nothing")
-    for command in ("rm", "keep"):
+    for command in ("rm", "keep", "ranks"):
         expect(machine.cudadiag(command, "").stderr, 'cudadiag: SESSION: "" is not a SESSION\n', command + " of an empty name")
 
 
