@@ -250,7 +250,8 @@ std::string more_to_ask_for(const analyse::Analysis& analysis, const session::Ma
 std::string nothing_to_narrow(const session::Session& session, const analyse::Analysis& analysis, bool cross_check) {
   const bool proven = !analysis.failures.empty() && analysis.failures.front().grade == analyse::Grade::proven;
   if (!proven) {
-    return "a rerun would add nothing: this session has no failure of GPU work, and no race between Python lines";
+    return "a rerun would add nothing: this session has no failure of GPU work, and no race between Python lines whose "
+           "tensors are unknown";
   }
   std::string text = "a rerun would add nothing: the failure is already proven";
   if (const auto obstacle = supervise::obstacle_to_cross_check(session.manifest); cross_check && obstacle) {

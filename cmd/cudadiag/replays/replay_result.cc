@@ -130,9 +130,9 @@ class Text {
   void smallest(const replay::Smallest& found) {
     const auto all = std::count_if(launch_.blocks.begin(), launch_.blocks.end(),
                                    [](const Block& block) { return block.contents.has_value(); });
-    add("Minimal",
-        fmt::format("it still fails with the contents of only {} of {} memory blocks; {} {} replays",
-                    found.needed.size(), all, found.whole ? "found after" : "the search stopped after", found.replays));
+    add("Minimal", fmt::format("it still fails with the contents of only {} of {} memory blocks; {} {} replay{}",
+                               found.needed.size(), all, found.whole ? "found after" : "the search stopped after",
+                               found.replays, found.replays == 1 ? "" : "s"));
     constexpr std::size_t kMost = 16;
     for (std::size_t i = 0; i < std::min(found.needed.size(), kMost); ++i)
       add("", block_words(launch_, found.needed[i]));
