@@ -36,7 +36,7 @@ void enlarge_stacks_of_threads() {
   ::pthread_attr_destroy(&attributes);
 }
 
-// The lowest page is a guard page, because there may be other memory below. Returns null if there is no memory.
+// The lowest page is a guard page that protects the memory below. Returns null if the mapping fails.
 std::byte* make_stack() {
   void* memory =
       ::mmap(nullptr, kUsual, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);

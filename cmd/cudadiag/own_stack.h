@@ -8,7 +8,7 @@
 namespace cudadiag::command {
 
 // Returns the result of `work(argc, argv)`. If the limit is lower than usual, `work` and the threads that it starts get
-// 8 MB each or, if there is not enough memory, what the limit allows.
+// 8 MB each or, if the memory limit is too low for that, what the limit allows.
 int on_ample_stack(int (*work)(int, char**), int argc, char** argv);
 
 }  // namespace cudadiag::command

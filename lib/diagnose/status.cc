@@ -101,7 +101,7 @@ class StatusBuilder {
     for (const std::uint32_t other : stream.behind) {
       open.may_wait_for.push_back(analyse::stream_name(record_.streams[other]));
     }
-    // Shows operations that cannot block a stream only if there are no others.
+    // Shows operations that cannot block a stream only if the stream has no others.
     const auto& shown = stream.candidates.empty() ? stream.operations : stream.candidates;
     for (std::size_t i = 0; i < std::min(shown.size(), kShown); ++i) open.operations.push_back(of(*shown[i], stream));
     const std::uint32_t told = last_told(stream, shown);

@@ -30,11 +30,11 @@ using ModeOf = std::function<std::optional<Mode>(const Access&)>;
 struct Conflict {
   Access first, second;  // in the order of issue, with their modes as far as we know them
   // The race is not certain: neither side is known to write, both may be atomic, one may end where the other begins, or
-  // there may be an order that we cannot see.
+  // something that we cannot see may order them.
   bool possible = false;
   bool ever_waited = false;  // the second access's stream has waited for the first one's, but for something before the
                              // first access
-  bool uncertain = false;    // implies `possible`: there may be an order that we cannot see
+  bool uncertain = false;    // implies `possible`: something that we cannot see may order them
   bool several = false;      // the pairs do not all have the same parameters
   std::uint64_t times = 1;   // how many pairs like this there are
 };

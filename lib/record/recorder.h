@@ -47,7 +47,7 @@ struct Options {
 
 class Recorder {
  public:
-  // Returns false if there is no area to record to. After any other failure, leaves a note and a disabled area.
+  // Returns false without an area to record to. After any other failure, leaves a note and a disabled area.
   bool start(CUpti_CallbackFunc callback, const Options& options);
 
   // In this class and its members' classes, code that few launches need is marked cold and is not inlined.

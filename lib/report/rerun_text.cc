@@ -128,7 +128,7 @@ void RerunText::print_open_questions(const Gain& gain, const Diagnosis& after) {
       })) {
     say("a rerun without torch.compile did not fail");
   }
-  // Reruns of a hang can only add a core dump, so there is no proof to report.
+  // Reruns of a hang can only add a core dump. They prove nothing.
   if (answer.grade == analyse::Grade::proven || answer.kind == analyse::Kind::hang) return;
   say(answer.because.text_since(gain.before->because));
 }

@@ -86,7 +86,7 @@ struct Position {
   int line = 0;
 };
 
-// Returns every section of that name, because there may be several.
+// Returns all sections of that name. An ELF file may have several.
 std::vector<evidence::Bytes> sections_of(Dwarf* dwarf, std::string_view wanted) {
   std::vector<evidence::Bytes> found;
   Elf* elf = dwarf_getelf(dwarf);

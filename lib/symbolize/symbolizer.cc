@@ -75,7 +75,7 @@ std::vector<PythonFrame> python_frames(const session::ProcessRecord& record, std
 
 }  // namespace
 
-// If there is no build-id, the file's time shows whether it was rebuilt after the run.
+// Without a build-id, the file's time shows whether it was rebuilt after the run.
 ElfModule& Symbolizer::State::module(const session::ProcessRecord& record, const session::Module& recorded) {
   const bool later = recorded.build_id.empty() && written_since_end(recorded.path, record);
   const std::string id = later ? "of another build" : recorded.build_id;

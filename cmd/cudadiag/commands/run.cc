@@ -67,7 +67,7 @@ void group_options(CLI::App* command) {
 }
 
 int carry_out(CLI::App* command, RunOptions& options) {
-  // The answer must come from this run, so there are no reruns.
+  // The answer must come from this run, so cudadiag reruns nothing.
   if (options.recording.record.once && command->count("--rerun") == 0) options.rerun_mode = RerunMode::never;
   if (const std::string wrong = contradiction(*command, options); !wrong.empty()) return say(wrong), kOwnFailure;
   options.recording.code_rules = code_rules(*command);

@@ -44,7 +44,7 @@ void RunReport::tell(const supervise::Stored& stored) const {
 
 void RunReport::tell(diagnose::Diagnosis report) {
   if (report.findings.empty() && findings_) return;
-  // There is no complete session that the suggested commands could use.
+  // The suggested commands need a complete session, and this one is incomplete.
   if (!recording_.is_whole()) report.session.clear();
   report::TextOptions options = text_options(options_.verbosity, STDERR_FILENO);
   // Leaves three rows for the messages about reruns.
@@ -118,7 +118,7 @@ bool RunReport::was_told(const diagnose::Finding& finding) const {
 
 bool RunReport::is_clean() {
   const diagnose::Diagnosis& whole = report();
-  // For a run that recorded nothing, a message has said so, and there is nothing to look at later.
+  // For a run that recorded nothing, a message has said so. Its session would show nothing.
   return whole.findings.empty() && recording_.session().whole &&
          !find_note(whole.notes, analyse::NoteCode::killed_at_work) &&
          !find_note(whole.notes, analyse::NoteCode::cut_off) &&

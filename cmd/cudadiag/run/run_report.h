@@ -36,7 +36,7 @@ class RunReport {
   bool findings() const { return findings_; }
   // Whether there are pairs of kernels that may race, although no race was found. The session is then kept for a rerun.
   bool open_pairs() const { return open_pairs_; }
-  // Call this after the reruns. Removes the session if there are no findings.
+  // Call this after the reruns. Removes a session without findings.
   void drop_if_clean();
 
  private:

@@ -60,7 +60,7 @@ struct Ranks {
   bool agree() const { return difference == Difference::none && all_have_come(); }
 };
 
-// Compares the processes that have a rank or called a collective. Returns nullopt if there is no certain answer:
+// Compares the processes that have a rank or called a collective. Returns nullopt if the answer would be uncertain:
 // - fewer than two such processes exist, two claim the same rank, or they did not all run at the same time;
 // - something was not recorded, or the recording does not reach back to where the ranks diverge;
 // - collectives run in graphs, or some kernels involve only two ranks, as in a pipeline;

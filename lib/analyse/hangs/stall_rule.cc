@@ -18,7 +18,7 @@ using session::Operation;
 using session::ProcessRecord;
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-// A call that has only just begun may be about to return, so it is no evidence.
+// A call that has just begun may be about to return, so it proves nothing.
 constexpr double kBegun = 0.1;  // seconds
 
 // The part of a device that executes an operation. When it is busy, it executes one operation after another.

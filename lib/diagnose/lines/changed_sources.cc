@@ -101,7 +101,7 @@ void drop_changed_sources(Finding& finding, const session::ProcessRecord& record
 
 void compare_rerun_source(Finding& finding, const analyse::Failure& failure, const session::Session& session,
                           symbolize::Symbolizer& symbolizer) {
-  // A finding from a rerun has lines of that rerun, so there is nothing to compare.
+  // A finding from a rerun already has the lines of that rerun.
   if (session::rerun_of(session, failure.process) != nullptr) return;
   const std::string& file = finding.location.file;
   const auto name_of = [](const std::string& path) { return std::filesystem::path(path).filename().string(); };

@@ -1,6 +1,6 @@
 // Finds the forward line of a backward kernel: the line of the user's code whose operator it belongs to. PyTorch's
 // autograd launches the kernel from a thread that runs none of the user's lines. The line is proven if a rerun read it
-// from the node, else inferred. If two lines are possible, there is no answer.
+// from the node, else inferred. If two lines are possible, returns neither.
 #pragma once
 
 #include <string>

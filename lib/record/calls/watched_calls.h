@@ -29,7 +29,7 @@ class WatchedCalls {
   // Called at ENTER of a driver call that may be a runtime's first one.
   void runtime_may_start(std::uint32_t id, const CUpti_CallbackData& data);
   // Called when a driver call has failed. Returns the name of the runtime launch around it if launches have no
-  // callbacks. Returns null if there is no such launch, or if it is unknown.
+  // callbacks. Returns null if that launch is missing or unknown.
   const char* driver_call_failed(const char* name, bool launch);
   // Call this at the first failure. Calls that query the last error matter only after a failure, and are too frequent
   // to be watched from the start.

@@ -34,7 +34,7 @@ class LaunchSaver {
     const Allocations& allocations;
     ParameterLayouts& layouts;
   };
-  // Creates a LaunchSaver in fresh pages. Returns null if there is not enough memory, or if the path is too long.
+  // Creates a LaunchSaver in fresh pages. Returns null if memory is exhausted, or if the path is too long.
   // `limit` is the number of bytes of memory to save with one launch.
   static LaunchSaver* make(const Rooms& rooms, const char* folder, std::uint64_t limit);
 

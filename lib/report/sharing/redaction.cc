@@ -75,7 +75,7 @@ std::size_t second_argument(std::string_view text, std::size_t begin, std::size_
   return at != text.npos && is_quote(text[at]) ? at : end;
 }
 
-// Where a secret's value is. The secret's name is in [name, at). Empty if there is no value.
+// Where a secret's value is. The secret's name is in [name, at). Empty if the secret has no value.
 struct Value {
   std::size_t begin = 0, end = 0;
   bool quoted = false;

@@ -222,7 +222,7 @@ void Instructions::escape(const Step& s) {
   }
 }
 
-// For instructions of later architectures, of which we understand only the memory descriptor, "desc[UR4][R2.64]".
+// For instructions of later architectures. We understand only their memory descriptor, "desc[UR4][R2.64]".
 void Instructions::use_memory(const Step& s) {
   escape(s);
   forget_conditions(s);

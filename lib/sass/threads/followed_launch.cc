@@ -66,7 +66,7 @@ bool FollowedLaunch::follow(const Box& threads) {
   return true;
 }
 
-// Returns false if it takes too long, or reaches code of which nothing is known.
+// Returns false if it takes too long, or reaches unknown code.
 bool FollowedLaunch::follow(Part part) {
   for (;;) {
     if (++steps_ > most_steps_ || part.state.at >= code_.program.size()) return false;

@@ -46,7 +46,7 @@ class LogModel {
  public:
   // Encodes a record, which must not be a race record, and appends it to `out`.
   void encode(const std::byte* record, std::string& out);
-  // Decodes the bytes after `key`, of which at least kMostItemBytes must be readable. Returns the end of the decoded
+  // Decodes the bytes after `key`. At least kMostItemBytes must be readable there. Returns the end of the decoded
   // bytes; null if they are invalid.
   const std::uint8_t* decode(std::uint64_t key, const std::uint8_t* from);
   // Returns the last record that was encoded or decoded.

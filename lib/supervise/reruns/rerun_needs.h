@@ -21,7 +21,7 @@ unsigned planned_reruns(const analyse::Analysis& analysis, const session::Sessio
 
 // Returns whether any failure of GPU work is not proven.
 bool wants_proof(const analyse::Analysis& analysis);
-// Returns whether there was a device exception of which no rerun has left a dump yet.
+// Returns whether a device exception occurred that no rerun has left a dump of yet.
 bool wants_dump(const analyse::Analysis& analysis, const session::Manifest& manifest);
 bool wants_hang_dump(const analyse::Analysis& analysis, const session::Manifest& manifest);
 // Returns whether a call ran out of device memory in a process with PyTorch's allocator.

@@ -121,7 +121,7 @@ std::string racing_lines(const session::Session& session, double seconds) {
     for (const std::uint32_t id : {race.first.site, race.second.site}) {
       const auto* site = session::by_id(process->record.sites, id);
       if (site == nullptr) continue;
-      // Leaves out the native stack: it is not needed here, and there may be hundreds of sites.
+      // Leaves out the native stack: the hook does not need it, and a program may have hundreds of sites.
       session::Site python_only = *site;
       python_only.native = 0;
       const symbolize::SourceStack stack = symbolizer.stack(*process, python_only);

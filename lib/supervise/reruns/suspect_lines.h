@@ -10,7 +10,7 @@
 
 namespace cudadiag::supervise {
 
-// Returns the text of wire/rerun/values.h; empty if there are no lines. `seconds`: how long reading values may take.
+// Returns the text of wire/rerun/values.h; empty without lines. `seconds`: how long reading values may take.
 // `save_limit`: how many bytes of the failing call may be saved; 0 to save none.
 std::string suspect_lines(const session::Session& session, const analyse::Analysis& analysis, double seconds,
                           std::uint64_t save_limit);

@@ -18,7 +18,7 @@ Testimony read(const std::string& name) {
   return testimony;
 }
 
-// Checks a line of cases.cu, the source of all dumps but two. There are no inlined functions or messages at the fault.
+// Checks a line of cases.cu, the source of all dumps but two. The fault has no inlined functions and no message.
 // fault.
 void check_line(const CodePlace& place, std::uint32_t line) {
   REQUIRE(place.lines.size() == 1);
