@@ -116,20 +116,20 @@ Section withheld(const diagnose::Diagnosis& report) {
   return section;
 }
 
-// Commands that can find more facts.
+// Lists commands that can find out more.
 Section next_commands(const diagnose::Diagnosis& report, const TextOptions& options) {
   Section section{"Next", {}, 2, 0, Ink::plain, Wide::stays};
   if (report.session.empty() || report.findings.empty() || report.passes.empty()) return section;
-  // A rerun would run the session's command, which another user has chosen.
+  // A rerun would run the session's command, which another user chose.
   const bool suggest_rerun = options.suggest_rerun && report.foreign.empty();
   const bool first_rerun = suggest_rerun && !was_rerun(report);
   const auto bisect = [&](const char* with = "") {
     return diagnose::bisect_command(report.session, report.input_read, with);
   };
-  // The rerun that cudadiag run performs by itself, if it may. Once there was one, it would prove nothing more.
+  // The first rerun is the one that cudadiag run performs by itself, if it may. A second one would prove nothing more.
   const bool isolated = first_rerun && options.isolates;
   const char *how = isolated ? diagnose::kIsolated : "", *limits = isolated ? kIsIsolated : kWrites;
-  // A first rerun can show more. The text after # is a comment for the shell, so the whole line can be pasted.
+  // A first rerun can show more. The shell ignores the text after #, so users can paste the whole line.
   const bool may_prove = first_rerun || (suggest_rerun && plain_rerun_may_prove(report));
   if (may_prove && analyse::is_asynchronous(report.findings.front().kind) && report.findings.front().code != 0) {
     section.lines.push_back(base::printable(
@@ -208,7 +208,7 @@ Section short_run(const diagnose::Diagnosis& report) {
   return section;
 }
 
-// Adds the sections about the run after its findings, for -v.
+// Adds the sections about the run, which -v shows after the findings.
 void add_run(Page& page, const diagnose::Diagnosis& report, const TextOptions& options) {
   Section next = next_commands(report, options);
   for (const diagnose::Finding& finding : report.findings) {

@@ -13,13 +13,13 @@ namespace cudadiag::diagnose {
 // Returns "0 / 0 is NaN: element [3,0] of a result float32[8,1], 2 elements in all".
 std::string made_of(std::string_view op, const session::DeliveredNonFinite& value,
                     const std::vector<Argument>& arguments);
-// "the program wrote it into a parameter"
+// Returns "the program wrote it into a parameter".
 std::string use_text(session::DeliveredNonFinite::Use use);
-// Advice; empty if none is known.
+// Returns advice; empty if we have none.
 std::string remedy(std::string_view op, const session::DeliveredNonFinite& value);
 
 std::string_view role_word(session::DeliveredNonFinite::Role role);
-// "parameter"; empty if the hook does not name the use.
+// Returns "parameter"; empty if the hook does not name the use.
 std::string_view use_word(session::DeliveredNonFinite::Use use);
 
 }  // namespace cudadiag::diagnose
