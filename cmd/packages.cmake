@@ -1,5 +1,5 @@
 # Lists the installed files, and packs them as a tarball, .deb and .rpm. `./dev package` builds these and the wheel.
-# The command looks for the recorder in lib/cudadiag next to its own folder.
+# The command expects the recorder in lib/cudadiag next to its own folder.
 install(TARGETS cudadiag DESTINATION bin)
 install(TARGETS cudadiag_record cudadiag_preload DESTINATION lib/cudadiag)
 install(FILES lib/report/report.schema.json DESTINATION share/cudadiag)
@@ -22,7 +22,7 @@ install(FILES ${PROJECT_BINARY_DIR}/completions/cudadiag.bash
 install(FILES ${PROJECT_BINARY_DIR}/completions/cudadiag.zsh DESTINATION share/zsh/site-functions RENAME _cudadiag)
 install(FILES ${PROJECT_BINARY_DIR}/completions/cudadiag.fish DESTINATION share/fish/vendor_completions.d)
 
-# third_party/licences.py writes this folder. It contains the licence texts of all linked libraries, and a list of the
+# The folder that third_party/licences.py writes: the licence texts of all linked libraries, and a list of these
 # libraries.
 set(CUDADIAG_LICENCES "" CACHE PATH "Folder with licence texts and sbom.json to install")
 if(CUDADIAG_LICENCES)
@@ -37,7 +37,7 @@ set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 if(CMAKE_CROSSCOMPILING)
-  # Without these, CPack would use the values of the build machine.
+  # CPack defaults to the architecture of the build machine.
   set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE arm64)
   set(CPACK_RPM_PACKAGE_ARCHITECTURE ${CMAKE_SYSTEM_PROCESSOR})
 endif()

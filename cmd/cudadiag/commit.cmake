@@ -1,5 +1,5 @@
-# Writes FILE, a source file that defines kCommit as the commit of SOURCE, unless FILE has this content already. GIVEN
-# overrides git.
+# Writes FILE, a source file that defines kCommit, unless FILE is already up to date. kCommit is GIVEN or, if that is
+# empty, the commit that git reports for SOURCE.
 set(commit "${GIVEN}")
 if(NOT commit)
   execute_process(COMMAND git -C ${SOURCE} describe --always --dirty --abbrev=10 --exclude=*

@@ -10,7 +10,7 @@ std::string debugger_advice(const std::filesystem::path& dump) {
   std::string path = std::filesystem::absolute(dump, ignored).string();
   std::string unpack;
   if (supervise::is_compressed(dump)) {
-    const bool named_so = path.ends_with(".gz");  // gunzip rejects any other suffix
+    const bool named_so = path.ends_with(".gz");  // gunzip rejects other suffixes
     const std::string plain = named_so ? path.substr(0, path.size() - 3) : path + ".unpacked";
     unpack = (named_so ? "gunzip -k " + diagnose::shell_word(path)
                        : "gzip -dc <" + diagnose::shell_word(path) + " >" + diagnose::shell_word(plain)) +

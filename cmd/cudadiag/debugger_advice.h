@@ -1,4 +1,4 @@
-// Advice for the user if cudadiag cannot run cuda-gdb on a GPU core dump.
+// Tells the user how to run cuda-gdb on a GPU core dump if cudadiag cannot.
 #pragma once
 
 #include <filesystem>
@@ -6,7 +6,7 @@
 
 namespace cudadiag::command {
 
-// Returns advice, with a command that the user can paste, as the end of a message.
+// Returns the end of a message: advice with a command that the user can paste.
 std::string debugger_advice(const std::filesystem::path& dump);
 
 }  // namespace cudadiag::command

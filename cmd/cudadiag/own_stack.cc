@@ -11,9 +11,9 @@
 namespace cudadiag::command {
 namespace {
 
-constexpr std::size_t kUsual = 8 << 20;  // bytes; the limit on most systems
+constexpr std::size_t kUsual = 8 << 20;  // the stack limit on most systems, in bytes
 
-// A variable, because makecontext can pass only integers to the function.
+// A global, because makecontext() can pass only integers to the function.
 struct Work {
   int (*function)(int, char**);
   int argc;
@@ -36,7 +36,7 @@ void enlarge_stacks_of_threads() {
   ::pthread_attr_destroy(&attributes);
 }
 
-// The lowest page is a guard page that protects the memory below. Returns null if the mapping fails.
+// The lowest page is a guard page. Returns null if the mapping fails.
 std::byte* make_stack() {
   void* memory =
       ::mmap(nullptr, kUsual, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
@@ -49,7 +49,7 @@ std::byte* make_stack() {
 
 int on_ample_stack(int (*work)(int, char**), int argc, char** argv) {
   std::byte* stack = is_small() ? make_stack() : nullptr;
-  static ucontext_t here, there;  // 1 kB each, so static: the small stack may have no room for them
+  static ucontext_t here, there;  // static, because they need 1 kB each, which the small stack may not have
   if (stack == nullptr || ::getcontext(&there) != 0) return work(argc, argv);
   enlarge_stacks_of_threads();
   the_work = {work, argc, argv, 0};

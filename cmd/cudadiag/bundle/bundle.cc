@@ -33,7 +33,8 @@ struct Script {
   std::string content;
 };
 
-// Returns nullopt if the file is a link that leads out of its folder, because such a link could make us pack any file.
+// Returns nullopt if the file is a link that leads out of its folder. Without this check, a link could make us pack any
+// file.
 std::optional<Script> script_at(const std::filesystem::path& file) {
   std::error_code error;
   Script script{std::filesystem::canonical(file, error), ""};
@@ -50,8 +51,7 @@ std::optional<Script> script_at(const std::filesystem::path& file) {
   return script;
 }
 
-// Returns the script that an interpreter runs: the first word of the command that is a readable text file. Later files
-// are the script's data.
+// Returns the first word of the command that names a readable text file. Text files named later are the script's data.
 std::optional<Script> script_of(const session::Manifest& manifest) {
   for (const std::string& word : manifest.command) {
     if (auto script = script_at(std::filesystem::path(manifest.working_directory) / word)) return script;
@@ -79,7 +79,7 @@ void add_inputs(const diagnose::Diagnosis& report, const report::Redaction& reda
       return session::read_plain_file(folder / name, most).value_or("");
     };
     entries.push_back({"inputs/call.json", redaction.json(kept("call.json", kLargestScript))});
-    // Always our own script, whatever the session contains under that name, because the receiver may run it.
+    // Packs our own script, not the session's copy of it, because the receiver may run this file.
     entries.push_back({"inputs/replay.py", supervise::kReplayScript});
     entries.push_back({"inputs/inputs.safetensors", kept("inputs.safetensors", kLargestInputs)});
     return;
@@ -106,8 +106,7 @@ std::vector<TarEntry> contents(const session::Session& session, diagnose::Diagno
                                    {"report.json", redaction.json(report::write_json(report))},
                                    {"versions.txt", redaction.text(versions_of(report))}};
   if (const auto script = report.foreign.empty() ? script_of(session.manifest) : std::nullopt) {
-    // The file name may contain a secret, too. It must be printable, because programs that list the archive print it as
-    // it is.
+    // The file name may contain a secret. It must also be printable, because archive tools print names unchanged.
     const std::string name = base::printable(redaction.text(script->file.filename().string()));
     entries.push_back({"script/" + name, redacted_script(*script, redaction), script->file.string()});
   }

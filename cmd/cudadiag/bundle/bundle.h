@@ -8,8 +8,8 @@
 
 namespace cudadiag::command {
 
-// Lists the contents on standard error, then writes the file. If `file` is empty, chooses a name after the session, in
-// the current folder. Returns the exit status.
+// Lists the contents on standard error, then writes the file. If `file` is empty, the file is named after the session
+// and written to the current folder. Returns the exit status.
 int write_bundle(const session::Session& session, const diagnose::Diagnosis& report, std::string file,
                  bool with_inputs);
 

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t kBlock = 512;
 
-// The fields of a ustar header: name 100, mode 8, uid 8, gid 8, size 12, mtime 12, checksum 8, type 1, link 100, magic
-// 6, version 2. Everything after them is empty.
+// The fields of a ustar header and their sizes: name 100, mode 8, uid 8, gid 8, size 12, mtime 12, checksum 8, type 1,
+// link 100, magic 6, version 2. The rest of the block is zero.
 std::string header(const TarEntry& entry) {
   std::string block = entry.name.substr(0, 100);
   block.resize(100, '\0');
@@ -23,7 +23,7 @@ std::string header(const TarEntry& entry) {
       "0000000\0",
       24);
   block += fmt::format("{:011o}", entry.content.size()) + '\0' + std::string("00000000000\0", 12);
-  block += "        0";  // a checksum field of blanks, and the type of a regular file
+  block += "        0";  // a blank checksum, then type 0: a regular file
   block.resize(257, '\0');
   block += std::string(
       "ustar\0"

@@ -1,4 +1,4 @@
-// Writes a .tar.gz whose bytes depend only on its contents: it has no times and no owners.
+// Writes a .tar.gz without times and owners, so that equal contents give equal bytes.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace cudadiag::command {
 struct TarEntry {
   std::string name;  // at most 100 bytes
   std::string content;
-  std::string source{};  // for the list that the user sees; not packed
+  std::string source{};  // shown in the list for the user; not packed
 };
 
 // Returns "" if zlib failed.

@@ -48,14 +48,14 @@ struct BisectOptions {
   report::Verbosity verbosity = report::Verbosity::normal;
   supervise::RerunOptions rerun;
   std::optional<analyse::Reach> reach;
-  // Each of these options says which operations the rerun waits for.
+  // Each of these options chooses the operations that the rerun waits for.
   std::optional<std::uint64_t> launch;
   std::string kernel, site;
-  bool isolated = false;  // rerun only where the program can change nothing
-  bool foreign = false;   // also run the command of a session that may belong to another user
+  bool isolated = false;  // rerun the program so that it cannot change anything outside the rerun
+  bool foreign = false;   // run the command even if the session may belong to another user
 };
 
-// std::regex_search recurses as deeply as the text is long.
+// std::regex_search recurses once for each character, so a very long name could overflow the stack.
 constexpr std::size_t kLongestName = 4096;
 constexpr std::size_t kKernelColumns = 60;
 
@@ -147,7 +147,7 @@ Result<RerunWindow> window_of_line(const session::Session& session, const std::s
   return window;
 }
 
-// Returns the most stream operations that any one process issued; nullopt if a record is damaged.
+// Returns the largest number of stream operations issued by one process; nullopt if a record is damaged.
 std::optional<std::uint64_t> most_issued(const session::Session& session) {
   std::uint64_t most = 0;
   for (const session::Process& process : session.processes) {
@@ -178,7 +178,7 @@ Result<RerunWindow> window_of_launch(const session::Session& session, std::uint6
                "choose it by its line (--site) or by its kernel (--kernel)"};
 }
 
-// Returns nullopt if the user chose no window, so that the analysis chooses one.
+// Returns nullopt if the user chose no window. The analysis then chooses one.
 Result<std::optional<RerunWindow>> window_by_hand(const session::Session& session, const BisectOptions& options) {
   Result<RerunWindow> window;
   if (options.launch) {
@@ -213,7 +213,8 @@ Error refusal(const session::Session& session, const std::string& why) {
           "if you trust the session, run: cudadiag bisect --foreign " + diagnose::shell_word(session.folder.string())};
 }
 
-// Only a launcher knows the environment and the input of the program that it started.
+// Explains why a session whose launcher did not finish cannot be rerun. Only the launcher has the program's full
+// environment and input.
 std::string no_reruns_of(const session::Session& session) {
   const session::Manifest begun = session::open_running_manifest(session.folder);
   if (!begun.command.empty()) {
@@ -229,7 +230,7 @@ std::string no_reruns_of(const session::Session& session) {
   return why + "record the program again with cudadiag run";
 }
 
-// Lists the options with which a rerun may still add evidence.
+// Returns the names of the options that could still add evidence in a rerun.
 std::string more_to_ask_for(const analyse::Analysis& analysis, const session::Manifest& manifest) {
   constexpr std::pair<const char*, bool supervise::RerunOptions::*> kOptions[] = {
       {"--sanitize", &supervise::RerunOptions::sanitize},
@@ -261,7 +262,7 @@ std::string nothing_to_narrow(const session::Session& session, const analyse::An
   return more.empty() ? text : text + "; for more evidence, use: " + more;
 }
 
-// `possible`: whether the report may suggest another rerun.
+// `possible`: the report may suggest another rerun.
 void print_report(diagnose::SessionState& state, report::Verbosity verbosity, bool possible = true) {
   report::TextOptions options = text_options(verbosity, STDOUT_FILENO);
   options.suggest_rerun = possible;
@@ -308,8 +309,7 @@ int carry_out(const BisectOptions& options) {
   supervise::RerunPlan plan{options.rerun};
   plan.isolated = options.isolated;
   plan.window = std::get<std::optional<RerunWindow>>(window);
-  // Even if nothing failed, the user may want to see whether waiting for every operation changes how the program
-  // behaves.
+  // The user may want a rerun even if nothing failed: waiting for every operation can change how the program behaves.
   const bool asked_for = plan.window || options.reach == analyse::Reach::everything;
   diagnose::SessionState state(session);
   if (!asked_for && !supervise::wants_races(session) &&
@@ -317,7 +317,7 @@ int carry_out(const BisectOptions& options) {
     say(nothing_to_narrow(session, state.analysis(), options.rerun.cross_check));
   } else {
     const launch::Input input;
-    // With different input, the program might behave differently, so a rerun would prove nothing.
+    // A program that reads different input may behave differently, so its rerun would prove nothing.
     if (session.manifest.input_read && !input.is_lasting()) {
       return say(Error{
                  "the command read its standard input; its reruns need the same input from a file",

@@ -1,4 +1,4 @@
-// The subcommands, in a file each, with their options, their work and their output.
+// Declares the subcommands. Each is implemented in its own file.
 #pragma once
 
 namespace CLI {
@@ -7,8 +7,8 @@ class App;
 
 namespace cudadiag::command {
 
-// Each function adds its subcommand to `app`. If the command line contains that subcommand, parsing runs it, and sets
-// `status` to the exit status.
+// Each function adds its subcommand to `app`. If the command line contains that subcommand, parsing it also runs it and
+// sets `status` to the exit status.
 void add_bisect(CLI::App& app, int& status);
 void add_completion(CLI::App& app, int& status);
 void add_core(CLI::App& app, int& status);

@@ -33,7 +33,7 @@
 namespace cudadiag::command {
 namespace {
 
-// Prints a line for each finding, and remembers whether there was a problem.
+// Prints one line for each check, and remembers whether any check found a problem.
 class Checklist {
  public:
   void good(const char* what, const std::string& found) { line("OK      ", what, found); }
@@ -56,11 +56,11 @@ class Checklist {
     std::printf("%s%-*s %s\n", verdict, kColumns, what, base::printable(found).c_str());
     std::fflush(stdout);
   }
-  static constexpr int kColumns = 17;  // "compute-sanitizer"
+  static constexpr int kColumns = 17;  // the width of the longest label, "compute-sanitizer"
   int problems_ = 0;
 };
 
-// Returns whether the recorder works.
+// Returns true if the recorder works.
 bool check_recorder(Checklist& checks) {
   const auto recorder = supervise::loadable_recorder();
   if (const auto* failure = std::get_if<base::Error>(&recorder)) {
@@ -71,7 +71,7 @@ bool check_recorder(Checklist& checks) {
   return true;
 }
 
-// Returns whether the driver works.
+// Returns true if the driver works.
 bool check_driver(Checklist& checks) {
   const DriverReport driver = ask_driver();
   if (!driver.library_found) {
@@ -95,7 +95,7 @@ bool lies_in(const std::filesystem::path& file, const std::string& folder) {
   return !folder.empty() && file.string().starts_with(folder.back() == '/' ? folder : folder + "/");
 }
 
-// Says why the recorder uses this copy. Looks in the same order as the recorder.
+// Returns why the recorder uses this copy of CUPTI. Checks the places in the order in which the recorder searches them.
 std::string why_taken(const std::filesystem::path& file, const std::vector<std::string>& python) {
   const auto in_list = [](const char* variable, const auto& holds) {
     const auto listed = launch::listed_paths(variable);
@@ -117,7 +117,7 @@ std::string why_taken(const std::filesystem::path& file, const std::vector<std::
   return lies_in(file, "/usr/local") ? "it is in the CUDA Toolkit" : "it is in a system folder";
 }
 
-// `lacking`: what this machine lacks for the test; empty if it lacks nothing.
+// `lacking`: the first thing that is missing on this machine for the GPU test; empty if nothing is missing.
 void check_cupti(Checklist& checks, const std::string& lacking) {
   const std::string install = std::string(analyse::remedy_for(analyse::NoteCode::cupti_not_found)) +
                               "; a program that brings its own copy, such as PyTorch, does not need it";
@@ -146,7 +146,7 @@ void check_cupti(Checklist& checks, const std::string& lacking) {
   }
 }
 
-// Checks the programs of the CUDA Toolkit. Since they are optional, a missing one is not a problem.
+// Checks the programs of the CUDA Toolkit. A missing program is not reported as a problem, because all are optional.
 void check_tools(Checklist& checks) {
   const auto python3 = launch::find_command("python3");
   const auto check = [&](const char* name, const std::string& path, const char* lacking) {

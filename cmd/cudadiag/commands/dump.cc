@@ -104,8 +104,8 @@ void dump_operation(const session::Operation& o) {
   }
 }
 
-// Prints the operations of the full log, roughly in the order of issue, and then the latest operations that the log
-// lacks.
+// Prints the operations in the full log, roughly in issue order. Then prints the recent operations that are missing
+// from the log.
 void dump_operations(const session::Process& process) {
   using session::LogReader;
   const ProcessRecord& r = process.record;

@@ -22,7 +22,7 @@ struct EnvOptions {
   wire::RecordOptions record;
 };
 
-// Quotes for any POSIX shell: within single quotes, only a single quote needs an escape.
+// Quotes text for any POSIX shell. Within single quotes, only a single quote needs an escape.
 std::string quoted(const std::string& text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -48,7 +48,7 @@ int carry_out(const EnvOptions& options) {
                                                                       launch::find_cupti({}), options.record)) {
     std::printf("export %s=%s\n", variable.name.c_str(), quoted(variable.value).c_str());
   }
-  // A newline in the name would end the comment, and the shell would execute what follows.
+  // Quotes the name, because the shell would execute everything after a newline in it.
   std::printf("# afterwards: cudadiag report %s\n", diagnose::shell_word(created.folder().string()).c_str());
   if (!created.root().asked_for) session::remove_unused(created.root().folder);
   return 0;

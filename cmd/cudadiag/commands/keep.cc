@@ -47,14 +47,14 @@ std::optional<Error> remove_one(const fs::path& folder) {
                "check them, then remove the folder with rm -r"};
 }
 
-// Returns whether the user gave a folder that contains sessions. Other subcommands then take the newest one; here, that
-// would be too risky.
+// Returns true if the user gave a folder of sessions rather than a session. Other subcommands then use its newest
+// session. Doing so here could remove the wrong session.
 bool is_folder_of(const std::string& wanted, const fs::path& session) {
   std::error_code error;
   return fs::is_directory(wanted, error) && fs::equivalent(wanted, session.parent_path(), error);
 }
 
-// Finds all sessions first, because each removal renumbers the others.
+// Finds all sessions before removing any, because each removal renumbers the remaining sessions.
 int carry_out(const Selection& selection, const std::function<std::optional<Error>(const fs::path&)>& deed) {
   std::optional<fs::path> root;
   if (selection.output) root = *selection.output;

@@ -37,17 +37,18 @@ namespace cudadiag::command {
 namespace {
 
 struct RanksOptions {
-  std::vector<std::string> sessions;  // sessions, or folders with sessions; empty: all in `output`
+  std::vector<std::string> sessions;  // sessions or folders of sessions; if empty, all sessions in `output`
   bool foreign = false;               // also show source lines of sessions that may belong to another user
   std::optional<std::string> output;
   report::Verbosity verbosity = report::Verbosity::normal;
   bool json = false;
-  std::optional<std::string> flight_recorder;  // folder or prefix of the dumps that PyTorch's Flight Recorder wrote
+  std::optional<std::string> flight_recorder;  // folder or path prefix of the dumps written by PyTorch's Flight
+                                               // Recorder
 };
 
 namespace fs = std::filesystem;
 
-// Drops duplicates, because the user may give both a session and a folder that contains it.
+// Removes duplicates: the user may give both a session and its parent folder.
 std::vector<fs::path> each_once(const std::vector<fs::path>& folders) {
   std::vector<fs::path> once;
   std::set<std::pair<dev_t, ino_t>> seen;
@@ -59,7 +60,7 @@ std::vector<fs::path> each_once(const std::vector<fs::path>& folders) {
   return once;
 }
 
-// Returns the folders of the sessions that the user gave. For a folder of sessions, they are sorted by name.
+// Returns the session folders that the user's arguments refer to. Sessions in the same folder are sorted by name.
 base::Result<std::vector<fs::path>> sessions_of(const RanksOptions& options) {
   std::vector<std::string> wanted = options.sessions;
   if (wanted.empty() && options.output) wanted.push_back(*options.output);
@@ -94,7 +95,7 @@ std::string name_of(const diagnose::Finding& finding) {
   return finding.host.empty() ? who : fmt::format("{}, host {}", who, base::printable(finding.host));
 }
 
-// Sessions with the same first failure. `first` is the one where it happened first.
+// Sessions with the same first failure. `first`: the session in which it happened first.
 struct Alike {
   JobSession* first = nullptr;
   std::vector<diagnose::RankName> ranks;
@@ -122,7 +123,7 @@ std::vector<Alike> alike(JobSessions& job) {
   return groups;
 }
 
-// Lists the first failures of the other sessions. Sessions with the same failure share a line.
+// Lists the first failures of all other sessions. Sessions with the same failure share a line.
 base::Result<std::string> others(JobSessions& job, const std::vector<Alike>& groups) {
   constexpr std::size_t kNamed = 8;
   std::string text;
@@ -146,7 +147,7 @@ base::Result<std::string> others(JobSessions& job, const std::vector<Alike>& gro
   return text + (groups.size() > kNamed + 1 ? fmt::format("also: {} more\n", groups.size() - kNamed - 1) : "");
 }
 
-// Returns the answer for the whole job: a sentence, and then a line for each rank or group of ranks.
+// Returns one sentence about the whole job, followed by one line for each rank or group of ranks.
 std::string answer_text(const Parting& parting, const std::string& directory) {
   if (!parting.groups && !parting.ranks) return "";
   std::vector<std::string> lines;
@@ -171,8 +172,8 @@ std::string no_failure(const JobSessions& job, const Parting& parting, const std
   return parting.groups ? answer + none : none + answer;
 }
 
-// Returns why a session may belong to another user, for the first such session. One is enough, because the report
-// covers all sessions of the job.
+// Returns why the first such session may belong to another user; empty if none may. The report says it once for the
+// whole job.
 std::string why_foreign(const JobSessions& job) {
   for (const JobSession& part : job.all()) {
     if (!part.foreign.empty()) return part.folder.string() + ": " + part.foreign;
@@ -180,7 +181,7 @@ std::string why_foreign(const JobSessions& job) {
   return "";
 }
 
-// Prints the first failure of the job as a report.
+// Returns the report on the first failure of the job.
 base::Result<std::string> first_report(JobSessions& job, const std::vector<Alike>& groups, Parting parting,
                                        const RanksOptions& options, const std::string& foreign) {
   JobSession& first = groups.empty() ? job.all().front() : *groups.front().first;
@@ -189,7 +190,7 @@ base::Result<std::string> first_report(JobSessions& job, const std::vector<Alike
   OpenSession& open = *std::get<OpenSession*>(opened);
   const std::string answer = parting.groups ? answer_text(parting, first.working_directory) : "";
   const std::string sentence = parting.groups ? diagnose::group_sentence(*parting.groups, first.working_directory) : "";
-  // If the answer is printed here, the report below must not repeat it.
+  // The sentence is printed here, so the report below must not repeat it.
   const bool says_it = parting.groups && !options.json;
   open.state.set_job(std::move(parting.ranks), std::move(parting.groups));
   diagnose::Diagnosis report = open.state.diagnosis();
@@ -224,7 +225,7 @@ int carry_out(const RanksOptions& options) {
   const FirstFailure* first = groups.empty() ? nullptr : &*groups.front().first->failure;
   const std::string directory =
       groups.empty() ? job.all().front().working_directory : groups.front().first->working_directory;
-  // If a rank failed by itself, it does not matter where the other ranks wait for it.
+  // If a rank failed on its own, the places where the other ranks wait for it are irrelevant.
   Parting parting;
   if (first == nullptr || first->hangs) {
     auto found = parting_of(job, first, {options.flight_recorder, options.foreign});

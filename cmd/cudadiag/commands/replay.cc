@@ -45,21 +45,21 @@ using supervise::SanitizerTool;
 
 struct ReplayOptions {
   std::string folder;
-  std::optional<std::string> output;  // folder of sessions
+  std::optional<std::string> output;  // folder that contains the sessions
   unsigned times = 1;
-  std::optional<unsigned> device;  // nullopt: the GPU of the launch
+  std::optional<unsigned> device;  // nullopt: the GPU on which the launch was saved
   double time_limit = 60;
-  std::string tool;  // one of compute-sanitizer's tools; empty: none
+  std::string tool;  // a tool of compute-sanitizer; empty: none
   bool minimise = false;
-  std::string minimal;  // folder to write the smallest launch to
+  std::string minimal;  // where to write the smallest failing launch; empty: nowhere
   bool compare = false;
   std::optional<unsigned> compared_device;
   bool json = false, foreign = false;
 };
 
-constexpr unsigned kMostReplays = 2000;  // in one search
+constexpr unsigned kMostReplays = 2000;  // per search
 
-// Returns the folder of the launch that was saved last.
+// Returns the folder of the session's most recently saved launch.
 Result<fs::path> folder_of_session(const fs::path& session) {
   const auto opened = session::open_session(session);
   if (const auto* failure = std::get_if<Error>(&opened)) return *failure;
@@ -102,13 +102,12 @@ Result<replay::LaunchFolder> open_launch(const ReplayOptions& options) {
   return std::move(unparsed).parse();
 }
 
-// The bus id of another host means nothing here.
+// On another host, the saved bus id may belong to a different GPU, so it is ignored.
 replay::GpuChoice chosen_gpu(const replay::LaunchFolder& folder, const ReplayOptions& options) {
   if (options.device) return {static_cast<int>(*options.device), {}, false, {}};
   return {0, folder.why_foreign().empty() ? folder.launch().gpu.bus : "", false, {}};
 }
 
-// Says what is about to run.
 void announce(const replay::LaunchFolder& folder, const ReplayOptions& options) {
   const replay::SavedLaunch& launch = folder.launch();
   const std::string name = base::printable(launch.demangled.empty() ? launch.kernel : launch.demangled);
@@ -117,7 +116,7 @@ void announce(const replay::LaunchFolder& folder, const ReplayOptions& options) 
                   words(chosen_gpu(folder, options)), name, why.empty() ? "" : "; " + why));
 }
 
-// Returns the log of a tool for which we have no parser. Its records begin with "========= ".
+// Returns the "========= " lines from the log of a tool for which we have no parser.
 std::vector<std::string> record_lines(const std::string& log) {
   constexpr std::size_t kMost = 24;
   std::vector<std::string> lines;
@@ -131,7 +130,7 @@ std::vector<std::string> record_lines(const std::string& log) {
 }
 
 std::optional<SanitizerTool> tool_of(const std::string& given) {
-  if (given == "true") return SanitizerTool::memcheck;  // CLI11 returns "true" for a flag without a value
+  if (given == "true") return SanitizerTool::memcheck;  // CLI11 passes "true" for a flag without a value
   for (const auto tool :
        {SanitizerTool::memcheck, SanitizerTool::racecheck, SanitizerTool::initcheck, SanitizerTool::synccheck}) {
     if (given == word(tool)) return tool;
@@ -159,7 +158,7 @@ class Replaying {
   }
 
   const ReplayResult& result() const { return result_; }
-  // Whether the failure happened again.
+  // Returns true if the failure happened again.
   bool reproduced() const {
     if (result_.sanitized)
       return result_.sanitized->log.errors.value_or(0) > 0 || !result_.sanitized->log.accesses.empty();
@@ -202,7 +201,7 @@ class Replaying {
     return replay::copy_folder(folder_, std::move(smaller), options_.minimal);
   }
 
-  // Compares the first replay with each later one.
+  // Compares the memory that the first replay left with that of each later replay.
   std::optional<Error> compare() {
     std::error_code error;
     std::string pattern = (fs::temp_directory_path(error) / "cudadiag-outputs-XXXXXX").string();
@@ -236,7 +235,7 @@ class Replaying {
     return std::nullopt;
   }
 
-  // Returns "" if both `done` and the first replay got far enough to leave their memory.
+  // Returns why the outputs of `done` and the first replay cannot be compared; empty if they can.
   std::string obstacle_to_comparing(const replay::Run& done, const replay::GpuChoice& here,
                                     const replay::GpuChoice& there) const {
     const replay::Run& first = result_.first;
@@ -286,7 +285,7 @@ int carry_out(const ReplayOptions& options) {
   return replaying.reproduced() ? 0 : 1;
 }
 
-// ---- the child process
+// ---- Child process
 
 struct ChildOptions {
   std::string folder, answer, outputs, dump, bus;
@@ -296,7 +295,7 @@ struct ChildOptions {
   std::vector<std::uint32_t> without;
 };
 
-// Addresses of libraries are chosen when a program starts, so this starts the program again.
+// The addresses of libraries are chosen at program start, so this restarts the program without randomisation.
 void start_without_randomised_addresses() {
   const int now = ::personality(0xffffffff);
   if (now < 0 || (now & ADDR_NO_RANDOMIZE) != 0 ||
@@ -315,7 +314,7 @@ void start_without_randomised_addresses() {
 
 int play_in_this_process(const ChildOptions& options) {
   if (options.fixed) start_without_randomised_addresses();
-  // The launch must run without tools and recorders.
+  // No injected tool or recorder may affect the launch.
   ::unsetenv("CUDA_INJECTION64_PATH");
   const auto folder = replay::LaunchFolder::open(options.folder);
   if (const auto* failure = std::get_if<Error>(&folder)) return say(*failure), kOwnFailure;
@@ -344,7 +343,7 @@ void add_child(CLI::App& app, int& status) {
   child->callback([options, &status] { status = play_in_this_process(*options); });
 }
 
-// The tool must follow "=", because the next word is the saved launch.
+// The tool must follow "=". A separate word would be taken as the saved launch.
 void add_sanitize(CLI::App* command, ReplayOptions& replay) {
   command
       ->add_flag(

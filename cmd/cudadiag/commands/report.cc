@@ -28,15 +28,15 @@ struct ReportOptions {
   std::string session;
   std::vector<session::CodeRule> code_rules;
   std::optional<std::string> output;
-  report::Verbosity verbosity = report::Verbosity::normal;  // for text
+  report::Verbosity verbosity = report::Verbosity::normal;  // for Format::text
   Format format = Format::text;
-  std::optional<std::string> bundle;  // file to pack the report into; empty: named after the session
-  bool bundle_inputs = false;         // include the failing call with its tensors
+  std::optional<std::string> bundle;  // file for the bundle; empty: named after the session
+  bool bundle_inputs = false;         // include the inputs of the failing call
   PageRequest page;                   // for Format::html
-  bool foreign = false;               // also show source lines of a session that may belong to another user
+  bool foreign = false;               // show source lines even if the session may belong to another user
 };
 
-// The word after --bundle is a file, but users may put a session there, as they do after other commands.
+// --bundle takes a file, but users may give a session instead, because other options and commands take one.
 bool names_session(const std::filesystem::path& file) {
   const std::filesystem::path folder = file.has_filename() ? file : file.parent_path();
   const std::string name = folder.filename().string();
@@ -47,7 +47,8 @@ bool names_session(const std::filesystem::path& file) {
 
 bool is_tarball(const std::string& file) { return file.ends_with(".tar.gz") || file.ends_with(".tgz"); }
 
-// Returns why the bundle cannot go there; nullopt if it can, or if the user requested none.
+// Returns the error if the bundle cannot be written to the given file. Returns nullopt if it can, or if no bundle was
+// requested.
 std::optional<base::Error> wrong_bundle(const ReportOptions& options) {
   if (!options.bundle || options.bundle->empty()) return std::nullopt;
   const std::string& file = *options.bundle;
@@ -74,12 +75,12 @@ std::string written(const diagnose::Diagnosis& report, const ReportOptions& opti
   }
   report::TextOptions shown = text_options(options.verbosity, STDOUT_FILENO);
   shown.say_clean = true;
-  // Runs without findings leave no session, so the newest session may be much older than the latest run.
+  // A run without findings leaves no session, so the newest session may be much older than the latest run.
   shown.show_run = options.session.empty() || options.session == session::kLatest;
   return report::write_text(report, shown);
 }
 
-// Users may put a file after --json or --sarif, as they do after --html. Parsing then takes it for the session.
+// Users may write a file after --json or --sarif, as --html allows. It is then parsed as the session's name.
 base::Error with_hint(base::Error failure, const ReportOptions& options) {
   const char* option = options.format == Format::json    ? "--json"
                        : options.format == Format::sarif ? "--sarif"

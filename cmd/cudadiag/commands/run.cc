@@ -13,7 +13,7 @@
 namespace cudadiag::command {
 namespace {
 
-// Returns the message about options of `run` that contradict each other; empty if there are none.
+// Returns an error message if some options of `run` contradict each other; empty if none do.
 std::string contradiction(const CLI::App& run, const RunOptions& options) {
   constexpr std::pair<const char*, bool> kOptions[] = {{"--sanitize", false},
                                                        {"--save-launch", false},
@@ -22,7 +22,7 @@ std::string contradiction(const CLI::App& run, const RunOptions& options) {
                                                        {"--keep-core", true}};
   for (const auto& [option, of_dump] : kOptions) {
     if (run.count(option) == 0) continue;
-    // The user requested the rerun that dumps a hang, so these options make sense.
+    // These options are also valid for the rerun that --hang-dump requests.
     if (of_dump && options.rerun.hang_dump) continue;
     const std::string both = "; use only one of the two options";
     if (options.rerun_mode == RerunMode::never) {
@@ -36,7 +36,7 @@ std::string contradiction(const CLI::App& run, const RunOptions& options) {
   return "";
 }
 
-// Adds the options that say what to watch for in a program, and how to react.
+// Adds the options that choose what to watch for, and what to do when it happens.
 void add_watches(CLI::App* command, const std::shared_ptr<RunOptions>& run) {
   add_texts(command, "--watch", "FILE:LINE", "record the values of variables at this Python line")
       ->check(a_line())
@@ -60,18 +60,18 @@ void add_watches(CLI::App* command, const std::shared_ptr<RunOptions>& run) {
   group(command, "Recording", {"--watch", "--arm"});
 }
 
-// Puts the options that most users need first in the help.
+// Groups the options in the help so that the most common ones come first.
 void group_options(CLI::App* command) {
   group(command, "Hangs and races", {"--hang-report", "--hang-dump", "--races", "--stop-on-race"});
   group(command, kMainGroup, {"--output", "--quiet", "--verbose", "--rerun", "--hang-after", "--json"});
 }
 
 int carry_out(CLI::App* command, RunOptions& options) {
-  // The answer must come from this run, so cudadiag reruns nothing.
+  // With --once, the findings must come from this run, so cudadiag never reruns the command by default.
   if (options.recording.record.once && command->count("--rerun") == 0) options.rerun_mode = RerunMode::never;
   if (const std::string wrong = contradiction(*command, options); !wrong.empty()) return say(wrong), kOwnFailure;
   options.recording.code_rules = code_rules(*command);
-  // Between two markers, cudadiag cannot see progress, so detecting hangs takes dense markers.
+  // Progress is visible only at markers, so detecting hangs needs dense markers.
   if ((options.hang_after || options.hang_report) && command->count("--markers") == 0) {
     options.recording.record.markers = wire::Markers::dense;
   }

@@ -45,7 +45,7 @@ int carry_out(const StatusOptions& options) {
   const diagnose::Status status =
       diagnose::build_status(session, is_over ? state.analysis() : none, run.goes_on(), state.symbolizer());
   report::TextOptions shown = text_options(options.verbosity, STDOUT_FILENO);
-  // Lines that go into a pipe are not wrapped.
+  // Does not wrap lines that are written to a pipe.
   if (::isatty(STDOUT_FILENO) == 0) shown.columns = std::numeric_limits<int>::max();
   const std::string text = options.json ? report::write_status_json(status) : report::write_status_text(status, shown);
   print(text);

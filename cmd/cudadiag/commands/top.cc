@@ -26,7 +26,7 @@ namespace {
 struct TopOptions {
   std::string session;
   std::optional<std::string> output;
-  std::optional<unsigned> count;  // how many displays to print
+  std::optional<unsigned> count;  // the number of times to print the display before exiting; nullopt: no limit
 };
 
 constexpr long kBetweenLooks = 1;  // seconds
@@ -35,12 +35,12 @@ volatile sig_atomic_t ended_by = 0;
 
 extern "C" void on_end(int signal) { ended_by = signal; }
 
-// The terminal's screen, which the first display takes over. The destructor restores what was there before.
+// Takes over the terminal's screen at the first display. The destructor restores the previous contents.
 class Screen {
  public:
   Screen() : terminal_(can_be_driven(STDOUT_FILENO)) {
     struct sigaction action {};
-    action.sa_handler = on_end;  // without SA_RESTART, so that a blocked call returns
+    action.sa_handler = on_end;  // without SA_RESTART, so that blocking calls return
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
   }
   ~Screen() {
@@ -51,7 +51,7 @@ class Screen {
   Screen& operator=(const Screen&) = delete;
 
   bool is_terminal() const { return terminal_; }
-  // Lines that go into a pipe are not wrapped.
+  // Does not wrap lines that are written to a pipe.
   void measure(std::size_t& rows, std::size_t& columns) const {
     winsize size{};
     const bool known =

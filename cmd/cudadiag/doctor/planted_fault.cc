@@ -49,7 +49,7 @@ struct ChildResult {
   std::string output;
 };
 
-// Runs this program with `arguments`. Returns its stdout and discards its stderr.
+// Runs cudadiag itself with `arguments`. Returns its stdout and discards its stderr.
 ChildResult run_self(std::vector<std::string> arguments, const std::vector<std::pair<std::string, std::string>>& set) {
   std::array<int, 2> pipe{};
   if (::pipe(pipe.data()) != 0) return {};
@@ -105,8 +105,8 @@ int print_driver() {
   return 0;
 }
 
-// Captures a graph on one stream while another stream has launches, and then makes a launch fail. Returns 0 if the
-// capture succeeded and CUDA reported the failure.
+// Captures a graph on one stream while another stream has outstanding launches, then runs a failing kernel. Returns 0
+// if the capture succeeded and CUDA reported the failure.
 int run_planted_fault() {
   const CudaCalls cuda;
   if (!cuda.loaded()) return 2;

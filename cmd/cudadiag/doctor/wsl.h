@@ -1,4 +1,4 @@
-// Detects the Windows Subsystem for Linux, version 2, where Linux uses the NVIDIA driver of Windows.
+// Detects the Windows Subsystem for Linux 2 (WSL2), where programs use the NVIDIA driver of Windows.
 #pragma once
 
 #include <optional>
@@ -6,7 +6,7 @@
 
 namespace cudadiag::command {
 
-// Returns the release of WSL2's kernel; nullopt if this is not WSL2.
+// Returns the release of the running kernel if this is WSL2, otherwise nullopt.
 std::optional<std::string> wsl_kernel();
 
 }  // namespace cudadiag::command

@@ -1,4 +1,4 @@
-// --user-code PATH and --not-user-code PATH: rules by which the user says which code is the user's own.
+// The options --user-code and --not-user-code, which say which code counts as the user's own.
 #pragma once
 
 #include <optional>
@@ -14,12 +14,11 @@ namespace cudadiag::command {
 
 void add_code_rules(CLI::App* command);
 
-// Returns the rules in the order in which the user gave them. If a path leads through a symbolic link, the real path
-// gets the same rule.
+// Returns the rules in command-line order. If a path contains symbolic links, its real path gets the same rule.
 std::vector<session::CodeRule> code_rules(const CLI::App& command);
 
-// Returns an error about a path that exists neither on this machine nor in the session, which may come from another
-// machine. `session` may be null.
+// Returns an error if the path of a rule exists neither on this machine nor in the session. The session may have been
+// recorded on another machine. `session` may be null.
 std::optional<base::Error> unknown_path(const std::vector<session::CodeRule>& rules, const session::Session* session);
 
 }  // namespace cudadiag::command

@@ -24,7 +24,7 @@ class HelpFormat : public CLI::Formatter {
     return usage + (app->get_subcommands({}).empty() ? "\n" : " COMMAND ...\n");
   }
 
-  // CLI11 puts an empty line before each group and another one between groups. Removes one of the two.
+  // CLI11 prints an empty line before each group, and another between two groups. Removes one of these lines.
   std::string make_group(std::string name, bool positional, std::vector<const CLI::Option*> options) const override {
     const bool first = positional || name == kMainGroup;
     const std::string text = Formatter::make_group(std::move(name), positional, std::move(options));
@@ -55,7 +55,7 @@ class HelpFormat : public CLI::Formatter {
   }
 };
 
-// In "--json -- true" and "--json= -- true", CLI11 takes "--" for the value of the option.
+// CLI11 parses "--json -- true" and "--json= -- true" as if "--" were the option's value.
 bool is_none(const std::string& given) { return given == "--"; }
 
 template <typename Text>
@@ -64,8 +64,8 @@ CLI::Option* add_any_text(CLI::App* command, const std::string& name, Text& text
   return command->add_option(name, text, description)->type_name(type)->check(some_text(type));
 }
 
-// Rewords CLI11's messages: "--json: 1 required FILE missing", "--output: At Most 1 required but received 2" and "races
-// was given a disallowed flag override".
+// Rewords three of CLI11's messages: "--json: 1 required FILE missing", "--output: At Most 1 required but received 2"
+// and "races was given a disallowed flag override".
 std::string in_plain_words(std::string text, const std::vector<CLI::App*>& selected) {
   if (const std::size_t at = text.find(": At Most 1 required but received "); at != std::string::npos) {
     return text.substr(0, at) + " can be given only once";
@@ -77,17 +77,17 @@ std::string in_plain_words(std::string text, const std::vector<CLI::App*>& selec
   const std::size_t at = text.find(before);
   if (at == std::string::npos || !text.ends_with(after)) return text;
   CLI::Option* option = selected.empty() ? nullptr : selected.front()->get_option_no_throw(text.substr(0, at));
-  // parse() adds unmarked() as the first validator, so the second one describes the value.
+  // parse() inserts unmarked() as validator 0, so validator 1 describes the value.
   const std::string wanted = option == nullptr ? "" : option->get_validator(1)->get_name();
   text.resize(text.size() - after.size());
   return text.replace(at, before.size(), " needs ") + (wanted.empty() ? "" : ", " + wanted);
 }
 
-// CLI11 would split a word or value such as [a,b], because it looks like a list. A mark before the value prevents this,
-// and is removed afterwards.
+// CLI11 splits words and values such as [a,b], because they look like lists. A mark in front of the value prevents
+// this. It is removed again after parsing.
 constexpr char kMark = '\x1f';
 
-// Returns where the value is in "--name=value", "-nvalue" and "value".
+// Returns the index at which the value starts in "--name=value", "-nvalue" and "value".
 std::size_t value_of(std::string_view word) {
   if (!word.starts_with('-')) return 0;
   if (!word.starts_with("--")) return std::min<std::size_t>(2, word.size());
@@ -101,8 +101,7 @@ std::string lower(std::string_view text) {
   return small;
 }
 
-// Returns how many letters must be inserted, removed, replaced or swapped with their neighbour to turn one word into
-// the other.
+// Returns the number of letters to insert, remove, replace or swap with their neighbour to turn `a` into `b`.
 std::size_t edits(const std::string& a, const std::string& b) {
   std::vector<std::size_t> before, row(b.size() + 1), last;
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -151,11 +150,11 @@ void parse(CLI::App& app, std::vector<std::string> words) {
   for (CLI::App* command : app.get_subcommands({})) {
     for (CLI::Option* option : command->get_options()) {
       if (option->get_items_expected_max() > 0) option->transform(unmarked);
-      // A flag with a type name may have a value after "=", and has a default for when it has none.
+      // Only a flag with a type name accepts a value after "=". Without the value, it has a default.
       if (option->get_items_expected_max() == 0 && option->get_type_name().empty()) option->disable_flag_override();
     }
   }
-  // CLI11 takes the words in reverse order.
+  // CLI11 expects the words in reverse order.
   std::transform(words.begin(), words.end(), words.begin(), marked);
   std::reverse(words.begin(), words.end());
   app.parse(std::move(words));
@@ -238,7 +237,7 @@ CLI::Validator a_line() {
             const std::string line = colon == std::string::npos ? "" : given.substr(colon + 1);
             const bool number = !line.empty() && line.find_first_not_of("0123456789") == std::string::npos &&
                                 line.find_first_not_of('0') != std::string::npos;
-            // Tabs and newlines separate the fields in the request to the hook.
+            // The request to the hook separates its fields by tabs and newlines, so a file name must not contain them.
             const bool plain = given.find_first_of("\t\n") == std::string::npos;
             return colon != 0 && number && plain ? "" : given + " is not FILE:LINE, for example train.py:41";
           },

@@ -1,4 +1,4 @@
-// The common part of all subcommands' options: which values they accept, how --help shows them, and what errors say.
+// Parses the command line: option values, the layout of --help, and error messages.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -14,50 +14,48 @@ namespace cudadiag::command {
 // Parses the command line and runs the callbacks of `app`. Throws CLI11's exceptions.
 void parse(CLI::App& app, std::vector<std::string> words);
 
-// Describes an error in the command line as text for say().
+// Returns the text of a command-line error, in a form for say().
 std::string complaint(const CLI::App& app, const CLI::ParseError& error);
 
-// Returns the word in `words` that the user probably meant: one that differs only in case, or in a few letters. Returns
+// Returns the word in `words` that the user probably meant: one that differs only in case, or by a few letters. Returns
 // "" if there is none.
 std::string closest(std::string_view given, const std::vector<std::string>& words);
-// Returns "; did you mean report?", or "" if no word is close.
+// Returns text such as "; did you mean report?"; empty if no word is similar.
 std::string did_you_mean(std::string_view given, const std::vector<std::string>& words);
 
-// Makes the help show, for each option, the type of its value and its default. Also works for subcommands that are
-// added later.
+// Makes --help show the value type and the default of each option, also for subcommands added later.
 void set_help_format(CLI::App& app);
 
-// The first heading in the help of each subcommand. CLI11 puts --help under it.
+// The first heading in each subcommand's help. It also contains --help.
 inline constexpr const char* kMainGroup = "Options";
 
-// Puts these options of `command` under one heading of its help, in the order in which they were added.
+// Lists these options of `command` under one heading in the help, in the order in which they were added.
 void group(CLI::App* command, const std::string& heading, const std::vector<std::string>& options);
 
-// Rejects empty text, because that usually comes from an unset variable in a script.
+// Rejects empty text, which usually comes from an unset variable in a script.
 CLI::Option* add_text(CLI::App* command, const std::string& name, std::string& text, const std::string& type,
                       const std::string& description);
 CLI::Option* add_text(CLI::App* command, const std::string& name, std::optional<std::string>& text,
                       const std::string& type, const std::string& description);
 
-// Adds an option that the user may give several times, with one text each time.
+// Adds an option that can be given more than once, with one text each time.
 CLI::Option* add_texts(CLI::App* command, const std::string& name, const std::string& type,
                        const std::string& description);
 
-// Accepts FILE:LINE.
 CLI::Validator a_line();
-// Accepts a file that can be written or created. Rejects "-".
+// Accepts a file that can be created or written. Rejects "-".
 CLI::Validator a_writable_file();
 CLI::Validator an_existing_folder();
 
-// Rejects empty text: an unset variable in a script must not mean the default.
+// Rejects empty text. An unset variable in a script must not select the default.
 CLI::Validator some_text(const std::string& type);
-// Accepts anything. `wanted` describes the value in messages.
+// Accepts any text. `wanted` describes the value in error messages.
 CLI::Validator a_value(const std::string& wanted);
 
 template <typename Value>
 using Words = std::vector<std::pair<std::string, Value>>;
 
-// Adds an option that accepts one of these words. The current `value` is its default.
+// Adds an option that accepts one of `words`. The initial `value` is its default.
 template <typename Value, typename Target>
 CLI::Option* add_word(CLI::App* command, const std::string& name, Target& value, const Words<Value>& words,
                       const std::string& description) {
@@ -81,7 +79,7 @@ CLI::Option* add_word(CLI::App* command, const std::string& name, Target& value,
   return option->type_name(alternatives)->check(a_value("one of " + listed).name(""));
 }
 
-// The numbers that an option accepts. `text` describes them in help and errors: "number from 1 to 1000".
+// The numbers that an option accepts. `text` is the description in help and errors, such as "number from 1 to 1000".
 template <typename Value>
 struct NumberRange {
   Value least, most;

@@ -49,7 +49,7 @@ std::string replaced(std::string text, char letter, std::string_view by) {
   return text;
 }
 
-// Quotes text so that all three shells understand it.
+// Quotes text in a way that bash, zsh and fish all understand.
 std::string in_quotes(const std::string& text) { return "'" + replaced(text, '\'', "'\\''") + "'"; }
 
 Value value_of(const CLI::Option& option, const std::string& type) {
@@ -86,7 +86,7 @@ std::vector<Command> commands_of(const CLI::App& app) {
   return commands;
 }
 
-// Returns 'report -o' | 'report --output', which is the pattern of a case in bash.
+// Returns a pattern for bash's case statement, such as 'report -o' | 'report --output'.
 std::string pattern(const Command& command, const Choice& option) {
   std::vector<std::string> words;
   for (const std::string& name : option.names) words.push_back(in_quotes(command.name + " " + name));
@@ -183,7 +183,7 @@ std::string bash_script(const std::vector<Command>& commands) {
          rest + "  esac\n}\ncomplete -F _cudadiag cudadiag\n";
 }
 
-// Escapes the colons, brackets and backslashes that _arguments would interpret.
+// Escapes the characters that zsh's _arguments would interpret.
 std::string zsh_text(std::string text) {
   text = replaced(std::move(text), '\\', "\\\\");
   for (const char letter : {'[', ']', ':'}) text = replaced(std::move(text), letter, std::string("\\") + letter);

@@ -1,4 +1,4 @@
-// Generates completion scripts for shells from the options.
+// Generates shell completion scripts from the command-line options.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,8 +8,8 @@ namespace cudadiag::command {
 
 enum class Shell { bash, zsh, fish };
 
-// Returns a script that completes the visible subcommands of `app`, their options, and the options' words, files and
-// sessions. To complete a session, the script runs `cudadiag list`.
+// Returns a script that completes the visible subcommands of `app` and their options. It also completes option values,
+// files and sessions. The script lists the sessions with `cudadiag list`.
 std::string completion_script(const CLI::App& app, Shell shell);
 
 }  // namespace cudadiag::command

@@ -7,7 +7,8 @@
 
 namespace cudadiag::command {
 
-// Describes the error; empty if there is none. CLI11 would only say that a subcommand is required.
+// Returns an error message if the first word is wrong; empty if it is right. CLI11's own message does not name the
+// word.
 std::string wrong_first_word(const CLI::App& app, const std::vector<std::string>& words);
 
 // Turns "help run" into "run --help".

@@ -116,7 +116,7 @@ void add_json_file(CLI::App* command, std::string& file) {
 
 void add_command(CLI::App* command, std::vector<std::string>& words) {
   command->add_option("COMMAND", words, "the command and its arguments")->required();
-  // All words from the command's first word on belong to the command.
+  // Everything after the command's first word belongs to the command, including options.
   command->positionals_at_end();
 }
 

@@ -1,4 +1,4 @@
-// Options that several subcommands have. The variables that they set must outlive the parsing.
+// Options that several subcommands share. The variables that they set must outlive the parsing.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -13,12 +13,11 @@
 namespace cudadiag::command {
 
 void add_output(CLI::App* command, std::optional<std::string>& output);
-// Like add_output(), for commands that only read. Rejects a folder that does not exist, because that is probably a
-// typo.
+// Like add_output(), for commands that only read. Rejects a missing folder, because it is probably a typo.
 void add_input(CLI::App* command, std::string& session, std::optional<std::string>& output);
-// Adds the name of the manual page to the end of the help, after the example if there is one.
+// Adds the name of the manual page to the end of the help. It follows the example, if any.
 void name_page(CLI::App* command, const std::string& example = "");
-// Adds -q and -v, and returns -q.
+// Adds -q and -v. Returns -q.
 CLI::Option* add_verbosity(CLI::App* command, report::Verbosity& verbosity);
 void add_recording(CLI::App* command, wire::RecordOptions& record);
 void add_reruns(CLI::App* command, supervise::RerunOptions& rerun);
@@ -27,7 +26,7 @@ void add_rerun_mode(CLI::App* command, RerunMode& mode, const char* what);
 CLI::Option* add_stop_on_race(CLI::App* command, bool& stop);
 void add_error_exit_status(CLI::App* command, std::optional<int>& status);
 void add_json_file(CLI::App* command, std::string& file);
-// Adds the command to run. It comes after the subcommand's own options.
+// Adds the command to run as the trailing positional argument.
 void add_command(CLI::App* command, std::vector<std::string>& words);
 void add_foreign(CLI::App* command, bool& foreign, const char* help);
 

@@ -5,10 +5,10 @@
 
 namespace cudadiag::command {
 
-// The commit that this was built from, or "unknown". commit.cmake defines it.
+// The commit that this program was built from, or "unknown". Defined by the file that commit.cmake writes.
 extern const char* const kCommit;
 
-// Returns several lines. The first one is "cudadiag 1.2.3".
+// Returns several lines. The first is like "cudadiag 1.2.3".
 std::string version_text();
 
 }  // namespace cudadiag::command

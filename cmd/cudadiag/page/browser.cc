@@ -14,13 +14,13 @@
 namespace cudadiag::command {
 namespace {
 
-// Programs that open files: on a desktop, in WSL, and on Debian.
+// Commands that open a file with its usual program: on Linux desktops, in WSL, and on Debian.
 constexpr const char* kOpeners[] = {"xdg-open", "wslview", "sensible-browser"};
 
-// Within this time, a program that opens files passes the file to a browser, or fails. A browser itself keeps running.
+// An opener exits within this time: it has handed the file to a browser, or failed. A browser keeps running.
 constexpr std::chrono::milliseconds kPatience{2000}, kLook{20};
 
-// Returns whether the process is still running after a moment, or has ended without an error.
+// Returns true if the process exits without an error, or is still running after kPatience.
 bool has_opened(pid_t pid) {
   int status = 0;
   for (auto waited = std::chrono::milliseconds(0); waited < kPatience; waited += kLook) {
@@ -40,7 +40,7 @@ std::vector<std::string> own_environment() {
 
 std::optional<base::Error> open_in_browser(const std::string& file) {
   std::vector<std::string> programs(std::begin(kOpeners), std::end(kOpeners));
-  // BROWSER may be a list of programs, separated by colons. This uses only the first one.
+  // BROWSER may be a colon-separated list. Only its first program is used.
   const char* chosen = std::getenv("BROWSER");
   const std::string browser = chosen == nullptr ? "" : std::string(chosen).substr(0, std::string(chosen).find(':'));
   if (!browser.empty()) programs.insert(programs.begin(), browser);

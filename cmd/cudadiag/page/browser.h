@@ -8,8 +8,8 @@
 
 namespace cudadiag::command {
 
-// Starts $BROWSER or, if that is unset, the program that opens files on this desktop or in Windows. Does not wait until
-// the browser exits. Returns nullopt on success.
+// Starts $BROWSER or, if that is unset, the default opener of the desktop or of Windows. Does not wait for the browser
+// to exit. Returns nullopt on success.
 std::optional<base::Error> open_in_browser(const std::string& file);
 
 }  // namespace cudadiag::command

@@ -19,7 +19,7 @@
 namespace cudadiag::command {
 namespace {
 
-// The page quotes source code, so nobody else may read it until its owner shares it.
+// The page quotes source code, so it is readable only by its owner.
 constexpr mode_t kMode = 0600;
 
 std::string page_of(const session::Session& session, const PageRequest& request) {

@@ -1,4 +1,4 @@
-// `cudadiag report --html`: writes the page to a file or to standard output.
+// Writes the page of `cudadiag report --html` to a file or to standard output.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 namespace cudadiag::command {
 
 struct PageRequest {
-  // "-" is standard output. If empty, the page goes to a file if `open` is set or standard output is a terminal, and we
-  // choose the file's name.
+  // "-" means standard output. If `file` is empty and `open` is set or standard output is a terminal, the page goes to
+  // a new file. If `file` is empty otherwise, the page goes to standard output.
   std::string file;
-  bool open = false;        // show the page in a browser; this needs a file
-  bool keep_names = false;  // keep home folders, user names and host names
-  bool foreign = false;     // also show source lines of a session that may belong to another user
+  bool open = false;        // show the page in a browser; requires a file
+  bool keep_names = false;  // do not redact home folders, user names and host names
+  bool foreign = false;     // show source lines even if the session may belong to another user
 };
 
 // Returns the exit status.

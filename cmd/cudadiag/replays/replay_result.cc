@@ -34,7 +34,7 @@ std::string instruction_words(const replay::Instruction& at) {
                      line.empty() ? "" : " (" + line + ")");
 }
 
-// Returns "variable counters" or "memory block 3, 4,096 bytes at 0x7f0000000000".
+// Returns text such as "variable counters" or "memory block 3, 4,096 bytes at 0x7f0000000000".
 std::string block_words(const SavedLaunch& launch, std::size_t index) {
   const Block& block = launch.blocks[index];
   if (!block.variable.empty()) return "variable " + base::printable(block.variable);
@@ -113,7 +113,7 @@ class Text {
     for (const std::string& line : found.lines) add("", base::printable(line));
   }
 
-  // compute-sanitizer gives addresses of the replay. Looks up which block of the saved launch is at the address.
+  // compute-sanitizer reports addresses in the replay. Adds the block of the saved launch that was loaded there.
   void access(const evidence::InvalidAccess& access) {
     std::string line = base::printable(evidence::sentence(access));
     if (access.nearest) {

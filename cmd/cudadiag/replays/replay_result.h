@@ -1,4 +1,4 @@
-// The result of `cudadiag replay`, and how it is printed.
+// Holds the result of `cudadiag replay`, and prints it as text or JSON.
 #pragma once
 
 #include <optional>
@@ -19,16 +19,16 @@ namespace cudadiag::command {
 struct Sanitized {
   supervise::SanitizerTool tool = supervise::SanitizerTool::memcheck;
   evidence::SanitizerLog log;
-  std::vector<std::string> lines;  // what a tool other than memcheck printed
+  std::vector<std::string> lines;  // the output of a tool other than memcheck
 };
 
 struct Compared {
-  replay::GpuChoice gpu;  // of the replay that is compared with the first one
+  replay::GpuChoice gpu;  // the GPU of the later replay
   std::string obstacle;
   std::optional<replay::Comparison> comparison;
 };
 
-// Returns the GPU number, or the PCI bus id.
+// Returns the GPU's number or PCI bus id.
 std::string words(const replay::GpuChoice& gpu);
 
 struct ReplayResult {

@@ -27,10 +27,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Kubernetes shows no more than this many bytes of a termination log.
+// Kubernetes truncates termination messages to this many bytes.
 constexpr std::size_t kTerminationLog = 4096;
 
-// Writes the report to a new file that only this user can read. Returns its path, or "" if it cannot be written.
+// Writes the report to a new file that only this user can read. Returns its path, or "" on failure.
 std::string store_report(const diagnose::Diagnosis& report) {
   std::error_code error;
   const fs::path folder = fs::temp_directory_path(error);
@@ -42,8 +42,8 @@ std::string store_report(const diagnose::Diagnosis& report) {
   return "";
 }
 
-// Runs in a process of its own. Starts the command, kills it at its time limit, and removes the report. Calls only
-// functions that are safe in a signal handler.
+// Runs in a forked child. Starts the command, kills it at its time limit, and removes the report. Calls only
+// async-signal-safe functions.
 [[noreturn]] void run_command(const char* command, const char* report) {
   ::setpgid(0, 0);
   const pid_t shell = ::fork();

@@ -1,5 +1,4 @@
-// Reports a failure outside the terminal: to a command of the user's, to the termination log of a container, and to the
-// agent of a torchrun job.
+// Reports a failure to a user's command, to a container's termination log, and to torchrun.
 #pragma once
 
 #include <string>
@@ -9,11 +8,11 @@
 namespace cudadiag::command {
 
 struct FailureSinkOptions {
-  std::string command;          // for a shell; empty: none
+  std::string command;          // run by a shell; empty: none
   std::string termination_log;  // a file; empty: none
 };
 
-// How long the user's command may run, in seconds.
+// The time limit for the user's command, in seconds.
 inline constexpr unsigned kOnFailureSeconds = 60;
 
 class FailureSinks {
@@ -21,11 +20,11 @@ class FailureSinks {
   // `options` must outlive this object.
   explicit FailureSinks(const FailureSinkOptions& options) : options_(options) {}
 
-  // Acts on the first report that has a finding, and ignores later ones. Starts the user's command, with the report's
-  // path in CUDADIAG_REPORT, but does not wait for it.
+  // Handles the first report that has a finding, and ignores later reports. Starts the user's command without waiting
+  // for it. CUDADIAG_REPORT contains the path of the report.
   void tell(const diagnose::Diagnosis& report);
-  // Call this if the program failed. Writes the file that TORCHELASTIC_ERROR_FILE names, unless the program has written
-  // it.
+  // Call this if the program failed. Writes the file named by TORCHELASTIC_ERROR_FILE, unless the program has already
+  // written it.
   static void write_torchrun_error(const diagnose::Diagnosis& report);
 
  private:

@@ -18,7 +18,7 @@
 namespace cudadiag::command {
 namespace {
 
-// Prints why the recorder turned itself off, for the first process in which it did. Returns whether no process was
+// Prints why the recorder turned itself off in the first process in which it did. Returns true if no process was
 // recorded.
 bool print_unrecorded(const std::vector<session::Process>& processes) {
   const auto first = std::find_if(processes.begin(), processes.end(), analyse::is_unrecorded);
@@ -39,7 +39,7 @@ bool records_by_itself(const std::vector<std::string>& command) {
   return command[1] == "run" || command[1] == "races" || command[1] == "bisect";
 }
 
-// Describes the failed calls that the program handled. In a report without findings, nothing else mentions them.
+// Returns the failed calls that the program handled. A run without findings does not report them anywhere else.
 std::string handled_calls(const std::vector<analyse::Note>& notes) {
   std::string text;
   for (const analyse::Note& note : notes) {
@@ -49,7 +49,7 @@ std::string handled_calls(const std::vector<analyse::Note>& notes) {
   return text;
 }
 
-// A program that writes to `| head` normally ends by SIGPIPE.
+// SIGPIPE is not a failure: it is how a program that writes to `| head` normally ends.
 bool failed(const session::ProcessEnd& end) { return end.signal ? *end.signal != SIGPIPE : end.code.value_or(0) != 0; }
 
 void print_no_failure(const diagnose::Diagnosis& report) {
@@ -62,7 +62,7 @@ void print_no_failure(const diagnose::Diagnosis& report) {
       handled);
 }
 
-// Checks the recorder and the driver, and prints why no process was recorded.
+// Checks the recorder and the driver to find out why no process was recorded, and prints the reason.
 void print_why_no_process() {
   const auto recorder = supervise::loadable_recorder();
   const DriverReport driver = ask_driver();
@@ -93,7 +93,7 @@ bool explain_no_recording(const supervise::Recording& recording, const RunOption
   const bool wanted = failed(end.end) || (none && options.print_no_race);
   if (!wanted || quiet) return false;
   if (!none) return print_no_failure(report), false;
-  // The program may have been interrupted before it used CUDA.
+  // An interrupted program may not have reached its first CUDA call.
   if (end.interrupted && !options.print_no_race) return false;
   if (end.interrupted) return say("the program did not use CUDA before it was interrupted"), true;
   if (records_by_itself(options.recording.command)) {
@@ -104,7 +104,7 @@ bool explain_no_recording(const supervise::Recording& recording, const RunOption
 
 namespace {
 
-// For a run that observed PyTorch's operators: prints that nothing was found.
+// Prints that a run which observed PyTorch's operators found nothing.
 void print_nothing_found(const supervise::Recording& recording, const diagnose::Diagnosis& report,
                          report::Verbosity verbosity, const char* nothing) {
   for (const analyse::Note& note : report.notes) {

@@ -7,19 +7,18 @@
 
 namespace cudadiag::command {
 
-// Returns whether it printed why nothing was recorded at all.
+// Returns true if nothing was recorded at all. In that case, it has printed why.
 bool explain_no_recording(const supervise::Recording& recording, const RunOptions& options,
                           const supervise::RunEnd& end, const diagnose::Diagnosis& report);
 
-// For `cudadiag nans`: prints that no NaN was found, or why nothing was checked.
+// For `cudadiag nans`: prints that no NaN was found, or why no values were checked.
 void print_no_nan(const supervise::Recording& recording, const diagnose::Diagnosis& report,
                   report::Verbosity verbosity);
 
-// For `cudadiag races --tensors`, likewise.
+// For `cudadiag races --tensors`: prints that no race was found, or why no operators were checked.
 void print_no_tensor_race(const supervise::Recording& recording, const diagnose::Diagnosis& report,
                           report::Verbosity verbosity);
 
-// Prints that no race was found.
 void print_no_race(const session::Races& races, report::Verbosity verbosity);
 
 }  // namespace cudadiag::command

@@ -25,8 +25,8 @@
 namespace cudadiag::command {
 namespace {
 
-// Returns the session's name for a command to paste; empty if the command takes this session anyway, because it is the
-// latest.
+// Returns the session's name for use in a suggested command. Returns "" if the command would choose this session by
+// default, because it is the latest.
 std::string session_to_name(const session::Session& session, const RunOptions& options) {
   if (!options.recording.output) {
     const auto latest = session::find_session(session::roots(std::nullopt), "");
@@ -50,7 +50,7 @@ class Offer {
         for_hang_dump_(options.rerun.hang_dump && recording.hung()),
         plan_{options.rerun} {
     plan_.input = &input;
-    // With --rerun=always, the user wants the program to run as it is, so those reruns are not isolated.
+    // With --rerun=always, the program must run unrestricted, so those reruns are not isolated.
     plan_.isolated = options.rerun_mode != RerunMode::always && !launch::missing_isolation();
   }
 
@@ -79,8 +79,7 @@ class Offer {
            supervise::wants_races(session_);
   }
 
-  // Between reruns, makes a diagnosis only if there is a proof to announce, because a diagnosis needs symbols and takes
-  // time.
+  // Makes a diagnosis between reruns only if an operation is newly proven, because symbolizing takes time.
   void print_proof(const analyse::Analysis& analysis, report::RerunText& text) {
     const bool proven = std::any_of(analysis.failures.begin(), analysis.failures.end(), [](const auto& failure) {
       return analyse::is_asynchronous(failure.kind) && failure.grade == analyse::Grade::proven;
@@ -112,7 +111,7 @@ class Offer {
 
   bool is_agreed() {
     if (relay_.interrupted()) return decline("it was interrupted", plan_.isolated);
-    if (for_hang_dump_) return true;  // RerunSpeech announces it with its time limit
+    if (for_hang_dump_) return true;  // RerunSpeech announces this rerun with its time limit
     if (options_.rerun_mode == RerunMode::always) return announce();
     const TerminalState terminal = terminal_state();
     if (options_.rerun_mode == RerunMode::ask && terminal.input_is_terminal && terminal.errors_are_terminal) {
@@ -146,8 +145,8 @@ class Offer {
     return true;
   }
 
-  // Prints why cudadiag reruns nothing, and the command that reruns the program: isolated, if that is the rerun that
-  // it would have performed. Returns false.
+  // Prints why the command is not rerun, and how the user can rerun it. The suggested rerun is isolated if `isolated`
+  // is true. Always returns false.
   bool decline(const std::string& why, bool isolated) const {
     if (!report_.findings() || is_quiet()) return false;
     const std::string command =

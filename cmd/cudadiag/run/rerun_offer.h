@@ -1,5 +1,4 @@
-// The reruns after a run, and the messages before, between and after them. The policy, or the person at the terminal,
-// decides whether there are any.
+// Reruns the command after a run, if the policy or the user allows it, and prints messages about the reruns.
 #pragma once
 
 #include "launch/input.h"
@@ -10,7 +9,7 @@
 
 namespace cudadiag::command {
 
-// Call this when the recording is finished and `report` has printed it.
+// Call this after the recording is finished and `report` has been printed.
 void offer_reruns(supervise::Recording& recording, RunReport& report, const RunOptions& options,
                   const launch::Input& input, launch::SignalRelay& relay);
 

@@ -18,7 +18,7 @@ using Outcome = analyse::Rerun::Outcome;
 
 bool is_for_hang(const RerunSpec& spec) { return spec.dump_after.has_value(); }
 
-// Returns what the progress display says.
+// Returns the label for the progress display.
 const char* doing(PassKind kind) {
   switch (kind) {
     case PassKind::device:
@@ -40,7 +40,7 @@ const char* doing(PassKind kind) {
   }
 }
 
-// Returns "waits for call 3 of train.py:41".
+// Returns a clause such as "waits for call 3 of train.py:41".
 std::string purpose(const RerunSpec& spec) {
   switch (spec.kind) {
     case PassKind::device:
@@ -60,14 +60,14 @@ std::string purpose(const RerunSpec& spec) {
   }
 }
 
-// `what`: the result of the rerun. Ignored if the rerun was cut short.
+// `what`: the result of the rerun, unless the rerun was cut short.
 void print_end(const RerunEnded& rerun, const std::string& what) {
   const session::Pass& pass = rerun.pass();
   say(fmt::format("rerun {}: {}, after {}", rerun.session.reruns.size(),
                   pass.cut_short ? word(*pass.cut_short) : std::string_view(what), diagnose::duration(pass.seconds)));
 }
 
-// Returns whether the rerun failed before it used CUDA.
+// Returns true if the rerun failed before it used CUDA.
 bool came_to_nothing(const RerunEnded& rerun) {
   const analyse::Rerun& judged = rerun.judged();
   return judged.outcome == Outcome::not_reached && judged.end.bad && rerun.session.reruns.back().empty();
@@ -134,7 +134,7 @@ std::string sentence(supervise::NoCrossCheck obstacle) {
 
 void RerunSpeech::begins(const RerunSpec& spec, std::size_t number) {
   if (prints_passes_) say(fmt::format("rerun {}: {}", number, purpose(spec)));
-  // The user requested this rerun, so always says how long it may take, and whether it failed.
+  // The user requested this rerun explicitly. Its time limit and its failure are therefore always printed.
   if (is_for_hang(spec)) {
     say(fmt::format("running the command again for a GPU core dump of its kernels: {} at most (--time-limit)",
                     diagnose::duration(spec.time_limit)));

@@ -1,4 +1,4 @@
-// Says on standard error what reruns are doing.
+// Prints on standard error what the reruns are doing.
 #pragma once
 
 #include <functional>
@@ -12,13 +12,13 @@
 
 namespace cudadiag::command {
 
-// Returns the end of "not run again, because …".
+// Returns the reason that completes "the command was not rerun, because ...".
 std::string sentence(const supervise::RerunObstacle& obstacle);
 std::string sentence(supervise::NoCrossCheck obstacle);
 
 class RerunSpeech : public supervise::RerunListener {
  public:
-  // `prints_passes`: print a line before and after each rerun. `after_each` is called after each rerun.
+  // `prints_passes`: print a line before and after each rerun. `after_each`: called after each rerun.
   explicit RerunSpeech(bool prints_passes, std::function<void(const analyse::Analysis&)> after_each = {})
       : prints_passes_(prints_passes), after_each_(std::move(after_each)) {}
 

@@ -11,23 +11,23 @@
 
 namespace cudadiag::command {
 
-// `automatic` reruns if the policy allows it (rerun_policy.h). `ask` also needs a person's consent.
+// `automatic`: rerun if the policy allows it (rerun_policy.h). `ask`: also ask the user if there is a terminal.
 enum class RerunMode { ask, automatic, always, never };
 
 struct RunOptions {
   supervise::RecordingOptions recording;
   report::Verbosity verbosity = report::Verbosity::normal;
   std::optional<int> error_exit_status;
-  std::string json;                   // a further file for the report
-  std::optional<double> hang_after;   // end the run after this many seconds without progress
-  std::optional<double> hang_report;  // report an operation that is unfinished after this many seconds
+  std::string json;                   // another file to write the report to, as JSON
+  std::optional<double> hang_after;   // end a run that has made no progress for this many seconds
+  std::optional<double> hang_report;  // report an operation that has not finished after this many seconds
   RerunMode rerun_mode = RerunMode::ask;
   supervise::RerunOptions rerun;
-  std::string arm;  // session whose suspects this run waits for
+  std::string arm;  // the session whose suspects this run waits for; empty: none
   FailureSinkOptions sinks;
-  bool end_on_failure = false;  // end the program once its failure has been reported
+  bool end_on_failure = false;  // end the program after reporting its failure
   bool stop_on_race = false;
-  bool print_no_race = false;  // the user asked about races, so say if there are none
+  bool print_no_race = false;  // if no race was found, say so
 };
 
 }  // namespace cudadiag::command

@@ -44,10 +44,10 @@ void RunReport::tell(const supervise::Stored& stored) const {
 
 void RunReport::tell(diagnose::Diagnosis report) {
   if (report.findings.empty() && findings_) return;
-  // The suggested commands need a complete session, and this one is incomplete.
+  // The suggested commands need a complete session. Without a session, the report suggests none.
   if (!recording_.is_whole()) report.session.clear();
   report::TextOptions options = text_options(options_.verbosity, STDERR_FILENO);
-  // Leaves three rows for the messages about reruns.
+  // Reserves three rows for the messages about reruns.
   if (options_.rerun_mode != RerunMode::never) {
     options.lines -= 3;
     options.suggest_rerun = false;
@@ -66,7 +66,7 @@ void RunReport::tell(diagnose::Diagnosis report) {
 
 void RunReport::report_freeze() {
   recording_.read();
-  // A process that is still running may yet handle its failed calls, so only what a frozen process recorded is final.
+  // A process that is still running may yet handle its failed calls. Only findings from frozen processes are final.
   const auto& processes = recording_.session().processes;
   diagnose::Diagnosis report = untold();
   diagnose::keep_findings(report, [&](const diagnose::Finding& finding) {
@@ -118,7 +118,7 @@ bool RunReport::was_told(const diagnose::Finding& finding) const {
 
 bool RunReport::is_clean() {
   const diagnose::Diagnosis& whole = report();
-  // For a run that recorded nothing, a message has said so. Its session would show nothing.
+  // If nothing was recorded, that has been printed already, and the session would be empty.
   return whole.findings.empty() && recording_.session().whole &&
          !find_note(whole.notes, analyse::NoteCode::killed_at_work) &&
          !find_note(whole.notes, analyse::NoteCode::cut_off) &&
@@ -136,7 +136,7 @@ void RunReport::keep_session() {
 
 void RunReport::finish(const supervise::RunEnd& end) {
   recording_.note_end(end);
-  // This must come before the session is discarded, because the values of watched lines are in its folder.
+  // Read this before the session is discarded. The values of watched lines are in the session's folder.
   const bool may_have_kept = recording_.writer() != nullptr;
   const bool clean = is_clean();
   open_pairs_ = clean && options_.rerun_mode != RerunMode::never && supervise::wants_races(recording_.session());
@@ -168,7 +168,7 @@ void RunReport::print_end(const supervise::RunEnd& end, bool may_have_kept) {
   }
   const auto& races = recording_.races();
   if (options_.print_no_race && races && !nothing_recorded) print_no_race(*races, options_.verbosity);
-  // People often end a program because it hangs, so this looks for unfinished work.
+  // Users often kill a program because it hangs, so unfinished work is reported here.
   const bool ended_at_work = end.end.signal || find_note(notes, analyse::NoteCode::killed_at_work) != nullptr;
   const bool told = options_.verbosity == report::Verbosity::verbose && find_note(notes, analyse::NoteCode::unfinished);
   if (!findings_ && !told && (ended_at_work || options_.hang_after)) {

@@ -1,5 +1,4 @@
-// The messages of `cudadiag run` about what it recorded: at a freeze or a hang, while the target is still running, and
-// at its end.
+// Prints what `cudadiag run` found: at a freeze or hang while the target is still running, and at its end.
 #pragma once
 
 #include <cstdint>
@@ -16,53 +15,56 @@ namespace cudadiag::command {
 
 class RunReport {
  public:
-  // `recording` and `options` must outlive this object. If nothing is recorded, or no session can be kept, prints why.
+  // `recording` and `options` must outlive this object. Prints why if nothing is recorded, or if no session can be
+  // kept.
   RunReport(supervise::Recording& recording, const RunOptions& options);
 
-  // Reports a freeze while the target continues, once for each process.
+  // Reports a freeze while the target is still running, once for each process.
   void report_freeze();
-  // Call this before ending a target that has made no progress for `seconds`.
+  // Call this before killing a target that has made no progress for `seconds`.
   void report_hang(double seconds);
-  // Reports operations that hang, and those that finished after all. The target continues.
+  // Reports operations that hang, and operations that were reported as hanging but have finished. The target keeps
+  // running.
   void report_stalls(const supervise::StallNews& news);
-  // Reports only the operations that finished after all, and leaves those that hang to finish(). Call this before
-  // finish(), when the target has ended.
+  // Call this before finish(), after the target has exited. Reports only the operations that finished after being
+  // reported as hanging. finish() reports those that still hang.
   void note_stalls(const supervise::StallNews& news);
-  // Call this after the target has ended. Finishes the session, and reports whatever has not been reported.
+  // Call this after the target has exited. Finishes the session, and reports everything that has not been reported yet.
   void finish(const supervise::RunEnd& end);
 
-  // Valid after finish(): the diagnosis of everything recorded so far.
+  // Returns the diagnosis of everything recorded so far. Complete after finish().
   const diagnose::Diagnosis& report() { return recording_.state().diagnosis(); }
   bool findings() const { return findings_; }
-  // Whether there are pairs of kernels that may race, although no race was found. The session is then kept for a rerun.
+  // True if some pairs of kernels may race, but no race was found. The session is then kept for a rerun.
   bool open_pairs() const { return open_pairs_; }
-  // Call this after the reruns. Removes a session without findings.
+  // Call this after the reruns. Removes the session if it has no findings.
   void drop_if_clean();
 
  private:
-  // Prints what could not be stored.
+  // Prints the data that could not be stored.
   void tell(const supervise::Stored& stored) const;
   void print_ended(const supervise::StallNews& news) const;
-  // Prints the report, and notes what was in it. Never prints a report without findings after one with findings.
+  // Prints the report and remembers its findings. Prints a report without findings only if no findings have been
+  // printed yet.
   void tell(diagnose::Diagnosis report);
   bool was_told(const diagnose::Finding& finding) const;
-  // Returns the diagnosis without the findings that have been reported.
+  // Returns the diagnosis without the findings that have already been reported.
   diagnose::Diagnosis untold();
-  // Whether the session has nothing that the user may want to see.
+  // Returns true if the session contains nothing that the user may want to see.
   bool is_clean();
   void keep_session();
   void print_rest();
   void print_end(const supervise::RunEnd& end, bool may_have_kept);
-  // Prints which old sessions were removed to make room for this one.
+  // Prints the old sessions that were removed to make room for this session.
   void print_removed() const;
-  // Returns what cudadiag stopped looking for when the command ended ("hangs", "races"); empty if nothing.
+  // Returns the checks that stopped when the command exited ("hangs", "races"); empty if none did.
   std::string no_longer_sought() const;
 
   supervise::Recording& recording_;
   const RunOptions& options_;
   FailureSinks sinks_;
-  std::set<std::uint32_t> told_;                    // pids of processes whose failure has been reported
-  std::map<std::size_t, std::string> told_stalls_;  // where each stall was reported to be, by its number
+  std::set<std::uint32_t> told_;                    // pids of the processes whose failure has been reported
+  std::map<std::size_t, std::string> told_stalls_;  // by stall number, the location that was reported for the stall
   bool findings_ = false;
   bool open_pairs_ = false;
 };

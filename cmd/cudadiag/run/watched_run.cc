@@ -34,10 +34,11 @@
 namespace cudadiag::command {
 namespace {
 
-// How long to wait for the reader of stderr before trying again to write the text that was kept.
+// How long to wait before retrying to write kept text to stderr.
 constexpr std::chrono::milliseconds kBeforeMoreIsRead{50};
 
-// These commands run the program elsewhere, where neither this process's environment nor its shared memory reaches it.
+// Warns about commands that run the program elsewhere. It then gets neither this process's environment nor its shared
+// memory.
 void advise_on_remote_commands(const std::string& program) {
   const std::string name = std::filesystem::path(program).filename().string();
   for (const char* remote : {"docker", "podman", "kubectl", "ssh", "srun", "apptainer", "singularity"}) {
@@ -47,7 +48,7 @@ void advise_on_remote_commands(const std::string& program) {
   }
 }
 
-// Runs `step`. Returns false if it throws: a fault in a report must not keep cudadiag from returning the target's
+// Runs `step` and returns false if it throws. A bug in a report must not prevent cudadiag from returning the target's
 // status.
 template <typename Step>
 bool guarded(const Step& step) {
@@ -60,22 +61,23 @@ bool guarded(const Step& step) {
   }
 }
 
-// Shells print which signal ended a program, but their child is cudadiag, so this prints it for the command.
+// A shell prints the signal that killed its child. Here the child is cudadiag, so cudadiag prints the signal that
+// killed the command.
 void print_signal(int signal) {
-  if (signal == SIGPIPE) return;  // the only signal for which shells print nothing
+  if (signal == SIGPIPE) return;  // shells print nothing for SIGPIPE
   const char* name = ::sigabbrev_np(signal);
   say("the command was ended by signal " + std::to_string(signal) +
       (name == nullptr ? "" : " (SIG" + std::string(name) + ")"));
 }
 
-// Prints messages while the target runs, without ever waiting for a reader.
+// Prints messages while the target is running. Never blocks on a slow reader of stderr.
 class RunSpeech : public supervise::RunListener {
  public:
   RunSpeech(supervise::Recording& recording, RunReport& report, const RunOptions& options)
       : recording_(recording), report_(report), options_(options) {}
 
   bool froze() override {
-    // With --once, the driver is ending the program now, and the code of the failing kernel has not been read yet.
+    // With --once, the driver is already killing the program. The code of the failing kernel has not been read yet.
     if (options_.recording.record.once) return false;
     begin_on_own_row();
     guarded([&] { report_.report_freeze(); });
@@ -112,12 +114,12 @@ class RunSpeech : public supervise::RunListener {
   UnhurriedSpeech speech_;
 };
 
-// One run of the command, everything that observes it, and its reruns.
+// One run of the command, with everything that observes it and its reruns.
 class WatchedRun {
  public:
   explicit WatchedRun(const RunOptions& options) : options_(options), recording_(options.recording) {}
 
-  // If the command cannot run, returns the exit status.
+  // Returns the exit status if the command cannot run; nullopt if it was started.
   std::optional<int> start() {
     if (recording_.refusal()) return say(*recording_.refusal()), kOwnFailure;
     report_.emplace(recording_, options_);
@@ -133,7 +135,7 @@ class WatchedRun {
     return std::nullopt;
   }
 
-  // Waits until the target has ended.
+  // Waits until the target has exited.
   void wait() {
     const bool waited = guarded([&] { wait_with_onlookers(); });
     if (!waited) watch_->wait_alone();
@@ -142,7 +144,7 @@ class WatchedRun {
     });
   }
 
-  // Reports what was recorded, and then offers reruns to find out more.
+  // Reports the findings, then offers reruns to find out more.
   void finish() {
     begin_on_own_row();
     if (full_log_) guarded([&] { recording_.note_failures(full_log_->finish()); });
@@ -171,7 +173,7 @@ class WatchedRun {
 
   const session::ProcessEnd& end() const { return target_->end(); }
   bool found_any() const { return report_->findings(); }
-  // Whether cudadiag sent this signal to the target.
+  // Returns true if cudadiag sent this signal to the target.
   bool sent(int signal) const { return watch_->sent().contains(signal); }
 
  private:
@@ -191,7 +193,7 @@ class WatchedRun {
                  speech);
   }
 
-  // Returns null if the user did not request this. If it is not possible, prints why and returns null.
+  // Returns null if the user did not request race detection. Also returns null if it is impossible, after printing why.
   std::unique_ptr<supervise::RaceWatch> watch_races() {
     if (!options_.recording.record.races) return nullptr;
     if (recording_.arena() == nullptr) {
@@ -203,7 +205,7 @@ class WatchedRun {
                                                   supervise::find_disassembler(options_.recording.command));
   }
 
-  // Returns null if the user did not request this. If it is not possible, prints why and returns null.
+  // Returns null if the user did not request a full log. Also returns null if it is impossible, after printing why.
   std::unique_ptr<supervise::FullLog> keep_full_log() {
     if (!options_.recording.full_log) return nullptr;
     if (recording_.arena() == nullptr || recording_.writer() == nullptr) {
@@ -230,8 +232,8 @@ class WatchedRun {
 
 int run(const RunOptions& given) {
   RunOptions options = given;
-  // A file size limit, or a pipe without a reader, must cause an error rather than a fatal signal, because cudadiag
-  // must still return the target's status.
+  // Exceeding a file size limit or writing to a closed pipe must return an error. A fatal signal would prevent cudadiag
+  // from returning the target's status.
   for (const int signal : {SIGXFSZ, SIGPIPE}) launch::ignore_signal_here(signal);
   if (const auto unknown = unknown_path(options.recording.code_rules, nullptr)) return say(*unknown), kOwnFailure;
   if (!options.arm.empty()) {

@@ -47,7 +47,7 @@ void print_unfinished(diagnose::SessionState& state, bool kept) {
 }
 
 void empty_older_report(const std::string& path) {
-  std::error_code ignored;  // writing the report will show the problem
+  std::error_code ignored;  // ignored: writing the report will fail for the same reason
   if (std::filesystem::is_regular_file(path, ignored)) std::filesystem::resize_file(path, 0, ignored);
 }
 
@@ -69,7 +69,7 @@ base::Result<std::string> window_of_session(const std::string& name, const std::
   const auto opened = session::open_session(std::get<std::filesystem::path>(folder));
   if (const auto* failure = std::get_if<base::Error>(&opened)) return *failure;
   const auto& session = std::get<session::Session>(opened);
-  // Waits for all calls on the suspects' lines, because we cannot tell at which call a long job will fail.
+  // Waits for all calls on the suspects' lines, because we cannot predict which call of a long job will fail.
   auto window = analyse::rerun_window(diagnose::SessionState(session).analysis(), analyse::Reach::sites);
   if (window.text.empty()) {
     return base::Error{"the session " + session.folder.string() + " has no suspects to wait for",

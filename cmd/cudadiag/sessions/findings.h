@@ -1,4 +1,4 @@
-// Shared by several subcommands: makes the diagnosis of a session, and writes its report to a file.
+// Makes the diagnosis of a session, and writes its report to a file. Shared by several subcommands.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@
 
 namespace cudadiag::command {
 
-// Returns the diagnosis of a session. If the session may belong to another user, the diagnosis has no source lines, and
-// says why. `trusted`: the user trusts the session, so its lines are shown in any case.
+// Returns the diagnosis of a session. If the session may belong to another user, the diagnosis omits source lines and
+// says why. `trusted`: show source lines in any case.
 diagnose::Diagnosis examine_found(const session::Session& session, bool trusted);
 
 struct IllustratedDiagnosis {
@@ -21,20 +21,21 @@ struct IllustratedDiagnosis {
   std::vector<diagnose::FindingPictures> pictures;
 };
 
-// Returns the same diagnosis, with its pictures.
+// Returns the same diagnosis as examine_found(), with its pictures.
 IllustratedDiagnosis examine_for_page(const session::Session& session, bool trusted);
 
 // If some work was certainly unfinished for a second or more when its process ended, prints a sentence about the oldest
-// such work. `kept`: the session is kept, so the sentence may refer to it.
+// of it. `kept`: the sentence may refer to the session.
 void print_unfinished(diagnose::SessionState& state, bool kept);
 
-// Empties the report of an earlier run, so that nobody takes it for this run's if this run ends early.
+// Empties the report of an earlier run. If this run ends early, the old report then cannot be mistaken for the report
+// of this run.
 void empty_older_report(const std::string& path);
 
-// If the file cannot be written, prints why.
+// Prints why if the file cannot be written.
 void write_json_file(const diagnose::Diagnosis& report, const std::string& path);
 
-// Returns the operations that a run must wait for to catch the failure of this session (wire/rerun/window.h).
+// Returns the window of operations to wait for in order to catch this session's failure again (wire/rerun/window.h).
 base::Result<std::string> window_of_session(const std::string& session, const std::optional<std::string>& output);
 
 }  // namespace cudadiag::command

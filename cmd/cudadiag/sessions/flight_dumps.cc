@@ -25,15 +25,16 @@ namespace {
 namespace fs = std::filesystem;
 using evidence::FlightDump;
 
-constexpr double kTogether = 1;  // seconds by which two clocks, or a call and the launch of its kernel, may differ
+constexpr double kTogether = 1;  // The tolerance in seconds when comparing times from two clocks, or the times of a
+                                 // call and of its kernel's launch.
 
-// A rank's process, and the session that contains it.
+// The process of a rank, and the session that contains this process.
 struct Owner {
   JobSession* session = nullptr;
   const RankProcess* process = nullptr;
 };
 
-// Returns 12 for "…/rank_12"; nullopt if the name does not end in a number.
+// Returns the number at the end of the name: 12 for "…/rank_12". Returns nullopt if there is none.
 std::optional<int> rank_of(const std::string& name) {
   const std::size_t digits = name.find_last_not_of("0123456789") + 1;
   int rank = 0;
@@ -41,7 +42,7 @@ std::optional<int> rank_of(const std::string& name) {
   return digits < name.size() && error == std::errc() ? std::optional(rank) : std::nullopt;
 }
 
-// Returns the dumps by rank.
+// Returns the dump files that the user gave, by rank.
 base::Result<std::map<int, fs::path>> named_files(const std::string& named) {
   std::error_code error;
   const bool is_folder = fs::is_directory(named, error);
@@ -67,7 +68,8 @@ base::Result<std::map<int, fs::path>> named_files(const std::string& named) {
       "give the folder that contains the dumps, or their common prefix: everything before the rank number"};
 }
 
-// Returns the default prefixes of PyTorch 2.9 and of older releases, and the same names in the working folder.
+// Returns the default path prefixes of PyTorch 2.9 and of older releases, and the same file names in the working
+// folder.
 std::vector<fs::path> usual_prefixes(const fs::path& working_folder) {
   const char *cache = std::getenv("XDG_CACHE_HOME"), *home = std::getenv("HOME");
   const fs::path root = cache != nullptr ? fs::path(cache) : fs::path(home != nullptr ? home : "/tmp") / ".cache";
@@ -79,7 +81,7 @@ std::vector<fs::path> usual_prefixes(const fs::path& working_folder) {
   return prefixes;
 }
 
-// Returns the places where the rank may have left its dump.
+// Returns the paths at which the rank may have written its dump.
 std::vector<fs::path> places_of(const RankProcess& process) {
   const std::vector<fs::path> prefixes = process.dump_prefix.empty()
                                              ? usual_prefixes(process.working_folder)
@@ -102,7 +104,7 @@ std::optional<File> look_at(const fs::path& path) {
   return File{written, status.st_uid == ::geteuid()};
 }
 
-// Returns why the dump does not show the end of this process, as a clause; nullopt if it does.
+// Returns a clause saying why the dump does not show the state in which this process ended; nullopt if it does.
 std::optional<std::string> why_other(const FlightDump& dump, const File& file, const RankProcess& process) {
   double first = file.written, latest = file.written;
   bool has_latest = dump.calls.empty();
@@ -122,9 +124,9 @@ base::Error refusal(const fs::path& path, const std::string& why) {
   return {fmt::format("{} is not used: {}", path.string(), why), ""};
 }
 
-// The dump of one rank.
+// The dump that was read for one rank.
 struct Taken {
-  std::optional<analyse::RankState> state;  // nullopt if none can be used
+  std::optional<analyse::RankState> state;  // nullopt if no dump was usable
   fs::path path;
   std::vector<base::Error> refused;
 };
@@ -134,7 +136,7 @@ class Collector {
   explicit Collector(JobSessions& job) {
     for (JobSession& session : job.all()) {
       for (const RankProcess& process : session.ranks) {
-        // A rank's children inherit its number. Takes the process that called collectives last.
+        // Child processes inherit the rank number. Uses the process with the latest collective call.
         Owner& owner = owners_[process.rank];
         const bool is_it = owner.process == nullptr || owner.process->latest_collective < process.latest_collective;
         if (is_it) owner = {&session, &process};
@@ -162,7 +164,7 @@ class Collector {
   DumpedRanks finish() { return std::move(found_); }
 
  private:
-  // Calls `take_one` for each rank, several at a time, and keeps what it takes in the order of the ranks.
+  // Calls `take_one` for every rank, on several threads. Stores the results in rank order.
   template <typename What, typename TakeOne>
   void take_all(const std::map<int, What>& by_rank, TakeOne take_one) {
     const std::vector<std::pair<int, What>> ranks(by_rank.begin(), by_rank.end());
@@ -184,7 +186,7 @@ class Collector {
   void take(int rank, const fs::path& path, const File& file, bool is_named, Taken& taken) const {
     const auto owner = owners_.find(rank);
     const RankProcess* process = owner == owners_.end() ? nullptr : owner->second.process;
-    // This may be a file of an earlier run.
+    // A file that was written before the process began comes from an earlier run.
     if (!is_named && file.written + kTogether < process->began) return;
     if (!is_named && process->dump_prefix.empty() && process->latest_collective == 0) return;
     const auto refuse = [&](const std::string& why) { taken.refused.push_back(refusal(path, why)); };

@@ -1,12 +1,13 @@
 // Finds and reads the dumps of PyTorch's Flight Recorder that belong to the ranks of a job.
 //
-// PyTorch writes a file for each rank. Its path is a prefix and the rank number. The prefix comes from the first of
-// these:
-//   1. --flight-recorder, if the user gives it
-//   2. TORCH_FR_DUMP_TEMP_FILE or TORCH_NCCL_DEBUG_INFO_TEMP_FILE of the rank's process
-//   3. PyTorch's defaults below the cache folder and /tmp, and the same names in the process's working folder
-// Without --flight-recorder, a file must belong to the current user. If a session contains the rank, the file must also
-// be from the same run: its calls were made while the process ran, and the process called no collective after them.
+// PyTorch writes one file per rank, whose path is a prefix followed by the rank number. The prefix is the first that is
+// set of:
+//   1. --flight-recorder
+//   2. TORCH_FR_DUMP_TEMP_FILE or TORCH_NCCL_DEBUG_INFO_TEMP_FILE in the environment of the rank's process
+//   3. PyTorch's defaults below the cache folder and /tmp, and the same file names in the process's working folder
+// Without --flight-recorder, only files of the current user are read. If a session contains the rank, its dump must
+// come from the same run. All calls in it must have been made while the process ran. The process must not have called a
+// collective after the dump.
 #pragma once
 
 #include <optional>
@@ -21,13 +22,13 @@ namespace cudadiag::command {
 
 struct DumpedRanks {
   std::vector<analyse::RankState> states;
-  std::vector<JobSession*> owners;  // by state; null if no session has this rank
-  std::vector<std::string> files;   // by state
+  std::vector<JobSession*> owners;  // one for each state; null if no session contains the rank
+  std::vector<std::string> files;   // one for each state
   std::vector<base::Error> refused;
 };
 
-// `named`: a prefix, or a folder with the dumps of one job. `foreign_too`: also look for dumps of ranks in sessions
-// that may belong to another user.
+// `named`: a path prefix, or a folder with the dumps of one job. `foreign_too`: also read the dumps of ranks whose
+// session may belong to another user.
 base::Result<DumpedRanks> dumped_ranks(JobSessions& job, const std::optional<std::string>& named, bool foreign_too);
 
 }  // namespace cudadiag::command

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// For a larger job, closes each session after reading it, and opens it again to print from it.
+// In a job with more sessions, each session is closed after it was read, and opened again for printing.
 constexpr std::size_t kSessionsKept = 16;
 
 base::Result<std::unique_ptr<OpenSession>> open_session(const fs::path& folder) {
@@ -33,7 +33,7 @@ base::Result<std::unique_ptr<OpenSession>> open_session(const fs::path& folder) 
   return std::make_unique<OpenSession>(std::move(session));
 }
 
-// Returns equal keys for failures whose reports differ only in the rank; 0 if unknown.
+// Returns the same key for failures whose reports differ only in the rank; 0 if the place of the failure is unknown.
 std::uint64_t key_of(const analyse::Failure& failure) {
   const analyse::Candidate* candidate = failure.candidates.empty() ? nullptr : &failure.candidates.front();
   const std::uint32_t site = candidate != nullptr          ? candidate->site()
@@ -70,7 +70,7 @@ RankProcess rank_process(const session::Process& process) {
   rank.dump_prefix = session::value_of(record, session::Property::flight_recorder);
   rank.began = record.unix_seconds(record.clock_start);
   if (record.clock_last != 0) rank.ended = record.unix_seconds(record.clock_last);
-  // Begins with the newest, so that most names of kernels need not be searched.
+  // Iterates from the newest operation, so that the names of most older kernels need not be looked up.
   std::uint64_t latest = 0;
   for (auto operation = record.operations.rbegin(); operation != record.operations.rend(); ++operation) {
     if (operation->ticks > latest && analyse::launches_collective(record, *operation)) latest = operation->ticks;
@@ -79,7 +79,7 @@ RankProcess rank_process(const session::Process& process) {
   return rank;
 }
 
-// `several`: the job has several sessions, so only processes with a rank belong to it.
+// `several`: the job has several sessions. Then only processes with a rank belong to the job.
 std::vector<ProcessCollectives> collectives_of(const session::Session& session, bool several) {
   std::vector<ProcessCollectives> all;
   for (std::size_t i = 0; i < session.processes.size(); ++i) {
@@ -105,10 +105,10 @@ void add_states(const session::Session& session, bool several, JobSession& to) {
 
 struct Summary {
   JobSession session;
-  std::vector<int> ranks;  // that take part in the job's collectives
+  std::vector<int> ranks;  // the ranks that take part in the job's collectives
 };
 
-// `sessions`: how many the job has.
+// `sessions`: the number of sessions in the job.
 base::Result<Summary> summary_of(const fs::path& folder, std::size_t sessions) {
   auto opened = open_session(folder);
   if (const auto* failure = std::get_if<base::Error>(&opened)) return *failure;

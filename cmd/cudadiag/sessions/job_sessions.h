@@ -1,5 +1,5 @@
-// The sessions of a job with a launcher for each rank or node. Only a few are read at a time, and only a summary of each
-// is kept, so that a thousand sessions take little memory.
+// The sessions of a job in which every rank or node has its own launcher. Reads a few sessions at a time and keeps only
+// a summary of each, so a thousand sessions fit in memory.
 #pragma once
 
 #include <filesystem>
@@ -14,8 +14,8 @@
 
 namespace cudadiag::command {
 
-// How many calls to keep for each rank of a job with several sessions or, if NCCL reported no calls, how many launches
-// of collectives. Enough to find where waiting ranks diverge, and few enough for a thousand ranks.
+// The most calls to keep for each rank of a job with several sessions, and the most collective launches if NCCL
+// reported no calls. Enough to find where the waiting ranks diverge, and small enough for a thousand ranks.
 inline constexpr std::size_t kCallsKept = 256, kLaunchesKept = 1024;
 
 struct OpenSession {
@@ -25,29 +25,29 @@ struct OpenSession {
   diagnose::SessionState state;
 };
 
-// The first failure of a session. Failures with equal keys are reported together.
+// The first failure of a session. Failures with the same key are reported together.
 struct FirstFailure {
   analyse::FailureOrder order;
   analyse::Grade grade = analyse::Grade::suspected;
-  std::uint64_t key = 0;  // 0 if unknown; then it is reported alone
+  std::uint64_t key = 0;  // if 0, the failure is reported alone
   std::optional<int> rank;
   std::uint32_t pid = 0;
-  bool hangs = false;          // it is a hang, not a failed call
-  bool in_collective = false;  // if it is a hang: a hang in a collective
+  bool hangs = false;          // true for a hang, false for a failed call
+  bool in_collective = false;  // true for a hang in a collective
 };
 
-// A process that has a rank, and where PyTorch's Flight Recorder leaves that rank's dump.
+// A process that has a rank, and where PyTorch's Flight Recorder writes that rank's dump.
 struct RankProcess {
   int rank = 0;
   std::uint32_t pid = 0;
   std::string working_folder;
-  std::string dump_prefix;       // from its environment; empty if unset there
-  double began = 0;              // in seconds since the epoch, like the next two members
-  std::optional<double> ended;   // when it made its last record; nullopt if unknown
-  double latest_collective = 0;  // 0 if none was recorded
+  std::string dump_prefix;       // from the process's environment; empty if not set
+  double began = 0;              // in seconds since the epoch, like `ended` and `latest_collective`
+  std::optional<double> ended;   // the time of its last record; nullopt if unknown
+  double latest_collective = 0;  // 0 if no collective was recorded
 };
 
-// The collectives of a process, and its index in the session.
+// The collectives of one process. `process` is its index in the session.
 struct ProcessCollectives {
   analyse::CollectiveSequence sequence;
   std::size_t process = 0;
@@ -56,13 +56,13 @@ struct ProcessCollectives {
 struct JobSession {
   std::filesystem::path folder;
   std::string working_directory;
-  std::string foreign;  // why it may belong to another user; empty if it does not
+  std::string foreign;  // why it may belong to another user; empty if it belongs to this user
   std::optional<FirstFailure> failure;
   std::vector<analyse::RankState> states;
-  std::optional<std::vector<ProcessCollectives>> collectives;  // nullopt if `states` has all calls, so they are not
-                                                               // needed
+  std::optional<std::vector<ProcessCollectives>> collectives;  // nullopt if they are not needed, because `states` has
+                                                               // all calls
   std::vector<RankProcess> ranks;
-  bool knows_groups = false;          // NCCL reported the communicators of all these processes
+  bool knows_groups = false;          // NCCL reported the communicators of every process
   std::unique_ptr<OpenSession> open;  // null if the session is closed
 };
 
@@ -72,10 +72,11 @@ class JobSessions {
 
   std::vector<JobSession>& all() { return sessions_; }
   const std::vector<JobSession>& all() const { return sessions_; }
-  // Opens the session again if it is closed. The result is valid until the next call, because only one session of a
-  // large job is open at a time.
+  // Opens the session unless it is already open. Only one session of a large job is open at a time, so the result is
+  // valid only until the next call.
   base::Result<OpenSession*> open(JobSession& session);
-  // Reads the collectives of the session's processes from their kernels, as if NCCL had reported none.
+  // Finds the collectives of the session's processes by the names of their kernels, ignoring the calls that NCCL
+  // reported.
   std::optional<base::Error> read_collectives(JobSession& session);
   bool knows_groups() const;
 

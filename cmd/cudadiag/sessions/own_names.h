@@ -1,4 +1,4 @@
-// The names that are removed from a report before the user shares it.
+// Collects the personal names to remove from a report before the user shares it.
 #pragma once
 
 #include "report/sharing/redaction.h"
@@ -6,7 +6,7 @@
 
 namespace cudadiag::command {
 
-// Returns the user's home folders and names, and the names of this host and of the session's host.
+// Returns the user's home folders and user names, the name of this host, and the name of the session's host.
 report::Redaction own_names(const session::Session& session);
 
 }  // namespace cudadiag::command

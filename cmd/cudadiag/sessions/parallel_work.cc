@@ -27,13 +27,13 @@ void in_parallel(std::size_t count, const std::function<bool(std::size_t)>& work
       throw;
     }
   };
-  // If `take` throws here, these are destroyed first, which waits for their threads.
+  // If `take` throws on this thread, the destructors of these futures wait for the other threads.
   std::vector<std::future<void>> others;
   const std::size_t threads = std::min({kMostThreads, count, std::size_t{std::thread::hardware_concurrency()}});
   try {
     while (others.size() + 1 < threads) others.push_back(std::async(std::launch::async, take));
   } catch (const std::system_error&) {
-    // A limit on the number of processes allows no more threads.
+    // The process limit allows no more threads. Continues with those that were started.
   }
   take();
   for (std::future<void>& other : others) other.get();

@@ -1,4 +1,4 @@
-// Work on the sessions of a large job, several at a time.
+// Processes the sessions of a large job on several threads.
 #pragma once
 
 #include <cstddef>
@@ -6,9 +6,9 @@
 
 namespace cudadiag::command {
 
-// Calls `work` with each number below `count` once, in increasing order, on at most four threads: each may have a
-// session in memory. If a call returns false or throws, all smaller numbers are still finished, and larger ones are not
-// begun. Throws what `work` threw.
+// Calls `work` once for each number below `count`, in increasing order. Uses at most four threads, because each call
+// may hold a session in memory. If a call returns false or throws, the calls for smaller numbers still finish, and no
+// further calls start. Rethrows the exception of `work`.
 void in_parallel(std::size_t count, const std::function<bool(std::size_t)>& work);
 
 }  // namespace cudadiag::command

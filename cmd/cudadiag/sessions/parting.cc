@@ -12,7 +12,7 @@ namespace {
 
 using analyse::RankState;
 
-// `owners`: the session of each state; null if the rank left only a dump.
+// `owners`: for each state, the session that contains its rank; null if there is only a dump of that rank.
 base::Result<Parting> by_states(JobSessions& job, const std::vector<RankState>& states,
                                 const std::vector<JobSession*>& owners, bool hangs) {
   const auto answer = analyse::group_answer(states, hangs);
@@ -22,7 +22,7 @@ base::Result<Parting> by_states(JobSessions& job, const std::vector<RankState>& 
   if (first == owners.end()) return Parting{};
   const auto stand_in = static_cast<std::size_t>(first - owners.begin());
   const auto reader_of = [&](std::size_t state) { return owners[state] == nullptr ? stand_in : state; };
-  // Opens the sessions that `recorded` will read, because `recorded` cannot return an error.
+  // Opens all required sessions here, where an error can be returned. `recorded` cannot return one.
   for (const analyse::GroupAnswer::Rank& rank : answer->ranks) {
     if (rank.has_come || rank.waits_in) continue;
     const auto opened = job.open(*owners[reader_of(rank.state)]);
@@ -72,7 +72,7 @@ base::Result<Parting> by_kernels(JobSessions& job, bool hangs) {
   std::vector<analyse::CollectiveSequence> sequences;
   std::vector<Owner> owners;
   for (JobSession& part : job.all()) {
-    // Also reads sessions without collectives, because one of them may be that of the missing rank.
+    // Includes sessions without recorded collectives, because one of them may contain the missing rank.
     if (auto failure = job.read_collectives(part)) return *std::move(failure);
     for (ProcessCollectives& process : *part.collectives) {
       sequences.push_back(std::move(process.sequence));

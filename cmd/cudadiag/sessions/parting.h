@@ -1,5 +1,5 @@
-// Finds the call at which the ranks of a job diverge. Uses the groups that NCCL reported or, if there are none, the
-// dumps of PyTorch's Flight Recorder or, without dumps, the order of the kernels.
+// Finds the call at which the ranks of a job diverge. Uses the groups that NCCL reported. Without groups, it uses the
+// dumps of PyTorch's Flight Recorder. Without dumps, it uses the order of the kernels.
 #pragma once
 
 #include <optional>
@@ -17,13 +17,13 @@ struct Parting {
 };
 
 struct PartingOptions {
-  // Folder or prefix of the dumps (sessions/flight_dumps.h); nullopt: where PyTorch leaves them.
+  // Folder or path prefix of the dumps (sessions/flight_dumps.h); nullopt: search where PyTorch writes them.
   std::optional<std::string> flight_recorder;
-  bool foreign = false;  // also read the dumps of ranks in another user's sessions
+  bool foreign = false;  // also read the dumps of ranks in sessions that may belong to another user
 };
 
 // `first`: the first failure of the job, which must be a hang; null if nothing failed. Prints a message for each dump
-// that it cannot use.
+// that cannot be used.
 base::Result<Parting> parting_of(JobSessions& job, const FirstFailure* first, const PartingOptions& options);
 
 }  // namespace cudadiag::command

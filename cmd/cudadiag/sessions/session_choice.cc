@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using supervise::LiveRun;
 
-// If something killed the launcher but the program is still running, says so.
+// Returns the end of a message: which processes are still running although their launcher was killed; empty if none.
 std::string still_there(const session::LivePlace& place) {
   std::string pids;
   for (const std::uint32_t pid : session::holders_of(place)) pids += (pids.empty() ? "" : ", ") + std::to_string(pid);
@@ -46,8 +46,8 @@ void print_newer_run(const std::vector<session::Root>& roots, const base::Result
   say(folder == nullptr ? text : text + "; using " + folder->string() + " instead");
 }
 
-// Without this message, the user would see an older session, and hear nothing about the newer one that cudadiag env
-// prepared.
+// If a newer session folder exists but cannot be written to, says so. Without this message, the user would not notice
+// that the session shown is an older one.
 void print_unwritable(const std::vector<session::Root>& roots, const base::Result<fs::path>& shown) {
   const auto* folder = std::get_if<fs::path>(&shown);
   const auto newer = folder == nullptr ? std::nullopt : session::newest_unwritable(roots);

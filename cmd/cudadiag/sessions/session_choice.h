@@ -1,4 +1,4 @@
-// Finds out which session or run the user means.
+// Finds the session or run that the user refers to.
 #pragma once
 
 #include <filesystem>
@@ -9,8 +9,8 @@
 
 namespace cudadiag::command {
 
-// Returns the session that the user means. If the newest session has nothing to show, because its run is in progress or
-// its launcher was killed, prints a message and returns an older one.
+// Returns the session that `wanted` refers to. The newest session has nothing to show if its run is in progress or its
+// launcher was killed. In that case, prints a message and returns an older session.
 base::Result<std::filesystem::path> choose_session(const std::optional<std::string>& output, const std::string& wanted);
 
 // If `wanted` is empty or "latest", returns the newest run in progress or, if there is none, the newest session.

@@ -20,14 +20,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A session's name begins with its time in UTC: "20261121-101500-4711".
+// Computes the age from the session's name, which begins with the start time in UTC: "20261121-101500-4711".
 long long age_of(const fs::path& folder) {
   std::tm time{};
   if (::strptime(folder.filename().c_str(), "%Y%m%d-%H%M%S", &time) == nullptr) return 0;
   return std::max<long long>(0, std::time(nullptr) - ::timegm(&time));
 }
 
-// Takes the command from the manifest, else from what the launcher wrote when it started, else from a recorded process.
+// Takes the command from the manifest if it is there. Otherwise takes it from the launcher's first record, and failing
+// that from a recorded process.
 void find_command(const session::Manifest& manifest, ListedSession& listed) {
   const fs::path& path = listed.folder;
   listed.command = manifest.command.empty() ? session::open_running_manifest(path).command : manifest.command;
@@ -85,7 +86,7 @@ std::string command_text(const ListedSession& session) {
   return diagnose::shell_line(session.command);
 }
 
-// Cuts the row, but never inside a multi-byte character.
+// Truncates the row without splitting a multi-byte character.
 std::string cut(std::string row, std::size_t columns) {
   if (row.size() <= columns) return row;
   std::size_t end = columns > 3 ? columns - 3 : 0;
@@ -116,7 +117,7 @@ std::vector<ListedSession> listed_sessions(const std::vector<fs::path>& folders)
 }
 
 std::string list_text(const std::vector<ListedSession>& sessions, std::optional<int> columns) {
-  constexpr std::size_t kColumns = 4;  // the columns before the command; the command fills the rest of the row
+  constexpr std::size_t kColumns = 4;  // the columns before COMMAND, which fills the rest of the row
   std::vector<std::array<std::string, kColumns + 1>> rows = {{"#", "AGE", "RESULT", "LINE", "COMMAND"}};
   for (const ListedSession& session : sessions) {
     rows.push_back({std::to_string(session.number), age_text(session.age), result_text(session),

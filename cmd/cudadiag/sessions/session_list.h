@@ -1,4 +1,4 @@
-// The sessions as `cudadiag list` shows them.
+// The list of sessions that `cudadiag list` prints.
 #pragma once
 
 #include <cstddef>
@@ -15,21 +15,22 @@ namespace cudadiag::command {
 enum class RunState { running, unfinished, finished };
 
 struct ListedSession {
-  std::size_t number = 0;  // from 1, newest first
+  std::size_t number = 0;  // counts from 1, newest session first
   std::filesystem::path folder;
   long long age = 0;  // seconds since the run began
   RunState state = RunState::finished;
-  session::ProcessEnd end;  // of the first run, if that has finished
+  session::ProcessEnd end;  // how the first run ended, if it has
   bool kept = false;
   SessionSummary found;
-  std::vector<std::string> command;  // empty if there is a `why_no_command`
+  std::vector<std::string> command;  // empty if `why_no_command` is set
   std::string why_no_command;
 };
 
-// `folders` must be in the order of listed_in(); the result is in the same order.
+// `folders` must be in the order of listed_in(). The result is in the same order.
 std::vector<ListedSession> listed_sessions(const std::vector<std::filesystem::path>& folders);
 
-// Returns a heading and a row for each session. Cuts rows at `columns`, the width of the terminal; nullopt: no limit.
+// Returns a heading, and one row per session. Truncates rows to `columns`, the width of the terminal; nullopt: no
+// limit.
 std::string list_text(const std::vector<ListedSession>& sessions, std::optional<int> columns);
 
 // The schema is "cudadiag.list/1".

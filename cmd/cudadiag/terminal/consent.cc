@@ -20,7 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How often to check the foreground and the signals.
+// The interval at which to check for signals and for a change of the foreground job.
 constexpr int kKeyMilliseconds = 100;
 constexpr const char* kChoices = " [y/N] ";
 
@@ -50,8 +50,8 @@ bool reads_lines(int file) {
   return ::tcgetattr(file, &settings) == 0 && (settings.c_lflag & ICANON) != 0;
 }
 
-// Returns whether another job has the foreground. If tcgetpgrp fails, this is not the controlling terminal, so it has
-// no jobs.
+// Returns true if another job has the foreground. If this is not the controlling terminal, tcgetpgrp fails, and no job
+// can have the foreground.
 bool lost_foreground(int file) {
   const pid_t owner = ::tcgetpgrp(file);
   return owner >= 0 && owner != ::getpgrp();
@@ -71,7 +71,7 @@ std::string runs_text(const RerunOutlook& outlook) {
                      outlook.runs == 1 ? "" : " each", limits);
 }
 
-// Asks one question, until it is answered.
+// Asks one question and waits for the answer.
 class Asking {
  public:
   Asking(const std::string& question, int input, launch::SignalRelay& relay, const AskingTimes& times)
@@ -95,12 +95,12 @@ class Asking {
         timed_out = true;
         break;
       }
-      // After Ctrl-Z and fg, the question may have scrolled away, so this prints it again.
+      // Prints the question again after Ctrl-Z and fg, because it may have scrolled away.
       if (Clock::now() - before > std::chrono::seconds(1)) write_error_text(text_);
       if (!heeded_ || ready <= 0) continue;
       if (const auto answer = read_line()) return agrees(*answer);
     }
-    // A line that the user has begun to type must not go to the shell.
+    // Discards a half-typed line. Without this, the shell would read it.
     if (!lost_foreground(input_)) ::tcflush(input_, TCIFLUSH);
     write_error_text(timed_out ? "no answer\n" : "\n");
     return false;
@@ -112,7 +112,7 @@ class Asking {
     ::tcflush(input_, TCIFLUSH);
   }
 
-  // Returns nullopt until the user has typed a whole line.
+  // Returns nullopt if no complete line has been typed yet.
   std::optional<std::string> read_line() {
     std::array<char, 256> text{};
     const ssize_t length = ::read(input_, text.data(), text.size());

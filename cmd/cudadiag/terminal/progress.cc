@@ -13,7 +13,7 @@
 namespace cudadiag::command {
 namespace {
 
-// From a smaller share of the work, an estimate would be too inaccurate.
+// An estimate from a smaller share of the work is too inaccurate.
 constexpr double kLeastShare = 0.02;
 constexpr int kUsualColumns = 80;  // for terminals that do not report their width
 
@@ -67,7 +67,7 @@ void Progress::show(std::uint64_t done) {
   state_.seconds = time_.tick(std::chrono::steady_clock::now());
   if (!may_paint()) return;
   if (operations_ > 0) state_.share = std::min(1.0, static_cast<double>(done) / static_cast<double>(operations_));
-  // Leaves the last column free, because some terminals wrap there.
+  // Leaves the last column free, because some terminals wrap the line there.
   const int columns = columns_of(STDERR_FILENO).value_or(kUsualColumns) - 1;
   write_error_text("\r\033[K" + progress_line(state_, static_cast<std::size_t>(columns)));
   shown_ = true;

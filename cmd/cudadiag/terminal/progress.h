@@ -1,5 +1,5 @@
-// Shows the progress of a rerun on one row of the terminal, and erases it afterwards. Does so only while this process
-// group is in the foreground: after Ctrl-Z and bg, the row belongs to the shell.
+// Shows the progress of a rerun on one row of the terminal, and erases that row at the end. Draws only while this
+// process group is in the foreground. After Ctrl-Z and bg, the row belongs to the shell.
 #pragma once
 
 #include <chrono>
@@ -10,26 +10,27 @@
 
 namespace cudadiag::command {
 
-// Returns "7 s", "62 s", "3 min". Rounds up, because these are estimates, and shows no tenths, because they would
-// flicker.
+// Returns text such as "7 s", "62 s" or "3 min". Rounds up, because the times are estimates. Shows no tenths, which
+// would flicker.
 std::string whole_seconds(double seconds);
 
 struct ProgressState {
-  std::string doing;              // "confirming"
-  double seconds = 0;             // since the rerun began
-  std::optional<double> share{};  // how much of the work is done, from 0 to 1
-  double expected_seconds = 0;    // of the whole rerun, according to the first run; 0 if unknown
+  std::string doing;              // such as "confirming"
+  double seconds = 0;             // since the start of the rerun
+  std::optional<double> share{};  // the share of the work that is done, from 0 to 1
+  double expected_seconds = 0;    // for the whole rerun, estimated from the first run; 0 if unknown
 };
 
-// Returns at most `columns` columns, leaving out the least important words first.
+// Returns at most `columns` columns. Omits the least important words first.
 std::string progress_line(const ProgressState& state, std::size_t columns);
 
-// Measures time between ticks. Counts a gap of more than a second as one second, because this process was stopped.
+// Adds up the time between ticks. Counts a gap of more than a second as one second, because this process was probably
+// stopped.
 class TickedTime {
  public:
   using Clock = std::chrono::steady_clock;
   explicit TickedTime(Clock::time_point now) : last_(now) {}
-  double tick(Clock::time_point now);  // seconds
+  double tick(Clock::time_point now);  // returns seconds
 
  private:
   Clock::time_point last_;
@@ -38,7 +39,7 @@ class TickedTime {
 
 class Progress {
  public:
-  // `operations` is how many operations the first run issued; 0 if unknown.
+  // `operations` is the number of operations that the first run issued; 0 if unknown.
   Progress(std::string doing, std::uint64_t operations, double expected_seconds);
   ~Progress();
   Progress(const Progress&) = delete;

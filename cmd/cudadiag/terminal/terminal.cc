@@ -20,18 +20,18 @@ namespace cudadiag::command {
 
 namespace {
 
-// How long a write to a nonblocking descriptor may wait for a reader.
+// How long a write to a nonblocking descriptor waits for a reader.
 constexpr int kPatienceMilliseconds = 5000;
-// A write to a blocking descriptor waits as long as it takes, but checks this often whether cudadiag should end.
+// A write to a blocking descriptor has no time limit. At this interval, it checks whether cudadiag was asked to exit.
 constexpr int kLookMilliseconds = 1000;
 
 std::string unsaid;
 bool is_unhurried = false;
 bool wants_own_row = false;
-int print_error = 0;  // the first one
+int print_error = 0;  // the errno of the first failed write
 
 bool takes_more() {
-  // The target shares our stderr, and may change the flag that says whether a write blocks.
+  // Checks the flag before each write, because the target shares our stderr and may change the flag.
   const bool waits = (::fcntl(STDERR_FILENO, F_GETFL) & O_NONBLOCK) == 0;
   const int patience = is_unhurried ? 0 : waits ? kLookMilliseconds : kPatienceMilliseconds;
   while (true) {
@@ -42,8 +42,8 @@ bool takes_more() {
   }
 }
 
-// Returns how many bytes to write next. A pipe that is ready takes PIPE_BUF bytes at once. Ends with a whole line if
-// possible, because other processes may write in between.
+// Returns the number of bytes to write next: at most PIPE_BUF, which a ready pipe accepts without blocking. Splits the
+// text at the end of a line if possible, because other processes may write in between.
 std::size_t next_piece() {
   if (unsaid.size() <= PIPE_BUF) return unsaid.size();
   const std::size_t line_end = unsaid.rfind('\n', PIPE_BUF - 1);
@@ -64,8 +64,8 @@ void write_unsaid() {
   }
 }
 
-// Returns as many spaces as a row has columns. If the cursor was in the first column, it ends up there again, because
-// the terminal wraps only at the next character. If it was not, it ends up in the next row.
+// Returns as many spaces as a row has columns, followed by a return. The terminal wraps only when the next character
+// follows. A cursor in the first column therefore stays in its row. Any other cursor moves to the next row.
 std::string own_row() {
   const auto columns = columns_of(STDERR_FILENO);
   if (!columns || !can_be_driven(STDERR_FILENO) || !in_foreground(STDERR_FILENO)) return "";

@@ -1,4 +1,4 @@
-// Writes messages to stderr and output to stdout, and knows what the terminals there can show.
+// Writes messages to stderr and output to stdout, and finds out what the terminals there support.
 #pragma once
 
 #include <optional>
@@ -10,22 +10,22 @@
 
 namespace cudadiag::command {
 
-// The exit status if cudadiag itself fails. The same as that of env(1) and nohup(1).
+// The exit status if cudadiag itself fails, as in env(1) and nohup(1).
 inline constexpr int kOwnFailure = 125;
-inline constexpr int kSignalled = 128;  // plus the number of the signal that ended the command, as in shells
+inline constexpr int kSignalled = 128;  // plus the signal number if a signal killed the command, as in shells
 
 void say(const std::string& text);
 void say(const base::Error& failure);
-// Writes the text to stderr as it is, so it must contain its own newlines.
+// Writes the text to stderr unchanged, without adding a newline.
 void write_error_text(const std::string& text);
 
-// Makes the next text begin on a new row, because the program may have left the cursor anywhere, as after a progress
-// bar. On a terminal with escape sequences, this writes a full row of spaces, which wraps only if the cursor was not in
-// the first column. It erases no text, and reads nothing from the terminal, because input there is for the program.
+// Makes the next text start on a new row, because the program may have left the cursor in the middle of a row. On a
+// terminal with escape sequences, it writes a row of spaces, which wraps only if the cursor was not in the first
+// column. It erases no text. It does not query the terminal, because the answer would mix with the program's input.
 void begin_on_own_row();
 
-// While an object exists, writes do not wait for a reader: whatever stderr does not accept at once is kept. The
-// destructor writes the rest.
+// While such an object exists, writes to stderr never block. Text that stderr does not accept at once is kept, and the
+// destructor writes it.
 class UnhurriedSpeech {
  public:
   UnhurriedSpeech();
@@ -33,26 +33,26 @@ class UnhurriedSpeech {
   UnhurriedSpeech(const UnhurriedSpeech&) = delete;
   UnhurriedSpeech& operator=(const UnhurriedSpeech&) = delete;
 
-  // Tries to write the text that was kept. Returns false if some of it is left.
+  // Retries writing the kept text. Returns true once all of it is written.
   bool go_on();
 };
 
-// Prints to stdout. Errors show later, in output_arrived().
+// Prints to stdout. output_arrived() reports errors.
 void print(std::string_view text);
-// Flushes stdout, and returns whether everything was written; if not, prints a message. Call this once, at the very
-// end.
+// Flushes stdout and returns true if all output was written. Otherwise prints a message. Call this once, just before
+// exiting.
 bool output_arrived();
 
-// Returns whether TERM says that the terminal understands escape sequences. `file` is 1 or 2.
+// Returns true if `file` (1 or 2) is a terminal that understands escape sequences according to TERM.
 bool can_be_driven(int file);
 
-// Returns whether this process group may draw on the terminal at `file`: it must be the controlling terminal, and
+// Returns true if this process group may draw on the terminal at `file`. It must be the controlling terminal, and
 // neither a shell nor another job may have the foreground.
 bool in_foreground(int file);
-// Returns how many columns the terminal has now; nullopt if it does not say.
+// Returns the current number of columns; nullopt if the terminal does not report it.
 std::optional<int> columns_of(int file);
 
-// Uses colour only on a terminal with escape sequences, unless NO_COLOR is set. Uses the width of any terminal.
+// Enables colour only on a terminal with escape sequences and if NO_COLOR is unset. Uses the width of the terminal.
 report::TextOptions text_options(report::Verbosity verbosity, int file);
 
 }  // namespace cudadiag::command
