@@ -16,9 +16,9 @@ using wire::allocation::Kind;
 
 constexpr std::uint32_t kIllegalAddress = 700, kMisaligned = 716, kInvalidSpace = 717;
 constexpr std::int64_t kNull = 64 << 10;
-constexpr std::int64_t kIndices = std::int64_t{1} << 32;  // how many different 32-bit indices there are
+constexpr std::int64_t kIndices = std::int64_t{1} << 32;  // the number of distinct 32-bit indices
 constexpr std::int64_t kPage = 2 << 20;                   // memory is mapped in pages of this size
-constexpr std::int64_t kSlack = 4096;                     // elements before the beginning
+constexpr std::int64_t kSlack = 4096;                     // elements; an access that is off by fewer is not an overflow
 // Within this distance of an allocation, the driver may have mapped memory that no recorded call allocated. On an H200,
 // addresses up to 200 MiB after a small allocation did not fail; 256 MiB and more did. Pools keep more memory mapped
 // than they hand out.
@@ -29,7 +29,7 @@ struct Fault {
   Relation relation = Relation::unknown;
   std::uint64_t distance = 0;
   bool overflow = false;
-  bool by_exclusion = false;  // the address may be mapped, but nothing else can have failed
+  bool by_exclusion = false;  // the address may be mapped, but no other access can have failed
   const sass::CertainAccess* access = nullptr;
   const ParameterWord* word = nullptr;  // null if unknown
 };
@@ -42,7 +42,7 @@ class Judgement {
 
   std::optional<Fault> run() const {
     std::vector<Fault> faults;
-    bool others = false;  // there are other accesses that may have failed
+    bool others = false;  // another access may have failed
     for (const sass::CertainAccess& access : all_.accesses) {
       if (access.space != sass::Space::global && access.space != sass::Space::generic) continue;
       const Fault fault = fault_of(access);
@@ -81,7 +81,7 @@ class Judgement {
     return fault;
   }
 
-  // Classifies an address outside all known memory.
+  // Classifies an access through a word that does not point into known memory.
   Relation of_number(Fault& fault, std::int64_t least, std::int64_t most) const {
     if (least < 0) return Relation::unknown;
     if (least < kNull) return Relation::null;
@@ -108,7 +108,7 @@ class Judgement {
     const std::int64_t wrapped = kIndices * bytes;
     if (last + bytes > size && fails(fault, begin + last, last - size, *where.allocation)) {
       fault.distance = static_cast<std::uint64_t>(std::max<std::int64_t>(0, last - size));
-      const bool far = last - size > kSlack * bytes;  // a nearer access is off by some elements, not by an overflow
+      const bool far = last - size > kSlack * bytes;  // a nearer access is off by a few elements
       fault.overflow = far && last - wrapped >= -kSlack * bytes && last - wrapped < size;
       return Relation::past_end;
     }
@@ -120,8 +120,8 @@ class Judgement {
     return first >= 0 && last + bytes <= size ? Relation::inside : Relation::unknown;
   }
 
-  // Freed memory may still be mapped, so it is the reason only if nothing else can fail, or if it was a large
-  // allocation, because the driver unmaps those.
+  // Freed memory may still be mapped, so an access to it may succeed. It must have failed if nothing else can have
+  // failed, or if the allocation was large, because the driver unmaps large allocations.
   Relation of_freed(Fault& fault, const session::Allocation& allocation) const {
     const bool unmapped = allocation.kind == Kind::device && allocation.bytes >= static_cast<std::uint64_t>(kPage);
     const bool of_host = allocation.kind >= Kind::pinned;
@@ -129,11 +129,11 @@ class Judgement {
     return unmapped || (all_.only_these && !of_host) ? Relation::freed : Relation::unknown;
   }
 
-  // Returns whether this address, which is `beyond` bytes outside its allocation, must be the one that failed.
+  // Returns true if an access to `address`, `beyond` bytes outside `allocation`, must be the one that failed.
   bool fails(Fault& fault, std::int64_t address, std::int64_t beyond, const session::Allocation& allocation) const {
     const bool unmapped = address < 0 || (beyond > kMaybeMapped && !may_be_mapped(address, allocation));
     fault.by_exclusion = !unmapped;
-    // Memory near an allocation is in a valid address space, so this error is not about it.
+    // Memory near an allocation is in a valid address space, so an access there cannot cause kInvalidSpace.
     return unmapped || (all_.only_these && (launch_.error != kInvalidSpace || beyond >= kMaybeMapped));
   }
 
@@ -205,7 +205,8 @@ std::vector<ParameterWord> words_of(const Recorded& launch, const std::string& b
   return words;
 }
 
-// Returns the accesses of the kernel with this name; nullopt if several kernels have it and their accesses differ.
+// Returns the accesses of the kernel with this name; nullopt if several kernels have this name and their accesses
+// differ.
 std::optional<sass::CertainAccesses> accesses_of(const std::string& kernel, const session::Session& session,
                                                  const sass::LaunchValues& launch) {
   std::optional<sass::CertainAccesses> all;
@@ -219,12 +220,12 @@ std::optional<sass::CertainAccesses> accesses_of(const std::string& kernel, cons
   return all;
 }
 
-// Returns whether the address is still unknown. A dump has no address if the failing warp has exited.
+// Returns true if the failing address is still unknown. A dump has no address if the failing warp has exited.
 bool is_open(const Finding& finding) {
   return !finding.access || (finding.access->relation == Relation::unknown && !finding.access->address);
 }
 
-// Returns whether the access found in the code may be the one in the dump.
+// Returns true if the access `found` in the code may be the access `dumped` in the core dump.
 bool may_be(const Access& dumped, const Access& found) {
   const bool same_parameter =
       !dumped.parameter || (dumped.parameter == found.parameter && dumped.parameter_byte == found.parameter_byte);

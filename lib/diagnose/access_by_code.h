@@ -1,6 +1,6 @@
-// Finds the access that failed in the first run without a core dump. Uses the code, the grid and the parameters of the
-// kernel, which must be the only one that can have failed. Considers only accesses that threads make whatever the
-// memory contains.
+// Finds the access that failed in the first run, without a core dump. Uses the code, grid and parameters of the kernel.
+// Works only if a single kernel can have failed. Considers only accesses that the kernel performs regardless of what
+// the memory contains.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace cudadiag::diagnose {
 
 // An 8-byte word among the parameters of a launch.
 struct ParameterWord {
-  std::uint32_t offset = 0;  // among all parameters
+  std::uint32_t offset = 0;  // from the beginning of the first parameter
   std::uint64_t value = 0;
   analyse::Whereabouts where{};
   bool out_of_reach = false;                 // points to memory that the kernel's device could not access
@@ -37,16 +37,17 @@ struct AccessByCode {
   const ParameterWord* word = nullptr;  // one of the launch's words
 };
 
-// Returns whether this driver error is about an address: illegal, misaligned or in the wrong memory space.
+// Returns true if this driver error reports a bad address: illegal, misaligned, or in the wrong memory space.
 bool is_address_error(std::uint32_t code);
 
-// Returns the launch of the only kernel that can have failed because of an address; null if there is none.
+// Returns the kernel launch if `failure` is an address error with a single candidate; null otherwise.
 const session::Operation* only_kernel(const analyse::Failure& failure);
 
-// Returns the access that must have failed; nullopt if none must, or if accesses through several words must.
+// Returns the access that must have failed. Returns nullopt if no access is certain to have failed, or if accesses
+// through different words are.
 std::optional<AccessByCode> access_by_code(const sass::CertainAccesses& accesses, const FailedLaunch& launch);
 
-// Adds the access to findings for which no core dump shows the failing address. `failures` has one entry for each
+// Adds the failed access to each finding whose failing address no core dump shows. `failures` has one entry for each
 // finding, in the same order.
 void add_access_by_code(Diagnosis& report, const session::Session& session,
                         const std::vector<const analyse::Failure*>& failures, const ResolveSite& resolve);

@@ -30,13 +30,13 @@
 namespace cudadiag::diagnose {
 namespace {
 
-// Under MPS, another process may have caused the failure. A kernel that raised the exception proves that it was this
-// one.
+// Under MPS, another process may have caused the failure. If a kernel of this process raised the exception, this
+// process caused it.
 void settle_shared_gpu(Diagnosis& report, const std::vector<const analyse::Failure*>& failures) {
   for (std::size_t i = 0; i < report.findings.size(); ++i) {
     Finding& finding = report.findings[i];
     const analyse::Failure& failure = *failures[i];
-    // The dump of a hang shows running kernels, without an exception or an assertion's text.
+    // A dump of a hang shows running kernels. It contains no exception and no assertion text.
     if (!finding.device || finding.device->exception.empty() || failure.candidates.size() != 1) continue;
     if (!analyse::under_mps(failure.process->record)) continue;
     finding.grade = analyse::Grade::proven;
@@ -45,7 +45,7 @@ void settle_shared_gpu(Diagnosis& report, const std::vector<const analyse::Failu
   }
 }
 
-// Sets the command and the session. The head of a report shows them, and the commands that it suggests contain them.
+// Sets what the head of a report and its suggested commands contain, such as the verdict, the command and the session.
 void describe_session(Diagnosis& report, const Known& known) {
   const session::Manifest& manifest = known.session.manifest;
   report.verdict = known.analysis.verdict;
@@ -101,7 +101,7 @@ Diagnosis diagnose(const Known& known) {
   for (const analyse::Failure* failure : failures) {
     report.findings.push_back(finding_of(*failure, session, symbolizer));
   }
-  // The GPU core dump, or an assertion that a rerun printed, goes to the finding whose kernel it names.
+  // Adds the GPU core dump, or the assertion that a rerun printed, to the finding whose kernel it names.
   add_device(report, testimony, session, analysis, failures);
   // The dump's registers and the kernel's code give the address that failed. The parameters show which memory was
   // meant.
@@ -116,19 +116,21 @@ Diagnosis diagnose(const Known& known) {
   add_environment(report, session);
   // compute-sanitizer and cuda-gdb add what the dump does not contain.
   add_external_findings(report, testimony);
-  // Adds the processes of the first run, each with how it ended.
+  // Adds the processes of the first run and how each ended.
   add_processes(report, session);
-  // Adds what cudadiag could not see. The symbolizer's notes are complete only now that the findings are resolved.
+  // Adds notes about what cudadiag could not see. The symbolizer's notes are complete only after the findings are
+  // resolved.
   add_notes(report, session, analysis, symbolizer);
   // For a job of several ranks, adds the collective at which they diverge.
   add_ranks(report, known);
-  // Without a finding, adds the work that was unfinished when the program was killed.
+  // If there is no finding, adds the work that was unfinished when the program was killed.
   add_unfinished(report, session, analysis, symbolizer);
-  // PyTorch refuses to use CUDA in a forked process before any CUDA call, so this notes the line that forked.
+  // In a forked process, PyTorch raises an error before it calls CUDA, so no failure is recorded. Notes the line that
+  // forked.
   note_forks(report, session, analysis, symbolizer);
   // Traces bad values among the arguments back to their origin.
   add_origins(report, session, symbolizer);
-  // The rules for causes read all of the above, so they come late.
+  // The rules for causes read everything above, so they run late.
   add_causes(report, session, analysis, failures);
   // Reruns without torch.compile give the line and the cause inside compiled code, if the first run gave neither.
   if (eager) add_eager(report, *eager, failures);
@@ -139,7 +141,7 @@ Diagnosis diagnose(const Known& known) {
   add_host_writes(report, session, resolve_site);
   add_tensor_races(report, session, symbolizer);
   add_overruns(report, session, resolve_site);
-  // Bad values found in a run that checked for them need no rules either.
+  // Findings of bad values need no rules either.
   add_non_finite(report, session, symbolizer);
   // Adds a line for each run of the command, with its outcome.
   add_passes(report, session, analysis, testimony);

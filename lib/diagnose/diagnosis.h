@@ -1,6 +1,6 @@
-// The finding model: everything that any output prints, resolved and put into words once. `diagnose` (known.h) builds
-// it. `write_text` and `write_json` write it and decide nothing. The members follow the contract "cudadiag.report/1"
-// (report.schema.json); optional members are null or empty there, never absent.
+// The data of a report, which the writers print as text, JSON, SARIF and HTML. `diagnose` (known.h) builds it; the
+// writers only format it. The members follow the contract "cudadiag.report/1" (report.schema.json). In JSON, optional
+// members are null or empty, never absent.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@
 
 namespace cudadiag::diagnose {
 
-// How another line is related to the finding.
+// How a line in Finding::related is related to the finding.
 enum class Role {
   forward,   // created the autograd node of a backward kernel
   backward,  // called backward()
@@ -55,7 +55,7 @@ struct Related {
 
 struct NodeNumber {
   std::uint32_t index = 0, of = 0;  // this is node `index` of `of` nodes, counted from 1
-  std::uint32_t nodes = 1;          // how many nodes of the line are possible; `index` is the first of them
+  std::uint32_t nodes = 1;          // how many of the line's nodes may have failed; `index` is the first of them
 };
 
 struct Launch {
@@ -70,9 +70,9 @@ struct Launch {
   bool shares_line = false;
   std::uint32_t thread = 0;
   bool by_hooks = false;                 // recorded by hooks, not by CUPTI
-  std::optional<NodeNumber> graph_node;  // `operation` and `kernel` describe this node, all else the graph's launch
+  std::optional<NodeNumber> graph_node;  // `operation` and `kernel` describe this node, other members the launch
   std::optional<std::uint32_t> replay;  // for graphs and their nodes: the number of this launch of the executable graph
-  std::optional<std::uint64_t> kernel_ordinal;  // its number among the kernels of the process, if all are known
+  std::optional<std::uint64_t> kernel_ordinal;  // number among the process's kernels, if all are known
 
   bool shape_known() const { return grid != std::array<std::uint32_t, 3>{} || block != grid; }
   bool has_shape_of(const Launch& other) const {
@@ -84,17 +84,17 @@ struct Launch {
   }
 };
 
-// Evidence from the GPU in a rerun of the failure: its core dump, or an assertion that it printed.
+// Evidence from the GPU, usually from a rerun: a core dump, or a printed assertion.
 struct Device {
   std::string exception, function, file, message;  // for an assertion, `message` is its condition
   int line = 0;                                    // 0 if unknown
-  std::uint64_t offset = 0;                        // in `function`, for code without lines
+  std::uint64_t offset = 0;                        // offset in `function`, for code without line information
   std::vector<Location> inlined;                   // functions of CUDA's headers inlined into the line, innermost first
   std::vector<Location> callers;                   // calls through which the line was inlined, innermost first
   std::optional<std::array<std::uint32_t, 3>> block, thread;  // the first that failed; nullopt if it has exited
   std::optional<std::uint64_t> threads, blocks;               // how many failed
   bool asserted = false;
-  bool of_first_run = false;   // the core dump is the first run's own
+  bool of_first_run = false;   // the core dump comes from the first run
   std::size_t assertions = 0;  // how many different assertions were printed; 0 if `message` is not an assertion
   std::string join;            // how the evidence matches the launch: "same kernel, grid and block"
   bool line_by_sanitizer = false, threads_by_sanitizer = false;  // from compute-sanitizer, not from the dump
@@ -113,9 +113,9 @@ struct Memory {
   std::size_t accesses = 0;  // how many invalid accesses were printed for this kernel
 };
 
-// The access that failed, from the GPU core dump of a rerun. The recorded launch of the same kernel shows how it
-// relates to memory. Addresses differ between the two runs, so distances are measured from the parameter. Without a
-// dump, the kernel's code may show which access must have failed.
+// The access that failed, usually from the GPU core dump of a rerun. The recorded launch of the same kernel shows how
+// the address relates to memory. Addresses differ between the two runs, so distances are measured from the parameter.
+// Without a dump, the kernel's code may show which access must have failed.
 struct Access {
   bool by_code = false;  // inferred from the code; the distance is that of the farthest thread
   sass::AccessKind kind = sass::AccessKind::load;
@@ -123,7 +123,7 @@ struct Access {
   std::uint32_t bytes = 0;                    // 0 if unknown
   std::optional<std::uint64_t> address{};     // of the first failing thread, in the dump's process
   std::optional<std::uint32_t> parameter{};   // number (from 1) of the parameter that the address was computed from
-  std::uint32_t parameter_byte = 0;           // position of the pointer in the parameter
+  std::uint32_t parameter_byte = 0;           // byte offset of the pointer in the parameter
   std::string parameter_name{};               // empty if unknown
   std::optional<PointedMemory> allocation{};  // the memory that the parameter pointed to
   Relation relation = Relation::unknown;
@@ -132,7 +132,7 @@ struct Access {
   std::optional<std::array<std::uint32_t, 3>> block{}, thread{};  // the first thread with that relation
   std::uint64_t threads = 0;                                      // how many have that relation; 0 if unknown
   std::uint64_t others = 0;  // threads of the same warps whose addresses are valid or unknown
-  bool overflow = false;     // the address would be inside if moved by 2^32 elements
+  bool overflow = false;     // the address would be inside the allocation if moved by 2^32 elements
 };
 
 // The values at a line that the user asked to watch.
@@ -143,7 +143,7 @@ struct Watched {
   std::vector<Argument> arguments;
 };
 
-// The failing call as a rerun saved it.
+// The call of the failing operator, as saved in a rerun.
 struct Inputs {
   std::string folder, op;
   std::uint64_t bytes = 0;
@@ -152,7 +152,7 @@ struct Inputs {
   std::string outcome;  // of running the script: "reproduces", "does not reproduce", "could not be run", "not run"
 };
 
-// The failing launch, saved and then replayed alone.
+// The failing launch, as saved in a rerun and then replayed alone.
 struct SavedLaunch {
   std::string folder;
   session::ReplayTally tally;
@@ -204,7 +204,7 @@ enum class TensorRole { argument, result, variable };
 // The memory of an access, as Python reported it in a rerun: a PyTorch tensor, or an array of another library.
 struct RaceTensor {
   std::string name;   // the user's variable; empty if the line names none
-  bool view = false;  // it is a view of that variable
+  bool view = false;  // the tensor is a view of that variable
   TensorRole role = TensorRole::argument;
   std::string argument;         // name of the argument or the result in the operator's schema
   std::optional<bool> written;  // according to the schema; nullopt if the schema is not reliable
@@ -221,8 +221,8 @@ struct ResolvedAccess {
   std::uint64_t stream = 0;
   bool on_host = false;  // the program's own code on the CPU, without a stream
   std::uint64_t begin = 0, end = 0;
-  bool exact = false;       // if false, a kernel was given `begin`, and the end of its access is unknown
-  bool somewhere = false;   // not exact: it uses an unknown part of the bytes from `begin` to `end`
+  bool exact = false;       // if false, only `begin` is known: it was passed to a kernel
+  bool somewhere = false;   // if not exact: the access uses an unknown part of `begin`..`end`
   std::uint64_t array = 0;  // CUarray; `begin` and `end` count from its first byte. 0: they are addresses
   std::string op, schema;   // "aten::add_.Tensor"; empty if unknown
   std::optional<RaceTensor> tensor;
@@ -235,13 +235,13 @@ struct ResolvedAccess {
 // The range of the bytes that both accesses use.
 struct RaceOverlap {
   std::uint64_t begin = 0, end = 0;  // in the first run
-  std::uint64_t bytes = 0;           // bytes in common; fewer than the range has, if it has gaps
+  std::uint64_t bytes = 0;           // bytes in both accesses; fewer than end - begin if there are gaps
 };
 
-// Two operations that no stream order separates. The finding's own line issued the later one.
+// Two accesses that race, because nothing orders their operations. The finding's location issued the later one.
 struct ResolvedRace {
   std::vector<ResolvedAccess> accesses;  // both accesses, in the order of issue
-  std::string missing;                   // the order that is missing between them, in words
+  std::string missing;                   // the missing order between them, in words
   std::string rerun;      // says that a rerun did not show the race; empty if one did, or if there was no rerun
   bool possible = false;  // not certain; the finding's `because` gives the reason
   std::uint64_t times = 1;
@@ -249,7 +249,7 @@ struct ResolvedRace {
   std::optional<RaceOverlap> overlap;  // of the two tensors; nullopt if unknown
 };
 
-// Why the operation failed: a rule concluded this from the facts of the finding.
+// Why the operation failed, according to a rule.
 struct Cause {
   std::string id;    // "index-out-of-range"
   std::string text;  // one or two sentences with the values filled in
@@ -259,23 +259,23 @@ struct Cause {
   std::vector<std::size_t> proof;  // indices in Finding::arguments
 };
 
-// A kernel that PyTorch's autograd launched. If known, the line that created the node ("forward") and the line that
-// called backward() ("backward") are in `related`.
+// A kernel that PyTorch's autograd launched. `related` has the line that created the node ("forward") and the line that
+// called backward() ("backward"), if known.
 struct Backward {
   std::string node;     // "GatherBackward0"; empty if the kernel adds up gradients, or if unknown
   std::string because;  // why the forward line is unknown
   bool leads = false;   // the forward line is the true line: no user code ran in the backward pass
 };
 
-// For a thread that runs none of the user's lines: how it started. The finding's location is then the line that started
-// the thread (also in `related`, as "started"), which is not a line of `stack`.
+// How a thread that runs none of the user's code was started. The finding's location is the line that started the
+// thread. That line is also in `related`, as "started", but not in Finding::stack.
 struct ThreadStart {
   Location issued;                            // the library's line that issued the operation
   bool pool = false;                          // the line gave the work to a thread pool
   std::vector<symbolize::PythonFrame> stack;  // the stack that started the thread, innermost first
 };
 
-// All candidates with the same true line. `launch` is the likeliest of its `launches`.
+// All candidates on one true line. `launch` describes the likeliest of them.
 struct CandidateLine {
   Location location;
   Launch launch;
@@ -305,8 +305,8 @@ struct Finding {
   bool lacks_line_information = false;         // no line, because the module was built without line information
   std::string
       module_unknown;  // why the module of a location without a line is unknown: "has been removed since the run"
-  // The event after which the file was written: "the program had started" (but before the failure), or "libstep.so had
-  // been built". Empty if the file is not newer than the code that ran.
+  // The event after which the source file was written: "the program had started", or "libstep.so had been built". Empty
+  // if the file is not newer than the code that ran.
   std::string source_newer_than;
   std::vector<std::string> changed_sources;  // source files written since the run; their text is not shown
   std::optional<Location> caller;            // Python line that called a native one (also in `related`)
@@ -316,17 +316,17 @@ struct Finding {
   std::optional<Location> reported_at;       // where the program noticed the failure; nullopt if it never checked
   std::string reported_api;                  // "cudaMemcpy"
   std::string reported_library;              // "libcublas.so.13": the library that made that call
-  bool found_at_exit = false;  // a probe of cudadiag found it before the process or context ended, not a call of the
-                               // program
-  bool found_by_wait = false;  // cudadiag's wait for the operation found it, before any call of the program
+  bool found_at_exit = false;                // found by cudadiag's probe before the process or context ended
+                                             // program
+  bool found_by_wait = false;        // cudadiag's wait for the operation found it, before any call of the program
   std::optional<double> standstill;  // for a hang: seconds without progress
   // For a hang that was found while the program ran: its index in Manifest::stalls.
   std::optional<std::size_t> stall;
   std::optional<double> ended_after;    // seconds after which the operation finished on its own
-  std::optional<session::Work> issues;  // for a hang: the kind of work, if the call's name is unknown
+  std::optional<session::Work> issues;  // for a hang in a call of unknown name: what the call issues
   std::optional<WaitsFor> waits_for;    // for a hang: set if the operation waits for something else
   std::string wait;                     // the wait in words: "until the word at 0x7f40 equals 1; …"
-  bool write_queued = false;            // the write of the value that it waits for is queued on a stream
+  bool write_queued = false;            // the write that it waits for is queued on a stream
   std::vector<Related> related;
   std::optional<Launch> launch;
   symbolize::SourceStack stack;
@@ -337,8 +337,9 @@ struct Finding {
   std::optional<Memory> memory;
   std::vector<std::string> witnesses;          // findings of other tools, one sentence each
   std::vector<WitnessCommand> witness_wanted;  // commands for the tools that were not run
-  // The possible lines, likeliest first, including `location` and `launch`; empty if there is only one. `unlisted`
-  // counts the lines beyond the most that are listed. If one line has several possible calls, `launch` has no ordinals.
+  // The possible lines, likeliest first, including the line in `location`; empty if there is only one. `unlisted` is
+  // the number of further lines, which are not listed. If one line has several possible calls, `launch` has no
+  // ordinals.
   std::vector<CandidateLine> candidates;
   std::size_t unlisted = 0;
   std::vector<Argument> arguments;
@@ -358,7 +359,7 @@ struct Finding {
   std::string host;
 };
 
-// One rank of a job that diverged at a collective.
+// One rank of a job whose ranks diverged at a collective.
 struct RankLine {
   std::uint32_t pid = 0;
   std::optional<int> rank;
@@ -370,7 +371,7 @@ struct RankLine {
   bool on_host = false;
   std::string kernel;  // launched at `location`
   std::array<std::uint32_t, 3> grid{};
-  std::optional<double> seconds;     // from that call until the process ended
+  std::optional<double> seconds;     // from the call at `location` until the process ended
   std::optional<std::string> ended;  // "status 1", or "" if unknown; nullopt unless it ended before the others
 };
 
@@ -378,7 +379,7 @@ struct RanksPart {
   std::uint64_t number = 0;  // number of the collective, from 1
   RanksDifference difference = RanksDifference::none;
   std::vector<RankLine> ranks;
-  std::uint64_t first = 1;  // the first collective that was compared; records of older ones are gone
+  std::uint64_t first = 1;  // the first collective that was compared; records of earlier ones are lost
   // One rank launched more kernels than the others before an earlier collective, and may have skipped that collective.
   struct Uneven {
     std::uint64_t number = 0;
@@ -389,14 +390,14 @@ struct RanksPart {
   std::optional<Uneven> uneven{};
 };
 
-// One rank of a job that is blocked at a call of the rank's group.
+// One rank of a group whose ranks are blocked at a call.
 struct GroupRank {
   std::uint32_t pid = 0;
   std::optional<int> rank;      // in the job
   std::int32_t group_rank = 0;  // in the group
   bool has_come = false;
   std::string call;   // "all_reduce 481 of 1,024 float32"; empty if it has not made the call, or the record is lost
-  Location location;  // line of that call, or else where the rank is
+  Location location;  // line of that call; if it was not made, where the rank is
   std::string does;   // for a rank that has not made the call: "is in cudaMemcpy", "last worked"
 };
 
@@ -421,7 +422,7 @@ struct GroupsPart {
   std::vector<GroupRank> ranks;
   std::vector<std::int32_t> unseen;  // ranks of the group without a recording
   std::vector<GroupWait> circle;
-  std::vector<std::string> dumps{};  // the Flight Recorder files that show this; empty if NCCL's own records do
+  std::vector<std::string> dumps{};  // the Flight Recorder dumps that show this; empty if the recording shows it
 };
 
 struct ProcessLine {
@@ -438,11 +439,11 @@ struct PassLine {
   std::string outcome;  // in words, for people
   double seconds = 0;
   std::uint64_t operations = 0, dropped = 0;
-  bool isolated = false;  // ran in isolation, so it could change nothing
+  bool isolated = false;  // ran in isolation, so it could not change anything outside
   std::vector<session::KeptFrom> kept_from{};
-  bool ended_at_that = false;                       // isolation denied it a change, and perhaps that is why it did not
+  bool ended_at_that = false;                       // isolation blocked a change, which may have prevented the failure
                                                     // fail
-  bool leaves_proof_open = false;                   // a plain cudadiag bisect can prove what this rerun could not
+  bool leaves_proof_open = false;                   // bisect without isolation may prove what this rerun could not
   std::optional<session::CutShort> cut_short{};     // nullopt if it ran to its end
   std::optional<analyse::Rerun::Outcome> judged{};  // set for a rerun that ran to its end
   DumpState dump = DumpState::none;
@@ -455,7 +456,7 @@ struct Diagnosis {
   std::vector<ProcessLine> processes;
   std::vector<PassLine> passes;
   std::optional<RanksPart> ranks;    // for a job that hung in a collective, or failed
-  std::optional<GroupsPart> groups;  // the same according to NCCL's communicators, if known; then `ranks` is nullopt
+  std::optional<GroupsPart> groups;  // the same from NCCL's communicators, if known; if set, `ranks` is nullopt
   // Versions, each empty if unknown. `gpus` has one entry per device.
   std::string driver, cuda, cupti, python, torch, triton, cudnn, nccl;
   std::vector<std::string> gpus;
@@ -463,9 +464,9 @@ struct Diagnosis {
   std::string session;               // folder of the session, for the commands that a report suggests
   bool input_read = false;           // the target read its standard input, so a rerun needs the same input again
   bool may_come_back = false;        // reruns did not fail, but nothing shows that waiting prevented the failure
-  bool was_repeated = false;         // as many reruns as kRepeat asks for did not fail
+  bool was_repeated = false;         // at least kRepeats reruns did not fail
   std::string started;               // ISO 8601, UTC
-  std::string foreign{};             // why the session is not the reader's own (session/ownership.h); empty if it is
+  std::string foreign{};             // why the session is not the user's own (session/ownership.h); empty if it is
   std::string working_directory;     // of the target; paths inside it are shown relative to it
 };
 

@@ -7,7 +7,7 @@
 
 namespace cudadiag::diagnose {
 
-// Decides by the calls that failed in the process and by `stack`, the stack of one of the process's operations.
+// Looks at the failed calls of the process and at `stack`, the stack of one of its operations.
 causes::Dialect dialect_of(const session::Process& process, const symbolize::SourceStack& stack, bool torch);
 
 }  // namespace cudadiag::diagnose

@@ -71,8 +71,8 @@ std::optional<causes::FailedAccess> access_of(const Finding& finding) {
                               .allocation = access.allocation};
 }
 
-// Returns whether the pointer to freed memory may not be the cause: its launch is one of several candidates, or the
-// pointer may be a leftover in a structure.
+// Returns true if the cause may be something other than the pointer to freed memory. Its launch may be one of several
+// candidates, or the pointer may be a stale field of a structure.
 bool is_pointer_in_doubt(const analyse::Failure& failure) {
   const session::Operation* launch = failure.candidates.front().operation;
   return failure.stale->in_structure ||
@@ -80,7 +80,7 @@ bool is_pointer_in_doubt(const analyse::Failure& failure) {
                      [&](const analyse::Candidate& candidate) { return candidate.operation != launch; });
 }
 
-// Returns whether all candidates run the kernel of the likeliest one. If not, that kernel's name proves nothing.
+// Returns true if all candidates run the same kernel. If not, the likeliest kernel's name proves nothing.
 bool kernel_is_known(const Finding& finding) {
   return std::all_of(finding.candidates.begin(), finding.candidates.end(),
                      [&](const CandidateLine& candidate) { return candidate.launch.kernel == finding.launch->kernel; });
@@ -99,7 +99,7 @@ class Gathering {
     symptoms.pointer_in_doubt = failure.stale != nullptr && is_pointer_in_doubt(failure);
     if (failure.hang) add_hang(finding, failure, symptoms);
     symptoms.dialect = dialect_of(*failure.process, finding.stack, !report_.torch.empty());
-    // The source must be the text that ran, so a file that changed after the run proves nothing.
+    // If the file is newer than the code that ran, its text proves nothing.
     if (finding.source_newer_than.empty()) {
       symptoms.source = symbolize::without_comment(
           finding.location.source, finding.location.language == symbolize::Language::python ? "#" : "//");
@@ -144,7 +144,7 @@ class Gathering {
     if (finding.device->assertions > 0) symptoms.assertion = finding.device->message;
   }
 
-  // If there are several candidates, the wait of one of them does not explain the hang yet.
+  // If there are several candidates, the wait of one of them does not explain the hang.
   void add_hang(const Finding& finding, const analyse::Failure& failure, causes::Symptoms& symptoms) const {
     symptoms.hang = true;
     if (report_.groups && analyse::in_collective(failure)) {
@@ -189,8 +189,8 @@ class Gathering {
       if (name.starts_with(kVariables)) symptoms.environment[name.substr(kVariables.size())] = value;
     }
     if (const auto origin = session::fork_origin(session_, process)) symptoms.forked_from = origin->parent->pid;
-    // No fork was recorded. A parent with the same command line counts: a child that executed another program has a
-    // different one.
+    // The fork may not be recorded. A parent with the same command line counts too, because a child that called exec
+    // has a different command line.
     for (const session::Process& other : session_.processes) {
       if (other.pid == process.parent_pid && other.argv == process.argv) symptoms.forked_from = other.pid;
     }

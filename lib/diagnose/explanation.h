@@ -10,12 +10,12 @@
 
 namespace cudadiag::diagnose {
 
-// Returns the CUDA library that is between the program's code and CUDA on this stack: "libcublas.so.13"; empty if none.
+// Returns the CUDA library through which the program called CUDA, such as "libcublas.so.13"; empty if none.
 std::string cuda_library(const symbolize::SourceStack& stack);
 
 // Sets `cause` and `fix` of each finding that a rule matches; other findings keep their general next steps. `failures`
-// has one entry for each finding, in the same order. Call this last, because the rules read everything else in the
-// findings, including arguments and device.
+// has one entry for each finding, in the same order. The rules read the other members of the findings, including
+// arguments and device, so set those first.
 void add_causes(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
                 const std::vector<const analyse::Failure*>& failures);
 

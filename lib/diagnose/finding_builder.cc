@@ -37,7 +37,7 @@ namespace {
 
 using session::Process;
 
-// Returns the bridge between Python and the native code that it called, as far as the modules between them show it.
+// Returns how Python called the native code, such as "ctypes, libsmooth.so", according to the modules on the stack.
 std::string way_in(const ResolvedSite& site) {
   std::string bridge, module;
   for (const symbolize::NativeFrame& frame : site.stack.native) {
@@ -121,7 +121,7 @@ class FindingBuilder {
   }
 
   void locate_call() {
-    // The call that reported an asynchronous failure did not cause it, so it is not the place of the failure.
+    // The call that reported an asynchronous failure did not cause it, so the finding is not located at that call.
     if (failure_.reported == nullptr || analyse::is_asynchronous(failure_.kind)) return;
     ResolvedSite site = resolve(symbolizer_, process_, failure_.reported->site);
     finding_.launch = launch_of(process_, *failure_.reported, site.mangled);
@@ -140,7 +140,7 @@ class FindingBuilder {
     }
   }
 
-  // Makes the first candidate the headline, unless lead_with_replay() chooses the launch of its graph.
+  // Locates the finding at the first candidate, unless lead_with_replay() has located it at the graph's launch.
   void locate(const analyse::Candidate& candidate) {
     const session::GraphNode* node = candidate.node;
     ResolvedSite site = resolve(symbolizer_, process_, candidate.site(),
@@ -168,7 +168,7 @@ class FindingBuilder {
 
   void describe_several() {
     const analyse::Candidate& first = failure_.candidates.front();
-    // All candidates are nodes of one launch of a graph.
+    // True if all candidates are nodes in the same launch of a graph.
     const bool of_nodes =
         first.node != nullptr && std::all_of(failure_.candidates.begin(), failure_.candidates.end(),
                                              [&](const auto& other) { return other.operation == first.operation; });
@@ -184,7 +184,7 @@ class FindingBuilder {
     }
   }
 
-  // Clears whatever differs between the possible calls.
+  // Clears the members that differ between the possible calls.
   void leave_open_which() {
     if (calls_of_line(finding_) <= 1) return;
     const auto on_same_stream = [&](const analyse::Candidate& candidate) {
@@ -193,7 +193,7 @@ class FindingBuilder {
     forget_call(std::all_of(failure_.candidates.begin(), failure_.candidates.end(), on_same_stream));
   }
 
-  // Keeps what is true of the code, and drops what is true of only one call.
+  // Clears the members that are true of only one call.
   void forget_call(bool stream_is_known) {
     if (!finding_.launch) return;
     Launch& launch = *finding_.launch;
@@ -203,7 +203,8 @@ class FindingBuilder {
     forget_shape(launch);
   }
 
-  // Drops the shape if the possible calls have different ones. If a rerun proved the code, its shape is the right one.
+  // Clears the launch shape if it differs between the possible calls. If a rerun proved the line, uses the shape from
+  // that rerun.
   void forget_shape(Launch& launch) const {
     if (!finding_.candidates.empty() && !finding_.candidates.front().launch.shape_known()) launch.forget_shape();
     if (!failure_.call_not_known || failure_.again == nullptr || launch.graph_node) return;
@@ -212,7 +213,7 @@ class FindingBuilder {
     launch.shared_bytes = failure_.again->shared_bytes;
   }
 
-  // The failing node is unknown, but the line that launched the graph is not.
+  // The failing node is unknown, but the line that launched the graph is known.
   void lead_with_replay() {
     const analyse::Candidate& first = failure_.candidates.front();
     if (failure_.kind != analyse::Kind::async_error || first.node == nullptr) return;
@@ -326,7 +327,7 @@ class FindingBuilder {
     const symbolize::Location line = resolve(symbolizer_, process_, earlier.site).line.location;
     const Location at = located(line);
     const session::FailedCall* refused = analyse::is_asynchronous(failure_.kind) ? nullptr : failure_.reported;
-    // An operation that the driver refused still has a record.
+    // An operation that the driver refused is recorded too, so it is not counted as issued.
     const bool counted = refused != nullptr && refused->domain == wire::error::Domain::driver;
     const bool issued_since = refused != nullptr && refused->operation > earlier.operation + (counted ? 1 : 0);
     finding_.because.add(fmt::format("earlier, {} had returned {} ({}){}{}", session::visible_call(earlier),

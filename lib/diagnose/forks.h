@@ -7,8 +7,8 @@
 
 namespace cudadiag::diagnose {
 
-// PyTorch refuses to use CUDA in a forked process, before any CUDA call. If a Python program failed without a recorded
-// CUDA failure, this adds a note with the line that forked.
+// Adds a note with the line that forked after using CUDA, if a Python program failed without a CUDA failure. In such a
+// child, PyTorch raises an error before it calls CUDA.
 void note_forks(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
                 symbolize::Symbolizer& symbolizer);
 

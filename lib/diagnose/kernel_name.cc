@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kAnonymous = "(anonymous namespace)::";
 
-// Offsets of the parts of a demangled name. `->` and `operator<` do not occur in kernel names, so this ignores them.
+// Offsets of the parts of a demangled name. `->` and `operator<` do not occur in kernel names, so split() ignores them.
 struct Parts {
   std::size_t begin = 0;      // after the return type
   std::size_t base = 0;       // after the namespaces

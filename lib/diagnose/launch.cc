@@ -16,7 +16,7 @@ using session::Work;
 
 using session::Process;
 
-// Returns null for the "none" values, which are larger than any table.
+// Returns null if `index` is past the end. An index that means "none" is larger than any table.
 template <typename T>
 const T* at(const std::vector<T>& table, std::uint32_t index) {
   return index < table.size() ? &table[index] : nullptr;
@@ -39,8 +39,8 @@ void add_kernel(Launch& launch, const std::string& mangled) {
   launch.kernel = mangled.empty() ? "" : base::demangle(mangled);
 }
 
-// Returns nullopt if records are lost, because any of them may be a kernel's, or after the launch of a graph, because
-// graphs launch kernels too.
+// Returns nullopt if records are lost, because each may be that of a kernel. Also returns nullopt after the launch of a
+// graph, because graphs launch kernels too.
 std::optional<std::uint64_t> kernel_ordinal(const session::ProcessRecord& record, const session::Operation& operation) {
   using wire::operation::Kind;
   if (operation.kernels != 0) return operation.kernels;

@@ -11,16 +11,16 @@ namespace cudadiag::diagnose {
 // `mangled` is the name of the kernel; empty if the operation is not a kernel, or the name is unknown.
 Launch launch_of(const session::Process& process, const analyse::Candidate& candidate, const std::string& mangled);
 Launch launch_of(const session::Process& process, const session::FailedCall& error, const std::string& mangled);
-// Describes the candidate's node, if it has one, rather than the graph that ran it.
+// Describes the candidate's node, which must not be null, rather than the graph launch that ran it.
 Launch node_launch_of(const session::Process& process, const analyse::Candidate& candidate, const std::string& mangled);
 
-// Returns how many listed candidates are on the line of the likeliest one.
+// Returns how many of the possible launches are on the line of the likeliest one.
 std::size_t calls_of_line(const Finding& finding);
 
 // The different kernels that may have failed.
 struct PossibleKernels {
   std::size_t known = 0;
-  bool more = false;  // there may also be kernels of graphs, or of candidates that are not listed
+  bool more = false;  // kernels of graphs or of unlisted candidates may have failed too
   bool several() const { return known > 1 || more; }
 };
 PossibleKernels possible_kernels(const Finding& finding);

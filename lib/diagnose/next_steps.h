@@ -8,16 +8,15 @@
 
 namespace cudadiag::diagnose {
 
-// Returns advice for a call whose error the program never checked. It contains choices for causes::in_dialect(), as all
-// steps may.
+// Returns advice for a call whose error the program never checked. The text contains choices for causes::in_dialect().
 std::string check_what_it_returns(const analyse::Failure& failure);
 
-// For an error that the check after another call found.
+// Advice for an error that was found by the check after a different call.
 inline constexpr const char* kClearTheError =
     "clear the error where you handle it (cudaGetLastError): otherwise the next check mistakes it for the error of "
     "another call";
 
-// Returns whether cudadiag reran the program for a GPU core dump and the user did not interrupt it.
+// Returns true if cudadiag reran the program to get a GPU core dump, and the user did not interrupt that rerun.
 bool asked_for_dump(const session::Manifest& manifest);
 
 std::vector<std::string> next_steps(const analyse::Failure& failure, const session::Manifest& manifest);

@@ -16,7 +16,7 @@ using State = analyse::Whereabouts::State;
 constexpr std::size_t kMostHolders = 200;
 constexpr std::size_t kMostRelated = 4;
 
-// Returns the library whose memory pool made the allocation. Each is recognised by a part of its module's path.
+// Returns the library whose memory pool made the allocation. A library is recognised by part of its module's path.
 std::string owner_of(const symbolize::SourceStack& stack) {
   constexpr std::pair<std::string_view, std::string_view> kAllocators[] = {
       {"libc10_cuda", "PyTorch's caching allocator"},

@@ -29,7 +29,7 @@ bool refused(const Symptoms& symptoms, Facts& facts) {
   return !symptoms.asynchronous;
 }
 
-// The error is about the device, because these calls take nothing but a device number.
+// The device number must be wrong, because these calls take no other input.
 bool chooses_device(const Symptoms& symptoms, Facts& facts) {
   return refused(symptoms, facts) && (symptoms.call == "cudaSetDevice" || symptoms.call == "cuDeviceGet");
 }

@@ -1,5 +1,5 @@
-// Explains why an operation failed, in the terms of the program and its framework. Tries the rules of a table in order
-// and takes the first match. A wrong cause is worse than none, so if no rule matches, the finding has no cause.
+// Explains why an operation failed, in terms of the program and its framework. Tries the rules of a table in order and
+// takes the first match. A wrong cause is worse than none, so if no rule matches, the finding has no cause.
 #pragma once
 
 #include <cstddef>

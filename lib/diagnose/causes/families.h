@@ -21,6 +21,6 @@ const std::vector<Rule>& stream_rules();
 const std::vector<Rule>& device_rules();
 const std::vector<Rule>& hardware_rules();
 const std::vector<Rule>& kernel_rules();
-const std::vector<Rule>& hang_rules();  // for hangs only; a hang tries no other family
+const std::vector<Rule>& hang_rules();  // for hangs only, which try no other family
 
 }  // namespace cudadiag::causes

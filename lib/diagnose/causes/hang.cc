@@ -62,7 +62,7 @@ bool peer_exchange(const Symptoms& symptoms, Facts& facts) {
 
 bool host_function(const Symptoms& symptoms, Facts&) { return symptoms.operation == Work::host_function; }
 
-// Adds how the user can find out where the kernel's threads are, depending on what has been tried already.
+// Adds a hint on how to find the lines at which the kernel's threads are. The hint depends on what has been tried.
 void add_way_to_threads(const Symptoms& symptoms, Facts& facts) {
   if (symptoms.line_in_dump) {
     facts.add("way", "the GPU core dump shows it");

@@ -1,5 +1,5 @@
-// Rules for indices and labels out of range. The assertions are those in the CUDA kernels of PyTorch up to 2.11,
-// including older ones in THC and THCUNN.
+// Rules for indices and labels out of range. The assertions come from the CUDA kernels of PyTorch up to 2.11, including
+// older ones in THC and THCUNN.
 
 #include <algorithm>
 #include <cctype>
@@ -44,7 +44,8 @@ bool any_index(const Symptoms& symptoms, Facts& facts) {
   return true;
 }
 
-// Returns whether the text contains "position" as a word of its own: "composition" does not count.
+// Returns true if the text names positions: it has "position" at the start of a word, unlike "composition", or a usual
+// abbreviation.
 bool names_positions(std::string_view text) {
   for (auto at = text.find("position"); at != text.npos; at = text.find("position", at + 1)) {
     if (at == 0 || std::islower(static_cast<unsigned char>(text[at - 1])) == 0) return true;
@@ -52,13 +53,13 @@ bool names_positions(std::string_view text) {
   return has_any(text, {"pos_emb", "pos_ids", "pos_id]", "wpe("});
 }
 
-// Returns whether the values can be 0, 1, 2 … along the last dimension, as positions are.
+// Returns true if the values may be 0, 1, 2 … along the last dimension, as positions are.
 bool counts_up(const Argument& argument) {
   return argument.min && argument.max && !argument.shape.empty() && real(*argument.min) == 0 &&
          real(*argument.max) + 1 == static_cast<double>(argument.shape.back());
 }
 
-// Returns whether the line is a sum of calls, which may look up both tokens and positions.
+// Returns true if the line adds the results of calls. Such calls may look up both tokens and positions.
 bool adds_calls(std::string_view source) {
   return source.find('+') != source.npos && std::count(source.begin(), source.end(), '(') > 1;
 }
@@ -82,7 +83,7 @@ bool one_hot(const Symptoms& symptoms, Facts& facts) {
   return any_index(symptoms, facts);
 }
 
-// Inductor's code asserts its indices: "index out of bounds: 0 <= tmp4 < 30522".
+// Code from Inductor asserts that indices are in range: "index out of bounds: 0 <= tmp4 < 30522".
 bool compiled_index(const Symptoms& symptoms, Facts& facts) {
   constexpr std::string_view kStart = "index out of bounds: 0 <= ", kLess = " < ";
   std::string_view text = symptoms.assertion;
@@ -103,7 +104,7 @@ bool checked_apart(const Symptoms& symptoms, Facts& facts) {
          add_bad_index(symptoms, facts) && facts.find("value") != nullptr && facts.find("bound") != nullptr;
 }
 
-// The kernel asserted nothing, so an index out of range is only suspicious.
+// No assertion failed, so we only suspect the index that is out of range.
 bool unchecked_index(const Symptoms& symptoms, Facts& facts) {
   return symptoms.asynchronous && symptoms.assertion.empty() && add_bad_index(symptoms, facts) &&
          facts.find("value") != nullptr && facts.find("bound") != nullptr;

@@ -1,5 +1,5 @@
-// Rules for failures of the kernel itself: its own assertion, a trap, a recursion that is too deep. Other families come
-// first, because the error codes say little here.
+// Rules for failures of the kernel itself: a failed assertion, a trap, too deep a recursion. Their error codes say
+// little, so the other families are tried first.
 
 #include "diagnose/causes/families.h"
 

@@ -1,5 +1,5 @@
-// Known bugs of frameworks: one row each, with the GitHub thread that describes it. Observed facts outweigh versions:
-// if a kernel received arguments that it cannot handle, this version still has the bug.
+// Known bugs of frameworks: one row each, with the GitHub thread that describes it. A row without `last` matches any
+// version: arguments that the kernel cannot handle show that the version has the bug.
 
 #include <algorithm>
 #include <charconv>

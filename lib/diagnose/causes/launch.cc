@@ -72,7 +72,7 @@ bool too_many_registers(const Symptoms& symptoms, Facts& facts) {
   const std::uint64_t threads = volume(symptoms.block);
   if (!is_launch(symptoms) || threads == 0) return false;
   facts.add("registers", std::to_string(kRegisters / threads));
-  // No thread gets more than kMostRegisters, however few threads there are.
+  // A thread never has more than kMostRegisters, however small the block is.
   return symptoms.shared_bytes <= kSharedByDefault && kRegisters / threads < kMostRegisters;
 }
 

@@ -1,5 +1,5 @@
-// Rules for failures inside CUDA's libraries, whose status hides the CUDA error, and for failures caused by a peer
-// process.
+// Rules for failures in CUDA's libraries, which return a status of their own instead of the CUDA error. Also has rules
+// for failures caused by a peer process.
 
 #include "diagnose/causes/argument_facts.h"
 #include "diagnose/causes/families.h"

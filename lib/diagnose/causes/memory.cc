@@ -59,7 +59,7 @@ bool freed_before_replay(const Symptoms& symptoms, Facts& facts) {
   return symptoms.in_graph && points_into_freed(symptoms, facts);
 }
 
-// The core dump of the run itself shows the address, so it proves that the kernel used the freed memory.
+// The run's own core dump shows the failing address. This proves that the kernel used the freed memory.
 bool used_freed_in_replay(const Symptoms& symptoms, Facts& facts) {
   if (!symptoms.in_graph || !symptoms.access || symptoms.access->relation != Relation::freed) return false;
   const FailedAccess& access = *symptoms.access;
@@ -71,7 +71,7 @@ bool used_freed_in_replay(const Symptoms& symptoms, Facts& facts) {
   return true;
 }
 
-// In a run without a failure, the pointer into freed memory is all that there is to report.
+// If nothing failed, the pointer into freed memory is the only thing to report.
 bool only_freed_before_replay(const Symptoms& symptoms, Facts& facts) {
   if (!symptoms.in_graph || symptoms.pointer_in_doubt) return false;
   return symptoms.code == 0 ? points_into_freed(symptoms, facts) : only_freed(symptoms, facts);
@@ -103,8 +103,9 @@ bool wrong_way(const Symptoms& symptoms, Facts& facts) {
   return true;
 }
 
-// Returns whether this is the only address passed to the kernel. If there are others, the cause may be an index into
-// one of those. The kernel may also never use this pointer: it may be null by design, or mark the end of a range.
+// Returns true if `argument` is the only address passed to the kernel. If not, the cause may be an index into the
+// memory at another address, and the kernel may never use this pointer. It may be null by design, or mark the end of a
+// range.
 bool is_only_address(const Symptoms& symptoms, const Argument& argument) {
   return std::ranges::none_of(symptoms.arguments, [&](const Argument& other) {
     return &other != &argument && (other.allocation || other.pointer.value_or(0) != 0);
@@ -145,8 +146,8 @@ bool is_zero(const Argument& argument) {
   return argument.origin == session::ValueOrigin::kernel && argument.pointer == 0u;
 }
 
-// Returns whether the null pointer may be the cause. A failed allocation that the program did not check leaves a null
-// pointer. Without one, the null may be intended.
+// Returns true if the null pointer may be the cause. A failed allocation that the program did not check leaves a null
+// pointer. If no call failed, the pointer may be null by design.
 bool may_be_blamed(const Symptoms& symptoms, const Argument& null) {
   return !symptoms.swallowed.empty() || is_only_address(symptoms, null);
 }
@@ -158,8 +159,8 @@ bool null_pointer(const Symptoms& symptoms, Facts& facts) {
          }) != nullptr;
 }
 
-// If the kernel's name lists no types, eight zero bytes may be a number. They may also be a pointer that is null by
-// design, such as Triton's scratch memory or the owner of a Numba array.
+// If the kernel's name lists no parameter types, eight zero bytes may be a number. They may also be a pointer that is
+// null by design, such as Triton's scratch memory or the owner of a Numba array.
 bool zero_of_unknown_type(const Symptoms& symptoms, Facts& facts) {
   if (!symptoms.python.empty() || !diagnose::parameter_types(symptoms.kernel).empty()) return false;
   if (!symptoms.swallowed.empty()) facts.add("swallowed", symptoms.swallowed);

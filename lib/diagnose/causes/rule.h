@@ -32,14 +32,14 @@ struct Rule {
   std::vector<std::uint32_t> codes{};
   // Whole conditions of assertions in PyTorch's own kernels, or parts of an assertion's message.
   std::vector<std::string_view> assertions{};
-  // Parts of the names of PyTorch kernels that have no other assertions. Compared if the assertion's text is unknown,
-  // and then only for error 710 unless `assertions` is empty.
+  // Parts of the names of PyTorch kernels that have no other assertions. If `assertions` is not empty, these are
+  // compared only for error 710 with an unknown assertion text.
   std::vector<std::string_view> kernels{};
   std::vector<std::string_view> calls{};  // parts of the refused call's name
   // A further condition, which also adds the facts that the texts use.
   bool (*when)(const Symptoms&, Facts&) = nullptr;
-  // A fact replaces each "{name}". The first text with all its facts becomes the cause; steps that lack a fact are left
-  // out. Steps and link may contain choices for in_dialect().
+  // Each "{name}" is replaced by a fact. The first text whose facts are all known is used. A step of `fix` with an
+  // unknown fact is omitted. `fix` and `link` may contain choices for in_dialect().
   std::vector<std::string_view> texts{};
   std::vector<std::string_view> fix{};
   std::string_view link{};

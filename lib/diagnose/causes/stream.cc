@@ -1,5 +1,5 @@
-// Rules for calls that fail because an earlier call failed, handles of the wrong device, missing waits, and peer
-// access.
+// Rules for missing waits, peer access, handles of the wrong device, and calls that fail because an earlier call
+// failed.
 
 #include "diagnose/causes/families.h"
 

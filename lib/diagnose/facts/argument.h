@@ -18,7 +18,7 @@ using Number = std::variant<std::int64_t, double>;
 // The memory that a pointer pointed to when the operation was issued.
 struct PointedMemory {
   std::uint64_t address = 0, bytes = 0;
-  std::uint64_t offset = 0;  // distance of the pointer from `address`; past the end unless less than `bytes`
+  std::uint64_t offset = 0;  // distance of the pointer from `address`; may be `bytes` or more
   std::optional<std::uint32_t> device;
   bool out_of_reach = false;                 // on another device, to which the operation's device has no access
   bool is_freed = false;                     // freed before the operation was issued; `freed` is the line
@@ -27,7 +27,7 @@ struct PointedMemory {
   std::optional<Location> allocated, freed;  // nullopt if not recorded
 };
 
-// Comes from a rerun, which captured it before the operation was issued, or from the record of a launch.
+// An argument as a rerun captured it before the operation was issued, or as the launch was recorded.
 struct Argument {
   std::string name;  // name of the operator's or kernel's parameter, or of the user's variable
   session::ValueOrigin origin = session::ValueOrigin::schema;
@@ -45,7 +45,7 @@ struct Argument {
   std::vector<std::int64_t> first_outside;  // where in the argument the first one is
   std::optional<Number> first_value;
   std::optional<std::uint64_t> pointer;
-  std::optional<std::uint64_t> bytes;  // how many bytes a copy or memset accesses from `pointer` on
+  std::optional<std::uint64_t> bytes;  // size of a copy or memset that begins at `pointer`
   std::optional<PointedMemory> allocation;
 
   // Returns how many bytes the argument points or extends past the end of its live memory; 0 if it does not.

@@ -17,7 +17,7 @@ namespace cudadiag::diagnose {
 struct OriginStep {
   session::DeliveredOrigin::Role role = session::DeliveredOrigin::Role::made;
   std::string op;                                 // "aten::remainder.Scalar", "DataLoader"
-  std::optional<Number> value{};                  // nullopt if the value was another one there, or is unknown
+  std::optional<Number> value{};                  // nullopt if the value was different at this line, or is unknown
   std::optional<std::int64_t> batch{}, sample{};  // index of the batch, and of the sample in the data set
   Location location{};
 };

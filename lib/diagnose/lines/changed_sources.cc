@@ -65,8 +65,8 @@ std::string older_than_source(const Finding& finding, const session::ProcessReco
   return std::filesystem::path(frame->module).filename().string() + " had been built";
 }
 
-// If the rerun failed at the same call on another line of the same file, returns that line; else 0. Skips graph nodes
-// and backward kernels, because their lines are not those of the failed launch.
+// If the rerun failed at the same call on a different line of the same file, returns that line; else 0. Ignores graph
+// nodes and backward kernels, because their line is not the line of the launch.
 int line_in_rerun(const Finding& finding, const analyse::Failure& failure, symbolize::Symbolizer& symbolizer) {
   if (failure.again == nullptr || failure.again_process == nullptr || finding.backward) return 0;
   if (finding.location.line == 0) return 0;
@@ -87,8 +87,8 @@ std::optional<double> met_at(const analyse::Failure& failure) {
 
 std::optional<double> heard_until(const session::ProcessRecord& record) { return at(record, record.clock_last); }
 
-// If a file server's clock is ahead, a file saved just before the run may seem changed. The report then shows less, but
-// shows nothing wrong.
+// If a file server's clock is ahead, a file saved just before the run may seem changed. The report then omits some
+// text, but is still correct.
 void drop_changed_sources(Finding& finding, const session::ProcessRecord& record, std::optional<double> met) {
   for_locations(finding, [&](Location& location) {
     const auto written = location.line > 0 && met ? symbolize::time_written(location.file) : std::nullopt;
@@ -108,7 +108,7 @@ void compare_rerun_source(Finding& finding, const analyse::Failure& failure, con
   if (const int line = line_in_rerun(finding, failure, symbolizer); line > 0) {
     finding.because.add(
         fmt::format("the rerun ran a different version of {}, where this call is on line {}", name_of(file), line));
-    // Drops the text even if the file seems old, because an editor may have kept its modification time.
+    // Drops the text even if the file seems unchanged, because an editor may have kept the modification time.
     add_once(finding.changed_sources, file);
     drop_text(finding);
   } else if (!failure.rewritten.empty()) {

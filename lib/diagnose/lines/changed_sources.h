@@ -10,8 +10,8 @@
 
 namespace cudadiag::diagnose {
 
-// Returns when the failure was noticed, in seconds since the epoch. All code on its stacks was loaded by then. Returns
-// nullopt if the process's clock is unknown.
+// Returns the time at which the failure was noticed, in seconds since the epoch. All code on the failure's stacks had
+// been loaded by that time. Returns nullopt if the process's clock is unknown.
 std::optional<double> met_at(const analyse::Failure& failure);
 // Returns the time of the process's latest record, in seconds since the epoch.
 std::optional<double> heard_until(const session::ProcessRecord& record);

@@ -16,7 +16,7 @@ namespace cudadiag::diagnose {
 namespace {
 
 constexpr std::size_t kMostText = 16u << 20;
-constexpr int kMostLinesAbove = 40;  // the longest distance between a kernel's comment and its launch
+constexpr int kMostLinesAbove = 40;  // most lines between a kernel's comment and its launch
 
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
@@ -254,7 +254,7 @@ std::optional<Location> line_inside(const Finding& finding, const session::Code&
   const auto launch = std::find_if(frames.begin(), frames.end(), [](const symbolize::PythonFrame& frame) {
     return session::is_generated(frame.file) && frame.function.find("call") != std::string::npos;
   });
-  // Reports on another user's session contain no sources, so there source_excerpt() returns nothing.
+  // source_excerpt() returns nothing for another user's session, because a report on it contains no sources.
   const int first = static_cast<int>(function.first_line);
   if (launch == frames.end() || symbolize::source_excerpt(function.file, first, 0).empty()) return std::nullopt;
   const auto generated = session::read_named_file(launch->file, kMostText);

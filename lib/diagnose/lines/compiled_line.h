@@ -1,5 +1,5 @@
-// Finds the source line of a kernel that torch.compile generated from a function. Inductor's file lists the graph nodes
-// that it generated each kernel from. They are named after the function's variables or operators.
+// Finds the source line of a kernel that torch.compile generated from a function. Comments in the generated file list
+// the graph nodes of each kernel. The nodes are named after the function's variables or operators.
 #pragma once
 
 #include <optional>
@@ -12,10 +12,10 @@
 
 namespace cudadiag::diagnose {
 
-// A node of the graph that torch.compile made from the function.
+// A node of the graph that torch.compile created from the function.
 struct SourceNode {
   std::string name;
-  std::vector<std::string> operators{};  // what it was lowered to: "embedding"; empty if unknown
+  std::vector<std::string> operators{};  // the operators that implement the node: "embedding"; empty if unknown
 };
 
 struct GeneratedKernel {
@@ -28,8 +28,8 @@ struct GeneratedKernel {
 // result's `line` is 0.
 GeneratedKernel kernel_at(std::string_view generated, int line);
 
-// Returns the line of a function that all nodes come from; 0 unless exactly one line fits. If `by_index`, only nodes
-// that index count. `first` is the function's first line.
+// Returns the line of the function from which all `nodes` come; 0 unless exactly one line fits. With `by_index`,
+// considers only the nodes that index a tensor, if there are any. `first` is the function's first line.
 int line_of_nodes(std::string_view source, int first, const std::vector<SourceNode>& nodes, bool by_index);
 
 // Adds the line to findings in compiled code, with role `source` and grade `inferred`. `failures` has one entry for

@@ -16,7 +16,7 @@ using symbolize::PythonFrame;
 using symbolize::SourceStack;
 
 constexpr std::size_t kMostStacks = 32;  // how many stacks to resolve for one node
-constexpr int kDeepest = 4;              // backward of a backward of a backward
+constexpr int kDeepest = 4;              // most nested backward passes (create_graph) to follow
 
 symbolize::Location frame_location(const PythonFrame& frame) {
   return {frame.file, frame.function, symbolize::Language::python, "", "", frame.line};
@@ -48,8 +48,8 @@ std::vector<std::string_view> operators_on(const SourceStack& stack) {
   return operators;
 }
 
-// Returns whether the operator creates such a node: index_Tensor creates "IndexBackward0", and nll_loss_forward creates
-// "NllLossBackward0".
+// Returns true if the operator creates a node of this type: index_Tensor creates "IndexBackward0", and nll_loss_forward
+// creates "NllLossBackward0".
 bool makes(std::string_view operator_name, std::string_view node) {
   const std::string base = letters(node.substr(0, node.rfind("Backward")));
   return !base.empty() && letters(operator_name).starts_with(base);
@@ -109,8 +109,8 @@ class Search {
       if (std::any_of(operators.begin(), operators.end(), [&](auto name) { return makes(name, node); })) {
         return line_of(*claim, *site, stack, depth, because);
       }
-      // Throughout the backward pass, a thread keeps the number of the last node that it created, so this launch need
-      // not belong to the node.
+      // During the backward pass, a thread keeps the sequence number of the last node that it created. This launch may
+      // therefore belong to a different node.
       if (analyse::runs_node(*claim) != analyse::runs_node(*claims.front())) continue;
       if (claim == claims.front()) {
         first = line_of(*claim, *site, stack, depth, because);
@@ -131,7 +131,7 @@ class Search {
   }
 
  private:
-  // Returns the first launch at each site, without operations that ran this node in the backward pass.
+  // Returns the first launch at each site, except operations that ran this node in the backward pass.
   static std::vector<const Operation*> first_of_each_site(const std::vector<const Operation*>& claims,
                                                           const Operation& operation) {
     std::vector<const Operation*> firsts;
@@ -150,8 +150,8 @@ class Search {
     return symbolizer_.true_line(stack, kernel == nullptr ? "" : *kernel);
   }
 
-  // If the node was created in a backward pass (create_graph), its forward line is that of the node that was running
-  // then.
+  // If a backward pass created the node (create_graph), its forward line is the forward line of the node that was
+  // running.
   std::optional<symbolize::Location> line_of(const Operation& claim, const session::Site& site,
                                              const SourceStack& stack, int depth, std::string& because) {
     const symbolize::TrueLine line = own_line(site, stack);
@@ -209,8 +209,8 @@ ForwardLine forward_line(const Process& process, const Operation& operation, con
 
 namespace {
 
-// Returns what the hook reported about the node that the thread was running when it issued the operation; null if there
-// was no node, or if the report is about another one.
+// Returns the hook's report about the node that issued the operation. Returns null if no node issued it, or if the
+// report is about a different node.
 const session::Delivery* node_of(const Process& process, const Operation& operation) {
   const session::ProcessRecord& record = process.record;
   if (!analyse::has_forward(operation) || operation.thread >= record.threads.size()) return nullptr;

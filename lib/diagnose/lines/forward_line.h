@@ -1,6 +1,6 @@
-// Finds the forward line of a backward kernel: the line of the user's code whose operator it belongs to. PyTorch's
-// autograd launches the kernel from a thread that runs none of the user's lines. The line is proven if a rerun read it
-// from the node, else inferred. If two lines are possible, returns neither.
+// Finds the forward line of a backward kernel: the user's line that called the operator. PyTorch's autograd launches
+// the kernel on a thread that runs none of the user's code. The line is proven if a rerun read it from the autograd
+// node, else inferred. If several lines are possible, the line is unknown.
 #pragma once
 
 #include <string>
@@ -24,7 +24,7 @@ struct ForwardLine {
 ForwardLine forward_line(const session::Process& process, const session::Operation& operation,
                          const symbolize::SourceStack& stack, symbolize::Symbolizer& symbolizer);
 
-// If the confirming rerun read a line from the failing operation's node, replaces `forward` by that line.
+// If the confirming rerun read a line from the failing operation's node, replaces `forward` with that line.
 void prove_forward_line(ForwardLine& forward, const analyse::Failure& failure, symbolize::Symbolizer& symbolizer);
 
 }  // namespace cudadiag::diagnose

@@ -9,7 +9,7 @@
 namespace cudadiag::diagnose {
 
 const session::Operation* latest_of_a_line(const session::Process& process, symbolize::Symbolizer& symbolizer) {
-  constexpr std::size_t kMost = 64;  // how many sites to resolve, because resolving takes time
+  constexpr std::size_t kMost = 64;  // most sites to resolve, because resolving takes time
   std::vector<const session::Operation*> operations;
   for (const session::Operation& operation : process.record.operations) {
     if (operation.site != 0) operations.push_back(&operation);

@@ -8,8 +8,8 @@
 namespace cudadiag::diagnose {
 namespace {
 
-// Returns the latest start reported for the operation's thread, if its line is on the operation's stack. A pool's
-// thread reports one start for each piece of work.
+// Returns the latest start reported for the operation's thread, if the reported line is on the operation's stack. A
+// pool's thread reports a start for each piece of work.
 const session::Delivery* start_of(const session::Process& process, const session::Operation& operation,
                                   symbolize::Symbolizer& symbolizer) {
   const session::ProcessRecord& record = process.record;

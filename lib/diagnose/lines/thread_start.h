@@ -9,8 +9,8 @@
 
 namespace cudadiag::diagnose {
 
-// Replaces `line`, which is the failing operation's line, by the line that started its thread. Returns nullopt and
-// keeps `line` if that is the user's own already, or if no line of the user's is known for the start.
+// Replaces `line`, the line of the failing operation, with the line that started its thread. Returns nullopt and keeps
+// `line` if it is in the user's code, or if no line of the user's code is known to have started the thread.
 std::optional<ThreadStart> lead_to_start(symbolize::TrueLine& line, const analyse::Failure& failure,
                                          symbolize::Symbolizer& symbolizer);
 

@@ -1,5 +1,5 @@
-// The drawings and quotations of an HTML page. They need more of a session than a Diagnosis contains, and resolving
-// many call sites takes time, so they are computed only when a page is written. They do not refer to the session.
+// The data of the drawings and quotations on an HTML page. A Diagnosis does not contain these data. They are computed
+// only for a page, because resolving many call sites takes time. They do not refer to the session.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct Quotation {
 
 // How far an operation got, according to the recording of the first run.
 enum class Progress : std::uint8_t {
-  finished,   // a marker or a wait of the host shows it
+  finished,   // according to a marker or a wait on the host
   failed,     // the finding's operation
   suspected,  // one of several that may be the finding's operation
   blocked,    // like `suspected`, for a hang
@@ -44,7 +44,7 @@ struct DrawnOperation {
 
 struct DrawnStream {
   std::string name;
-  std::uint32_t earlier = 0, later = 0;  // how many of its operations before and after these are not drawn
+  std::uint32_t earlier = 0, later = 0;  // how many operations before and after these are not drawn
   std::vector<DrawnOperation> operations;
 };
 

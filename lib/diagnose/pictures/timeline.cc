@@ -13,8 +13,8 @@ namespace {
 using analyse::StreamHistory;
 using session::Operation;
 
-// How many operations to draw: on a failing stream, before and after the failure, and on other streams around the last
-// finished one.
+// How many operations to draw at most: before and after the failure, in total on its stream, and on both sides of the
+// last finished operation on other streams.
 constexpr std::size_t kBefore = 3, kAfter = 3, kMostOfStream = 16, kOfOthers = 2;
 constexpr std::size_t kStreams = 6;
 
@@ -159,7 +159,7 @@ class TimelineBuilder {
 std::optional<Timeline> timeline_of(const analyse::Failure& failure, symbolize::Symbolizer& symbolizer) {
   const bool of_operation = analyse::is_asynchronous(failure.kind) || failure.kind == analyse::Kind::hang;
   if (!of_operation || failure.candidates.empty()) return std::nullopt;
-  // This was recorded after the stall, when the operation may have finished, so a drawing would mislead.
+  // The streams were recorded after the stall. The operation may have finished by then, so a drawing would mislead.
   if (failure.hang && failure.hang->stall != nullptr) return std::nullopt;
   return TimelineBuilder(failure, symbolizer).build();
 }

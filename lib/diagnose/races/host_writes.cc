@@ -36,7 +36,7 @@ class HostWriteBuilder {
   }
 
  private:
-  // The headline is the copy's line, because nobody knows which line of the host wrote.
+  // Locates the finding at the copy, because we cannot tell which line on the host wrote the memory.
   void accesses() {
     ResolvedAccess copy, write;
     copy.operation = from_.first.what;

@@ -1,4 +1,4 @@
-// Adds findings for kernels that use bytes outside their memory, even though nothing failed.
+// Adds findings for kernels that use bytes outside their memory, even if nothing failed.
 #pragma once
 
 #include "diagnose/diagnosis.h"

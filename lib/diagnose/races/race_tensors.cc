@@ -19,7 +19,8 @@ bool holds(const DeliveredValue& value, std::uint64_t address) {
   return value.pointer && value.bytes && address >= *value.pointer && address - *value.pointer < *value.bytes;
 }
 
-// Returns the value that contains `address`. Prefers a written value to a read one, then a value that begins there.
+// Returns the value that contains `address`. Prefers a written value to a read one, then a value that begins at
+// `address`.
 const DeliveredValue* holder(const Delivery& delivery, std::uint64_t address) {
   const auto rank = [&](const DeliveredValue& value) {
     return std::pair(value.written == true, value.pointer == address);
@@ -39,7 +40,7 @@ std::optional<bool> written(const Delivery& delivery, const DeliveredValue& valu
   return value.written && reliable ? std::optional(false) : std::nullopt;
 }
 
-// Returns whether the elements fill the range from the first to the last one, each byte exactly once.
+// Returns true if the elements cover the range from the first to the last without gaps or overlaps.
 bool is_dense(const DeliveredValue& value) {
   if (value.shape.size() != value.strides.size() || value.shape.size() > 16) return false;
   std::vector<std::pair<std::int64_t, std::int64_t>> dimensions;
@@ -83,7 +84,7 @@ NamedAccess named(const Delivery& delivery, const DeliveredValue* value, std::ui
   return access;
 }
 
-// The operator call in which the thread was at `ticks`: the hook sends a message before and after each call.
+// The messages that the hook sent before and after one operator call.
 struct Call {
   const Delivery *before = nullptr, *behind = nullptr;
 };
@@ -125,7 +126,7 @@ bool RaceTensors::same_side(const session::RaceAccess& a, const Process& of_a, c
   const session::Site* site = by_id(of_b.record.sites, b.site);
   if (site == nullptr) return false;
   const auto key = keys(of_b).of_site(b.site);
-  // In the rerun, the Python hook issued the operation, so the site has no native stack.
+  // In the rerun, the Python hook recorded the site, so it has no native stack.
   return keys(of_a).of_site(a.site) == key || (site->native == 0 && keys(of_a).of_hooked_site(a.site) == key);
 }
 
@@ -169,8 +170,8 @@ NamedAccess RaceTensors::name(const session::RaceAccess& access, const Process& 
       return named(*call->before, nullptr, access.begin, first_begin);
     }
   }
-  // The hook did not report this call. Either it had nothing new to say, or the call is a node of a graph that was
-  // captured earlier. The answer is then certain only if all reported uses of the address at this line are alike.
+  // The hook did not report this call: it had nothing new to report, or the call is a node of a graph that was captured
+  // earlier. The answer is certain only if all reported uses of the address at this line are alike.
   const auto alike = [](const NamedAccess& a, const NamedAccess& b) {
     return a.schema == b.schema && std::tie(a.tensor->argument, a.tensor->name, a.tensor->dtype, a.tensor->shape) ==
                                        std::tie(b.tensor->argument, b.tensor->name, b.tensor->dtype, b.tensor->shape);

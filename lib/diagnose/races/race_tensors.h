@@ -13,8 +13,8 @@
 
 namespace cudadiag::diagnose {
 
-// One side of a race, as far as it is known. `op` is empty if the side is not a PyTorch operator. `tensor` is nullopt
-// if the memory belongs to the operator itself.
+// The known facts about one side of a race. `op` is empty if the side is not a PyTorch operator. `tensor` is nullopt if
+// the memory belongs to the operator itself.
 struct NamedAccess {
   std::string op, schema;
   std::optional<RaceTensor> tensor;
@@ -26,7 +26,8 @@ class RaceTensors {
   // `session` and `resolve` must outlive this object.
   RaceTensors(const session::Session& session, const ResolveSite& resolve);
 
-  // Whether there was such a rerun, and why it was cut short (empty if it was not).
+  // made() returns true if there was such a rerun. cut_short() returns the reason if it was cut short, else an empty
+  // text.
   bool made() const { return races_ != nullptr; }
   const std::string& cut_short() const { return cut_short_; }
 

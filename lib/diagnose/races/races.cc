@@ -45,7 +45,8 @@ struct Judged {
   bool by_schema() const { return first_by_schema || second_by_schema; }
 };
 
-// If the kernel's code does not show how it uses the memory, the operator's schema decides.
+// If the kernel's code does not show whether it reads or writes the memory, uses the operator's schema and returns
+// true.
 bool judge(session::RaceAccess& access, const NamedAccess& name) {
   if (access.mode != RaceMode::unknown || !name.tensor || !name.tensor->written) return false;
   access.mode = *name.tensor->written ? RaceMode::write : RaceMode::read;
@@ -116,7 +117,7 @@ class RaceBuilder {
   }
 
  private:
-  // The same handle may also belong to two streams, one after the other.
+  // Equal handles are not enough: CUDA may give a new stream the handle of a destroyed one.
   bool is_in_one_stream() const { return from_.second.out_of_order && from_.first.stream == from_.second.stream; }
 
   ResolvedAccess access(const session::RaceAccess& from, const NamedAccess& known, bool by_schema) {
@@ -151,7 +152,7 @@ class RaceBuilder {
     return to;
   }
 
-  // The later access is the headline, because the wait is missing there.
+  // Locates the finding at the later access, because the missing wait belongs before it.
   void lead() {
     const ResolvedAccess& later = finding_.race->accesses[1];
     finding_.location = later.location;

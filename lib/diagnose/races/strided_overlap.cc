@@ -8,7 +8,7 @@
 namespace cudadiag::diagnose {
 namespace {
 
-constexpr std::uint64_t kMostPieces = 1u << 20;  // of whichever tensor has fewer
+constexpr std::uint64_t kMostPieces = 1u << 20;  // of the tensor that has fewer pieces
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 46;
 constexpr std::size_t kMostDimensions = 16;
 
@@ -41,7 +41,7 @@ std::uint64_t count_in(const StridedBytes& bytes, std::uint64_t begin, std::size
     span += (bytes.dimensions[i].count - 1) * bytes.dimensions[i].pitch;
     whole *= bytes.dimensions[i].count;
   }
-  // The parts of this dimension do not overlap. Those at the edges of the range may be only partly in it.
+  // The parts of this dimension do not overlap. The parts at the edges of the range may be only partly in the range.
   if (last <= begin) return 0;
   const std::uint64_t from = first > begin ? std::min((first - begin) / pitch, count) : 0;
   const std::uint64_t to = std::min((last - begin - 1) / pitch + 1, count);  // one past the last part that begins
@@ -65,8 +65,8 @@ std::uint64_t count_in(const StridedBytes& bytes, std::uint64_t first, std::uint
   return count_in(bytes, bytes.begin, bytes.dimensions.size(), first, last);
 }
 
-// first_in() returns the first of the bytes that is in [first, last); end_in() returns the end of the last one. The
-// range must contain at least one byte.
+// first_in() returns the address of the first of `bytes` in [first, last). end_in() returns one past the last of them.
+// At least one of `bytes` must be in the range.
 std::uint64_t first_in(const StridedBytes& bytes, std::uint64_t first, std::uint64_t last) {
   std::uint64_t none_before = first, one_before = last;
   while (one_before - none_before > 1) {
@@ -86,7 +86,7 @@ std::uint64_t end_in(const StridedBytes& bytes, std::uint64_t first, std::uint64
   return enough;
 }
 
-// Visits where each piece begins, in the order of addresses.
+// Calls `visit` with the address of each piece, in ascending order.
 template <typename Visit>
 void each_piece(const StridedBytes& bytes, std::uint64_t begin, std::size_t depth, const Visit& visit) {
   if (depth == 0) return visit(begin);
@@ -124,7 +124,7 @@ std::optional<StridedBytes> strided_bytes(const RaceTensor& tensor) {
     } else if (!merged.empty() && dimension.pitch == merged.back().pitch * merged.back().count) {
       merged.back().count *= dimension.count;
     } else {
-      // This is how overlapping windows look, such as those of unfold().
+      // The parts of this dimension overlap, as the windows of unfold() do.
       if (dimension.pitch < StridedBytes{0, bytes.width, merged}.end()) return std::nullopt;
       merged.push_back(dimension);
     }

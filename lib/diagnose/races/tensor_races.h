@@ -1,5 +1,5 @@
-// Adds findings for races between tensors, one for each pair of lines. They come from a run that followed PyTorch's
-// operators.
+// Adds findings for races between tensors, one for each pair of lines. The races come from a run that followed
+// PyTorch's operators.
 #pragma once
 
 #include "diagnose/diagnosis.h"

@@ -33,7 +33,7 @@ struct Named {
   Size size;
 };
 
-// The names of functions in PyTorch's dumps. For a function that is not listed, ranks need not have a size in common.
+// The names of functions in PyTorch's dumps. For a function that is not listed, ranks may pass different sizes.
 constexpr std::array kDumpedFunctions = {
     Named{"all_reduce", Function::all_reduce, Size::of_input},
     Named{"all_reduce_barrier", Function::all_reduce, Size::of_input},
@@ -79,8 +79,8 @@ Named named(std::string_view function) {
   return found == kDumpedFunctions.end() ? Named{function, Function::other, Size::own} : *found;
 }
 
-// Returns whether this call ends a batch that NCCL runs as one: "coalesced", "ALLGATHER_coalesced". Its state is that
-// of the whole batch.
+// Returns true if this entry ends a batch of calls that NCCL runs as one: "coalesced", "ALLGATHER_coalesced". The state
+// of this entry is the state of the whole batch.
 bool ends_batch(const FlightCall& call) {
   constexpr std::string_view kEnd = "coalesced";
   if (!call.function.ends_with(kEnd)) return false;
@@ -105,7 +105,8 @@ std::optional<Message> message_of(const FlightCall& call) {
 }
 
 // Returns which calls have finished. In a batch, PyTorch gives a state only to the last call. PyTorch may also have
-// missed the end of a call. Such a call has finished if a later call of its group has, because they finish in order.
+// missed the end of a call. Such a call has finished if a later call of its group has, because the calls of a group
+// finish in order.
 std::vector<bool> finished_calls(const FlightDump& dump) {
   std::vector<bool> finished(dump.calls.size());
   std::set<std::uint32_t> collective_after;                               // by group
@@ -175,7 +176,7 @@ class Conversion {
     for (std::uint32_t i = 0; i < dump.groups.size(); ++i) {
       const std::vector<std::int32_t>& ranks = dump.groups[i].ranks;
       const auto own = std::find(ranks.begin(), ranks.end(), rank);
-      // The rank may have called the group before the dump's first call.
+      // The rank may have called the group before the first call in the dump.
       if (own == ranks.end() || (!called.contains(i) && !dump.is_whole)) continue;
       session::Communicator communicator;
       communicator.hash = key_of(dump.groups[i]);

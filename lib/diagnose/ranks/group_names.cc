@@ -15,7 +15,7 @@ struct Group {
   std::string name;  // from the program; empty if none
   std::int32_t size = 0;
   std::vector<RankName> ranks;
-  std::uint64_t made = 0;  // how many communicators the process of its first rank had created by then
+  std::uint64_t made = 0;  // how many communicators its first rank had created earlier
 };
 
 // Returns "ranks 2 and 3", or "ranks 0-5 and 2 more" if some left no recording.

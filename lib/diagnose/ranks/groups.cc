@@ -158,7 +158,7 @@ class Resolution {
   }
 
  private:
-  // Ranks of the same program call from the same line, so this resolves its symbols only once.
+  // Many ranks call from the same line, so each line is resolved only once.
   Location location_of(std::size_t state, const RankState::Call& call) {
     if (call.line != 0) {
       const auto known = known_.find(call.line);
@@ -201,7 +201,7 @@ std::string names(const std::vector<const GroupRank*>& ranks) {
 
 using Texts = std::vector<std::pair<std::string, std::vector<const GroupRank*>>>;
 
-// Groups ranks by what they do, the most frequent first.
+// Groups the ranks that have the same text, the largest group first.
 template <typename Text>
 Texts by_text(const std::vector<const GroupRank*>& ranks, Text text) {
   Texts texts;
@@ -269,7 +269,7 @@ std::string mismatch_sentence(const GroupsPart& part, const std::string& directo
                      usual_ranks.size() == 1 ? "calls" : "call", usual, part.title);
 }
 
-// Returns the source of an answer that is not from NCCL's own records.
+// Returns a line that names the Flight Recorder dumps on which the answer is based.
 std::string origin(const GroupsPart& part) {
   const std::size_t others = part.dumps.size() - 1;
   const std::string more = others == 0 ? "" : fmt::format(" and {} other{}", others, others == 1 ? "" : "s");

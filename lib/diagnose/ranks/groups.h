@@ -18,10 +18,10 @@ struct RecordedRank {
   const session::Session& session;
   const session::Process& process;
   symbolize::Symbolizer& symbolizer;
-  bool is_own = true;  // false: the rank left only a dump, and `process` is another rank's, used for resolving lines
+  bool is_own = true;  // if false, the rank left only a dump, and `process` is another rank's process
 };
 
-// `recorded` receives an index into `states`. It is called only for ranks that differ from all earlier ones.
+// `recorded` receives an index into `states`. It is not called for every rank, because many ranks share a line.
 GroupsPart groups_part(const analyse::GroupAnswer& answer, std::span<const analyse::RankState> states,
                        const std::function<RecordedRank(std::size_t state)>& recorded);
 
@@ -32,14 +32,14 @@ std::string group_sentence(const GroupsPart& part, const std::string& directory)
 // Returns a line for what each rank does. Ranks with the same text share a line.
 std::vector<std::string> group_lines(const GroupsPart& part, const std::string& directory);
 
-// Sets the facts for the rules of a hang in a collective.
+// Sets the symptoms that the rules for a hang in a collective read.
 void add_groups(causes::Symptoms& symptoms, const GroupsPart& part, const std::string& directory);
 
-// Writes the answer into the note on the ranks.
+// Replaces the text of the ranks_part note with the answer.
 void add_groups_note(std::vector<analyse::Note>& notes, const GroupsPart& part, const std::string& directory);
 
-// Returns the answer for the whole job, which a report shows before that of one process; empty if the job's groups are
-// unknown, or if no rank waits.
+// Returns the answer for the whole job, which a report shows before the answer for one process; empty if the job's
+// groups are unknown, or if no rank waits.
 std::string job_sentence(const Diagnosis& report);
 // Returns lines about the job's ranks, by group if the groups are known; empty if there are none.
 std::vector<std::string> job_lines(const Diagnosis& report);

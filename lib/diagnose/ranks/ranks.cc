@@ -38,7 +38,7 @@ RanksDifference difference_of(const analyse::Ranks& ranks) {
   return ranks.all_have_come() ? RanksDifference::none : RanksDifference::absence;
 }
 
-// Returns how the process ended; empty if unknown. Returns nullopt unless it ended on its own before others of its
+// Returns how the process ended; empty if unknown. Returns nullopt unless it ended on its own before others on its
 // host.
 std::optional<std::string> ended(const analyse::Ranks& ranks, const RankCall& call, const Recorded& recorded) {
   constexpr double kTogether = 1;  // seconds
@@ -196,7 +196,7 @@ std::optional<RanksPart> ranks_part(const analyse::Ranks& ranks,
   part.first = ranks.first;
   part.difference = difference_of(ranks);
   for (const RankCall& call : ranks.calls) part.ranks.push_back(line_of(call, ranks, recorded(call.process)));
-  // The calls are different ones of a single line, so the line does not explain the hang.
+  // The ranks made different calls on a single line, so the line does not explain the hang.
   if (ranks.difference == Difference::line &&
       std::all_of(part.ranks.begin(), part.ranks.end(), [&](const RankLine& line) {
         return !line.has_come || same_line(line.location, part.ranks.front().location);

@@ -19,21 +19,21 @@ struct Recorded {
   symbolize::Symbolizer& symbolizer;
 };
 
-// `recorded` receives the index of a compared process; its result is used until the next call. Returns nullopt if the
-// ranks diverge within one line.
+// `recorded` receives the index of a compared process; its result must stay valid until the next call. Returns nullopt
+// if the ranks diverge within one line.
 std::optional<RanksPart> ranks_part(const analyse::Ranks& ranks,
                                     const std::function<Recorded(std::size_t process)>& recorded);
 
-// Adds the lines where the ranks are to the note on the ranks.
+// Writes the line of each rank into the ranks_part note.
 void add_ranks_note(std::vector<analyse::Note>& notes, const RanksPart& part, const std::string& directory);
 
 // Ranks with the same text share a line.
 std::vector<std::string> rank_lines(const RanksPart& part, const std::string& directory);
 
-// Returns these lines as one text, to follow "the ranks of the job diverge".
+// Returns the same lines as one text, which continues "the ranks of the job diverge".
 std::string ranks_text(const RanksPart& part, const std::string& directory);
 
-// Sets the facts for the rules of a hang in a collective.
+// Sets the symptoms that the rules for a hang in a collective read.
 void add_ranks(causes::Symptoms& symptoms, const RanksPart& part, const std::string& directory);
 
 }  // namespace cudadiag::diagnose

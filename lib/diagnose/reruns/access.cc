@@ -50,7 +50,7 @@ class Join {
  private:
   bool is_global() const { return dump_.space == sass::Space::global || dump_.space == sass::Space::generic; }
 
-  // For an unknown address: returns the relation that every address computed from the parameter has, if there is one.
+  // Returns the relation that every address computed from the parameter has; unknown if it depends on the address.
   Relation by_parameter() const {
     if (parameter_ == nullptr) return Relation::unknown;
     if (parameter_->value == 0u) return Relation::null;
@@ -98,8 +98,8 @@ class Join {
     return {Relation::inside, 0, position};
   }
 
-  // The misaligned value may be the address in shared memory, or the size, because a bulk copy needs both to be
-  // aligned.
+  // A bulk copy also needs an aligned size and an aligned address in shared memory. One of those may be misaligned
+  // instead.
   bool may_be_misaligned_elsewhere() const { return dump_.misaligned && dump_.bytes == 0; }
 
   // A 32-bit index that overflowed is off by 2^32 elements.
@@ -108,7 +108,7 @@ class Join {
     constexpr std::int64_t kSlack = 4096;
     const std::int64_t wrapped = (std::int64_t{1} << 32) * dump_.bytes;
     const auto size = static_cast<std::int64_t>(argument_->where.bytes);
-    if (its.distance <= static_cast<std::uint64_t>(kSlack) * dump_.bytes) return false;  // only off by some elements
+    if (its.distance <= static_cast<std::uint64_t>(kSlack) * dump_.bytes) return false;  // off by only a few elements
     if (its.relation == Relation::before) return its.position + wrapped >= 0 && its.position + wrapped < size;
     return its.relation == Relation::past_end && its.position - wrapped >= -kSlack * dump_.bytes &&
            its.position - wrapped < size;
@@ -168,7 +168,8 @@ const OperationArgument* pointer_of(const DumpAccess& dump, const std::vector<Op
   return found;
 }
 
-// Looks up addresses from the first run's own dump in the recording. Both are of the same run, so the addresses agree.
+// Looks up addresses from the first run's own dump in the recording. Both come from the same run, so the addresses
+// agree.
 class Recorded {
  public:
   // `failure` must have a candidate.
@@ -177,8 +178,8 @@ class Recorded {
         resolve_(resolve),
         map_(failure.process->record, failure.candidates.front().operation->ticks) {}
 
-  // Returns the only parameter that the address is computed from, if it points to live memory. The recording has the
-  // parameters of a launch, but not always those of a graph's node.
+  // Returns the only parameter from which the address is computed, if it points to live memory. Needed for graph nodes,
+  // because their parameters are not always recorded.
   std::optional<OperationArgument> parameter(const DumpAccess& dump) const {
     const BaseParameter* parameter = only_parameter(dump);
     if (parameter == nullptr || !parameter->value) return std::nullopt;
@@ -188,8 +189,8 @@ class Recorded {
     return argument;
   }
 
-  // Finds the memory by the address alone. This works for memory that was freed before the launch and not handed out
-  // again, and for live memory that contains a misaligned address.
+  // Finds the memory by the address alone. This works for memory that was freed before the launch and not reused since,
+  // and for live memory that contains a misaligned address.
   void complete(Access& access) const {
     const bool global = access.space == sass::Space::global || access.space == sass::Space::generic;
     if (access.allocation || !access.address || !global) return;

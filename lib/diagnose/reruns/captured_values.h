@@ -7,7 +7,7 @@
 
 namespace cudadiag::diagnose {
 
-// Adds the arguments of the failing operator if they are known, else the variables that its line names.
+// Adds the arguments of the failing operator if they are known, else the variables on the failing line.
 void add_captured_values(Finding& finding, const analyse::Failure& failure);
 
 Argument argument_of(const session::DeliveredValue& value);
@@ -15,7 +15,7 @@ Argument argument_of(const session::DeliveredValue& value);
 // Returns the user's innermost line; an unknown location if there is none.
 Location line_of_user(const symbolize::SourceStack& stack);
 
-// Adds the values that watched lines had before the failure.
+// Adds the values that were captured at watched lines before the failure.
 void add_watched(Finding& finding, const analyse::Failure& failure);
 
 // For a call that ran out of memory: adds what PyTorch's allocator reported in a rerun.
