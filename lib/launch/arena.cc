@@ -26,7 +26,7 @@ base::Error failed(const std::string& what, int error) {
   return {"cannot " + what + ": " + std::strerror(error), "the recording goes to the session folder instead"};
 }
 
-// Growing a file past RLIMIT_FSIZE raises SIGXFSZ, so the arena gets only the areas that fit below the limit.
+// Growing a file past RLIMIT_FSIZE raises SIGXFSZ. The arena therefore has only as many areas as fit below that limit.
 std::size_t areas_that_fit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return wire::arena::kAreaCount;
@@ -62,11 +62,11 @@ base::Result<Arena> Arena::create() {
   return Arena(std::move(file), header, areas, wire::area::kAreaSize);
 }
 
-// Another process may have this pid by now, and the session's file may be forged. We therefore require a memory file of
-// this user with the expected inode, sealed so that no page can disappear. Its header must match its size.
+// The pid may have been reused, and the session's file may be forged. Accepts only a memory file of this user with the
+// expected inode. It must be sealed, so that no page can disappear, and its header must match its size.
 base::Result<Arena> Arena::attach(const session::LivePlace& place) {
   const std::string path = "/proc/" + std::to_string(place.pid) + "/fd/" + std::to_string(place.descriptor);
-  // Checks the link first: opening anything but a memory file, such as a terminal or a pipe, could have side effects.
+  // Checks the link's target before opening it. Opening a terminal or a pipe could have side effects.
   char name[64] = "";
   const ssize_t length = ::readlink(path.c_str(), name, sizeof name - 1);
   if (length < 0 && errno == EACCES) {
@@ -120,7 +120,7 @@ void Arena::stamp_clock(std::size_t area) const {
   const auto now = wire::ClockReading::now();
   const std::uint64_t fields[] = {now.ticks, now.nanoseconds};
   static_assert(wire::area::kClockNanosecondsLast.offset == wire::area::kClockTicksLast.offset + 8);
-  // A failed write is harmless: readers can do without these times.
+  // Ignores a failed write, because readers can do without these times.
   [[maybe_unused]] const ssize_t written = ::pwrite(
       file_.get(), fields, sizeof fields, static_cast<off_t>(begin(area) + wire::area::kClockTicksLast.offset));
 }
@@ -155,7 +155,7 @@ std::uint32_t Arena::events() const { return wire::load_acquire(header_, wire::a
 
 std::uint32_t Arena::wait_for_event(std::uint32_t seen, int milliseconds) const {
   const std::timespec patience{milliseconds / 1000, (milliseconds % 1000) * 1'000'000L};
-  // Does not use FUTEX_PRIVATE, because the waker is another process.
+  // FUTEX_PRIVATE would not work here: the waker is another process.
   ::syscall(SYS_futex, event_word(header_), FUTEX_WAIT, seen, &patience, nullptr, 0);
   return events();
 }

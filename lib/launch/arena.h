@@ -1,5 +1,5 @@
-// The memory that the launcher holds for the processes that it records: a sparse memfd with the layout of wire/arena.h.
-// Once created, it cannot shrink, so a reader never touches a missing page.
+// The shared memory into which the recorded processes write: a sparse memfd with the layout of wire/arena.h. Once
+// created it cannot shrink, so a reader never faults on a missing page.
 #pragma once
 
 #include <cstddef>
@@ -14,47 +14,47 @@
 
 namespace cudadiag::launch {
 
-// Whether RLIMIT_FSIZE leaves room to record at least one process, in memory or in a folder.
+// Returns true if RLIMIT_FSIZE allows recording at least one process, in memory or in a folder.
 bool fits_in_files();
 
 class Arena {
  public:
-  // Creates fewer areas if not all fit below RLIMIT_FSIZE. Growing the file past that limit would kill this process.
+  // Creates fewer areas if not all of them fit below RLIMIT_FSIZE. Exceeding that limit would kill this process.
   static base::Result<Arena> create();
 
-  // Attaches to the arena of another running launcher for reading. Fails if the place has no arena.
+  // Maps the arena of another running launcher for reading. Fails if `place` does not refer to an arena.
   static base::Result<Arena> attach(const session::LivePlace& place);
 
   Arena(Arena&& other) noexcept;
   Arena& operator=(Arena&&) = delete;
   ~Arena();
 
-  // Returns the path by which another process opens the arena.
+  // Returns the path at which other processes can open the arena.
   std::string path() const;
   session::LivePlace place() const;
   int file() const { return file_.get(); }
 
-  // Returns the number of processes that the arena can record. A place is not reused after its process has ended,
-  // because other processes may still be reading it.
+  // Returns the number of processes that the arena can record. The place of an ended process is never reused, because
+  // readers may still be using it.
   std::size_t places() const { return areas_; }
-  // Returns the number of areas claimed so far, without the processes that found no free area.
+  // Returns the number of areas that processes have claimed. Excludes processes that found no free area.
   std::size_t claimed() const;
   // Returns the number of processes that found no free area.
   std::size_t turned_away() const;
-  // Returns the processes that could not be recorded for other reasons.
+  // Returns the processes that could not be recorded for reasons other than a lack of areas.
   session::Unrecorded unrecorded() const;
   std::uint64_t begin(std::size_t area) const;
   std::uint64_t end(std::size_t area) const { return begin(area) + area_bytes_; }
 
-  // Stores the clock's current times in the area for later readers, if the process has not stored its last times
-  // itself.
+  // Stores the current clock times in the area, unless the process has stored its own last times. Readers use them to
+  // convert ticks.
   void stamp_clock(std::size_t area) const;
 
-  // events() counts freezes and wake-ups. wait_for_event() returns that count when it differs from `seen`, or after
-  // `milliseconds`.
+  // events() returns the number of freezes and wake-ups so far. wait_for_event() blocks until this number differs from
+  // `seen`, or for `milliseconds`. It returns the number.
   std::uint32_t events() const;
   std::uint32_t wait_for_event(std::uint32_t seen, int milliseconds) const;
-  // Wakes the thread of this process that is in wait_for_event().
+  // Wakes the thread of this process that is blocked in wait_for_event().
   void wake();
 
  private:
@@ -67,7 +67,7 @@ class Arena {
   std::uint64_t area_bytes_ = 0;
 };
 
-// One area of an arena, mapped while its process is still writing to it.
+// A read-only mapping of one area while a process is still writing to it.
 class LiveArea {
  public:
   LiveArea(const Arena& arena, std::size_t area);
@@ -75,7 +75,7 @@ class LiveArea {
   LiveArea(const LiveArea&) = delete;
   LiveArea& operator=(const LiveArea&) = delete;
 
-  // Returns an empty span if the area could not be mapped.
+  // Empty if the area could not be mapped.
   std::span<const std::byte> bytes() const { return {data_, size_}; }
 
  private:

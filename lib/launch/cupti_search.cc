@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The paths of CUPTI's library in Python wheels, relative to site-packages, newest generation first.
+// The paths of libcupti in Python wheels, relative to site-packages, newest version first.
 constexpr const char* kWheels[] = {"nvidia/cu13/lib/libcupti.so.13", "nvidia/cuda_cupti/lib/libcupti.so.13",
                                    "nvidia/cuda_cupti/lib/libcupti.so.12"};
 constexpr const char* kLibraries[] = {"libcupti.so.13", "libcupti.so.12"};
@@ -33,7 +33,7 @@ class Candidates {
   void add(const fs::path& file) {
     std::error_code error;
     if (!fs::is_regular_file(file, error)) return;
-    // Skips duplicates: a toolkit can appear in a folder named after its version, and under a link to that folder.
+    // Skips duplicates. The same toolkit may be in a folder named after its version and behind a link to that folder.
     const auto same = [&](const fs::path& other) { return fs::equivalent(file, other, error); };
     if (std::none_of(found_.begin(), found_.end(), same)) found_.push_back(file);
   }
@@ -57,7 +57,7 @@ std::vector<fs::path> children(const fs::path& folder, std::string_view prefix) 
   return found;
 }
 
-// Adds PREFIX/lib/python3.X/site-packages and similar folders for the prefix of a program in PREFIX/bin.
+// Adds folders such as PREFIX/lib/python3.X/site-packages to `folders`.
 void add_python_prefix(const fs::path& prefix, std::vector<fs::path>& folders) {
   for (const char* lib : {"lib", "lib64", "local/lib"}) {
     for (const fs::path& python : children(prefix / lib, "python3")) {
@@ -67,11 +67,12 @@ void add_python_prefix(const fs::path& prefix, std::vector<fs::path>& folders) {
   }
 }
 
-// The prefix of a Python environment. The user chose that environment by running its interpreter, or a script next to
-// the interpreter. We do not search around any other program, because the user did not choose those folders.
+// The prefix of a Python environment. Running the environment's interpreter, or a script next to it, means that the
+// user chose this environment. The folders around other programs are not searched, because running a program does not
+// choose them.
 struct PythonPrefix {
   fs::path path;
-  uid_t owner;  // the owner of the program; everyone who runs the program trusts this user
+  uid_t owner;  // the owner of the program; trusted, because the user runs the program
 };
 
 std::vector<PythonPrefix> python_prefixes(const std::vector<std::string>& command) {
@@ -81,7 +82,7 @@ std::vector<PythonPrefix> python_prefixes(const std::vector<std::string>& comman
   const CommandPath found = find_command(command.front());
   if (found.path.empty()) return prefixes;
   std::error_code error;
-  // The python of a virtual environment is a link. Try its own prefix first, then the prefix of the link's target.
+  // In a virtual environment, python is a symbolic link. Tries the prefix of the link first, then that of its target.
   for (const fs::path& program : {fs::absolute(found.path, error), fs::canonical(found.path, error)}) {
     const fs::path folder = program.parent_path();
     struct stat status {};

@@ -22,7 +22,7 @@ sigset_t all_requests() {
   return set;
 }
 
-// Kills the process with the signal's default action. Takes no lock, because the blocked thread may hold it.
+// Kills the process through the signal's default action. Takes no lock, because the blocked thread may hold it.
 void end_by(int signal) {
   sigset_t one;
   ::sigemptyset(&one);
@@ -32,8 +32,8 @@ void end_by(int signal) {
   ::pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
 }
 
-// Calls the signal's handler directly. If we unblocked the signal and raised it again, a second signal could arrive in
-// between and would not be counted here.
+// Calls the signal's handler directly. Unblocking the signal and raising it again would leave a gap in which another
+// signal could arrive uncounted.
 void hand_on(const signalfd_siginfo& request) {
   const int number = static_cast<int>(request.ssi_signo);
   struct sigaction now {};
@@ -54,7 +54,7 @@ EndableWork::EndableWork(std::chrono::milliseconds patience) {
   requests_ = base::FileDescriptor(::signalfd(-1, &requests, SFD_CLOEXEC | SFD_NONBLOCK));
   done_ = base::FileDescriptor(::eventfd(0, EFD_CLOEXEC));
   if (!requests_.valid() || !done_.valid()) return;
-  // The new thread must inherit the blocked signals, so block them first.
+  // Blocks the signals before creating the thread, because the thread must inherit the mask.
   ::pthread_sigmask(SIG_BLOCK, &requests, &before_);
   taker_ = optional_thread([this, patience] { take_requests(patience); });
   if (!taker_.joinable()) ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);

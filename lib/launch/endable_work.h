@@ -1,12 +1,12 @@
-// Makes sure that a second request to end (TERM, INT, QUIT or HUP) always works. It works even while this process is
-// stuck in a call that no signal handler interrupts.
+// Lets the user end this process even while it is stuck in a call that no signal handler interrupts.
 //
-// Reading a source file can block forever if the file server does not answer, and the blocked thread runs no signal
-// handler. While an EndableWork exists, a separate thread therefore takes these signals. It passes the first request to
-// the usual handler. A second request then has the default effect of its signal.
+// Reading a source file can block forever if a file server does not answer. The blocked thread then runs no signal
+// handler. While an EndableWork exists, a separate thread takes the signals that ask this process to exit: TERM, INT,
+// QUIT and HUP. It passes the first such signal to the usual handler. On the second, it kills the process with the
+// signal's default action.
 //
-// Only one EndableWork may exist at a time, on the thread that does the work. If no thread can be created, signals keep
-// their actions.
+// Create at most one EndableWork at a time, on the thread that does the work. If the thread cannot be created, the
+// signals keep their actions.
 #pragma once
 
 #include <signal.h>
@@ -20,7 +20,7 @@ namespace cudadiag::launch {
 
 class EndableWork {
  public:
-  // Requests within `patience` of the first count as part of it, because many users press Ctrl-C twice.
+  // Signals within `patience` of the first count as the same request, because many users press Ctrl-C twice.
   explicit EndableWork(std::chrono::milliseconds patience = std::chrono::seconds(1));
   ~EndableWork();
   EndableWork(const EndableWork&) = delete;

@@ -30,8 +30,9 @@ std::string joined(const std::vector<fs::path>& paths) {
   return out;
 }
 
-// The driver writes no core dumps while an injection library is loaded, so we preload a library instead, before those
-// that the user preloads. It forwards all calls. GCC's address sanitizer accepts it only with verify_asan_link_order=0.
+// The driver writes no core dumps while an injection library is loaded, so we preload a library instead. It is loaded
+// before the user's preloaded libraries, and forwards all calls. GCC's address sanitizer accepts this only with
+// verify_asan_link_order=0.
 std::vector<Variable> preloading(const fs::path& recorder) {
   const std::string others = variable("LD_PRELOAD"), sanitizer = variable("ASAN_OPTIONS");
   const std::string own = (recorder.parent_path() / kPreloadFile).string();
@@ -41,14 +42,14 @@ std::vector<Variable> preloading(const fs::path& recorder) {
 
 bool is_a_recorder(const fs::path& library) { return library.filename() == kRecorderFile; }
 
-// Returns the library in CUDA_INJECTION64_PATH, or an empty string if that is a recorder. Two recorders would write to
-// one session.
+// Returns the library in CUDA_INJECTION64_PATH. Returns "" if it is a recorder, because two recorders would write to
+// the same session.
 std::string earlier_injection(const fs::path& recorder) {
   const std::string earlier = variable(names::kInjection);
   return earlier == recorder || is_a_recorder(earlier) ? "" : earlier;
 }
 
-// The driver writes no core dump while CUPTI is in use, so a run with --once uses hooks instead of CUPTI.
+// The driver writes no core dump while CUPTI is in use. A run with --once therefore uses hooks instead.
 wire::RecordOptions as_recorded(wire::RecordOptions options) {
   if (options.once) options.watch_by = wire::WatchBy::hooks;
   return options;
@@ -106,7 +107,7 @@ std::vector<std::string> environment_with(const std::vector<Variable>& changes) 
     const std::string_view text = *entry;
     const std::string_view name = text.substr(0, text.find('='));
     const auto changed = [&](const Variable& change) { return change.name == name; };
-    // Drops the settings of an outer launcher, which are meant for its own target.
+    // Drops settings of an outer launcher, which apply only to its own target.
     if (name == names::kArena || name == names::kSession || name == names::kWindow || name == names::kValues ||
         name == names::kNans || name == names::kOrigins || name == names::kTensorRaces) {
       continue;

@@ -1,4 +1,4 @@
-// Prepares the target's environment, so that the CUDA driver loads the recorder, and passes settings to the recorder.
+// Prepares the target's environment, so that the driver loads the recorder and the recorder gets its settings.
 #pragma once
 
 #include <filesystem>
@@ -10,25 +10,25 @@
 
 namespace cudadiag::launch {
 
-// Returns libcudadiag_record.so: $CUDADIAG_RECORDER, or the one in lib/ or lib64/ next to this program's folder.
+// Returns $CUDADIAG_RECORDER, or the libcudadiag_record.so in lib/ or lib64/ next to this program's folder.
 base::Result<std::filesystem::path> find_recorder();
 
-// Returns copies of libcupti for a target that has not loaded one, best first. Looks in $CUDADIAG_CUPTI,
-// $LD_LIBRARY_PATH, $CUDA_HOME, /usr/local/cuda*, the system's folders, and the wheels of the Python environment that
-// `command` uses. Runs no program.
+// Returns copies of libcupti for a target that has not loaded one itself, best first. Searches $CUDADIAG_CUPTI,
+// $LD_LIBRARY_PATH, $CUDA_HOME, /usr/local/cuda*, the system's folders, and the wheels of the Python environment of
+// `command`. Runs no program.
 std::vector<std::filesystem::path> find_cupti(const std::vector<std::string>& command);
-// Returns one sentence for each element of $CUDADIAG_CUPTI that is not a file.
+// Returns one sentence for each path in $CUDADIAG_CUPTI that is not a file.
 std::vector<std::string> missing_cupti();
-// The hint to print with each of these sentences.
+// The hint to print after each sentence from missing_cupti().
 inline constexpr const char* kCorrectCupti = "correct it, or unset it";
 
-// Splits an environment variable that is a colon-separated list of paths.
+// Splits an environment variable that contains a colon-separated list of paths.
 std::vector<std::string> listed_paths(const char* variable);
 
-// Returns the package folders of the Python environment that `command` uses, most likely first. They belong to
-// $VIRTUAL_ENV, or to the prefix that contains the command if an interpreter is next to it.
+// Returns the package folders of the Python environment that `command` uses, most likely first. The environment is
+// $VIRTUAL_ENV, or the prefix that contains the command if there is an interpreter next to the command.
 std::vector<std::filesystem::path> python_packages(const std::vector<std::string>& command);
-// Returns the files with this name in those package folders, most likely first. Skips files that other users can write
+// Returns the files named `name` in those package folders, most likely first. Skips files that other users can write
 // to.
 std::vector<std::filesystem::path> files_in_python_packages(const std::vector<std::string>& command,
                                                             const std::filesystem::path& name);
@@ -38,10 +38,10 @@ struct Variable {
 };
 
 struct RecordingPlace {
-  std::string arena;                  // may be empty; the recorder then writes to `pass_folder`
-  std::filesystem::path pass_folder;  // may be empty too
+  std::string arena;                  // if empty, the recorder writes to `pass_folder`
+  std::filesystem::path pass_folder;  // may also be empty
   std::string pass = "record";        // the value of CUDADIAG_PASS
-  std::string window;                 // see wire/rerun/window.h; empty if the recorder waits for nothing
+  std::string window;                 // see wire/rerun/window.h; empty if the recorder waits for no operation
   std::string values = "";            // see wire/rerun/values.h; empty if the hook reads no values
 };
 
@@ -50,13 +50,13 @@ std::vector<Variable> recording_variables(const std::filesystem::path& recorder,
                                           const std::vector<std::filesystem::path>& cupti,
                                           const wire::RecordOptions& options);
 
-// Returns this process's environment with `changes` applied, in the form that execve takes.
+// Returns this process's environment with `changes` applied, in the form that execve() takes.
 std::vector<std::string> environment_with(const std::vector<Variable>& changes);
-// Like environment_with(), but without CUDA_INJECTION64_PATH: the driver writes no core dumps while that is set.
+// Like environment_with(), but removes CUDA_INJECTION64_PATH, because the driver writes no core dumps while it is set.
 std::vector<std::string> environment_without_injection(const std::vector<Variable>& changes);
 
-// Returns a warning if a run with these options ignores the user's injection library, and an empty text otherwise. A
-// run ignores that library if it writes a core dump, or if the library is the recorder of another copy of cudadiag.
+// Returns a warning if a run with these options ignores the user's injection library; "" if it does not. The library is
+// ignored if the run writes a core dump, or if it is the recorder of another cudadiag installation.
 std::string dropped_injection(const std::filesystem::path& recorder, const wire::RecordOptions& options);
 
 }  // namespace cudadiag::launch

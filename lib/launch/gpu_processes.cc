@@ -9,7 +9,7 @@
 namespace cudadiag::launch {
 namespace {
 
-// NVML's stable names and layouts, repeated here because no build dependency provides nvml.h.
+// NVML's stable names and layouts. Declared here, because no build dependency provides nvml.h.
 struct NvmlProcess {
   unsigned int pid;
   unsigned long long bytes;
@@ -18,12 +18,13 @@ struct NvmlProcess {
 using NvmlDevice = void*;
 constexpr unsigned long long kNotAvailable = ~0ull;
 
-// NVML reports the host's process ids. In a container, the same ids belong to different processes, so we do not look
-// them up there.
+// Returns true if this process is in the host's pid namespace. NVML reports the host's pids, which refer to different
+// processes in a container.
 bool counts_as_the_host() {
   std::array<char, 64> name{};
   const ssize_t size = ::readlink("/proc/self/ns/pid", name.data(), name.size() - 1);
-  return size > 0 && std::string(name.data()) == "pid:[4026531836]";  // the kernel's number for the first pid namespace
+  return size > 0 && std::string(name.data()) == "pid:[4026531836]";  // the kernel's number for the initial pid
+                                                                      // namespace
 }
 
 std::string name_of(unsigned int pid) {

@@ -1,4 +1,4 @@
-// Finds the other processes on a GPU with NVIDIA's management library (NVML). Only the launcher calls NVML, never the
+// Lists the other processes on a GPU, using NVIDIA's management library (NVML). Only the launcher loads NVML, never the
 // target.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace cudadiag::launch {
 
-// Returns the processes that have memory on the device with this PCI bus id; empty if NVML is missing or fails.
+// Returns the processes that use memory of the device with this PCI bus id; empty if NVML is missing or fails.
 std::vector<session::GpuProcess> gpu_processes(const std::string& pci_bus_id);
 
 }  // namespace cudadiag::launch

@@ -40,7 +40,7 @@ Input::Input(int number) : number_(number) {
   }
 }
 
-// Whether no process has the other end open any more.
+// Returns true if no process has the write end open.
 bool Input::is_at_end() const {
   pollfd source{number_, POLLIN, 0};
   return ::poll(&source, 1, 0) > 0 && (source.revents & POLLHUP) != 0;
@@ -51,8 +51,8 @@ bool Input::has_something() const {
   return ::poll(&source, 1, 0) > 0;
 }
 
-// Copies the pipe's contents with tee(2), which leaves them in the pipe. Copies only if no writer is left; otherwise
-// the copy could be incomplete.
+// Copies the pipe's contents with tee(2), which does not consume them. Does so only if the pipe has no writer left.
+// With a writer, the copy could be incomplete.
 void Input::copy_pipe() {
   pollfd source{number_, POLLIN, 0};
   if (::poll(&source, 1, 0) <= 0 || (source.revents & POLLHUP) == 0) return;
@@ -63,7 +63,7 @@ void Input::copy_pipe() {
   const int room = ::fcntl(number_, F_GETPIPE_SZ);
   if (room > 0) ::fcntl(to.get(), F_SETPIPE_SZ, room);
   if (::fcntl(to.get(), F_GETPIPE_SZ) < room) return;
-  // tee returns 0, not an error, for an empty pipe without a writer.
+  // For an empty pipe without a writer, tee() returns 0 rather than an error.
   if (::tee(number_, to.get(), static_cast<std::size_t>(room), SPLICE_F_NONBLOCK) >= 0) copied_ = std::move(from);
 }
 
@@ -71,7 +71,7 @@ std::string Input::obstacle() const {
   if (kind_ == Kind::terminal) return "its input is a terminal";
   if (!is_stream() || copied_.valid()) return "";
   if (gave_something()) return "its input is a pipe that cannot be read again";
-  // The target may have read input that was written while it ran. No trace of that is left in the pipe.
+  // The target may have read data that a writer added while it ran. The pipe shows no trace of such data afterwards.
   if (had_writer_) return "its input is a pipe that another process could write to";
   return "";
 }
@@ -91,7 +91,7 @@ base::FileDescriptor Input::again() const {
     opened = base::FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (kind_ == Kind::file && opened.valid()) ::lseek(opened.get(), offset_, SEEK_SET);
   if (kind_ == Kind::pipe && copied_.valid()) {
-    // The rerun gets a copy of the copy, because reading empties a pipe.
+    // Duplicates the copy for each rerun, because reading a pipe consumes its contents.
     std::array<int, 2> copy{};
     if (::pipe2(copy.data(), O_CLOEXEC) == 0) {
       opened = base::FileDescriptor(copy[0]);

@@ -1,5 +1,5 @@
-// Inspects the target's standard input, to find out whether a rerun can read it again. Consumes nothing: the target
-// receives the same descriptor as this program.
+// Finds out whether a rerun can read the target's standard input again. Consumes no input: the target inherits the same
+// descriptor as this program.
 #pragma once
 
 #include <sys/types.h>
@@ -12,18 +12,18 @@ namespace cudadiag::launch {
 
 class Input {
  public:
-  // Inspects descriptor `number` before the target starts.
+  // Inspects descriptor `number`. Call this before the target starts.
   explicit Input(int number = 0);
 
-  // Returns a clause that says why a rerun cannot read the target's input again; empty if it can. Call this only after
-  // the target has ended.
+  // Returns a clause saying why a rerun cannot read the target's input again; empty if it can. Call this only after the
+  // target has exited.
   std::string obstacle() const;
-  // Whether the target read its input. Also true if the input is a pipe that the target may have read. Call this only
-  // after the target has ended.
+  // Returns true if the target read its input, or if the input is a pipe that it may have read. Call this only after
+  // the target has exited.
   bool was_read() const;
-  // Whether every rerun can read the same complete input.
+  // Returns true if every rerun can read the same complete input.
   bool is_lasting() const { return kind_ == Kind::file || copied_.valid(); }
-  // Returns the input for a rerun, from its start. Invalid if /dev/null was needed and could not be opened.
+  // Returns the same input from its start, for a rerun. Invalid if /dev/null was needed and could not be opened.
   base::FileDescriptor again() const;
 
  private:
@@ -32,15 +32,15 @@ class Input {
   void copy_pipe();
   bool has_something() const;
   bool is_at_end() const;
-  // Whether the pipe or socket held data before the target started, or holds data now.
+  // Returns true if the pipe or socket held data before the target started, or holds data now.
   bool gave_something() const;
 
   int number_;
   Kind kind_ = Kind::none;
   off_t offset_ = 0;
-  bool had_something_ = false;   // whether a pipe had contents before the target started
-  bool had_writer_ = false;      // whether a pipe had a writer before the target started
-  base::FileDescriptor copied_;  // a copy of the pipe's contents, if no writer was left before the target started
+  bool had_something_ = false;   // the pipe held data before the target started
+  bool had_writer_ = false;      // the pipe had a writer before the target started
+  base::FileDescriptor copied_;  // a copy of the pipe's contents, if the pipe had no writer before the target started
 };
 
 }  // namespace cudadiag::launch

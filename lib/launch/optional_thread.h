@@ -1,5 +1,4 @@
-// Starts threads that a run can do without, because a limit on the number of processes may leave room only for the
-// target.
+// Starts threads that a run can do without. A process limit may leave room only for the target.
 #pragma once
 
 #include <system_error>
@@ -8,7 +7,7 @@
 
 namespace cudadiag::launch {
 
-// Returns a thread that is not joinable if the limit does not allow another thread.
+// Returns a non-joinable thread if the limit allows no more threads.
 template <typename Function>
 std::thread optional_thread(Function function) {
   try {

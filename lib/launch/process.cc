@@ -33,12 +33,13 @@ namespace bp = boost::process;
 namespace cudadiag::launch {
 namespace {
 
-// The inherited actions of the signals that this process handles itself. Targets start with these actions.
+// The actions with which this process was started, for the signals that it handles itself. Targets start with the same
+// actions.
 std::map<int, struct sigaction> inherited;
 std::optional<sigset_t> inherited_blocked;
 
-// Blocks all signals during its lifetime. Between fork and exec, the child would otherwise handle signals that are
-// meant for the target.
+// Blocks all signals while it exists. Without this, the child would handle signals meant for the target between fork
+// and exec.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -62,7 +63,7 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   return pointers;
 }
 
-// Sets argv[0] to what the user typed, because Boost would set it to the program's path.
+// Sets argv[0] to the command as the user typed it. Boost would set it to the program's path.
 struct ExactCommand : bp::extend::handler {
   const char* path;
   char* const* arguments;
@@ -83,7 +84,7 @@ struct ExactCommand : bp::extend::handler {
     *fork_failed = true;
   }
 
-  // Runs in the child, so everything here must be safe between fork and exec.
+  // Runs in the child between fork and exec. Must be async-signal-safe.
   template <typename Executor>
   void on_exec_setup(Executor& executor) const {
     if (options.apart) {
@@ -108,7 +109,7 @@ struct ExactCommand : bp::extend::handler {
 
 struct StartFailure {
   std::error_code error;
-  const char* ours = "";  // what failed before the command could be executed
+  const char* ours = "";  // the step that failed before exec; empty if exec failed
 };
 
 StartFailure start(const std::string& path, const std::vector<std::string>& arguments,
@@ -129,20 +130,20 @@ StartFailure start(const std::string& path, const std::vector<std::string>& argu
   bp::child child(command, error);
   if (error) return {error, fork_failed ? "cannot create a process (fork)" : ""};
   pid = child.id();
-  // If Boost cannot create a pipe, it reports no error and returns the pid -1. kill() would take -1 for all processes.
+  // If Boost cannot create a pipe, it returns the pid -1 without an error. kill(-1) would signal all processes.
   if (pid <= 0) {
     return {{errno == 0 ? EAGAIN : errno, std::generic_category()}, "cannot create a pipe to it (pipe, fcntl)"};
   }
-  // Boost must leave this child alone: Target::reap() collects its exit status, and those of orphans.
+  // Boost must not reap this child. Target::reap() collects its exit status, and that of orphans.
   child.detach();
   return {};
 }
 
-// Returns this process's descendants so far: processes that the first run left running, and children of a shell that
-// replaced itself with this process (exec).
+// Returns the descendants that this process already has. They are processes that the first run left, or children of a
+// shell that was replaced by this process (exec).
 std::vector<pid_t> descendants_until_now() {
   siginfo_t child{};
-  // Most processes have no children, and need no search of /proc.
+  // Most processes have no children, and then need no search of /proc.
   if (::waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD) return {};
   return descendants_of(::getpid());
 }
@@ -157,7 +158,7 @@ std::string hint_for_missing(const std::string& name) {
   return "check its name, its interpreter (#! line) and PATH";
 }
 
-// Returns the variable that says where the target records. Each target has a different place, so the variable marks the
+// Returns the variable that tells the target where to record. Its value is unique to each target, so it identifies the
 // target's processes.
 std::string mark_in(const std::vector<std::string>& environment) {
   for (const char* name : {wire::environment::kSession, wire::environment::kArena}) {
@@ -223,7 +224,7 @@ std::variant<pid_t, SpawnFailure> start_process(const std::vector<std::string>& 
   pid_t pid = 0;
   StartFailure failure = start(found.path, command, environment, options, pid);
   if (failure.error.value() == ENOEXEC) {
-    // Runs a script without a #! line in a shell, as execvp does.
+    // A script without a #! line runs in a shell, as with execvp().
     std::vector<std::string> shell = {"sh", found.path};
     shell.insert(shell.end(), command.begin() + 1, command.end());
     failure = start("/bin/sh", shell, environment, options, pid);
@@ -288,7 +289,7 @@ bool Target::reap() {
       ended_ = true;
     }
   }
-  // Another caller of waitpid() has reaped the target, so there is nothing left to wait for.
+  // Another call of waitpid() in this process has already reaped the target.
   if (pid < 0 && errno == ECHILD) ended_ = true;
   return ended_;
 }
@@ -303,7 +304,7 @@ void exit_like(const session::ProcessEnd& end) {
   ::sigaddset(&only, *end.signal);
   ::sigprocmask(SIG_UNBLOCK, &only, nullptr);
   ::raise(*end.signal);
-  // The first process of a container does not die from its own signals.
+  // The init process of a container survives its own signals. It exits with the status that a shell would report.
   std::_Exit(128 + *end.signal);
 }
 

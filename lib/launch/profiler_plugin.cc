@@ -19,7 +19,7 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// Parses the file as NCCL does: one variable and its value per line, without stripping spaces.
+// Parses the file as NCCL does: each line is a variable and its value, and spaces are not stripped.
 std::optional<std::string> setting_in(const fs::path& file, const std::string& name) {
   std::ifstream lines(file);
   for (std::string line; std::getline(lines, line);) {
@@ -41,7 +41,7 @@ std::string in_files_of_settings() {
   return value.value_or("");
 }
 
-// Recognises a recorder, which an outer cudadiag may have set as the plugin.
+// Returns true if the plugin is a recorder, which an outer cudadiag may have set.
 bool is_recorder(const std::string& plugin, const fs::path& recorder) {
   return fs::path(plugin).filename() == recorder.filename();
 }

@@ -1,4 +1,5 @@
-// Makes NCCL report its communicators to the recorder, by loading the recorder as a profiler plugin before the user's.
+// Makes NCCL report its communicators to the recorder. NCCL loads the recorder as a profiler plugin before the user's
+// plugin.
 #pragma once
 
 #include <filesystem>
@@ -9,8 +10,8 @@
 
 namespace cudadiag::launch {
 
-// Returns the profiler plugin that NCCL would load without cudadiag: the value of $NCCL_PROFILER_PLUGIN, or of its line
-// in NCCL's settings files ($NCCL_CONF_FILE or ~/.nccl.conf, then /etc/nccl.conf). Returns "" for NCCL's default
+// Returns the profiler plugin that NCCL would load without cudadiag. This is $NCCL_PROFILER_PLUGIN, or the setting of
+// that name in NCCL's files ($NCCL_CONF_FILE or ~/.nccl.conf, then /etc/nccl.conf). Returns "" for NCCL's default
 // plugin.
 std::string wanted_profiler();
 

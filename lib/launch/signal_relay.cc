@@ -12,9 +12,9 @@
 namespace cudadiag::launch {
 namespace {
 
-// The terminal sends INT, QUIT and similar signals to the whole group, so the target already has them. A signal sent to
-// this process alone (si_code SI_USER or similar, not SI_KERNEL) must be relayed to the target. When a terminal hangs
-// up, the kernel sends HUP only to the leader of its session.
+// The terminal sends INT, QUIT and similar signals to the whole group, so the target already has them. A signal that
+// was sent to this process alone must be relayed. Its si_code is SI_USER or similar, not SI_KERNEL. When a terminal
+// hangs up, the kernel sends HUP only to the session leader.
 constexpr std::array kRelayed = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 
 bool took_over = false;
@@ -27,7 +27,7 @@ sigset_t former_blocked;
 // Writes the signal to the pipe. Signal number 0 only wakes the reader.
 void hand_over(const ReceivedSignal& signal) {
   const int saved = errno;
-  // Ignores the result: a full pipe wakes its reader anyway, and a write of this size is never partial.
+  // Ignores the result. A full pipe wakes its reader anyway, and a write of this size is atomic.
   [[maybe_unused]] const ssize_t written = ::write(wake_pipe[1], &signal, sizeof signal);
   errno = saved;
 }
@@ -55,7 +55,7 @@ void take_over(int signal, struct sigaction& before) {
 SignalRelay::SignalRelay() {
   interrupted_by = 0;
   if (::pipe2(wake_pipe.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
-    // Leaves the signals alone, because this process could not notice them without a pipe.
+    // Leaves the signals alone. Without a pipe, this process could not notice them.
     wake_pipe = {-1, -1};
     took_over = false;
     return;

@@ -10,10 +10,10 @@ namespace cudadiag::launch {
 
 void occupy_standard_descriptors() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    // Checks for EBADF, because a seccomp filter may make fcntl fail with a different error.
+    // A seccomp filter may make fcntl() fail with an error other than EBADF, although the descriptor is open.
     if (::fcntl(descriptor, F_GETFD) >= 0 || errno != EBADF) continue;
-    // Does not open /dev/null, which would swallow error messages, and does not exist everywhere. open() returns the
-    // lowest free number.
+    // Opens "/" rather than /dev/null, which may be missing and would silently discard error messages. open() returns
+    // the lowest free number.
     const int taken = ::open("/", O_PATH | O_CLOEXEC);
     if (taken > descriptor) ::close(taken);
   }

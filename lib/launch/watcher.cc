@@ -7,7 +7,7 @@
 namespace cudadiag::launch {
 namespace {
 
-// Does not rely on wake-ups alone, because a target can write to the arena's header and suppress one.
+// Checks at this interval even without a wake-up. The target can write to the arena's header and so suppress a wake-up.
 constexpr int kPatienceMilliseconds = 500;
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Waits for freezes in the arena on a separate thread, and wakes the launcher's loop at each freeze. If the thread
-// cannot be started, the loop notices the freeze in its next iteration.
+// cannot be started, the loop notices a freeze in its next iteration.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@ class Watcher {
   Watcher(const Watcher&) = delete;
   Watcher& operator=(const Watcher&) = delete;
 
-  // Whether a process has frozen its recording since the last call.
+  // Returns true if a process has frozen its recording since the last call.
   bool take_freeze();
 
  private:

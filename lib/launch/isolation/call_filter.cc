@@ -20,11 +20,10 @@ constexpr std::uint32_t kArchitecture = AUDIT_ARCH_X86_64;
 #else
 constexpr std::uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
 #endif
-// x32 programs number their calls from here on. The rules would not match those numbers, so the filter rejects such
-// calls.
+// The system call numbers of x32 programs start here. The filter rejects them, because no rule matches them.
 constexpr std::uint32_t kOtherNumbers = 0x40000000;
 
-// A seccomp filter program. It is built between fork and exec, so it allocates no memory.
+// A seccomp filter program. It is built between fork and exec, and therefore allocates no memory.
 class FilterText {
  public:
   FilterText() {
@@ -41,7 +40,7 @@ class FilterText {
   sock_fprog program() { return {size_, text_.data()}; }
 
  private:
-  // Each rule starts and ends with the system call number in the accumulator.
+  // At the start and end of each rule, the accumulator holds the system call number.
   void add_rule(const CallRule& rule) {
     const auto number = static_cast<std::uint32_t>(rule.number);
     if (rule.when == CallRule::When::always) {

@@ -33,23 +33,24 @@ using Kind = CallRule::Kind;
 using session::Deed;
 using Verdict = CallJudge::Verdict;
 
-constexpr std::size_t kMostMessages = 1024;  // the kernel's limit
+constexpr std::size_t kMostMessages = 1024;  // the kernel's limit for one call
 
 const Verdict kLetThrough;
-// Appended to the message about an address that a private network would make usable.
+// Appended to a refused address that would be usable in a private network.
 constexpr const char* kNoNetwork = " (a private network is not allowed here)";
 
-// Whether the kernel refuses writes to this file anyway, because of the user's rights or a read-only file system.
+// Returns true if the kernel refuses writes to this file in any case: the user lacks the rights, or the file system is
+// read-only.
 bool is_refused_anyway(const fs::path& path) { return ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0; }
 
 bool is_service(const fs::path& path) {
-  // These services answer queries about user names and the state of the GPU.
+  // These services only answer queries, about user names and about the state of the GPU.
   constexpr const char* kServices[] = {"/run/nscd/socket", "/run/nvidia-persistenced/socket"};
   static const std::vector<fs::path> folders = {"/run/systemd/userdb", "/var/lib/sss/pipes"};
   return std::find(std::begin(kServices), std::end(kServices), path) != std::end(kServices) || is_below(path, folders);
 }
 
-// Whether descriptor `number` of that process is an AF_UNIX socket.
+// Returns true if descriptor `number` of `process` is an AF_UNIX socket.
 bool is_local_socket(pid_t process, int number) {
   const SeenPath seen = see_descriptor(process, number);
   const std::string& name = seen.path.native();
@@ -57,7 +58,7 @@ bool is_local_socket(pid_t process, int number) {
   const std::string inode = " " + name.substr(8, name.size() - 9);
   std::ifstream table("/proc/" + std::to_string(process) + "/net/unix");
   for (std::string line; std::getline(table, line);) {
-    // Lines end in "Inode Path" or, without a path, in the inode.
+    // A line ends in "INODE PATH", or in "INODE" if the socket has no path.
     const std::size_t at = line.find(inode);
     if (at == std::string::npos) continue;
     const std::size_t end = at + inode.size();
@@ -66,15 +67,15 @@ bool is_local_socket(pid_t process, int number) {
   return false;
 }
 
-// The kernel binds an unnamed socket to a name of five hexadecimal digits (autobind, unix(7)).
+// If a program binds a socket without a name, the kernel chooses a name of five hexadecimal digits (autobind, unix(7)).
 bool is_given_by_kernel(const std::string& name) {
   return name.size() == 5 && name.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-// CUDA creates one such name for each process, and puts the process id into the name.
+// CUDA binds one such name per process. The name contains the process id.
 bool is_of_cuda(const std::string& name) { return name.starts_with("cuda-uvmfd-"); }
 
-// The file that a call with an empty path refers to: the file of the descriptor, or the working folder.
+// Returns the file that a call with an empty path refers to: the file of the descriptor, or the working folder.
 SeenPath see_itself(pid_t process, int folder) {
   return folder == AT_FDCWD ? see_path(process, AT_FDCWD, ".", true) : see_descriptor(process, folder);
 }
@@ -89,7 +90,7 @@ const CallRule* rule_of(const seccomp_data& call) {
   return nullptr;
 }
 
-// Returns the process that descriptor `number` of `holder` refers to; 0 if it has ended.
+// Returns the process that the pidfd `number` of `holder` refers to; 0 if that process has exited.
 pid_t process_of(pid_t holder, int number) {
   std::ifstream information("/proc/" + std::to_string(holder) + "/fdinfo/" + std::to_string(number));
   for (std::string name, value; information >> name >> value;) {
@@ -193,8 +194,8 @@ SeenPath CallJudge::see(const Call& call, int folder_argument, int path_argument
   return see_path(call.thread, folder, *path, follows);
 }
 
-// Whether the file is below /proc and belongs to a process of the rerun. Programs write to such files to name their
-// threads, for example.
+// Returns true if the file is below /proc and belongs to a process of the rerun. Programs write to such files to name
+// their threads, for example.
 bool CallJudge::is_own_process(const SeenPath& seen) const {
   const std::string& path = seen.path.native();
   constexpr std::string_view kProcesses = "/proc/";
@@ -233,7 +234,7 @@ CallJudge::Verdict CallJudge::judge_open(const Call& call, std::uint64_t flags) 
   struct stat status {};
   const bool is_folder = ::stat(seen.path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
   const bool nameless = (flags & O_TMPFILE) == O_TMPFILE;
-  // These calls fail in the kernel, which returns its own error.
+  // The kernel rejects these calls in any case, with its own error code.
   if (!nameless && ((!seen.exists && !makes) || (seen.exists && (alone || is_folder)))) return kLetThrough;
   if (nameless && isolation_.shared_memory && seen.path == kSharedMemory) return kLetThrough;
   if (seen.exists ? may_use(seen) : may_make(seen)) return kLetThrough;
@@ -270,7 +271,7 @@ CallJudge::Verdict CallJudge::judge_two_paths(const Call& call) {
   const SeenPath to = see(call, to_folder, in_folders ? 3 : 1, false);
   if (!from.reachable || !from.exists || !to.reachable) return kLetThrough;
   if (!from.is_file && call.rule.kind != Kind::link) return kLetThrough;
-  // Also judges the source of a link, which may give a name to a file that was opened without one (O_TMPFILE).
+  // Checks the source of a link as well, because the call could give a name to a file opened with O_TMPFILE.
   const bool from_ours = !from.is_file || may_change(from) || from.path == fs::path(kSharedMemory);
   const bool to_ours = to.exists ? may_change(to) : may_make(to);
   if (from_ours && to_ours) {
@@ -299,7 +300,7 @@ CallJudge::Verdict CallJudge::judge_address(const Call& call, std::uint64_t addr
   sa_family_t family = AF_UNSPEC;
   std::memcpy(&family, given.data(), sizeof family);
   if (family == AF_UNIX) return judge_local_address(call, given);
-  // AF_UNSPEC disconnects the socket. AF_NETLINK reaches only the kernel.
+  // AF_UNSPEC only disconnects the socket, and AF_NETLINK reaches only the kernel.
   if (family == AF_UNSPEC || family == AF_NETLINK) return kLetThrough;
   const auto endpoint = endpoint_of(given);
   if (!endpoint) return call.refuse(EACCES, "an address of family " + std::to_string(family));
@@ -312,14 +313,14 @@ CallJudge::Verdict CallJudge::judge_endpoint(const Call& call, const Endpoint& e
     if (listens) return kLetThrough;
     const bool own = endpoint.loopback || endpoint.any_address || addresses_.contains(endpoint.address);
     if (!own) return call.refuse(EACCES, endpoint.text);
-    // If no process listens there, the program may have meant a server in the host's network. Looks each port up only
-    // once, because clients retry many times, and a host can have very many sockets.
+    // If nothing listens at this port here, the program may need a server of the host. Checks each port only once:
+    // clients retry often, and the host's table of sockets can be long.
     if (!met_ports_.insert(endpoint.port).second) return kLetThrough;
     const bool missed = !is_served(owner_, endpoint.port) && is_served(parent_of(owner_), endpoint.port);
     return missed ? Verdict{0, session::KeptFrom{call.rule.deed, endpoint.text}} : kLetThrough;
   }
-  // Allows port 0, which means any free port. Programs bind it to learn its number, and accept no connection before
-  // they listen.
+  // Allows binding port 0, with which the kernel chooses a free port. Programs use it to find a free port. They accept
+  // no connection before listen(), which is checked separately.
   if (listens && endpoint.port == 0) return kLetThrough;
   const auto& ports = isolation_.ports;
   const bool near = endpoint.loopback || (isolation_.any_interface && listens);
@@ -334,8 +335,8 @@ CallJudge::Verdict CallJudge::judge_local_address(const Call& call, std::span<co
   const std::span<const char> bytes = address.subspan(kNameAt);
   if (bytes[0] == '\0') {
     const std::string name(bytes.begin() + 1, bytes.end());
-    // Clients of the program could connect to the rerun by this name. A rerun may therefore bind a name only in a
-    // private network, or if CUDA chose the name.
+    // Binding this name could make clients of the real program connect to the rerun. The rerun may bind a name only in
+    // a private network, or if CUDA chose the name.
     if (binds && (isolation_.private_network || is_of_cuda(name))) sockets_.insert(name);
     const bool known = sockets_.contains(name) || (landlock_version_ >= 6 && is_given_by_kernel(name));
     return known ? kLetThrough : call.refuse(EACCES, "@" + name.substr(0, name.find('\0')));
@@ -360,7 +361,7 @@ CallJudge::Verdict CallJudge::judge_messages(const Call& call, std::uint64_t fir
   return kLetThrough;
 }
 
-// listen() binds a network socket that has no address to a free port.
+// If the socket has no address yet, listen() binds it to a free port.
 CallJudge::Verdict CallJudge::judge_listen(const Call& call) {
   if (isolation_.private_network || !isolation_.ports.empty() || is_local_socket(call.thread, call.integer(0)))
     return kLetThrough;

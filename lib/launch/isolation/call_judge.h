@@ -1,6 +1,6 @@
-// Decides which system calls an isolated rerun may make, and records the actions that the rerun was kept from. Only one
-// thread may use a CallJudge. The kernel can still refuse an allowed call, because of Landlock or the user's rights. A
-// program that changes its arguments after the check deceives this class, but not the kernel.
+// Checks the system calls of an isolated rerun, and records the actions that it refuses. Must be used from one thread.
+// The kernel may still refuse a call that passes this check, because of Landlock or the user's rights. A program can
+// deceive this check by changing its arguments afterwards. It cannot deceive Landlock.
 #pragma once
 
 #include <sys/types.h>
@@ -26,17 +26,17 @@ struct Endpoint;
 
 class CallJudge {
  public:
-  // `owner` is the process from which all processes of the rerun descend.
+  // `owner`: the process from which all processes of the rerun descend.
   CallJudge(Isolation isolation, pid_t owner, int landlock_version);
 
   struct Verdict {
-    int error = 0;  // 0 to let the kernel carry out the call
+    int error = 0;  // 0 to let the kernel execute the call
     std::optional<session::KeptFrom> kept;
   };
-  // `thread` issued the call and is waiting for the answer.
+  // `thread` issued the call and is blocked until it is answered.
   Verdict judge(const seccomp_data& call, pid_t thread);
 
-  // Removes the files that the rerun created in /dev/shm and left there.
+  // Removes the files that the rerun created in /dev/shm and did not remove.
   void clean_shared_memory();
 
  private:
@@ -56,9 +56,9 @@ class CallJudge {
 
   bool is_own_process(const SeenPath& seen) const;
   bool may_change(const SeenPath& seen);
-  // Whether the rerun may open the file for writing, or connect to the socket.
+  // Returns true if the rerun may open the file for writing, or connect to the socket.
   bool may_use(const SeenPath& seen);
-  // Whether the rerun may create the entry, which is then remembered.
+  // Returns true if the rerun may create this entry, and remembers the entry.
   bool may_make(const SeenPath& seen);
   SeenPath see(const Call& call, int folder_argument, int path_argument, bool follows) const;
 
@@ -67,9 +67,9 @@ class CallJudge {
   pid_t owner_;
   int landlock_version_;
   std::set<std::string> addresses_;    // the addresses of the rerun's private network
-  std::set<std::uint16_t> met_ports_;  // the ports in that network that the rerun tried to reach
+  std::set<std::uint16_t> met_ports_;  // the ports in the private network that the rerun tried to connect to
   std::set<std::string> shared_;       // the entries of /dev/shm that the rerun created
-  std::set<std::string> sockets_;      // the abstract names that the rerun gave to sockets
+  std::set<std::string> sockets_;      // the abstract names to which the rerun bound sockets
 };
 
 }  // namespace cudadiag::launch

@@ -14,10 +14,12 @@ using Kind = CallRule::Kind;
 using When = CallRule::When;
 using session::Deed;
 
-// Defined here, because the kernel headers may be too old. The numbers are the same on every architecture.
+// Defined here, because the build machine's kernel headers may lack them. The numbers are the same on all
+// architectures.
 constexpr long kFchmodat2 = 452, kSetxattrat = 463, kRemovexattrat = 466, kOpenTreeAttr = 467, kFileSetattr = 469;
 constexpr long kMountSetattr = 442, kQuotactlFd = 443;
-// ioctls that change a file through any of its descriptors: FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR, FS_IOC_SETVERSION.
+// ioctl requests that change a file even through a read-only descriptor: FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR,
+// FS_IOC_SETVERSION.
 constexpr std::uint32_t kSetFlags = 0x40086602, kSetAttributes = 0x401c5820, kSetVersion = 0x40087602;
 
 constexpr std::uint32_t kWrites = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
@@ -33,7 +35,7 @@ constexpr CallRule on_path(long number, Kind kind, Deed deed, int folder, int pa
   return rule;
 }
 
-// `flags` is the number of the argument whose flags may forbid following a link.
+// `flags` is the index of the argument that may contain a flag against following links.
 constexpr CallRule with_flags(CallRule rule, int flags) {
   rule.flags = static_cast<std::int8_t>(flags);
   return rule;
@@ -120,7 +122,7 @@ constexpr CallRule refused_if(long number, Deed deed, const char* what, int test
 }
 
 constexpr CallRule kRules[] = {
-    // Files, the most frequent calls first.
+    // Calls on files, the most frequent first.
     opening(SYS_openat, 0, 1, 2),
     with_flags(on_path(SYS_openat2, Kind::open_how, Deed::write, 0, 1), 2),
     on_path(SYS_mkdirat, Kind::make, Deed::make, 0, 1, false),
@@ -176,7 +178,7 @@ constexpr CallRule kRules[] = {
     sending(SYS_sendto, 4),
     network(SYS_sendmsg, Kind::message, Deed::send),
     network(SYS_sendmmsg, Kind::messages, Deed::send),
-    // Other processes.
+    // Calls that affect other processes.
     unless_zero(on_process(SYS_kill, Kind::processes, Deed::signal, 0), 1),
     unless_zero(on_process(SYS_tkill, Kind::signal, Deed::signal, 0), 1),
     unless_zero(on_process(SYS_tgkill, Kind::signal, Deed::signal, 0), 2),
@@ -195,7 +197,7 @@ constexpr CallRule kRules[] = {
     unless_zero(on_process(SYS_move_pages, Kind::process, Deed::change, 0), 0),
     on_process(SYS_setpriority, Kind::priority, Deed::change, 1),
     on_process(SYS_ioprio_set, Kind::priority, Deed::change, 1),
-    // Memory and messages that unrelated processes can share.
+    // Shared memory and messages that unrelated processes can use.
     refused(SYS_shmget, Deed::share, "System V shared memory"),
     refused(SYS_shmat, Deed::share, "System V shared memory"),
     refused(SYS_shmctl, Deed::share, "System V shared memory"),
@@ -212,11 +214,11 @@ constexpr CallRule kRules[] = {
     refused(SYS_add_key, Deed::share, "the kernel's keys"),
     refused(SYS_request_key, Deed::share, "the kernel's keys"),
     refused(SYS_keyctl, Deed::share, "the kernel's keys"),
-    // These calls would bypass the filter. Programs can do without them.
+    // These calls would bypass the filter. Programs have a fallback if they fail.
     refused(SYS_io_uring_setup, Deed::share, "io_uring", ENOSYS),
     refused(SYS_setns, Deed::share, "other namespaces"),
     refused(SYS_chroot, Deed::share, "a different root folder"),
-    // Typing into the user's terminal, and what only root may do.
+    // Calls that type into the user's terminal, and calls that need root.
     refused_if(SYS_ioctl, Deed::administer, "the terminal", 1, TIOCSTI),
     refused_if(SYS_ioctl, Deed::administer, "the terminal", 1, TIOCLINUX),
     refused_if(SYS_ioctl, Deed::administer, "file systems", 1, FIFREEZE),

@@ -1,5 +1,6 @@
-// The system calls of an isolated rerun that are checked before the kernel carries them out: all calls that can change
-// something outside the rerun, even those that Landlock covers. The seccomp filter is built from this constant table.
+// The system calls of an isolated rerun that must be checked before the kernel executes them. They are all calls that
+// can change something outside the rerun, even those that Landlock covers. The seccomp filter is built from this
+// constant table.
 #pragma once
 
 #include <cstdint>
@@ -11,51 +12,52 @@ namespace cudadiag::launch {
 
 struct CallRule {
   enum class Kind : std::uint8_t {
-    open,        // opens `path`, with flags in argument `flags`
+    open,        // opens `path`; the flags are in argument `flags`
     open_how,    // openat2; the flags are in memory
-    change,      // changes the file at `path`; if that argument is null, the file of descriptor `folder`
+    change,      // changes the file at `path` or, if `path` is null, the file of descriptor `folder`
     make,        // creates an entry at `path`
     remove,      // removes the entry at `path`
-    move,        // moves between two folders and paths, which start at arguments `folder` and `path`
-    link,        // creates a link, with the same arguments as for `move`
+    move,        // moves an entry; argument pairs (folder, path) for source and target start at `folder` and `path`
+    link,        // creates a link; same arguments as `move`
     descriptor,  // changes the file of the descriptor in argument 0
-    address,     // connect, bind: `path` is the address, and its length follows
-    datagram,    // sendto: `path` is the address, and its length follows
+    address,     // connect or bind: `path` points to the address, the next argument is its length
+    datagram,    // sendto: `path` points to the address, the next argument is its length
     message,     // sendmsg
     messages,    // sendmmsg
     listen,
-    signal,     // sends a signal to process `path`
+    signal,     // sends a signal to the process in argument `path`
     processes,  // kill: argument 0 may refer to several processes
-    process,    // acts on process `path`
-    priority,   // setpriority: argument 0 is the kind of target
+    process,    // acts on the process in argument `path`
+    priority,   // setpriority: argument 0 says whether the target is a process, a group or a user
     refuse,
   };
-  enum class When : std::uint8_t { always, nonzero, any_bit, equal };  // compares the low 32 bits of argument `tested`
+  enum class When : std::uint8_t { always, nonzero, any_bit, equal };  // the test on the low 32 bits of argument
+                                                                       // `tested`
 
   long number = 0;
   Kind kind = Kind::refuse;
   session::Deed deed = session::Deed::administer;
-  std::int8_t folder = -1;  // the argument with the folder that the path is relative to; -1 for the working folder
+  std::int8_t folder = -1;  // the argument with the folder that `path` is relative to; -1: the working folder
   std::int8_t path = 0;
-  std::int8_t flags = -1;    // the argument that may forbid following a link
-  bool follows = true;       // whether a link at the end of the path is followed
-  When when = When::always;  // when to check the call; in other cases it is allowed
+  std::int8_t flags = -1;    // the argument that may contain a flag against following links; -1: none
+  bool follows = true;       // the call follows a link at the end of the path
+  When when = When::always;  // when to check the call; otherwise it is allowed
   std::int8_t tested = 0;
   std::uint32_t bits = 0;  // for any_bit and equal
-  int error = 0;           // for refuse: the error that the call returns
-  const char* what = "";   // for refuse: a description of what is refused
+  int error = 0;           // for refuse: the errno that the call returns
+  const char* what = "";   // for refuse: the thing that was refused, for the message
 };
 
-// Returns the rules for the calls that exist on this architecture.
+// Returns the rules for the system calls of this architecture.
 std::span<const CallRule> call_rules();
 
-// Installs the filter for this thread, which must have no_new_privs set. Returns the listener's descriptor, from which
-// to read and answer the calls. Returns -1 with errno set on failure; EBUSY means that another listener exists. Safe
-// between fork and exec.
+// Installs the filter for this thread, which must have no_new_privs set. Returns the descriptor on which the caller
+// receives and answers the system calls. Returns -1 with errno set on failure; EBUSY means that another listener
+// exists. Safe between fork and exec.
 int install_filter();
 
-// Whether this kernel, and the container if there is one, allow such a filter. A child process tests it once; later
-// calls return the same result.
+// Returns true if the kernel and the container, if any, allow such a filter. The first call tests this in a child
+// process. Later calls return the same result.
 bool can_filter();
 
 }  // namespace cudadiag::launch

@@ -20,7 +20,7 @@
 namespace cudadiag::launch {
 namespace {
 
-// The child's report to its parent. Both share this memory until the child calls exec.
+// The child's report to its parent, in memory that both share until the child calls exec.
 struct Told {
   enum class Stage : int { none, filter, exec };
   int listener = -1;
@@ -42,7 +42,7 @@ void close_on_exec_from(unsigned first) {
   for (int number = static_cast<int>(first); number < kMost; ++number) ::fcntl(number, F_SETFD, FD_CLOEXEC);
 }
 
-// All that the child needs, prepared before the fork because the child must not allocate.
+// Everything that the child needs, prepared before the fork, because the child must not allocate memory.
 struct Prepared {
   const char* path;
   char* const* arguments;
@@ -54,14 +54,14 @@ struct Prepared {
   Told* told;
 };
 
-// Runs in the child, which has a copy of the parent's memory but shares its descriptor table. May call only functions
-// that are safe between fork and exec.
+// Runs in the child, which has a copy of the parent's memory but shares its descriptor table. May call only
+// async-signal-safe functions.
 [[noreturn]] void become_target(const Prepared& prepared) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   if (::getppid() != prepared.parent) ::_exit(125);
   Told& told = *prepared.told;
-  // Closes the descriptors that the first run inherited, so that a rerun does not write to them again.
+  // Closes the descriptors that the first run inherited. Without this, a rerun could write to them again.
   close_on_exec_from(3);
   if (prepared.isolated) {
     told.stage = Told::Stage::filter;
@@ -74,7 +74,7 @@ struct Prepared {
   told.stage = Told::Stage::exec;
   ::sigprocmask(SIG_SETMASK, prepared.blocked, nullptr);
   ::execve(prepared.path, prepared.arguments, prepared.environment);
-  // Runs a script without a #! line in a shell, as execvp does.
+  // A script without a #! line runs in a shell, as with execvp().
   if (errno == ENOEXEC) ::execve("/bin/sh", prepared.shell_arguments, prepared.environment);
   told.error = errno;
   ::_exit(127);
@@ -104,8 +104,8 @@ ConfinedTarget start_here(ConfinedStart& start) {
                           start.isolation.has_value(),
                           ::getpid(),
                           told};
-  // Because of CLONE_FILES, this process gets the listener's descriptor too; exec then gives the child a separate
-  // table. Because of CLONE_VFORK, this thread waits until exec.
+  // CLONE_FILES gives this process the listener's descriptor, too. exec() then gives the child its own table.
+  // CLONE_VFORK blocks this thread until then.
   const long child = ::syscall(SYS_clone, CLONE_FILES | CLONE_VFORK | SIGCHLD, nullptr, nullptr, nullptr, nullptr);
   if (child == 0) become_target(prepared);
   if (child < 0) return {-1, -1, errno, "cannot create a process (fork)"};
@@ -123,8 +123,7 @@ ConfinedTarget start_here(ConfinedStart& start) {
 ConfinedTarget start_confined(ConfinedStart start) {
   std::promise<ConfinedTarget> promise;
   std::future<ConfinedTarget> target = promise.get_future();
-  // The target dies with the thread that started it, and reaches the recording through that thread, so the thread must
-  // not end.
+  // This thread must never exit. The target is killed when it exits, and it reaches the recording through this thread.
   std::thread([start = std::move(start), promise = std::move(promise)]() mutable {
     promise.set_value(start_here(start));
     while (true) ::pause();

@@ -1,6 +1,6 @@
-// Starts the target of a supervisor from a separate thread. Only that thread is confined, and it stays confined. The
-// target reaches its memory for the recording through that thread, because a confined process cannot read another
-// process's memory.
+// Starts a rerun's target from a separate thread, which is confined if isolation is requested.
+// The thread stays confined and never exits. The target opens the arena through this thread's /proc entry, because a
+// confined process cannot access the memory of another process.
 #pragma once
 
 #include <signal.h>
@@ -17,20 +17,20 @@ namespace cudadiag::launch {
 struct ConfinedStart {
   std::string path;
   std::vector<std::string> arguments;    // argv
-  std::vector<std::string> environment;  // in the form that execve takes
+  std::vector<std::string> environment;  // in the form that execve() takes
   std::optional<Isolation> isolation;
-  sigset_t blocked{};  // the signals that the target blocks
+  sigset_t blocked{};  // the signals that the target starts with blocked
   int arena = -1;      // the arena's descriptor in this process
 };
 
 struct ConfinedTarget {
   pid_t process = -1;
-  int listener = -1;        // the descriptor at which system calls wait for an answer; -1 for none
-  int error = 0;            // errno of the failure; 0 if the target was started
-  std::string failed = "";  // what failed; empty for exec
+  int listener = -1;        // the descriptor on which to receive and answer system calls; -1 for none
+  int error = 0;            // the errno of the failure; 0 if the target was started
+  std::string failed = "";  // the step that failed; empty for exec
 };
 
-// May be called only once in a process. The thread that it creates never ends.
+// Must be called at most once in a process. The thread that it creates never exits.
 ConfinedTarget start_confined(ConfinedStart start);
 
 }  // namespace cudadiag::launch

@@ -11,7 +11,7 @@
 namespace cudadiag::launch {
 namespace {
 
-constexpr std::size_t kLeastAddress6 = 24;  // the kernel's minimum; it accepts an address without the scope id
+constexpr std::size_t kLeastAddress6 = 24;  // the least that the kernel accepts: without the scope id
 
 Endpoint endpoint_of(const in_addr& address, std::uint16_t port) {
   std::array<char, INET_ADDRSTRLEN> text{};

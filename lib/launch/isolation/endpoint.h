@@ -1,4 +1,4 @@
-// Decodes an IPv4 or IPv6 address and port from the form in which a program passes them to the kernel.
+// Decodes the socket address that a program passes to the kernel: IPv4 or IPv6, with the port.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ struct Endpoint {
   bool loopback = false;
   bool any_address = false;
   std::string address;
-  std::string text;  // includes the port
+  std::string text;  // the address and the port
 };
 
-// Returns nullopt for other address families, or if there are too few bytes. An IPv4-mapped IPv6 address counts as
+// Returns nullopt for other address families, or if there are too few bytes. An IPv4-mapped IPv6 address is returned as
 // IPv4.
 std::optional<Endpoint> endpoint_of(std::span<const char> bytes);
 

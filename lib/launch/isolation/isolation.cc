@@ -21,8 +21,8 @@ namespace {
 namespace fs = std::filesystem;
 using base::FileDescriptor;
 
-// The kernel's layouts, repeated here because <linux/landlock.h> on the build machine may be older than the running
-// kernel.
+// The kernel's constants and layouts. Declared here, because the build machine's <linux/landlock.h> may be older than
+// the running kernel.
 constexpr long kCreateRuleset = 444, kAddRule = 445, kRestrictSelf = 446;
 constexpr unsigned kAskVersion = 1;
 constexpr int kRulePath = 1, kRulePort = 2;
@@ -42,11 +42,11 @@ struct PortRule {
 
 constexpr std::uint64_t kWriteFile = 1u << 1, kRefer = 1u << 13, kTruncate = 1u << 14, kIoctlDevice = 1u << 15;
 constexpr std::uint64_t kMakeCharacter = 1u << 6, kMakeBlock = 1u << 11;
-constexpr std::uint64_t kRemoveAndMake = 0x1ff0;  // bits 4 to 12: the rights to remove and create entries of every kind
+constexpr std::uint64_t kRemoveAndMake = 0x1ff0;  // bits 4 to 12: removing and creating entries of every kind
 constexpr std::uint64_t kBindTcp = 1u << 0, kConnectTcp = 1u << 1;
 constexpr std::uint64_t kScopeAbstractSockets = 1u << 0, kScopeSignals = 1u << 1;
 
-// Requests only the rights of this version: Landlock rejects a ruleset with a right that it does not know.
+// Handles only the rights that this Landlock version supports. Landlock rejects a ruleset with an unknown right.
 RulesetAttributes handled_by(int version, const Isolation& isolation) {
   RulesetAttributes handled;
   handled.file_access = kWriteFile | kRemoveAndMake;
@@ -60,7 +60,7 @@ RulesetAttributes handled_by(int version, const Isolation& isolation) {
 
 std::size_t attribute_bytes(int version) { return version >= 6 ? sizeof(RulesetAttributes) : version >= 4 ? 16 : 8; }
 
-// Ignores paths that no longer exist, because nothing can be written there.
+// Succeeds if the path does not exist, because nothing can be written there.
 int allow_path(int ruleset, const fs::path& path, std::uint64_t access) {
   const base::FileDescriptor place(::open(path.c_str(), O_PATH | O_CLOEXEC));
   if (!place.valid()) return 0;
@@ -95,7 +95,7 @@ void add_existing(const char* pattern, std::vector<fs::path>& paths) {
   ::globfree(&found);
 }
 
-// Whether MPS uses this name. The user chooses the MPS folder, so it may also contain other programs' files.
+// Returns true if MPS uses this file name. Users choose the MPS folder, so it may also contain unrelated files.
 bool is_name_of_mps(const std::string& name) {
   const bool is_number = name.find_first_not_of("0123456789") == std::string::npos;
   return is_number || name == "control" || name == "control_lock" || name == "control_privileged" || name == "log" ||
@@ -111,7 +111,7 @@ std::vector<fs::path> pipes_of_mps() {
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     std::error_code ignored;
     const fs::file_type type = it->symlink_status(ignored).type();
-    // Regular files are included for the MPS control daemon's lock.
+    // The MPS control daemon's lock is a regular file.
     const bool is_used = type == fs::file_type::socket || type == fs::file_type::fifo || type == fs::file_type::regular;
     if (is_used && is_name_of_mps(it->path().filename().string())) pipes.push_back(it->path());
   }
@@ -153,7 +153,7 @@ int confine_this_thread(const Isolation& isolation) {
       static_cast<int>(::syscall(kCreateRuleset, &handled, attribute_bytes(version), 0)));
   if (!ruleset.valid()) return errno;
   if (const int error = allow_paths(ruleset.get(), isolation, handled.file_access)) return error;
-  // Allows port 0, which means any free port (see call_judge.cc).
+  // Allows binding port 0, with which the kernel chooses a free port (see call_judge.cc).
   const PortRule any_free{kBindTcp, 0};
   if (handled.net_access != 0 && ::syscall(kAddRule, ruleset.get(), kRulePort, &any_free, 0) != 0) return errno;
   for (const std::uint16_t port : isolation.ports) {

@@ -18,19 +18,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A local socket's path has at most 107 bytes, and programs append up to 40 bytes to the temporary folder's path.
+// The path of a local socket has at most 107 bytes. Programs append up to 40 bytes to the temporary folder's path.
 constexpr std::size_t kLongestRoot = 60;
 constexpr std::uint64_t kMostBytes = 512u << 20;
 constexpr std::uint64_t kMostFiles = 20'000;
 
 struct KnownCache {
   const char* variable;
-  const char* name;                     // the name of the private folder
-  std::array<const char*, 2> defaults;  // relative to the home folder; "/…" is in the temporary folder
+  const char* name;                     // the folder's name below the rerun's private root
+  std::array<const char*, 2> defaults;  // the default paths, relative to the home folder; a leading "/" means relative
+                                        // to the temporary folder
 };
 
-// Does not replace XDG_CACHE_HOME, because it also contains downloaded models, which a rerun without a network could
-// not download again.
+// Leaves XDG_CACHE_HOME alone. It may also contain downloaded models, which a rerun without a network could not
+// download again.
 constexpr KnownCache kCaches[] = {
     {"CUDA_CACHE_PATH", "cuda", {".nv/ComputeCache", nullptr}},
     {"TRITON_CACHE_DIR", "triton", {".triton/cache", nullptr}},
@@ -42,7 +43,7 @@ constexpr KnownCache kCaches[] = {
     {"VLLM_CACHE_ROOT", "vllm", {".cache/vllm", nullptr}},
     {"MPLCONFIGDIR", "matplotlib", {".config/matplotlib", ".cache/matplotlib"}},
 };
-// Caches that programs use only if the user sets the variable.
+// Caches that exist only if the user sets their variable.
 constexpr KnownCache kNamedCaches[] = {
     {"JAX_COMPILATION_CACHE_DIR", "jax", {nullptr, nullptr}},
     {"PYTHONPYCACHEPREFIX", "pycache", {nullptr, nullptr}},
@@ -65,7 +66,7 @@ std::vector<fs::path> places_of(const KnownCache& cache) {
   for (const char* place : cache.defaults) {
     if (place == nullptr) continue;
     const std::string text = place;
-    // Appends the user's name, as PyTorch does for its default folder.
+    // PyTorch appends the user's name to its default folder.
     if (text.front() == '/') places.push_back(temporary_folder().string() + text + environment_value("USER"));
     if (text.front() != '/' && !environment_value("HOME").empty())
       places.push_back(fs::path(environment_value("HOME")) / text);
@@ -145,7 +146,7 @@ void PrivateFolders::add_temporary() {
 void PrivateFolders::add_caches() {
   Room room;
   std::error_code error;
-  // Leaves most of the free space on that disk to the user.
+  // Uses at most a quarter of the free space on that disk.
   if (const fs::space_info space = fs::space(root_, error); !error)
     room.bytes = std::min(room.bytes, space.available / 4);
   const auto add = [&](const KnownCache& cache) {
@@ -160,7 +161,7 @@ void PrivateFolders::add_caches() {
   for (const KnownCache& cache : kNamedCaches) {
     if (!environment_value(cache.variable).empty()) add(cache);
   }
-  // Keeps Python from writing compiled files next to the sources. It still reads existing ones.
+  // Stops Python from writing compiled files next to the sources. Python still reads existing ones.
   if (environment_value("PYTHONPYCACHEPREFIX").empty()) variables_.push_back({"PYTHONDONTWRITEBYTECODE", "1"});
 }
 

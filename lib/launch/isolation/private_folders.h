@@ -1,5 +1,5 @@
-// The private folders of an isolated rerun, for temporary files and for copies of caches. Owns the folders, which have
-// mode 0700, and removes them on destruction.
+// Creates and owns an isolated rerun's private folders, for temporary files and copies of caches. The folders have mode
+// 0700, and are removed on destruction.
 #pragma once
 
 #include <filesystem>
@@ -12,15 +12,15 @@ namespace cudadiag::launch {
 
 class PrivateFolders {
  public:
-  // Creates the folders below `place` if socket paths stay short enough there, otherwise in the temporary folder.
-  // Copies caches of at most 512 MiB and 20,000 files in total, and skips caches that are too large.
+  // Creates the folders below `place`, or in the temporary folder if socket paths below `place` would be too long.
+  // Copies the user's caches, up to 512 MiB and 20,000 files in total. Skips a cache that does not fit.
   static base::Result<PrivateFolders> make(const std::filesystem::path& place);
   PrivateFolders(PrivateFolders&& other) noexcept;
   PrivateFolders& operator=(PrivateFolders&&) = delete;
   ~PrivateFolders();
 
   const std::filesystem::path& root() const { return root_; }
-  // Returns the environment variables that make the rerun use the folders.
+  // Returns the environment variables that redirect the rerun to the folders.
   const std::vector<Variable>& variables() const { return variables_; }
 
  private:

@@ -32,7 +32,7 @@ constexpr const char* kLoopback = "lo";
 constexpr const char* kInterfaceVariables[] = {"NCCL_SOCKET_IFNAME=", "GLOO_SOCKET_IFNAME=", "TP_SOCKET_IFNAME=",
                                                "OMPI_MCA_btl_tcp_if_include=", "OMPI_MCA_oob_tcp_if_include="};
 
-// The IPv4 and IPv6 addresses, without link-local ones.
+// The machine's IPv4 and IPv6 addresses, except link-local ones.
 struct Addresses {
   std::vector<in_addr> v4;
   std::vector<in6_addr> v6;
@@ -63,7 +63,7 @@ bool write_text(const char* path, const std::string& text) {
   return file.valid() && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
-// Returns an id map for a child namespace in which each user or group keeps its number.
+// Returns an id map in which every user or group of `map` keeps its number.
 std::string same_numbers(const char* map) {
   std::string same;
   std::ifstream ranges(map);
@@ -73,9 +73,8 @@ std::string same_numbers(const char* map) {
   return same;
 }
 
-// Starts a process that stays in the current namespace, because only a process outside the new namespace may map
-// several users. It waits until `ready` is closed, writes the maps of its parent's namespace, and exits with 0 if that
-// worked.
+// Starts a child that maps the users of the parent's future namespace. Only a process outside the new namespace may map
+// several users. The child waits until `ready` is closed, then writes the maps. It exits with 0 on success.
 pid_t start_map_writer(const FileDescriptor& ready, const FileDescriptor& keep_open) {
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
@@ -95,7 +94,7 @@ bool is_done(pid_t child) {
   return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-// Maps all users, because root would otherwise lose its rights to other users' files.
+// Maps all users. Without this, root would lose its access to other users' files.
 bool enter_namespace_as_root() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return false;
@@ -106,7 +105,7 @@ bool enter_namespace_as_root() {
   return is_done(writer) && entered;
 }
 
-// Maps only this user and group, whose access to files does not change.
+// Maps only this user and group. Their access to files does not change.
 bool enter_namespace_as(uid_t user, gid_t group) {
   if (::unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) return false;
   const std::string number = std::to_string(user), group_number = std::to_string(group);
@@ -131,7 +130,7 @@ void add_to_loopback(const in_addr& address, int number) {
   value.sin_addr = address;
   std::memcpy(&request.ifr_addr, &value, sizeof value);
   if (::ioctl(socket.get(), SIOCSIFADDR, &request) != 0) return;
-  // Without this mask, the interface would claim all addresses of the same class.
+  // Without this mask, the interface would claim the whole address class.
   value.sin_addr.s_addr = INADDR_NONE;
   std::memcpy(&request.ifr_netmask, &value, sizeof value);
   ::ioctl(socket.get(), SIOCSIFNETMASK, &request);
@@ -164,7 +163,7 @@ bool make_network() {
   return true;
 }
 
-// Searches a table such as /proc/net/tcp, with lines of the form "number: address:port address:port state …" in
+// Searches a table such as /proc/net/tcp. Its lines have the form "number: address:port address:port state …" in
 // hexadecimal.
 bool is_served(const std::string& table, std::uint16_t port, unsigned state) {
   std::ifstream file(table);

@@ -17,9 +17,10 @@
 
 namespace cudadiag::launch {
 
-// Parses "pid (name) state parent …", where the name may contain any characters. The start time is the 22nd field.
+// Parses "pid (name) state parent …". The name may contain any characters, even parentheses. The start time is field
+// 22.
 ProcessState state_of(pid_t process) {
-  // istreambuf_iterator throws if the process ends between opening and reading; operator<< does not.
+  // Uses operator<<, because istreambuf_iterator throws if the process exits between opening and reading.
   std::ostringstream content;
   content << std::ifstream("/proc/" + std::to_string(process) + "/stat").rdbuf();
   const std::string text = content.str();
@@ -82,7 +83,7 @@ bool signal_process(pid_t process, int signal, const std::function<bool(pid_t)>&
   const base::FileDescriptor held(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
   if (!held.valid() && errno == ESRCH) return false;
   if (!belongs(process)) return false;
-  // Before Linux 5.3, we cannot pin a process.
+  // Linux before 5.3 has no pidfd for this, so the pid could be reused before the signal.
   if (!held.valid()) return ::kill(process, signal) == 0;
   return ::syscall(SYS_pidfd_send_signal, held.get(), signal, nullptr, 0) == 0;
 }

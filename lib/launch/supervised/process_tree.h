@@ -1,4 +1,4 @@
-// Reads processes and their parents from /proc, and sends signals that reach only these processes.
+// Reads the tree of processes from /proc, and sends signals without hitting a reused pid.
 #pragma once
 
 #include <sys/types.h>
@@ -12,8 +12,8 @@ namespace cudadiag::launch {
 
 struct ProcessState {
   pid_t parent = 0;         // 0 if the process is gone or belongs to the kernel
-  bool ended = false;       // ended, but not reaped yet
-  std::uint64_t start = 0;  // in clock ticks since boot; unique together with the pid
+  bool ended = false;       // a zombie: exited but not reaped
+  std::uint64_t start = 0;  // in clock ticks since boot; unique in combination with the pid
 };
 ProcessState state_of(pid_t process);
 
@@ -23,17 +23,17 @@ pid_t parent_of(pid_t process);
 // Returns all processes that /proc shows.
 std::vector<pid_t> all_processes();
 
-// Whether the process is `ancestor` or descends from it. `process` may also be the id of one of its threads.
+// Returns true if the process is `ancestor` or one of its descendants. `process` may also be a thread id.
 bool descends_from(pid_t process, pid_t ancestor);
 
 // Returns all descendants, except the processes in `spared` and their descendants.
 std::vector<pid_t> descendants_of(pid_t ancestor, const std::vector<pid_t>& spared = {});
 
-// Whether the process was started with this variable, "NAME=value".
+// Returns true if the process was started with this variable, "NAME=value".
 bool is_marked(pid_t process, const std::string& mark);
 
-// Pins the process so that its pid cannot be reused (from Linux 5.3 on), then sends the signal if `belongs` returns
-// true. Returns false if the process is gone, does not belong, or cannot be reached.
+// Opens a pidfd so that the pid cannot be reused (from Linux 5.3 on). Then sends the signal if `belongs` returns true.
+// Returns false if the process is gone, does not belong, or cannot be reached.
 bool signal_process(pid_t process, int signal, const std::function<bool(pid_t)>& belongs);
 
 }  // namespace cudadiag::launch

@@ -26,7 +26,7 @@ using base::FileDescriptor;
 using supervision::Packet;
 using Clock = std::chrono::steady_clock;
 
-// A long limit, because a supervisor that gets no CPU time reports nothing for a while.
+// The limit is long, because a supervisor without CPU time sends nothing for a while.
 constexpr int kStartMilliseconds = 60'000;
 constexpr auto kOrphansPatience = std::chrono::seconds(10);
 
@@ -47,7 +47,7 @@ std::vector<std::string> supervisor_command(const std::string& path, const std::
   return words;
 }
 
-// Whether the process has no_new_privs set and a system call filter.
+// Returns true if the process has no_new_privs set and a system call filter.
 bool is_filtered(pid_t process) {
   std::ifstream status("/proc/" + std::to_string(process) + "/status");
   bool gains_none = false, judged = false;
@@ -72,7 +72,7 @@ std::variant<Supervised, SpawnFailure> Supervised::spawn(const std::vector<std::
     return spawn_failure(command.front(), errno, "cannot create a socket to its supervisor");
   }
   base::FileDescriptor ours(ends[0]), theirs(ends[1]);
-  // Adopts the supervisor's children if the supervisor is killed.
+  // If the supervisor is killed, the kernel makes its children this process's children.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   SpawnOptions how;
   how.apart = how.outlives = true;
@@ -151,7 +151,7 @@ bool Supervised::reap() {
 void Supervised::reap_children() {
   pid_t process = 0;
   while ((process = ::waitpid(-1, nullptr, WNOHANG)) > 0) reaped_ |= process == supervisor_;
-  // Another caller of waitpid() has reaped the supervisor.
+  // Another call of waitpid() in this process has already reaped the supervisor.
   reaped_ |= process < 0 && errno == ECHILD;
 }
 
@@ -160,14 +160,14 @@ void Supervised::watch_tree() {
   if (now < watch_again_) return;
   tree_.clear();
   for (const pid_t process : descendants_of(supervisor_)) tree_[process] = state_of(process).start;
-  // With very many processes, this function still takes at most a twentieth of this process's time.
+  // Limits the cost of this search to a twentieth of this process's time, even if there are very many processes.
   constexpr int kShare = 20;
   watch_again_ = Clock::now() + (Clock::now() - now) * kShare;
 }
 
-// A process belongs to the rerun if it was seen in the rerun's tree, is in the target's process group, or carries the
-// rerun's mark. An orphan that this process has inherited belongs to it too, if only the orphan has the system call
-// filter of an isolated rerun.
+// Returns true if the process belongs to the rerun: it was seen in the rerun's tree, is in the target's process group,
+// or carries the rerun's mark. An orphan that this process adopted also belongs to the rerun if it has the system call
+// filter and this process has none.
 bool Supervised::is_member(pid_t process) const {
   const ProcessState state = state_of(process);
   if (state.ended) return false;
@@ -179,7 +179,7 @@ bool Supervised::is_member(pid_t process) const {
          (isolated_ && process != own && is_filtered(process) && !is_filtered(own) && descends_from(process, own));
 }
 
-// Ends the processes of the rerun after its supervisor was killed.
+// Kills the rerun's processes after its supervisor was killed.
 void Supervised::end_orphans() {
   const auto patience = Clock::now() + kOrphansPatience;
   while (true) {

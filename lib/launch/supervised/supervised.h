@@ -1,5 +1,5 @@
-// A rerun as its launcher sees it. A supervisor process owns everything that the rerun starts. Only processes of the
-// rerun are ever signalled. If the supervisor is killed, the launcher ends the processes that it has seen in the
+// A rerun, as seen by its launcher. A supervisor process owns everything that the rerun starts. Only processes of the
+// rerun are ever signalled. If the supervisor is killed, the launcher kills the processes that it has seen in the
 // rerun's tree.
 #pragma once
 
@@ -20,13 +20,14 @@
 namespace cudadiag::launch {
 
 struct SupervisedOptions {
-  int input = -1;                      // its standard input; -1 to inherit this process's
-  int output = -1;                     // its standard output and error; -1 to inherit this process's
-  std::string directory;               // the folder in which the command starts and is looked up; empty: this process's
-  int arena = -1;                      // the memory that it records to; -1 for none
-  std::optional<Isolation> isolation;  // nullopt to leave it all rights of this process
-  std::string remove;                  // a folder to remove when it has ended; empty for none
-  std::string mark;                    // "NAME=value" from `environment` that no other process has
+  int input = -1;                      // the command's standard input; -1: inherited from this process
+  int output = -1;                     // the command's standard output and error; -1: inherited from this process
+  std::string directory;               // the command's working folder, from which it is also looked up; empty:
+                                       // inherited
+  int arena = -1;                      // the descriptor of the arena that the command records to; -1: none
+  std::optional<Isolation> isolation;  // nullopt: the command keeps all rights of this process
+  std::string remove;                  // a folder to remove after the rerun; empty: none
+  std::string mark;                    // a "NAME=value" from `environment` that no other process has
 };
 
 class Supervised {
@@ -38,26 +39,27 @@ class Supervised {
   Supervised& operator=(Supervised&&) = delete;
   ~Supervised() = default;
 
-  // Handles the supervisor's messages, and reaps ended processes. Returns true once the target and everything that it
-  // started are gone or cannot be ended. Call this regularly: it also records the process tree, in case the supervisor
+  // Handles the supervisor's messages, and reaps exited processes. Returns true once the target and everything that it
+  // started are gone or cannot be killed. Call this regularly: it also records the process tree, in case the supervisor
   // is killed.
   bool reap();
-  // Asks all processes of the rerun to end, and kills those left after `grace`. Once that is done, reap() returns true.
+  // Asks all processes of the rerun to exit, and kills those that remain after `grace`. reap() returns true when this
+  // is done.
   void end(std::chrono::milliseconds grace);
-  // halt() stops all processes of the rerun, and resume() continues them.
+  // halt() stops all processes of the rerun. resume() continues them.
   void halt();
   void resume();
 
-  // Returns how the target ended. If the supervisor was killed, this is unknown: neither code nor signal is set.
+  // Returns how the target ended. Neither code nor signal is set if this is unknown, because the supervisor was killed.
   const session::ProcessEnd& end() const { return end_; }
   bool has_ended() const { return ended_; }
-  // Whether the terminal stopped the rerun because it read from the terminal. Such a rerun is ended.
+  // Returns true if the terminal stopped the rerun because the rerun read from the terminal. Such a rerun is killed.
   bool asked_terminal() const { return asked_terminal_; }
-  // Returns the actions that the rerun was kept from, without duplicates.
+  // Returns the actions that were refused to the rerun, without duplicates.
   const std::vector<session::KeptFrom>& kept_from() const { return kept_from_; }
-  // Returns the processes that could not be ended, because they belong to another user or are stuck in a driver.
+  // Returns the processes that could not be killed, because they belong to another user or are stuck in a driver.
   const std::vector<pid_t>& left() const { return left_; }
-  // Returns the number of bytes that the live processes of the rerun have written, to any destination.
+  // Returns the number of bytes that the rerun's live processes have written, to any destination.
   std::uint64_t bytes_written() const;
   pid_t supervisor() const { return supervisor_; }
 
@@ -84,7 +86,7 @@ class Supervised {
   session::ProcessEnd end_;
   std::vector<session::KeptFrom> kept_from_;
   std::vector<pid_t> left_;
-  std::map<pid_t, std::uint64_t> tree_;  // the start time of each process of the rerun, from /proc
+  std::map<pid_t, std::uint64_t> tree_;  // by pid, the start time of each process seen in the rerun's tree
   std::chrono::steady_clock::time_point watch_again_{};
 };
 

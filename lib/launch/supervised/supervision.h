@@ -1,5 +1,5 @@
-// The packets between a launcher and the supervisor of a rerun. Both run the same program, and each has one end of a
-// socket. When one end closes, the process at the other end ends the rerun.
+// Defines the packets between a launcher and the supervisor of a rerun. Both run the same program and hold one end of a
+// socket. If either end closes, the process at the other end ends the rerun.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace cudadiag::launch::supervision {
 
-// The supervisor's hidden command, and its arguments before "--". The path and argv of the target follow.
+// The supervisor's hidden command, and its arguments before "--". The target's path and argv follow after "--".
 inline constexpr const char* kCommand = "__supervise";
 inline constexpr const char* kSocketWord = "--socket=";
 inline constexpr const char* kArenaWord = "--arena=";
@@ -19,15 +19,15 @@ struct Packet {
   enum class Kind : std::uint32_t {
     // Sent by the supervisor.
     started,  // number: the target's pid
-    failed,   // the target could not be started; number: errno, text: what failed, empty for exec
-    kept,     // number: session::Deed, text: its object
+    failed,   // the target could not be started; number: errno, text: the step that failed, empty for exec
+    kept,     // an action was refused; number: session::Deed, text: its object
     stopped,  // the terminal stopped the target; number: the signal
     ended,    // the target ended; number: its wait status
-    left,     // number: pid of a process that could not be ended
-    over,     // all processes are gone except those reported by `left`
+    left,     // number: the pid of a process that could not be killed
+    over,     // all processes are gone, except those reported by `left`
     // Sent by the launcher.
-    end,   // number: milliseconds from the request to end until the kill
-    halt,  // stop all processes, because the launcher itself is stopped
+    end,   // number: milliseconds between asking the processes to exit and killing them
+    halt,  // stop all processes, because the launcher itself is being stopped
     resume,
   };
   Kind kind = Kind::over;
@@ -35,9 +35,9 @@ struct Packet {
   std::string text;
 };
 
-// Returns false if the other side is gone or accepts nothing more.
+// Returns false if the packet cannot be sent, for example because the other end is closed.
 bool send(int socket, const Packet& packet);
-// Returns at once: nullopt if no packet has arrived. Sets `closed` if no more will arrive.
+// Never blocks. Returns nullopt if no packet has arrived. Sets `closed` if no more packets will arrive.
 std::optional<Packet> receive(int socket, bool& closed);
 
 }  // namespace cudadiag::launch::supervision

@@ -38,11 +38,10 @@ using supervision::Packet;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// How long to wait for killed processes. A process that is stuck in the GPU driver does not die until the driver
-// returns.
+// How long to wait for killed processes. A process that is stuck in the GPU driver dies only when the driver returns.
 constexpr auto kUnkillable = std::chrono::seconds(10);
-constexpr auto kLook = milliseconds(20);  // the most distinct refusals to report for a rerun
-constexpr std::size_t kMostKept = 64;     // at most so many distinct refusals are reported for a rerun
+constexpr auto kLook = milliseconds(20);
+constexpr std::size_t kMostKept = 64;  // the most distinct refusals to report for a rerun
 
 struct Arguments {
   int socket = -1;
@@ -83,7 +82,7 @@ std::vector<std::string> environment_but_arena() {
   return result;
 }
 
-// Answers the system calls that wait at the filter's listener.
+// Answers the system calls that are waiting at the filter's listener.
 class CallDesk {
  public:
   CallDesk(int listener, const Isolation& isolation, int launcher)
@@ -96,14 +95,15 @@ class CallDesk {
 
   // Returns false if no process with this filter is left.
   bool answer() {
-    // The union leaves room: a newer kernel may write more than this program's structure holds.
+    // A union with extra room: a newer kernel may write more bytes than seccomp_notif has here.
     union {
       seccomp_notif call;
       std::array<char, 1024> room{};
     };
     if (::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_RECV, &room) != 0) return errno == EINTR || errno == ENOENT;
     CallJudge::Verdict verdict = judge_.judge(call.data, static_cast<pid_t>(call.pid));
-    // If the process no longer waits, the memory that we read may belong to a different process.
+    // If the process has stopped waiting, its pid may have been reused, and the memory just read may be another
+    // process's.
     if (::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_ID_VALID, &call.id) != 0) return true;
     seccomp_notif_resp response{};
     response.id = call.id;
@@ -154,7 +154,7 @@ class Supervisor {
     ::poll(sources.data(), sources.size(), ending_ ? static_cast<int>(kLook.count()) : -1);
     if (sources[1].revents != 0) take_signals();
     if ((sources[2].revents & POLLIN) != 0 && !desk_->answer()) sources[2].revents = POLLHUP;
-    // Keeps the judge, because it cleans up after the rerun.
+    // Keeps the desk, because its judge removes the rerun's files at the end.
     if ((sources[2].revents & POLLIN) == 0 && sources[2].revents != 0) kept_desk_ = std::move(desk_);
   }
 
@@ -165,7 +165,7 @@ class Supervisor {
     }
   }
 
-  // Reaps the target, and orphans that this process inherited.
+  // Reaps the target and the orphans that this process adopted.
   void take_ends() {
     int status = 0;
     pid_t process = 0;
@@ -178,7 +178,7 @@ class Supervisor {
       } else {
         supervision::send(launcher_, {Packet::Kind::ended, status, ""});
       }
-      // Ends everything that the target has started.
+      // Kills everything that the target started.
       begin_end(milliseconds(0));
     }
     childless_ = process < 0 && errno == ECHILD;
@@ -227,8 +227,8 @@ class Supervisor {
   Clock::time_point kill_at_{}, give_up_{};
 };
 
-// Blocks SIGCHLD and the signals that ask this process to end, and returns a signalfd that delivers them. A request to
-// end this process also ends the rerun.
+// Blocks SIGCHLD and the signals that ask this process to exit, and returns a signalfd that receives them. A request to
+// exit also ends the rerun.
 int take_over_signals(sigset_t& before) {
   sigset_t taken;
   ::sigemptyset(&taken);
@@ -269,7 +269,7 @@ int supervise(int argc, char** argv) {
   std::error_code ignored;
   if (!arguments.remove.empty()) std::filesystem::remove_all(arguments.remove, ignored);
   supervision::send(arguments.socket, {Packet::Kind::over, 0, ""});
-  // Skips destructors, because the thread that started the target is still running.
+  // Skips destructors, because the thread that started the target never exits.
   std::_Exit(0);
 }
 

@@ -1,7 +1,7 @@
-// The process between a launcher and a rerun. Everything that the rerun starts descends from the supervisor or is
-// adopted by it. No unrelated process can therefore be mistaken for a part of the rerun. When the launcher dies or asks
-// for it, the supervisor ends all these processes and removes the rerun's private folder. It also starts the target,
-// confined if requested, and decides which system calls an isolated target may issue.
+// The supervisor process between a launcher and a rerun, which owns everything that the rerun starts. All processes of
+// the rerun descend from the supervisor or are adopted by it, so no unrelated process is mistaken for one of them. It
+// kills them and removes the private folder when the launcher dies or asks for it. It also starts the target and, if
+// isolation is requested, confines it and checks its system calls.
 #pragma once
 
 namespace cudadiag::launch {
