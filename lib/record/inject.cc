@@ -1,5 +1,5 @@
-// The symbols that the driver looks for, and the handlers that the recorder installs in the process: for the end of a
-// thread, for fork, and for exit.
+// The entry points of the recorder: InitializeInjection, which the driver calls, the callback for CUDA calls, and the
+// handlers for fork and for the end of threads and of the process.
 
 #include <cupti.h>
 #include <dlfcn.h>
@@ -45,10 +45,10 @@ constexpr std::size_t kPageSize = 65536;  // the largest page size of this archi
 // Reads as zero in a child of fork or clone, because the recorder belongs to the process that created it.
 struct alignas(kPageSize) Home {
   std::atomic<bool> owned;
-  std::atomic<Recorder*> recorder;  // null if this process has no recorder, or not yet
+  std::atomic<Recorder*> recorder;  // null if this process has no recorder
 };
 Home g_home;
-// A child of fork has copies of these, which still describe the process that started the recorder.
+// In a child of fork, these still describe the process that started the recorder.
 const Recorder* g_recorder;
 std::uint32_t g_pid;
 std::atomic<bool> g_started;  // whether a recorder was started in this process or in an ancestor
@@ -58,7 +58,7 @@ Options read_options() {
   Options options;
   if (const char* window = getenv(wire::environment::kWindow)) options.window = window;
   const char* pass = getenv(wire::environment::kPass);
-  // Besides the rerun that waits, the first run needs the hook if the user watches a line.
+  // The rerun that waits needs the hook. The first run needs it too, if the user watches a line.
   options.hook = (pass != nullptr && strcmp(pass, "confirm") == 0) || getenv(wire::environment::kValues) != nullptr;
   if (const char* text = getenv(wire::environment::kRecord)) options.record = wire::parse_record_options(text);
   options.folder = getenv(wire::environment::kSession);
@@ -68,9 +68,9 @@ Options read_options() {
 void on_thread_end(void* state) {
   Recorder* recorder = g_home.recorder.load(std::memory_order_acquire);
   t_this.inside = true;
-  // Releases the entry only in the process that owns it: in a forked child, it belongs to the parent.
+  // In a forked child, the entry belongs to the parent and must not be released.
   if (recorder != nullptr && t_this.state == state) recorder->release_thread(*static_cast<ThreadState*>(state));
-  // Later destructors may still call CUDA, so the thread is now treated as one without a ring.
+  // Later destructors may still call CUDA, so the thread continues without a ring.
   ThisThread ended{};
   ended.error_number = t_this.error_number;
   ended.asked = true;
@@ -150,8 +150,8 @@ bool own_this_process() {
   return true;
 }
 
-// All code that runs at a launch is inlined into these two functions. The program's own code fills the caches between
-// launches, so each cache line of code must be fetched again.
+// All code that runs at a launch is inlined into these two functions. Between launches, the program evicts this code
+// from the caches, so each cache line of code is a cache miss.
 [[gnu::hot, gnu::noinline, gnu::flatten]] void enter_driver_call(Recorder& recorder, ThisThread& self,
                                                                  CUpti_CallbackId id, const CUpti_CallbackData& call,
                                                                  std::uintptr_t frame) {
@@ -180,7 +180,7 @@ bool own_this_process() {
   }
 }
 
-// For most runtime calls, only their begin and end matter: the driver calls inside them show what they do.
+// Most runtime calls are not decoded, because the driver calls inside them show what they do.
 [[gnu::hot, gnu::noinline]] void runtime_call(Recorder& recorder, ThisThread& self, CUpti_CallbackId id,
                                               const CUpti_CallbackData& call, std::uintptr_t frame) {
   if (call.callbackSite == CUPTI_API_ENTER) {
@@ -230,7 +230,7 @@ bool own_this_process() {
 
 void CUPTIAPI callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
   ThisThread* found = &t_this;
-  asm("" : "+r"(found));  // looks up t_this only once: each access could be a function call
+  asm("" : "+r"(found));  // reads the address of t_this only once, because each access may be a function call
   ThisThread& self = *found;
   Recorder* recorder = g_home.recorder.load(std::memory_order_acquire);
   if (recorder == nullptr || self.inside || self.quiet) [[unlikely]]
@@ -249,8 +249,8 @@ void CUPTIAPI callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, 
   }
 }
 
-// Whether a driver call could block forever here. It could in a signal handler that interrupted one of the program's
-// driver calls. It could also on the driver's own thread for host functions, which is named "cuda-EvtHandlr" or
+// Returns true if a driver call could block forever. This happens in a signal handler that interrupted a driver call of
+// the program. It also happens on the driver's own thread for host functions, which is named "cuda-EvtHandlr" or
 // similar.
 bool is_inside_driver() {
   if (t_this.asked) return t_this.runtime_call != nullptr || t_this.state == nullptr || is_in_call(*t_this.state);
@@ -262,7 +262,7 @@ bool is_inside_driver() {
 void at_exit(int status) {
   Recorder* recorder = g_home.recorder.load(std::memory_order_acquire);
   if (recorder == nullptr) return;
-  // A signal handler may have interrupted the recorder, which may hold a lock.
+  // A signal handler may have interrupted the recorder while it held a lock.
   const bool interrupts = std::exchange(t_this.inside, true);
   recorder->at_exit(t_this.state, status,
                     {.may_lock = !interrupts, .may_ask_driver = !interrupts && !is_inside_driver()});

@@ -37,8 +37,8 @@ void BlockingCalls::enter(ThreadState& thread, std::uint32_t id, const CallRule&
   } else if (rule.role == Role::context_wait) {
     wait = Wait::context;
   }
-  // A reader copies these fields twice, and compares the site and the ticks stored at ENTER to detect a change. The
-  // fence keeps the stores in this order.
+  // A reader detects a concurrent change by comparing the site and the ticks of ENTER before and after it copies these
+  // fields. The fence makes the ticks visible before the fields.
   std::atomic_thread_fence(std::memory_order_release);
   wire::store(thread.entry, wire::thread::kCallWait, static_cast<std::uint32_t>(wait));
   wire::store(thread.entry, wire::thread::kCallStream, stream);

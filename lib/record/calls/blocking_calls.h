@@ -1,5 +1,5 @@
-// Publishes the call in which a thread may wait for the GPU. Other processes read it from the area, because the process
-// itself cannot answer while it is stuck.
+// Publishes the call in which a thread may be waiting for the GPU. Other processes read the call from the area, because
+// a process that hangs cannot report it.
 #pragma once
 
 #include <cupti.h>

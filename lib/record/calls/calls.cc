@@ -25,7 +25,7 @@ void read_launch_config(const CUlaunchConfig& config, Call& call) {
   }
 }
 
-// Reads the addresses of a 2D or 3D copy. A CUDA array has no address, so its address counts as 0.
+// Reads the addresses and the shape of a 2D or 3D copy. A CUDA array has no address, so 0 is stored.
 template <typename Copy>
 void read_rows(const Copy& copy, Call& call) {
   const auto place = [](CUmemorytype type, CUdeviceptr device, const void* host, std::size_t offset) -> std::uint64_t {
@@ -78,8 +78,8 @@ MemoryOperation wait_by(unsigned flags) {
   }
 }
 
-// Describes a batch by one of its parts: by its first wait, because the batch can block there, or by its first write if
-// it has no wait.
+// Describes a batch by its first wait, because that is where the batch can block. If the batch has no wait, describes
+// it by its first write.
 void read_batch(unsigned count, const CUstreamBatchMemOpParams* batch, Call& call) {
   for (unsigned i = 0; batch != nullptr && i < count; ++i) {
     const bool wide =
@@ -98,8 +98,8 @@ void read_batch(unsigned count, const CUstreamBatchMemOpParams* batch, Call& cal
   }
 }
 
-// CUPTI has one structure per call, whose members have the argument names of cuda.h. These functions read whichever of
-// these members a structure has.
+// CUPTI declares one parameter structure per call, with the argument names of cuda.h as member names. These functions
+// read the members that exist in `Parameters`.
 template <typename Parameters>
 void decode_launch(const Parameters& p, Call& call) {
   if constexpr (requires { p.f; }) call.function = p.f;
@@ -222,7 +222,8 @@ struct Builder {
   }
 };
 
-// RULE adds the rule for one call. RULE_SZ adds it also for the variant that uses the per-thread default stream.
+// RULE adds the rule for one call. RULE_SZ also adds a rule for the _ptsz variant, which uses the per-thread default
+// stream.
 #define RULE(role, kind, name) \
   b.set(CUPTI_DRIVER_TRACE_CBID_##name, {Role::role, Kind::kind, false, false, decode<name##_params>})
 #define RULE_SZ(role, kind, name) \
@@ -231,7 +232,7 @@ struct Builder {
 #define RULE_MEM(name, decoder)                                                                            \
   b.set(CUPTI_DRIVER_TRACE_CBID_##name, {Role::operation, Kind::memory_operation, false, false, decoder}); \
   b.set(CUPTI_DRIVER_TRACE_CBID_##name##_ptsz, {Role::operation, Kind::memory_operation, true, false, decoder})
-// Like RULE_SZ, for calls without "Async" in their names, in which the host may wait.
+// Like RULE_SZ, for calls that may block the host. They have no "Async" in their names, and their variant is _ptds.
 #define RULE_DS(role, kind, name, proves)                                                                         \
   b.set_blocking(CUPTI_DRIVER_TRACE_CBID_##name, {Role::role, Kind::kind, false, proves, decode<name##_params>}); \
   b.set_blocking(CUPTI_DRIVER_TRACE_CBID_##name##_ptds, {Role::role, Kind::kind, true, proves, decode<name##_params>})
@@ -360,9 +361,8 @@ constexpr void mark_memory(Builder& b) {
   for (std::uint32_t id = 1; id < b.table.size(); ++id) b.table[id].memory = memory_call(id) != MemoryCall::What::none;
 }
 
-// Marks the calls that wait for the GPU, and those that may do so as a side effect: allocating and freeing memory,
-// ending contexts. Loading code is excluded, because it may hold the dynamic linker's lock, and then no stack should be
-// walked.
+// Marks the calls that wait for the GPU, and calls that may wait as a side effect, such as cuMemFree. Calls that load
+// code are not marked. They may run while the dynamic linker's lock is held, and no stack should be unwound then.
 constexpr void mark_blocking(Builder& b) {
   for (const std::uint32_t id :
        {CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize, CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize_ptsz,
@@ -378,7 +378,7 @@ constexpr void mark_blocking(Builder& b) {
   }
   b.table[CUPTI_DRIVER_TRACE_CBID_cuStreamDestroy].decode = decode<cuStreamDestroy_params>;
   b.table[CUPTI_DRIVER_TRACE_CBID_cuStreamDestroy_v2].decode = decode<cuStreamDestroy_v2_params>;
-  // Does not include cuDevicePrimaryCtxRelease, because most calls to it do not end the context.
+  // cuDevicePrimaryCtxRelease is not in this list, because it usually only drops a reference to the context.
   b.table[CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy_v2].ends_context = true;
   b.table[CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset_v2].ends_context = true;
   for (const std::uint32_t id :
@@ -402,7 +402,7 @@ constexpr void mark_simple(Builder& b) {
 #undef RULE_MEM
 #undef RULE_DS
 
-// Built at compile time. A table built at first use would need a guard, and with it the C++ runtime's locks.
+// Built at compile time. A table built on first use would need a guard variable and the locks of the C++ runtime.
 constexpr Table kTable = [] {
   Builder b;
   add_launches(b);
@@ -432,8 +432,8 @@ const CallRule& driver_call(std::uint32_t id) { return id < kTable.size() ? kTab
 
 bool only_asks(std::string_view name) {
   const auto has = [name](std::string_view part) { return name.find(part) != std::string_view::npos; };
-  // These calls may have an effect or fail: looking up a kernel may load its module, querying a stream's capture
-  // touches the context, and an exported event can be recorded by other processes.
+  // These queries can fail or have side effects. Looking up a kernel may load its module, GetCaptureInfo touches the
+  // context, and other processes can record an exported event.
   for (const std::string_view fallible : {"GetFunction", "GetFuncBySymbol", "GetKernel", "GetModule", "GetCaptureInfo",
                                           "FuncGetAttributes", "MemGetInfo", "IpcGetEventHandle"}) {
     if (has(fallible)) return false;

@@ -1,5 +1,5 @@
-// How the recorder treats each driver call, by CUPTI callback id: which calls issue an operation on a stream, wait, or
-// begin or end a capture. The recorder watches all other calls only for their return codes.
+// The rules for driver calls, by CUPTI callback id: which calls issue an operation, wait, or control a capture. For
+// calls without a rule, the recorder only checks the return code.
 #pragma once
 
 #include <cuda.h>
@@ -15,16 +15,16 @@ namespace cudadiag::record {
 enum class Role : std::uint8_t {
   watched,  // only its return code matters
   operation,
-  stream_wait,      // success proves that the stream has finished
-  context_wait,     // success proves that all streams of the context have finished
+  stream_wait,      // success proves that all work on the stream has finished
+  context_wait,     // success proves that all work in the context has finished
   event_wait,       // success proves that the event has completed
   event_forgotten,  // after this call, the recorder does not know where the event was recorded
   event_shared,     // shares the event with other processes, which may record it too
   capture_begin,
   capture_end,
   peer_access,  // the current context gains or loses access to another context's memory
-  graph,        // graph_calls.h
-  look_up,      // looks up driver functions; a missing function is a valid answer
+  graph,        // see graph_calls.h
+  look_up,      // looks up driver functions; "not found" is not a failure
   initialise,
   load_code,
 };
@@ -35,17 +35,17 @@ struct Call {
   CUfunction function = nullptr;
   std::uint32_t grid[3] = {}, block[3] = {}, cluster[3] = {};
   std::uint32_t shared_bytes = 0;
-  std::uint64_t argument = 0;  // wire::operation::kArgument, or a capture's mode
+  std::uint64_t argument = 0;  // stored as wire::operation::kArgument; the mode if the call begins a capture
   std::uint64_t destination = 0, source = 0;
-  // Set for 2D and 3D copies and memsets. One row means contiguous memory; 0 means a shape that these fields cannot
-  // describe.
+  // Set for 2D and 3D copies and for memsets. `rows` is 1 for contiguous memory, and 0 if these fields cannot describe
+  // the shape.
   std::uint64_t width = 0, destination_pitch = 0, source_pitch = 0;
   std::uint32_t rows = 1;
   std::uint64_t value = 0;
   wire::operation::MemoryOperation memory_operation = wire::operation::MemoryOperation::unknown;
   bool to_host = false,
        from_host = false;             // whether a copy's destination and source may be on the host
-  void* const* parameters = nullptr;  // of a launch
+  void* const* parameters = nullptr;  // kernelParams of a launch
   void* const* extra = nullptr;
 };
 
@@ -53,22 +53,21 @@ struct CallRule {
   Role role = Role::watched;
   wire::operation::Kind kind = wire::operation::Kind::none;
   bool per_thread = false;       // handle 0 is the per-thread default stream
-  bool proves_finished = false;  // if the call succeeds, its data has arrived
+  bool proves_finished = false;  // success proves that the copy has finished
   void (*decode)(const void* parameters, Call& call) = nullptr;
   bool memory = false;  // allocates or frees memory (memory_calls.h)
   bool ends_context = false;
   bool ends_stream = false;  // ends a stream, or a context with all its streams
   bool blocks = false;       // may wait for the GPU, so its stacks are published while it runs
-  bool only_issues = false;  // an operation without any of the flags above
+  bool only_issues = false;  // an operation that neither touches memory, ends anything, nor blocks
 };
 
-// Calls that only newer drivers have are past the end of the table, and get Role::watched.
+// Returns a rule with Role::watched for calls that only newer drivers have.
 [[gnu::hot]] const CallRule& driver_call(std::uint32_t id);
-// Whether a call is a mere query, judging by its name, and never returns a failure of the GPU. These calls get no
-// callback, because PyTorch makes thirty of them per launch, and a callback costs 0.2 µs.
+// Returns true if the name shows that the call is a query that never returns a GPU failure. The recorder enables no
+// callbacks for these calls: PyTorch makes thirty of them per launch, and each callback costs 0.2 µs.
 bool only_asks(std::string_view name);
 
-// Reads the addresses and rows of a copy.
 void read_copy(const CUDA_MEMCPY3D& copy, Call& call);
 
 // Reads the launch dimensions of a runtime call, for launches that the runtime rejects before it calls the driver.

@@ -25,8 +25,8 @@ std::string_view without_head(std::string_view line) {
 
 void say(void*, int, char* message, std::size_t length) {
   const std::string_view line = without_head({message, strnlen(message, length)});
-  // Ignores lines such as "Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuLaunchKernel", which only repeat the call's
-  // record. Among the other lines, the first one gives the cause.
+  // Skips lines such as "Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuLaunchKernel", which repeat what the record of
+  // the call contains. The first remaining line gives the cause.
   if (t_this.inside || t_this.explained || line.empty() || line.starts_with("Returning ")) return;
   if (t_this.state == nullptr) return;
   auto& said = t_this.state->said;

@@ -1,6 +1,6 @@
-// The driver's own explanation of a failed call: "One or more of block dimensions of (2048,1,1) exceeds …"
-// (cuLogsRegisterCallback, CUDA 12.9 and later). The driver delivers it on the calling thread before the call returns.
-// It stays available on that thread until the thread's next call.
+// The driver's own explanation of a failed call (cuLogsRegisterCallback, CUDA 12.9 and later). Example: "One or more of
+// block dimensions of (2048,1,1) exceeds …". The driver delivers the text on the calling thread before the call
+// returns. The text stays available on that thread until the thread's next call.
 #pragma once
 
 #include <string_view>
@@ -9,8 +9,8 @@
 
 namespace cudadiag::record::driver_log {
 
-// Asks the driver for explanations, if it has cuLogsRegisterCallback. The program's own callbacks and settings stay
-// unchanged.
+// Registers a callback for the driver's log, if the driver has cuLogsRegisterCallback. The program's own log callbacks
+// and settings are unaffected.
 void start(const DriverApi& driver);
 
 void forget();

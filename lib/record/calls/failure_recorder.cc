@@ -108,7 +108,7 @@ void FailureRecorder::allocator_refused(ThreadState* thread, std::uint64_t bytes
 
 void FailureRecorder::refusal_uncaught(ThreadState* thread, const uncaught_refusal::Refusal& refusal) {
   if (operations_->frozen() || thread == nullptr) return;
-  // Checks all threads, because JAX also calls the driver on threads of its own.
+  // Checks all threads, because JAX also calls the driver on its own threads.
   if (operations_->failures().lack_memory()) return;
   add_refused(*thread, {refusal.request.pool, refusal.request.bytes,
                         operations_->sites().site_of_traceback(*thread, refusal.frames), refusal.message});
@@ -131,7 +131,7 @@ void FailureRecorder::add_refused(ThreadState& thread, const Refused& refused) {
 void FailureRecorder::device_failed(ThreadState* waiting) {
   if (operations_->frozen()) return;
   interner_->property(wire::core_dump::kProperty, "written");
-  // This code is a placeholder: only the dump shows which error the call would return.
+  // This code is a placeholder. The call never returns, and only the core dump shows the actual error.
   FailedCall failed{};
   failed.domain = Domain::driver;
   failed.name = "";

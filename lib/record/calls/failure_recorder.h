@@ -30,7 +30,7 @@ class FailureRecorder {
   void attach(Interner& interner, const DriverApi& driver, OperationRecorder& operations,
               const CaptureRecorder& captures, WatchedCalls& calls, const LaunchBlocking& blocking);
 
-  // `thread` may be null in all of these functions.
+  // The thread may be null in all of these functions.
   void driver_call_failed(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data, std::uint32_t code,
                           std::uintptr_t frame) {
     add(thread, {wire::error::Domain::driver, id, code}, data, frame);
@@ -50,12 +50,12 @@ class FailureRecorder {
   struct Return {
     wire::error::Domain domain;
     std::uint32_t id, code;
-    std::uint64_t of_call = 0;  // as in FailedCall
+    std::uint64_t of_call = 0;  // see FailedCall
   };
   void add(ThreadState* thread, Return returned, const CUpti_CallbackData& data, std::uintptr_t frame);
   void ask_what_is_left(FailedCall& failed) const;
   struct Refused {
-    const char* pool;  // wire/error.h
+    const char* pool;  // a name from wire/error.h
     std::uint64_t bytes;
     std::uint32_t site;
     std::string_view explanation{};

@@ -140,8 +140,8 @@ void Failures::add_flag(std::uint64_t serial, std::uint8_t flag) {
   }
 }
 
-// Only a runtime call leaves its code for later queries. If the outer call is a launch, which may have no callback, we
-// assume that it left its code.
+// Returns true if this failure made `code` the thread's last error. Only runtime calls set the last error. A runtime
+// launch may have no callback, so its code may be missing, and we then assume that it set the error.
 bool Failures::left_behind(std::uint64_t serial, std::uint32_t code) const {
   std::byte* known = find(serial);
   if (known == nullptr) return false;
@@ -167,7 +167,7 @@ std::uint64_t Failures::looked_at(ThreadState& thread, std::uint32_t code) {
     add_flag(thread.recent[thread.recent_looked], error::kLookedAt);
   }
   if (thread.recent_worked < thread.recent_errors) return 0;
-  // The thread has issued work since each of these failures, so the recorder stops following them here.
+  // The thread has issued work after each of these failures, so the recorder stops tracking them.
   const std::uint64_t latest = thread.recent[thread.recent_errors - 1];
   const std::uint32_t recent = thread.recent_errors;
   thread.recent_errors = thread.recent_worked = thread.recent_looked = 0;

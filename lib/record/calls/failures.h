@@ -34,12 +34,13 @@ struct FailedCall {
   std::uint64_t bytes = 0;           // requested bytes, if `call` does not have them
   std::uint64_t device_free = 0, device_total = 0;
   const char* outer = nullptr;  // the enclosing runtime call, if that call has no callback
-  std::uint64_t of_call = 0;    // serial of the failed call whose error this one returned; 0 if this call itself failed
-  std::uint32_t tid = 0;        // thread inside the call; 0 for the calling thread
+  // if this call returned the error of an earlier call: the earlier call's serial; otherwise 0
+  std::uint64_t of_call = 0;
+  std::uint32_t tid = 0;  // the thread that made the call; 0 for the current thread
 };
 
 using wire::error::is_sticky;
-// Whether the code is a normal answer, not a failure. 600 means that the GPU has not finished yet.
+// Returns true if the code is not a failure. 600 is cudaErrorNotReady: the GPU has not finished yet.
 inline bool is_answer(std::uint32_t code) { return code == 0 || code == 600; }
 
 class Failures {
@@ -48,15 +49,15 @@ class Failures {
 
   // `thread` may be null. Returns the serial of the record, or 0 if it was not kept.
   std::uint64_t add(ThreadState* thread, const FailedCall& failed);
-  // Call this when the runtime call around a failed driver call has returned.
+  // Stores the return code of the runtime call that made the failed driver call.
   void set_outer_code(std::uint64_t serial, std::uint32_t code);
-  // Call this when the thread has queried its last error and received `code`. Returns the serial of the call that left
-  // the error, or of the first one if several calls at one site left it. Returns 0 if the thread has queried the error
-  // before, or has issued no operation since that call.
+  // Call this when the thread has queried its last error and received `code`. Returns the serial of the call that set
+  // the error. If several calls at one site set it, returns the first serial. Returns 0 if the thread has queried this
+  // error before, or has issued no operation since that call.
   std::uint64_t looked_at(ThreadState& thread, std::uint32_t code);
-  // Whether the thread's last failed call ran out of memory, and the thread has issued no operation since.
+  // Returns true if the thread's last failed call ran out of memory, and the thread has issued no operation since.
   bool lacks_memory(const ThreadState& thread);
-  // Whether lacks_memory() is true for any thread.
+  // Returns true if lacks_memory() is true for any thread.
   bool lack_memory();
   // Call this when the thread has issued an operation successfully.
   void worked(ThreadState& thread);

@@ -4,7 +4,7 @@ namespace cudadiag::record {
 
 namespace {
 
-// Reads those members that the call's parameter structure has.
+// Reads the members that exist in `Parameters`.
 template <typename Parameters>
 GraphCall read(const void* raw) {
   GraphCall call;

@@ -10,9 +10,9 @@ namespace cudadiag::record {
 struct GraphCall {
   enum class What : std::uint8_t {
     none,
-    add_node,     // nodes created inside the call get the call's line
+    add_node,     // nodes created inside the call are attributed to its line
     instantiate,  // `made` points to the executable graph once the call has returned
-    update,       // gives `exec` the contents of `graph`
+    update,       // updates `exec` to match `graph`
     set_node,     // sets the parameters of one node of `exec`
     switch_node,  // enables or disables the node
     destroy,      // destroys `exec`
@@ -23,14 +23,14 @@ struct GraphCall {
   CUgraphExec exec = nullptr;
   const CUgraphExec* made = nullptr;
   CUgraphNode node = nullptr;
-  // For set_node: the node's new parameters. At most one of these pointers is not null.
+  // The node's new parameters, for set_node. At most one of these pointers is not null.
   const CUDA_KERNEL_NODE_PARAMS* kernel = nullptr;
   const CUDA_MEMCPY3D* copy = nullptr;
   const CUDA_MEMSET_NODE_PARAMS* memset = nullptr;
   // For add_node: the parameters of a conditional node. `added` points to the new node once the call has returned.
   const CUDA_CONDITIONAL_NODE_PARAMS* conditional = nullptr;
   const CUgraphNode* added = nullptr;
-  unsigned long long flags = 0;  // instantiate
+  unsigned long long flags = 0;  // for instantiate
 };
 
 constexpr GraphCall::What graph_call(std::uint32_t id) {

@@ -13,7 +13,7 @@ namespace wire_parameters = wire::launch_parameters;
 
 namespace {
 
-// Most parameters have 8 or 4 bytes. With a constant size, the compiler replaces memcpy by a load and a store.
+// Most parameters are 8 or 4 bytes long. With a constant size, the compiler replaces memcpy with a load and a store.
 inline void copy(std::byte* to, const void* from, std::size_t size) {
   if (size == 8) {
     memcpy(to, from, 8);
@@ -53,7 +53,7 @@ void LatestParameters::keep(const ThreadState& thread, const Call& launch) {
       if (offset + size > wire_parameters::kMostBytes || launch.parameters[i] == nullptr) [[unlikely]] {
         flags = wire::intern::kCut;
         if (launch.parameters[i] != nullptr && offset < wire_parameters::kMostBytes) {
-          memset(values + end, 0, offset - end);  // what an earlier launch left in the gap
+          memset(values + end, 0, offset - end);  // clears bytes of an earlier launch
           end = wire_parameters::kMostBytes;
           memcpy(values + offset, launch.parameters[i], end - offset);
         }

@@ -1,5 +1,5 @@
-// Keeps the parameters of each thread's latest kernel launches (wire/launch_parameters.h), so that a report can show
-// the pointers that were passed to the failing kernel.
+// Keeps the parameters of each thread's latest kernel launches. A report can then show the pointers that were passed to
+// the failing kernel. The layout is in wire/launch_parameters.h.
 #pragma once
 
 #include "record/calls/calls.h"

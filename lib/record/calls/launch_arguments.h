@@ -1,5 +1,5 @@
-// Keeps the parameters of the one launch that a rerun is waiting for: reads them at ENTER, and records them if the
-// launch fails. The caller holds the gate (exclusive_wait.h), so one buffer is enough.
+// Records the parameters of the launch that a rerun waits for, if that launch fails. The parameters are read at ENTER.
+// The caller holds the gate (exclusive_wait.h), so one buffer is enough.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ class LaunchArguments {
   void attach(Interner& interner, const DriverApi& driver);
 
   void read(const Call& launch);
-  // Call this if the operation that now runs alone has no parameters to keep.
+  // Call this if the operation that is about to run alone has no parameters.
   void forget() { has_ = false; }
   // Call this when the operation whose parameters were read has failed.
   void keep(std::uint16_t thread, std::uint64_t serial);

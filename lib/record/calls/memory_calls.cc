@@ -6,7 +6,7 @@ namespace {
 
 using wire::allocation::Kind;
 
-// Reads no output pointers: the size is also needed at ENTER and after a failed call, when those are invalid.
+// Reads no output pointers, because they are invalid at ENTER and after a failed call.
 template <typename Parameters>
 std::uint64_t bytes(const void* raw) {
   const auto& p = *static_cast<const Parameters*>(raw);

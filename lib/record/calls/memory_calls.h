@@ -1,4 +1,4 @@
-// How the recorder treats each driver call that allocates or frees memory, by CUPTI callback id.
+// The rules for driver calls that allocate or free memory, by CUPTI callback id.
 #pragma once
 
 #include <cupti.h>
@@ -13,9 +13,9 @@ struct MemoryCall {
   enum class What : std::uint8_t {
     none,
     makes,
-    frees,   // the allocation that begins at `address`
-    unmaps,  // everything mapped within `address` and `bytes`
-    asks,    // takes memory without an address: only the size matters
+    frees,   // frees the allocation that begins at `address`
+    unmaps,  // unmaps everything within `address` and `bytes`
+    asks,    // reserves memory that has no address yet; only the size is used
   };
   What what = What::none;
   wire::allocation::Kind kind = wire::allocation::Kind::none;

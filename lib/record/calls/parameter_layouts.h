@@ -1,5 +1,5 @@
-// The offset and size of each parameter of a kernel. The recorder queries the driver once per kernel, and keeps the
-// answer in the area (wire/launch_parameters.h) for readers of the parameters.
+// The offset and size of each parameter of a kernel. The recorder queries the driver once per kernel and stores the
+// result in the area, for readers of the parameters. The format is in wire/launch_parameters.h.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ namespace cudadiag::record {
 struct ParameterLayout {
   std::uint32_t index = 0;  // in the region `layouts`; 0 if unknown
   std::uint16_t count = 0;
-  const std::uint16_t* places = nullptr;  // offset and size of each
+  const std::uint16_t* places = nullptr;  // offset and size of each parameter
 
   std::size_t offset(std::size_t parameter) const { return places[2 * parameter]; }
   std::size_t size(std::size_t parameter) const { return places[2 * parameter + 1]; }
@@ -35,7 +35,7 @@ class ParameterLayouts {
   std::uint32_t ask(CUfunction function);
 
   const DriverApi* driver_ = nullptr;
-  std::uint16_t* pool_ = nullptr;  // the region; index 0 means none
+  std::uint16_t* pool_ = nullptr;  // the region `layouts`; index 0 means unknown
   std::atomic<std::uint64_t> generation_ = 0;
   Mutex mutex_;
   std::uint32_t used_ = 1;

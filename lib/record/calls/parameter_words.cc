@@ -24,8 +24,8 @@ void ParameterWords::scan(const void* bytes, std::size_t size, std::size_t offse
   }
 }
 
-// Notes which 4-byte words are 0. If a word may be the lower half of an 8-byte number, the whole number must be 0: a
-// multiple of 4 GiB is not.
+// Notes which 4-byte words are 0. A word that may be the lower half of an 8-byte number is noted only if the whole
+// number is 0. Without this, a multiple of 4 GiB would be noted as 0.
 void ParameterWords::scan_zeros(const void* bytes, std::size_t size, std::size_t offset, Found& found) {
   for (std::size_t at = (4 - offset % 4) % 4; at + 4 <= size && (offset + at) / 4 < 32; at += 4) {
     std::uint64_t value = 0;

@@ -25,7 +25,7 @@ class ParameterWords {
   struct Found {
     std::array<Word, wire::race::kMostWords> words;
     std::size_t count = 0;
-    std::uint32_t zeros = 0;  // wire::race::kZeros
+    std::uint32_t zeros = 0;  // see wire::race::kZeros
   };
   void find(CUfunction function, void* const* parameters, void* const* extra, Found& found);
   // Calls visit(bytes, size, offset) for each parameter.

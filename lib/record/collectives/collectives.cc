@@ -69,7 +69,8 @@ void Collectives::finalized(std::uint32_t index) {
   wire::store_release(entry(index), communicator::kState, static_cast<std::uint32_t>(communicator::State::finalized));
 }
 
-// Finds or creates the peer's entry, starting at the key's hash. Returns 0 if other keys occupy all probed entries.
+// Counts one call with a peer and returns its ordinal. Finds or creates the peer's entry by linear probing. Returns 0
+// if all probed entries belong to other keys.
 std::uint32_t Collectives::ordinal_of_peer(std::uint32_t index, std::uint32_t of, bool receives) {
   constexpr std::size_t kProbes = 64;
   const std::uint64_t key = peer::key_of(index, of, receives);

@@ -1,4 +1,4 @@
-// Records NCCL's communicators and the calls on them (wire/collective.h). Its memory is bounded, and recording a call
+// Records NCCL's communicators and the calls on them (wire/collective.h). Memory use is bounded, and recording a call
 // takes no lock.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace cudadiag::record {
 
 struct CommunicatorMade {
   std::uint64_t hash;
-  std::string_view name;  // empty if it has none
+  std::string_view name;  // empty if the communicator has no name
   std::int32_t rank;
   std::int32_t ranks;    // 0 if unknown
   std::int32_t version;  // version of NCCL's profiler interface
@@ -24,11 +24,11 @@ struct CommunicatorMade {
 
 struct CollectiveCall {
   std::uint32_t communicator;
-  const char* function;  // NCCL's name for it
+  const char* function;  // the name that NCCL reports, such as "AllReduce"
   const char* type;
   std::uint64_t count;
-  std::int32_t peer;     // or root
-  std::uint64_t stream;  // CUstream, with wire::collective::kBeforeLaunch
+  std::int32_t peer;     // the peer, or the root of a collective
+  std::uint64_t stream;  // the CUstream; 0 unless `flags` has kBeforeLaunch
   std::uint8_t flags;    // wire::collective::Flag
   // NCCL's number for the call, counted from 0 for each function. A repeated number means that a captured call is
   // replayed. Empty if NCCL does not report the number.
@@ -55,7 +55,7 @@ class Collectives {
   std::uint32_t ordinal_of_peer(std::uint32_t communicator, std::uint32_t peer, bool receives);
 
   AreaMap* area_ = nullptr;
-  Mutex mutex_;  // guards `used_`
+  Mutex mutex_;  // held while a communicator is added
   std::atomic<std::uint32_t> used_ = 0;
   std::array<std::array<std::atomic<std::uint32_t>, wire::collective::kFunctionNames.size()>,
              wire::area::kCommunicators>

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::size_t kLongestName = 255;  // NCCL truncates names to this length
 
-// A plugin may be linked into the program itself. The user then sets the variable to any prefix of this word, in upper
-// or lower case.
+// A plugin may be linked into the program itself. The user then sets the variable to any prefix of STATIC_PLUGIN, in
+// upper or lower case.
 bool means_program(const char* name) {
   const char* word = "STATIC_PLUGIN";
   const auto upper = [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; };
@@ -49,7 +49,7 @@ void* open_by(const char* name, const char* prefix) {
   return open_library(file);
 }
 
-// NCCL looks for a profiler last in the network plugin, which it has loaded by then.
+// If NCCL finds no profiler elsewhere, it looks in the network plugin, which is already loaded.
 void* network_plugin() {
   const char* name = getenv("NCCL_NET_PLUGIN");
   char file[kLongestName];
@@ -72,7 +72,7 @@ void NamedPlugin::search() {
   library_ = open_by(getenv(wire::environment::kProfiler), "libnccl-profiler");
   if (library_ == nullptr) library_ = network_plugin();
   if (library_ != nullptr && !has_table(library_)) library_ = nullptr;
-  dlerror();  // clears our error, which NCCL would take for its own
+  dlerror();  // clears our error, so that NCCL does not report it
 }
 
 void* NamedPlugin::table(int version) const {

@@ -5,7 +5,7 @@ namespace cudadiag::record {
 
 class NamedPlugin {
  public:
-  // The first call searches for the plugin as NCCL does.
+  // The first call searches for the plugin in the same places as NCCL.
   static const NamedPlugin& instance();
 
   bool exists() const { return library_ != nullptr; }

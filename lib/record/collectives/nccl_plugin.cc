@@ -1,4 +1,4 @@
-// NCCL's profiler plugin: the tables that NCCL looks up in this library. Nothing here makes NCCL fail or wait.
+// Our profiler plugin for NCCL: the tables that NCCL looks up in this library. Our code never makes an NCCL call fail.
 //
 // A plugin that the user chose receives exactly the same events as without cudadiag. It keeps its own table versions,
 // contexts and handles, and gets only the events that its own mask requests.
@@ -19,16 +19,16 @@ namespace {
 
 // The context that NCCL passes to our functions: one for each communicator.
 struct Context {
-  void* named = nullptr;  // the user's plugin's own context
+  void* named = nullptr;  // the context of the user's plugin
   bool names = false;     // whether the user's plugin receives this communicator's events
-  int* mask = nullptr;    // the mask that NCCL reads
+  int* mask = nullptr;    // the event mask that NCCL reads
   std::uint32_t communicator = Collectives::kNone;
 };
 
-// All contexts of this process. With NCCL's PXN, a proxy thread forwards events of another process. Their context is an
-// address in that process, and must not be dereferenced here.
+// All contexts of this process. With NCCL's PXN, a proxy thread also reports events of another process. The context of
+// these events is an address in the other process, and must not be dereferenced here.
 std::array<std::atomic<const Context*>, 4096> g_contexts;
-std::atomic<bool> g_lacks_contexts;  // there was no room for some contexts of this process
+std::atomic<bool> g_lacks_contexts;  // true if some contexts of this process did not fit
 
 bool enter_context(const Context* context) {
   for (std::atomic<const Context*>& place : g_contexts) {
@@ -56,7 +56,7 @@ constexpr bool may_be_foreign(std::uint64_t type) {
   return (type & (kProxyOperation | kProxyStep | kProxyControl | kKernelChannel | kNetwork)) != 0;
 }
 
-// The event mask of the user's plugin. That plugin may change it at any time.
+// The event mask of the user's plugin, which may change the mask at any time.
 int g_named_mask;
 
 constexpr int own_mask(int version) {
@@ -82,7 +82,7 @@ constexpr std::uint64_t asked_for_by(std::uint64_t type) {
     case kPointToPointCall:
       return kPointToPointCall | kPointToPoint | kParts;
     default:
-      return ~std::uint64_t{0};  // our plugin requests none of these
+      return ~std::uint64_t{0};  // our plugin requests no other events
   }
 }
 
@@ -172,7 +172,7 @@ struct Plugin {
     return result;
   }
 
-  // Returns null if memory is exhausted; the communicator is then not recorded.
+  // Returns null if malloc fails. The communicator is then not recorded.
   static Context* make_context(void** to, int* mask) {
     void* memory = malloc(sizeof(Context));
     *to = memory;
@@ -245,8 +245,8 @@ using Anything = void (*)();
 }  // namespace
 }  // namespace cudadiag::record::profiler
 
-// dlsym() calls the resolver of an indirect function, and returns its result. NCCL thus sees only the versions that the
-// user's plugin has.
+// Each symbol is an indirect function (ifunc): dlsym() calls the resolver and returns its result. A null result hides
+// the version from NCCL.
 #define CUDADIAG_PROFILER(version, table)                                                             \
   extern "C" {                                                                                        \
   static cudadiag::record::profiler::Anything resolve_v##version() {                                  \

@@ -13,7 +13,7 @@
 
 namespace cudadiag::record::profiler {
 
-// Bits of the mask of requested events, and the type of an event.
+// The type of an event is one of these bits. A mask of requested events combines several.
 enum EventType : std::uint64_t {
   kGroup = 1 << 0,
   kCollective = 1 << 1,

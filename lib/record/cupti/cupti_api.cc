@@ -27,7 +27,7 @@ struct SharedSubscriberParams {
   std::uint8_t padding[7];
 };
 static_assert(sizeof(SharedSubscriberParams) == 40);
-constexpr std::uint32_t kFirstShared = 130300;  // as cuptiGetVersion reports it
+constexpr std::uint32_t kFirstShared = 130300;  // CUPTI 13.3, in the format of cuptiGetVersion
 
 template <typename Function>
 Function resolve(void* library, const char* name) {
@@ -47,8 +47,8 @@ bool list_entry(const char* list, std::size_t n, char* path, std::size_t size) {
 
 }  // namespace
 
-// Tries candidates in this order: the libraries that are already loaded, the launcher's list of paths (the user's own
-// come first), and then whatever the loader finds.
+// Tries candidates in this order: loaded libraries, the launcher's list of paths (the user's own come first), and the
+// loader's search path.
 bool CuptiApi::open_next(std::size_t& candidate, char* path, std::size_t path_size) {
   constexpr std::size_t kSonameCount = std::size(kSonames);
   const char* list = getenv(wire::environment::kCupti);
@@ -69,7 +69,7 @@ bool CuptiApi::open_next(std::size_t& candidate, char* path, std::size_t path_si
   return true;
 }
 
-// Returns the path where the loader found the library, because `asked` may be just a name.
+// Returns the path of the loaded library, because `asked` may be just a name.
 const char* CuptiApi::place_of_library(const char* asked) const {
   Dl_info info{};
   const bool known = dladdr(reinterpret_cast<void*>(enable_callback_), &info) != 0 && info.dli_fname != nullptr;
@@ -98,7 +98,7 @@ CuptiApi::Outcome CuptiApi::try_subscribe(CUpti_CallbackFunc callback, char* det
     SharedSubscriberParams parameters = {sizeof parameters, "cudadiag", rival, sizeof rival, 1, {}};
     auto* passed = reinterpret_cast<CUpti_SubscriberParams*>(&parameters);
     if (version() >= kFirstShared) result = subscribe_v2(&subscriber_, callback, nullptr, passed);
-    if (result != CUPTI_SUCCESS) {  // an older driver, or another subscriber that does not share
+    if (result != CUPTI_SUCCESS) {  // the driver is older, or another subscriber does not share
       parameters.structSize = offsetof(SharedSubscriberParams, allowMultipleSubscribers);
       result = subscribe_v2(&subscriber_, callback, nullptr, passed);
     }
@@ -115,7 +115,7 @@ CuptiApi::Outcome CuptiApi::try_subscribe(CUpti_CallbackFunc callback, char* det
 }
 
 void CuptiApi::enable(CUpti_CallbackDomain domain, std::uint32_t id) {
-  if (enable_callback_ == nullptr) return;  // true in a child of fork()
+  if (enable_callback_ == nullptr) return;  // not subscribed, as in a child of fork()
   const LockGuard lock(mutex_);
   enable_callback_(1, subscriber_, domain, id);
 }

@@ -1,5 +1,6 @@
-// libcupti, opened at run time: the one that the process has already loaded, else the best one that the launcher found.
-// A CUPTI that is older than the driver works. If a CUPTI is too new for the driver, the recorder tries the next one.
+// Opens libcupti at run time and subscribes to its callbacks. Prefers the libcupti that the process has already loaded,
+// and then the best one that the launcher found. A CUPTI that is older than the driver works. If a CUPTI is too new for
+// the driver, the recorder tries the next one.
 #pragma once
 
 #include <cupti.h>

@@ -16,12 +16,12 @@ void resolve(void* library, Function& function, const char* name) {
 }  // namespace
 
 bool DriverApi::load() {
-  // Does not load the driver: this code was called by the driver, which is therefore loaded, and stays loaded.
+  // RTLD_NOLOAD is enough: the driver called this code, so it is loaded. The driver is never unloaded.
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
   if (library == nullptr) return false;
   resolve(library, mem_host_register, "cuMemHostRegister_v2");
   resolve(library, mem_host_get_device_pointer, "cuMemHostGetDevicePointer_v2");
-  // Without the suffix, this is the deprecated first version, which always fails.
+  // Without the suffix _v2, the symbol is the deprecated first version, which always fails.
   resolve(library, stream_write_value32, "cuStreamWriteValue32_v2");
   resolve(library, stream_is_capturing, "cuStreamIsCapturing");
   resolve(library, thread_exchange_capture_mode, "cuThreadExchangeStreamCaptureMode");

@@ -71,8 +71,8 @@ struct DriverApi {
   }
 };
 
-// Protects the recorder's own driver calls from stream captures. If another thread captures in global mode, such a call
-// may fail and also invalidate the capture. Relaxed mode on the calling thread prevents that.
+// Keeps the recorder's own driver calls from interfering with stream captures. If another thread captures in global
+// mode, a driver call may fail and invalidate the capture. Relaxed mode on the calling thread prevents that.
 class RelaxedCapture {
  public:
   explicit RelaxedCapture(const DriverApi& driver) : driver_(driver) { driver_.thread_exchange_capture_mode(&mode_); }

@@ -22,7 +22,7 @@ namespace cudadiag::record {
 namespace {
 
 constexpr int kHandsOn = 13;  // the first major version that passes all launches on to the driver
-// A runtime looks up at least this many functions. A program that uses the driver directly looks up only a few.
+// A runtime looks up at least this many driver functions. A program that uses the driver directly looks up only a few.
 constexpr std::uint32_t kFunctionsOfARuntime = 100;
 
 // Finds the module that called the driver: the innermost one on the stack except the recorder, the driver and CUPTI.
@@ -32,8 +32,8 @@ class Caller {
   bool known() const { return count_ != 0; }
   const LoadedModule& module() const { return module_; }
   bool is_executable() const { return known() && is_in_executable(module_); }
-  int library() const { return library_; }  // the major version, if it is a runtime library
-  // Whether a return address on the stack lies in this code of the module.
+  int library() const { return library_; }  // the major version of libcudart; 0 for other modules
+  // Returns true if a return address on the stack lies in this code of the module.
   bool is_in(CodeRange code) const {
     const auto calls = std::span(room_->calls).first(count_);
     return std::any_of(calls.begin(), calls.end(), [&](std::uintptr_t address) { return code.has(address); });
@@ -42,7 +42,7 @@ class Caller {
  private:
   struct Room {
     std::array<UnwoundFrame, 24> frames;
-    std::array<std::uintptr_t, 24> calls;  // addresses in the module
+    std::array<std::uintptr_t, 24> calls;  // addresses of calls in the module
     std::array<char, PATH_MAX> path;
   };
 
@@ -69,10 +69,10 @@ class Caller {
     if (!Modules::find(address, module)) return;
     if (module.begin == own.begin) continue;
     const bool goes_on = count_ != 0 && module.begin == module_.begin;
-    // Skips the executable, because finding its name would need a system call.
+    // The executable's name is not looked up, because that would need a system call.
     std::string_view name = goes_on || is_in_executable(module) ? "" : Modules::path(module, room_->path);
     name.remove_prefix(name.rfind('/') + 1);
-    // Skips libc too, because runtimes initialise themselves with pthread_once.
+    // libc is skipped because runtimes initialise themselves in pthread_once, which is a libc function.
     if (name.starts_with("libcuda.so") || name.starts_with("libcupti.so") || name.starts_with("libc.so")) continue;
     if (count_ != 0 && !goes_on) return;
     if (count_ == 0)
@@ -85,8 +85,9 @@ class Caller {
 using Launches = std::array<CodeRange, std::size(Runtimes::kLeftOut)>;
 
 // Finds the launch functions of the runtime that is linked into the executable. Returns an empty result unless the
-// executable contains exactly one runtime and this runtime passes launches on. The functions that show the version are
-// linked in with all others, because the static library has them in one object file.
+// executable contains exactly one runtime and this runtime passes launches on. Two symbols show the version: one is new
+// in version 13, and the other one was removed. The static library has all functions in one object file, so a missing
+// symbol is proof.
 Launches launches_linked_in() {
   constexpr const char* kCameWith13 = "cudaDeviceGetHostAtomicCapabilities";
   constexpr const char* kWentWith13 = "cudaThreadSynchronize";
@@ -130,7 +131,7 @@ void Runtimes::meet_first() {
 }
 
 void Runtimes::looked_up(std::string_view function, int version) {
-  // Each runtime looks cuInit up first, so earlier look-ups on this thread belong to another runtime.
+  // A runtime looks up cuInit first, so earlier look-ups on this thread belong to another runtime.
   if (function == "cuInit") t_this.looked_up = 0, t_this.newest_looked_up = 0;
   ++t_this.looked_up;
   if (version > t_this.newest_looked_up) t_this.newest_looked_up = version;
@@ -163,7 +164,7 @@ const char* Runtimes::failed(std::string_view driver_call, bool launches) {
   constexpr std::string_view kNeeded[] = {"cuLibraryLoad",  "cuLibraryGetKernel",  "cuKernelGetFunction",
                                           "cuModuleLoad",   "cuModuleGetFunction", "cuDevicePrimaryCtxRetain",
                                           "cuCtxSetCurrent"};
-  constexpr std::uint32_t kMostWalks = 16;  // after this many walks, callbacks would have cost less
+  constexpr std::uint32_t kMostWalks = 16;  // after this many stack walks, callbacks would have been cheaper
   const bool needed = std::any_of(std::begin(kNeeded), std::end(kNeeded),
                                   [&](std::string_view start) { return driver_call.starts_with(start); });
   if (!hand_launches_on() || !(needed || launches)) return nullptr;
@@ -177,7 +178,7 @@ const char* Runtimes::launch_around(bool launches) const {
   const Caller caller;
   if (!caller.known()) return nullptr;
   const bool symbols = caller.library() != 0 || (caller.is_executable() && knows_executable());
-  // If the runtime is linked into another library, no symbols distinguish a launch from a look-up of a kernel.
+  // For a runtime that is linked into another library, no symbols distinguish a launch from a look-up of a kernel.
   if (!symbols) return launches && is_linked_in(caller.module().begin) ? kName : nullptr;
   const Launches left_out = caller.library() != 0 ? launches_in(caller.module()) : linked_launches_;
   const auto came_through = [&](CodeRange code) { return caller.is_in(code); };

@@ -1,16 +1,16 @@
 // Which CUDA runtimes the process has, and whether their launches need callbacks. Runtimes 11.3 to 12 reject some
-// launches themselves (error 9 for a block of too many threads), and only their own callback reports that. Later
-// runtimes pass launches on to the driver, whose callback reports the same. The runtime's callback would cost half as
-// much again, so it stays off.
+// launches themselves (error 9 for a block of too many threads), and only the runtime's callback reports that. Later
+// runtimes pass these launches on to the driver, and the driver's callback reports the error. A runtime callback would
+// add half of the driver callback's cost, so it stays off.
 //
-// Later runtimes reject only launches that lack a context or a kernel. Usually, the driver call that should have
-// provided it has failed, and the recorder sees that call. If the kernel is a null pointer, the recorder sees nothing.
-// Measured with 12.8 and 13.0.
+// Runtimes 13 and later reject only launches that lack a context or a kernel. Usually, an earlier driver call has
+// failed to provide one, and the recorder has seen that failure. If the kernel is a null pointer, the recorder sees no
+// failure. Measured with 12.8 and 13.0.
 //
 // A process may have several runtimes, one in each of its libraries, and they may start at any time. A runtime looks up
 // more than 400 driver functions, and then calls cuInit. The newest version that it requests is its own version. Two
-// kinds of runtimes are missed. Runtimes before 11.3 that start late do not look functions up this way. Others may
-// start while another thread is in the process's first cuInit.
+// kinds of runtimes are missed: runtimes before 11.3 that start late, because they do not look up functions this way,
+// and runtimes that start during another thread's first cuInit.
 #pragma once
 
 #include <cupti.h>
@@ -27,22 +27,23 @@ namespace cudadiag::record {
 
 class Runtimes {
  public:
-  // Called inside the first cuInit, because the recorder did not see its caller's look-ups. Two kinds of callers pass
-  // launches on: a libcudart.so.13 or later, and an executable that contains only such a runtime (nvcc's default), as
-  // its symbol table shows. Any other caller may contain any runtime. Walks the stack.
+  // Called inside the first cuInit. The recorder has not seen what the caller looked up, so it walks the stack to
+  // identify the caller. The launches of two kinds of callers need no callbacks: libcudart.so.13 or later, and an
+  // executable whose symbol table shows only such a runtime (nvcc's default). Other callers may contain any runtime.
   void meet_first();
-  // Whether all runtimes found so far pass all their launches on, as far as we know.
+  // Returns true if all runtimes found so far pass all their launches on to the driver.
   bool hand_launches_on() const { return hand_launches_on_.load(std::memory_order_relaxed); }
 
   // looked_up() is called for each cuGetProcAddress and initialised() for each cuInit, on the calling thread, to
   // recognise runtimes as they start.
   static void looked_up(std::string_view function, int version);
   void initialised();
-  // Called when a driver call has failed: a launch (`launches`), or a look-up that a launch needs. Returns the name of
-  // the runtime launch around it that has no callback, or null if none is known. Walks the stack.
+  // Called when a driver call has failed. `launches` is true for a launch, and false for other calls, such as a kernel
+  // look-up. Returns the name of the runtime launch that made the driver call, if that launch has no callback, and
+  // otherwise null. Walks the stack.
   const char* failed(std::string_view driver_call, bool launches);
 
-  // The frequent launches that get no callback.
+  // Runtime launches that are too frequent for a callback.
   struct LeftOut {
     CUpti_CallbackId id;
     const char* function;

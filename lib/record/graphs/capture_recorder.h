@@ -1,5 +1,5 @@
-// Follows stream captures from beginning to end, whichever thread ends them. Owns the list of captures in progress.
-// `thread` is null for a thread without a ring.
+// Follows stream captures from beginning to end, even if another thread ends them. Owns the list of captures in
+// progress. `thread` is null for a thread without a ring.
 #pragma once
 
 #include <cupti.h>
@@ -30,8 +30,8 @@ class CaptureRecorder {
   void stream_destroyed(CUstream stream);
   void context_destroyed(std::uint32_t context);
 
-  // Returns the capture that an error of this thread is about. `rule` is the rule of the failed driver call, or null
-  // for other calls.
+  // Returns the capture that this thread's error refers to. `rule` is the rule of the failed driver call, or null for
+  // other calls.
   Capture concerned(const ThreadState& thread, const CallRule* rule, const CUpti_CallbackData& data) const;
 
  private:

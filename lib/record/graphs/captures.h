@@ -1,5 +1,5 @@
-// The captures in progress: where each one began, on which thread and in which mode. They explain the errors that
-// follow when a call has broken a capture. There are few captures, so a failed call can search all of them.
+// The captures in progress: where each one began, on which thread and in which mode. Reports use them to explain errors
+// during a capture. Captures are few, so a linear search is fast enough for a failed call.
 #pragma once
 
 #include <cuda.h>
@@ -35,13 +35,13 @@ class Captures {
   // Call began() before the call that begins the capture, and refused() if that call has failed.
   void began(const Stream& stream, const Capture& capture);
   void refused(const Stream& stream);
-  // Returns false if no capture began on the stream, or if the capture was dropped because too many others began.
+  // Returns false if no capture of the stream is known: none began, or it was dropped because too many others began.
   bool ended(const Stream& stream);
   // Ends all captures of the context, and returns their number.
   std::size_t context_ended(std::uint32_t context);
 
-  // Returns the capture that an error of this thread is about: the stream's own, or else the thread's own, or else
-  // another thread's. Prefers stricter modes.
+  // Returns the capture that an error on this thread refers to. Tries, in this order: captures of the stream, captures
+  // that this thread began in a mode other than relaxed, captures in global mode, all captures.
   Capture concerned(const Stream& stream, std::uint32_t tid) const;
 
  private:
@@ -52,7 +52,7 @@ class Captures {
   template <typename Which>
   std::size_t remove(Which which);
 
-  // If all entries are used, the oldest capture is dropped: a capture that never ends would occupy its entry forever.
+  // If all entries are used, the oldest capture is dropped. Without this, captures that never end would fill the array.
   std::array<Entry, 64> entries_;  // the newest last
   std::size_t used_ = 0;
   mutable Mutex mutex_;

@@ -1,5 +1,4 @@
-// Remembers the bodies of conditional graph nodes, because the driver reports them only once, to the call that adds the
-// node.
+// Remembers the bodies of conditional graph nodes. The driver reports them only once, to the call that adds the node.
 #pragma once
 
 #include <cuda.h>
@@ -17,9 +16,9 @@ namespace cudadiag::record {
 // bodies of replaced nodes and of copied nodes are unknown.
 class ConditionalNodes {
  public:
-  // `bodies` is the driver's own array, which lives as long as the node.
+  // `bodies` points to the driver's own array, which is valid until the node is destroyed.
   void made(CUgraphNode node, const CUgraph* bodies, std::uint32_t count);
-  // Call this when the handle belongs to a different node.
+  // Call this when the driver has reused the handle for another node.
   void forget(CUgraphNode node);
   // Returns an empty span if the bodies are unknown.
   std::span<const CUgraph> bodies_of(CUgraphNode node);

@@ -11,8 +11,8 @@ namespace cudadiag::record {
 
 namespace intern = wire::intern;
 
-// Large enough for any graph. A small graph uses little memory, because the operating system provides pages only when
-// they are touched.
+// Has room for the largest graph that is described. A small graph uses little memory, because the operating system
+// provides pages only when they are touched.
 struct GraphDescription::Memory {
   CUgraphNode handles[kMostNodes];
   CUgraph graphs[kMostNodes];

@@ -1,5 +1,5 @@
-// Describes one graph as the driver reports it: its nodes, those of its child graphs, and its edges, in the layout of
-// wire/intern.h.
+// Reads one graph from the driver: its nodes, the nodes of its child graphs, and its edges. The layout of the records
+// is in wire/intern.h.
 #pragma once
 
 #include <cstddef>
@@ -23,14 +23,14 @@ class GraphDescription {
   GraphDescription& operator=(const GraphDescription&) = delete;
 
   // Returns false if a driver call fails, or if the graph is too large. Bodies of conditional nodes are read like child
-  // graphs if `conditionals` contains them. Nodes are numbered differently without `conditionals`.
+  // graphs if `conditionals` contains them. Without `conditionals`, nodes have different numbers.
   bool read(CUgraph graph, Interner& interner, ConditionalNodes* conditionals = nullptr);
 
   std::size_t size() const { return count_; }
   CUgraphNode handle(std::size_t node) const { return handles_[node]; }
   // Returns the graph, or child graph, that contains the node.
   CUgraph graph_of(std::size_t node) const { return graphs_[node]; }
-  // Whether the node is in the body of a conditional node.
+  // Returns true if the node is in the body of a conditional node, which may be skipped at run time.
   bool may_not_run(std::size_t node);
   bool has_programmatic_edges() const { return programmatic_; }
   std::byte* record(std::size_t node) { return records_ + node * wire::intern::kGraphNodeSize; }
@@ -54,7 +54,7 @@ class GraphDescription {
   Memory* memory_ = nullptr;
   CUgraphNode* handles_ = nullptr;
   CUgraph* graphs_ = nullptr;
-  Place* places_ = nullptr;  // of the nodes of one level, sorted by handle
+  Place* places_ = nullptr;  // the nodes of one level, sorted by handle
   std::byte* records_ = nullptr;
   CUgraphNode *from_ = nullptr, *to_ = nullptr;
   CUgraphEdgeData* edge_data_ = nullptr;

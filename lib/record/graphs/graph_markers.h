@@ -1,11 +1,11 @@
-// Markers inside graphs, in a rerun. A 32-bit write follows each kernel, copy and memset of a graph, and shows that the
-// node has finished.
+// Adds completion markers to graphs, in a rerun. A 32-bit write follows each kernel, copy and memset of a graph, and
+// shows that the node has finished.
 //
-// The writes are nodes of the program's graph only during the call that instantiates or updates the executable graph.
-// They are added at the call's ENTER and removed at its EXIT. Whatever depends on a node also depends on the node's
-// write. Therefore, if a node has begun, all writes before it are done. Writes cannot be added to graphs with
-// allocations, conditional nodes, launches from the device or programmatic edges. These graphs get no markers, and a
-// note says so.
+// The writes are graph nodes. The program's graph contains them only during the call that instantiates or updates the
+// executable graph. They are added at the call's ENTER and removed at its EXIT. A node that depends on another node
+// also depends on that node's write. Therefore, if a node has begun, the writes of all nodes before it are done. Graphs
+// with allocations, conditional nodes, launches from the device or programmatic edges cannot contain these writes. For
+// these graphs, the recorder leaves a note.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@
 
 namespace cudadiag::record {
 
-// The words of an executable graph, one for each node of its description, in the same order.
+// The marker words of an executable graph: one for each node of its description, in the same order.
 struct GraphWords {
   std::uint32_t first = 0, count = 0;  // count is 0 if there are none
 };
@@ -35,8 +35,8 @@ class GraphMarkers {
  public:
   void attach(AreaMap& area, Interner& interner, const DriverApi& driver);
 
-  // Call this at ENTER. If the call updates an executable graph, pass the graph's `words`. Without `words`, the graph
-  // is being instantiated and gets new ones.
+  // Adds markers to the graph. Call this at ENTER. If the call updates an executable graph, pass the words of that
+  // graph. If the call instantiates the graph, leave `words` empty, and new words are assigned.
   AddedMarkers add(CUgraph graph, bool for_device, GraphWords words = {});
   // Call this at EXIT of the same call. `added.words` stay in use.
   void remove(AddedMarkers& added, bool call_worked);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMostParameters = 256;
 
-// Calls each(offset, address, in_structure) for every possible pointer in a node's parameters.
+// Calls each(offset, address, in_structure) for every word of a node's parameters that may be a pointer.
 template <typename Each>
 void read_kernel(const DriverApi& driver, const CUDA_KERNEL_NODE_PARAMS& kernel, Each each) {
   if (kernel.kernelParams == nullptr) return;
@@ -61,11 +61,12 @@ std::size_t given_pointers(const DriverApi& driver, const Allocations& allocatio
   return count;
 }
 
-// Large enough for any graph. The operating system provides pages only when they are touched.
+// Has room for the largest graph. The operating system provides pages only when they are touched.
 struct GraphPointers::Memory {
   Allocations::Living living[wire::area::kAllocations];
   GraphPointer pointers[kMostPointers];
-  std::uint32_t kept[wire::area::kAllocations];  // by entry: 1 + index of the pointer to it; 0 if none
+  // by entry of the allocation: 1 + index of the pointer to it; 0 if none
+  std::uint32_t kept[wire::area::kAllocations];
 };
 
 GraphPointers::~GraphPointers() {

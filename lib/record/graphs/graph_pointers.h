@@ -1,7 +1,7 @@
 // The live memory that a graph's nodes point to when the graph is instantiated. Candidates are the aligned 8-byte words
-// in kernel parameters, and the addresses of copies and memsets. One pointer per allocation is kept: the first one that
-// is an 8-byte parameter, or else the first word of a structure. Structures are less certain, because their arrays are
-// seldom full, and values left over from earlier calls look like pointers too.
+// in kernel parameters, and the addresses of copies and memsets. Only one pointer per allocation is kept, preferably an
+// 8-byte parameter. Pointers in structures are less certain: arrays in structures are seldom full, and stale values in
+// the unused part look like pointers, too.
 #pragma once
 
 #include <cstddef>
@@ -16,17 +16,18 @@
 namespace cudadiag::record {
 
 struct GraphPointer {
-  std::uint32_t node;    // index in the description
-  std::uint16_t offset;  // among a kernel's parameters; copies and memsets: 0 the destination, 8 the source
+  std::uint32_t node;  // index in the description
+  // kernels: offset in the parameters; copies and memsets: 0 for the destination, 8 for the source
+  std::uint16_t offset;
   bool in_structure;
   std::uint64_t address;
   std::uint64_t allocation;  // serial of the allocation
   std::uint32_t entry;       // index in Allocations
 };
 
-// Finds the new pointers that a call gives to a node, and returns their number, at most `to.size()`. Leaves the member
-// `node` unset. Considers only 8-byte parameters that point to the beginning of an allocation: a program may make such
-// a call at each launch, so a full search would take too long.
+// Finds the pointers that a call sets in a node, and returns their number, at most `to.size()`. Leaves the member
+// `node` unset. Finds only 8-byte parameters that point to the beginning of an allocation. A full search would take too
+// long, because a program may make such a call before each launch.
 std::size_t given_pointers(const DriverApi& driver, const Allocations& allocations, const GraphCall& call,
                            std::span<GraphPointer> to);
 
@@ -45,13 +46,13 @@ class GraphPointers {
  private:
   struct Memory;
 
-  // The member `allocation` of `pointer` need not be set yet.
+  // Sets the members `allocation` and `entry`.
   void add(const GraphPointer& pointer);
 
   const DriverApi& driver_;
   const Allocations& allocations_;
   Memory* memory_ = nullptr;
-  std::span<Allocations::Living> living_;  // by address
+  std::span<Allocations::Living> living_;  // sorted by address
   GraphPointer* pointers_ = nullptr;
   std::size_t count_ = 0;
 };

@@ -79,7 +79,7 @@ void GraphRecorder::record_race_effects(ThreadState& thread, const GraphCall& ca
   }
 }
 
-// Ignores nodes that the driver creates for its own use in an executable graph.
+// Ignores nodes that the driver creates in an executable graph for its own use.
 void GraphRecorder::node(const ThreadState* thread, std::uint32_t id, const CUpti_GraphData& data) {
   const bool captured = thread != nullptr && thread->open.record != nullptr;
   if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) {

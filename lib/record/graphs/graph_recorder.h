@@ -1,5 +1,5 @@
-// Records graphs: their nodes when they are created, executable graphs, and their launches. Owns the state of graphs
-// and executable graphs.
+// Records graphs: the creation of their nodes, executable graphs, and their launches. Owns the state of graphs and
+// executable graphs.
 //
 // Handles only calls on graphs and launches of graphs. `thread` may be null only where a comment says so.
 #pragma once
@@ -40,13 +40,14 @@ class GraphRecorder {
 
   void enter(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
   void leave(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data, bool ok);
-  // Call this at EXIT of every call on graphs, even after a failure, because the graph belongs to the program.
+  // Removes the markers from the program's graph. Call this at EXIT of every call on graphs, even if the call has
+  // failed.
   void remove_markers(ThreadState& thread, bool ok) {
     if (thread.markers.nodes != nullptr) markers_.remove(thread.markers, ok);
   }
   // Call this inside the call that creates the node. `thread` may be null.
   void node(const ThreadState* thread, std::uint32_t id, const CUpti_GraphData& data);
-  // Marks the executable graph that the call changes as unknown, for calls whose effect the recorder does not read.
+  // Marks the executable graph that the call changes as unknown. For calls that enter() and leave() do not see.
   void forget(std::uint32_t id, const CUpti_CallbackData& data);
   // Writes the part of a launch's record that describes its graph.
   [[gnu::cold, gnu::noinline]] void write_replay(std::byte* record, const OpenOperation& open, CUgraphExec graph,

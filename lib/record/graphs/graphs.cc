@@ -125,8 +125,8 @@ void Graphs::take_stale(Exec& exec, StalePointers& stale) {
   for (std::uint64_t i = exec.first_pointer; i < exec.first_pointer + exec.pointers; ++i) {
     GraphPointer& pointer = pointers_[i % kPointers];
     if (pointer.allocation == 0 || allocations_->lives(pointer.entry, pointer.allocation)) continue;
-    // Pointers over the limit are never reported, not even later: the memory would then seem to have been freed just
-    // before the later launch.
+    // Pointers over the limit are dropped. If a later launch reported them, their memory would seem to have been freed
+    // just before that launch.
     const std::uint64_t freed = std::exchange(pointer.allocation, 0);
     if (stale.count == StalePointers::kMost) continue;
     const std::uint32_t flags = pointer.in_structure ? std::uint32_t{intern::kInStructure} : 0;
@@ -218,7 +218,7 @@ void Graphs::add_pointers(Exec& exec, std::uint32_t node, std::span<const GraphP
   }
 }
 
-// Whether the call makes the node's description wrong. Takes no lock, since it calls the driver.
+// Returns true if the call makes the node's description wrong. Takes no lock, because it calls the driver.
 bool Graphs::alters(const GraphCall& call, CUgraphNodeType& type) {
   const RelaxedCapture relaxed(*driver_);
   if (driver_->graph_node_get_type != nullptr) driver_->graph_node_get_type(call.node, &type);
@@ -250,7 +250,7 @@ void Graphs::node_set(const GraphCall& call, std::uint32_t site) {
   if (runs) add_pointers(*exec, first, std::span(given).first(pointers));
   if (call.what != GraphCall::What::set_node) return;
   if (first == kNoNode || site == 0) exec->replay.flags |= operation::kGraphUntold;
-  // A call on a child graph's node replaces the whole child graph, whose nodes come after that node.
+  // Setting a child graph node replaces the whole child graph, whose nodes come after the child graph node.
   const std::uint32_t end = type == CU_GRAPH_NODE_TYPE_GRAPH ? exec->nodes : first + 1;
   for (std::uint32_t node = first; first != kNoNode && node < end; ++node) {
     ExecNode& set = exec_node(*exec, node);
@@ -282,7 +282,7 @@ void Graphs::record_changes(Exec& exec) {
   }
 }
 
-// ----
+// ---- calls on executable graphs
 
 void Graphs::destroyed(CUgraphExec exec) {
   const LockGuard lock(mutex_);

@@ -1,11 +1,11 @@
-// CUDA graphs: which line created each node, the parts of each executable graph, and how many times it was launched.
+// CUDA graphs: the line that created each node, the parts of each executable graph, and its launches.
 //
 // A node's line is recorded when the driver creates the node: inside the captured launch, or inside the call that adds
-// the node. After an executable graph was instantiated or updated, its parts are read from the program's own graph, and
-// stored in the intern heap. Launches refer to them by id. If a node of the executable graph was given new parameters,
-// the next launch records which call set them.
+// the node. When an executable graph has been instantiated or updated, its parts are read from the program's own graph,
+// and stored in the intern heap. Launches refer to them by id. If a node of the executable graph was given new
+// parameters, the next launch records which call set them.
 //
-// All tables are bounded. A graph that does not fit is counted, and its launches belong to an unknown graph.
+// All tables are bounded. Graphs that do not fit are counted, and their launches are recorded without a graph.
 #pragma once
 
 #include <array>
@@ -47,18 +47,18 @@ class Graphs {
   void attach(AreaMap& area, Interner& interner, const DriverApi& driver, const Allocations& allocations);
   void save_by(FollowedGraphs& followed) { followed_ = &followed; }
 
-  // The driver reuses node handles, so the latest call for a handle counts.
+  // The driver reuses node handles, so a newer call for a handle replaces an older one.
   void node_created(CUgraphNode node, std::uint32_t site);
   void node_cloned(CUgraphNode node, CUgraphNode original);
   // Call this for a node of unknown origin, in a graph or an executable graph.
   void node_unknown(CUgraphNode node) { conditionals_.forget(node); }
-  // Call this after the call has succeeded.
+  // Call this after the driver call has succeeded.
   void conditional_made(const GraphCall& call);
 
-  // Call this after the call has succeeded. `site` is the call's site.
+  // Call this after the driver call has succeeded. `site` is the site of that call.
   void instantiated(const GraphCall& call, std::uint32_t site, GraphWords words);
   void updated(const GraphCall& call);
-  // `site` is the call's site, if the call sets the node's parameters.
+  // `site` is the site of the driver call, and is used only if the call sets the node's parameters.
   void node_set(const GraphCall& call, std::uint32_t site);
   void destroyed(CUgraphExec exec);
 
@@ -78,20 +78,20 @@ class Graphs {
     std::uint64_t handle;  // 0 if free
     std::uint32_t stamp;
     std::uint32_t site;       // site of the instantiation
-    GraphReplay replay;       // the latest
+    GraphReplay replay;       // of the latest launch
     std::uint32_t described;  // intern id of the graph from which it was instantiated or updated
     // The graph's nodes in `exec_nodes_`, and the index of the node that was looked up last.
     std::uint32_t nodes, last_set;
     std::uint64_t first_node;
-    bool changed;  // since the latest launch, a different site has set a node
+    bool changed;  // true if a call from a different site has set a node since the latest launch
     // The graph's pointers in `pointers_`, and the number of ended allocations when they were last checked.
     std::uint64_t first_pointer, ends;
     std::uint32_t pointers;
   };
   struct ExecNode {
     CUgraphNode handle;
-    std::uint32_t site;             // site of the call that set its parameters; 0 if they are still as described
-    std::uint32_t parent : 31;      // wire/intern.h
+    std::uint32_t site;             // site of the call that set its parameters; 0 if they are unchanged
+    std::uint32_t parent : 31;      // see wire/intern.h
     std::uint32_t may_not_run : 1;  // it is in the body of a conditional node
   };
   static constexpr std::uint32_t kNoNode = 0xffffffff;

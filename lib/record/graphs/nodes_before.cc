@@ -14,7 +14,7 @@ bool take(const GraphEdge& edge, Orders orders) {
   return true;
 }
 
-// If a child graph comes before the given node, so do all nodes of the child graph. They have higher numbers than the
+// If a child graph comes before the given node, all nodes of the child graph do, too. They have higher numbers than the
 // node that contains them, so one pass suffices.
 void take_children(std::span<const std::uint32_t> parents, Orders orders) {
   for (std::size_t node = 0; node < parents.size(); ++node) {
@@ -30,7 +30,7 @@ bool order_nodes(std::span<const std::uint32_t> parents, std::span<const GraphEd
   std::fill(orders.begin(), orders.end(), NodeOrder::apart);
   orders[node] = NodeOrder::itself;
   for (std::uint32_t at = node; parents[at] != 0; at = parents[at] - 1) orders[parents[at] - 1] = NodeOrder::itself;
-  // Visits the edges in both directions, so that few rounds suffice: edges are usually in the order of their nodes.
+  // Visits the edges in both directions. Edges are usually in the order of their nodes, so few rounds are needed.
   bool changed = true;
   while (changed) {
     changed = false;

@@ -1,5 +1,5 @@
-// Separate from the other files, because the declarations of all versions of the driver's functions conflict with
-// <cupti.h>.
+// This table has a file of its own, because it needs the declarations of all versions of the driver's functions. These
+// conflict with <cupti.h>.
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 #include <cuda_runtime_api.h>

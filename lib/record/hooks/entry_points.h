@@ -1,8 +1,9 @@
 // The entry points of the driver and the runtime that the recorder can replace. Each has a wrapper of the same type.
 // The wrapper calls the original function, and reports the call to the recorder before and after it.
 //
-// An exported name means one version of a function, and thus one type. cuGetProcAddress may return a different
-// version for the same plain name. A look-up therefore returns a wrapper only if it found the wrapper's own original.
+// An exported name denotes one version of a function, and thus one type. cuGetProcAddress may return a different
+// version for the same plain name. A look-up therefore returns a wrapper only if it found exactly the function that the
+// wrapper calls.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ struct EntryPoint {
 };
 
 std::span<const EntryPoint> driver_entry_points();
-// Returns the entry points of a libcudart.so. A runtime linked into the program has none.
+// Returns the entry points of a libcudart.so. A runtime that is linked into the program has none.
 std::span<const EntryPoint> runtime_entry_points();
 
 }  // namespace cudadiag::record

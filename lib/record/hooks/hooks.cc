@@ -142,7 +142,7 @@ std::string_view Hooks::call_name(CUpti_CallbackDomain domain, std::uint32_t id)
 void Hooks::meet(CUcontext context, std::uint32_t uid) {
   for (Known& known : contexts_) {
     if (known.context.load(std::memory_order_acquire) != context || known.uid.load() == uid) continue;
-    // If a new context has this address, the recorder missed the end of the old context.
+    // A new context has the address of a known one, so the end of the known context was missed.
     tell(CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, context, nullptr, nullptr);
     known.uid.store(uid, std::memory_order_release);
     return;
@@ -164,7 +164,7 @@ std::uint32_t Hooks::context_uid(CUcontext context) const {
   return 0;
 }
 
-// Numbers contexts itself before CUDA 12.0, because the driver does not.
+// Drivers before CUDA 12.0 do not number contexts, so the recorder does.
 std::uint32_t Hooks::number_of(CUcontext context) {
   unsigned long long number = 0;
   if (driver_.ctx_get_id != nullptr) {
@@ -330,7 +330,7 @@ void Hooks::node_added(std::uint32_t id, const void* parameters) {
   }
 }
 
-// Relates the nodes by position, because the driver lists a copy's nodes in the order of the original.
+// Pairs the nodes by position, because the driver lists a copy's nodes in the order of the original.
 void Hooks::graph_copied(CUgraph original, CUgraph copy, int depth) {
   constexpr std::size_t kMostNodes = 1u << 14;
   constexpr int kDeepest = 8;
@@ -386,7 +386,7 @@ std::uint32_t Passage::leave(std::uint32_t result) {
   data_.callbackSite = CUPTI_API_EXIT;
   Hooks* hooks = g_hooks.load(std::memory_order_acquire);
   if (!told_) [[unlikely]] {
-    // The recorder does not exist yet, so only these three calls matter.
+    // The recorder does not exist yet. Only cuInit and look-ups need handling.
     if (result != 0 || domain_ != CUPTI_CB_DOMAIN_DRIVER_API) return result;
     if (call_ == CUPTI_DRIVER_TRACE_CBID_cuInit && g_initialised != nullptr) g_initialised();
     if (kEffects[call_] == Effect::gives_address) give_wrapper(call_, data_);

@@ -2,9 +2,9 @@
 // which report each call to the recorder in CUPTI's terms (passage.h). This class also finds out what CUPTI reports
 // besides calls: contexts and their numbers, the ends of contexts, streams and modules, and the nodes of graphs.
 //
-// Hooks see only calls through exported functions. They miss calls through the driver's export tables: a runtime linked
-// into the program resets its device that way. They also miss errors that a runtime keeps to itself, and calls through
-// addresses on the heap that the program looked up before the redirection.
+// Hooks see only calls through exported functions. They miss calls through the driver's export tables: for example, a
+// statically linked runtime resets its device that way. They also miss errors that a runtime does not pass on, and
+// calls through addresses on the heap that the program looked up before the redirection.
 #pragma once
 
 #include <cuda.h>
@@ -26,8 +26,8 @@ struct Call;
 
 class Hooks {
  public:
-  // Redirects the driver unless that has already been done, and starts to call `callback` for everything that is
-  // enabled. The process has only one Hooks object, which is never destroyed.
+  // Redirects the driver unless that has already been done, and then calls `callback` for everything that is enabled.
+  // The process has only one Hooks object, which is never destroyed.
   Redirection start(CUpti_CallbackFunc callback, const DriverApi& driver);
   // Redirects the driver as soon as it is loaded. Calls `initialised` once the first cuInit has succeeded.
   static Redirection redirect_early(void (*initialised)());
@@ -64,7 +64,7 @@ class Hooks {
     std::atomic<std::uint32_t> uid;
   };
   std::array<Known, kContexts> contexts_{};
-  std::array<std::atomic<CUcontext>, kContexts> primary_{};  // by device
+  std::array<std::atomic<CUcontext>, kContexts> primary_{};  // indexed by device
   std::array<bool, 1024> resources_{};
   Mutex mutex_;
 };

@@ -1,4 +1,4 @@
-// One call of the program that goes through a wrapper. Calls the recorder before and after it, as CUPTI would.
+// One call of the program through a wrapper. Calls the recorder before and after the wrapped function, as CUPTI would.
 #pragma once
 
 #include <cuda.h>
@@ -22,7 +22,7 @@ class Passage {
   static bool is_watched(CUpti_CallbackDomain domain, std::uint32_t call) {
     return place(domain, call).load(std::memory_order_acquire) && !t_this.inside;
   }
-  // Publishes with release order, so that a Passage also sees the names and the hooks.
+  // Stores with release order, so that a thread that sees this value also sees the names and the hooks.
   static void watch(CUpti_CallbackDomain domain, std::uint32_t call) {
     place(domain, call).store(true, std::memory_order_release);
   }
@@ -37,7 +37,7 @@ class Passage {
 
   // Reports ENTER. `parameters` points to CUPTI's structure for the call.
   [[gnu::hot, gnu::noinline]] Passage(CUpti_CallbackDomain domain, std::uint32_t call, const void* parameters);
-  // Whether the wrapper must not call the driver, which happens only in a rerun.
+  // Returns true once if the wrapper must not call the driver. This happens only in a rerun.
   static bool is_withheld() { return std::exchange(t_this.withheld, false); }
   // Reports EXIT. `result` is what the program receives: a CUresult or a cudaError_t.
   [[gnu::hot, gnu::noinline]] std::uint32_t leave(std::uint32_t result);

@@ -70,7 +70,7 @@ class Writable {
 
 bool find_driver(LoadedModule& module) {
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-  // dlsym may already return the wrapper, so looks up the original.
+  // dlsym may return a wrapper, so maps it to the original function.
   void* inside = library == nullptr ? nullptr : original_of(dlsym(library, "cuInit"));
   if (library != nullptr) dlclose(library);
   return inside != nullptr && Modules::find(reinterpret_cast<std::uintptr_t>(inside), module);
@@ -88,7 +88,7 @@ bool find_runtime(LoadedModule& module) {
   return false;
 }
 
-// Returns the protection of the address's page after the dynamic linker has bound the module.
+// Returns the protection of the address's page once the dynamic linker has relocated the module.
 int protection_at(std::span<const ElfW(Phdr)> segments, std::uintptr_t bias, std::uintptr_t address) {
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   int protection = PROT_READ;
@@ -120,7 +120,7 @@ bool redirect_symbols(const LoadedModule& module, std::span<const EntryPoint> al
     auto* symbol = const_cast<ElfW(Sym)*>(library.symbol(all[i].name));
     if (symbol == nullptr) continue;
     const std::uintptr_t original = module.bias + symbol->st_value;
-    // Two names may have the same function. Only the first name gets a wrapper.
+    // Two names may share one function. Only the first name gets a wrapper.
     const auto known = g_by_original.begin() + static_cast<std::ptrdiff_t>(g_count);
     if (std::any_of(g_by_original.begin(), known, [&](const Redirected& each) { return each.from == original; }))
       continue;

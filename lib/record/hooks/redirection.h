@@ -1,10 +1,10 @@
-// Replaces the driver's functions with the wrappers (entry_points.h), without a variable of the dynamic linker and
-// without changing code:
-// - The addresses in libcuda's own symbol table become the wrappers'. dlsym, and libraries that are bound later, get
-//   the wrappers from there.
-// - Addresses that were looked up earlier are in the tables of the runtimes, and in the GOTs of libraries. They are
+// Replaces the driver's functions with the wrappers (entry_points.h). Needs no variable of the dynamic linker, and
+// changes no code:
+// - In libcuda's symbol table, the addresses of the functions become those of the wrappers. dlsym finds them there, and
+//   so do libraries that are bound later.
+// - Addresses that were looked up earlier are in tables of the runtimes, and in the GOTs of libraries. They are
 //   replaced word by word, in the writable segments of all loaded modules.
-// Addresses that a program keeps elsewhere, such as on its heap, stay unchanged. Calls through them are not seen.
+// Addresses elsewhere, such as on the program's heap, stay unchanged. Calls through them are not seen.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ struct Redirection {
     refused,    // libcuda's symbol table cannot be made writable
   };
   Outcome outcome = Outcome::no_driver;
-  std::size_t symbols = 0;   // entry points that this driver has and that have a wrapper
-  std::size_t replaced = 0;  // addresses that had been looked up earlier
+  std::size_t symbols = 0;   // entry points of this driver that have a wrapper
+  std::size_t replaced = 0;  // replaced addresses that had been looked up earlier
 };
 
 // Must be called once per process, while no lock of the recorder is held. Calls the dynamic linker, and reads
@@ -40,7 +40,7 @@ void* wrapper_of(void* function);
 // Makes a module call `function` instead of another library's function with this name. Returns false if the module does
 // not call that function by name, or if the address in its GOT cannot be changed.
 bool redirect_calls(const LoadedModule& module, const char* name, void* function);
-// Does the same for libcuda's calls of abort().
+// Does the same for libcuda's calls to abort().
 bool redirect_abort(void (*function)());
 
 }  // namespace cudadiag::record

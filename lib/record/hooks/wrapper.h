@@ -1,5 +1,4 @@
-// The function that replaces one entry point. It calls the original, and reports the call before and after it
-// (passage.h).
+// The function that replaces one entry point. It calls the original function, and reports ENTER and EXIT (passage.h).
 #pragma once
 
 #include <cstdint>
@@ -12,7 +11,7 @@ namespace cudadiag::record {
 // Used if CUPTI has no parameter structure for a call.
 struct NoParameters {};
 
-// Whether the recorder may withhold this call from the driver. Only cuGraphDestroy is ever withheld, so only its
+// True if the recorder may withhold this call from the driver. Only cuGraphDestroy is ever withheld, so only its
 // wrapper checks.
 template <CUpti_CallbackDomain kDomain, std::uint32_t kCall>
 constexpr bool kMayBeWithheld = kDomain == CUPTI_CB_DOMAIN_DRIVER_API&& kCall == CUPTI_DRIVER_TRACE_CBID_cuGraphDestroy;
@@ -27,8 +26,8 @@ struct Wrapper<kDomain, kCall, Parameters, Result (*)(Arguments...)> {
   static inline constinit void* original = nullptr;
 
   // A thread reads the wrapper's address from a symbol table or a GOT, jumps there, and reads `original`. On x86-64,
-  // loads stay in order. A 64-bit Arm processor may read `original` too early and get null; the loop waits for the
-  // value.
+  // these loads are not reordered. A 64-bit Arm processor may read `original` too early and get null, so the loop waits
+  // for the value.
   static Result (*target())(Arguments...) {
     void* function = __atomic_load_n(&original, __ATOMIC_ACQUIRE);
 #if !defined(__x86_64__)

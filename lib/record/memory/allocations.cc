@@ -96,8 +96,8 @@ void Allocations::made(const Made& made) {
   bucket = taken;
 }
 
-// Moves the allocation from the live ones to the freed ones. Its entry stays until it is the oldest freed one and a new
-// allocation needs it.
+// Moves the allocation from the live ones to the freed ones. Its entry is reused when it is the oldest freed one and a
+// new allocation needs an entry.
 void Allocations::end(std::uint32_t index, const Freed& freed, std::uint8_t flags) {
   std::byte* to = entry(index);
   std::uint32_t* at = &buckets_[bucket_of(wire::load(to, allocation::kAddress))];
@@ -116,7 +116,8 @@ void Allocations::freed(const Freed& freed) {
   const LockGuard lock(mutex_);
   const std::uint32_t at = find(freed.address);
   if (at != 0 && wire::load(entry(at - 1), allocation::kMade) < freed.entered) return end(at - 1, freed, 0);
-  // If a newer allocation lives at this address, the one that this call frees was marked as replaced.
+  // If the live allocation at this address is newer than this call, the call has freed the allocation that was marked
+  // as replaced.
   for (std::uint32_t i = 0; replaced_ > 0 && i < used_; ++i) {
     std::byte* to = entry(i);
     if (wire::load(to, allocation::kAddress) != freed.address ||

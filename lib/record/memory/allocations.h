@@ -1,5 +1,5 @@
-// The process's allocations, live and recently freed, in the area's `allocations` (wire/allocation.h). Call the
-// functions that change them after the driver's call has succeeded. The class has one lock.
+// The process's allocations, live and recently freed, in the area's `allocations` (wire/allocation.h). Functions that
+// change them must be called after the driver's call has succeeded. The class has one lock.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ class Allocations {
   };
   struct Freed {
     std::uint64_t address;
-    std::uint64_t entered;  // ticks at ENTER of the call, after which the memory must not be used
+    std::uint64_t entered;  // ticks at ENTER of the call that frees the memory
     std::uint32_t site, stream;
   };
 
@@ -35,8 +35,7 @@ class Allocations {
   void attach(AreaMap& area);
 
   // Stores the live device memory in `to`, which must have room for kAllocations entries. Returns the number of
-  // entries. Omits stream-ordered memory, which may return to its pool and be allocated again while its mapping stays
-  // the same.
+  // entries. Omits stream-ordered memory, because its pool may reuse it without changing the mapping.
   std::size_t living(Living* to) const;
   // Calls `visit(address, bytes, kind)` for all live memory, including host memory.
   template <typename Visit>
@@ -49,10 +48,9 @@ class Allocations {
             static_cast<wire::allocation::Kind>(wire::load(known, wire::allocation::kKind)));
     }
   }
-  // Finds the live allocation that begins at the address.
+  // Finds the live device allocation that begins at the address.
   bool living_at(std::uint64_t address, Living& to) const;
-  // Whether this allocation has not been freed. Any thread may call this function. The answer may be slightly out of
-  // date.
+  // Returns true if this allocation has not been freed. Takes no lock, so the answer may be slightly out of date.
   bool lives(std::uint32_t entry, std::uint64_t serial) const;
   // Returns how many allocations have ended so far.
   std::uint64_t ends() const { return ends_.load(std::memory_order_acquire); }
@@ -80,7 +78,7 @@ class Allocations {
   std::uint64_t serial_ = 0;
   std::uint32_t used_ = 0;                                      // entries used so far
   std::uint32_t replaced_ = 0;                                  // replaced allocations whose free call is still unknown
-  std::array<std::uint32_t, kBuckets> buckets_{};               // of live allocations: 1 + entry; 0 if empty
+  std::array<std::uint32_t, kBuckets> buckets_{};               // lists of live allocations: 1 + entry; 0 if empty
   std::array<std::uint32_t, wire::area::kAllocations> next_{};  // the next entry in the same bucket
   std::array<std::uint32_t, wire::area::kAllocations> freed_;   // entries, oldest first, a ring buffer
   std::size_t freed_first_ = 0, freed_count_ = 0;

@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint64_t kMillisecond = 1'000'000;
 constexpr int kMostPauses = 50'000;  // one second in total
 
-// Waits while `word` has this value, for at most `at_most` ns. Returns false if the kernel rejects the system call.
+// Waits while `word` is `value`, for at most `at_most` ns. Returns false if the kernel rejects the system call.
 bool sleep_while(std::atomic<std::uint32_t>& word, std::uint32_t value, std::uint64_t at_most) {
   const timespec limit = {0, static_cast<long>(at_most)};
   const long result = syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, &limit, nullptr, 0);

@@ -43,12 +43,12 @@ class CopySources {
   // Call these around calls that may wait for the GPU.
   void wait_begins();
   void wait_ends() { waiting_.fetch_sub(1); }
-  // Stops holding streams for good, but still compares the sources of copies.
+  // Permanently stops holding streams. The sources of copies are still compared.
   void hold_no_more();
   // Call this before memory is freed.
   void forget(std::uint64_t begin, std::uint64_t end);
   void forget_all() { forget(0, ~std::uint64_t{0}); }
-  // Call this when the process ends. Nothing is read afterwards.
+  // Call this when the process ends. No source is read afterwards.
   void end();
 
   struct Change {
@@ -93,7 +93,7 @@ class CopySources {
   std::atomic<bool> on_ = false, may_hold_ = false;
   std::atomic<std::uint32_t> waiting_ = 0;  // program calls in progress that may wait for the GPU
   std::atomic<std::uint32_t> holding_ = 0;
-  std::atomic<std::uint32_t> releases_ = 0;  // a futex
+  std::atomic<std::uint32_t> releases_ = 0;  // a futex, incremented to release all held streams
   std::atomic<std::uint32_t> changes_ = 0;
   std::atomic<std::uint64_t> numbers_ = 0, held_ = 0;
   const DriverApi* driver_ = nullptr;

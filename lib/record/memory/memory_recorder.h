@@ -23,7 +23,7 @@ class MemoryRecorder {
   const Allocations& allocations() const { return allocations_; }
 
   void note(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
-  // Like note(), for a call of a thread without a ring.
+  // Like note(), for a call on a thread without a ring.
   void note_unrecorded(std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data);
   void note_peer_access(std::uint32_t id, const CUpti_CallbackData& data);
   // `thread` may be null. `context` is the context's index.

@@ -1,6 +1,6 @@
-// The process's pinned memory that the recorder may read: allocated or registered, but neither write-combined nor
-// device memory. The ranges are sorted by address. Ranges beyond kMost are dropped. The class has one lock, which is
-// held only briefly.
+// The process's pinned memory that the recorder may read. This is allocated or registered memory that is neither
+// write-combined nor device memory. The ranges are sorted by address. Ranges beyond kMost are dropped. The class has
+// one lock, which is held only briefly.
 #pragma once
 
 #include <array>

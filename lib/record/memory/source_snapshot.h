@@ -1,6 +1,6 @@
-// Saves the bytes of a copy's source, to compare them with the bytes at a later time. Saves a source of at most kRoom
-// bytes in at most kMostPieces rows completely. From a larger source, saves kSamples pieces of kSample bytes, spread
-// evenly.
+// Saves the bytes of a copy's source, to compare them with the bytes at a later time. A source of at most kRoom bytes
+// in at most kMostPieces rows is saved completely. From a larger source, kSamples pieces of kSample bytes are saved,
+// spread evenly.
 //
 // The memory belongs to the program, which may have unmapped it, so each page is probed first. The class takes no
 // locks, and allocates nothing.
@@ -23,16 +23,16 @@ class SourceSnapshot {
 
   // Returns false if a part of the source cannot be read.
   bool take(const SourceRows* sources, std::size_t count);
-  // Whether only samples were saved.
+  // Returns true if only samples were saved.
   bool sampled() const { return sampled_; }
   bool meets(std::uint64_t begin, std::uint64_t end) const { return low_ < end && begin < high_; }
 
   struct Difference {
-    bool since_last = false;           // something changed after the previous comparison
+    bool since_last = false;           // true if something changed after the previous comparison
     std::uint64_t begin = 0, end = 0;  // from the first to the last byte that changed since the snapshot
     std::uint64_t bytes = 0;           // number of changed bytes
   };
-  // Returns false if a part of the source is no longer readable.
+  // Returns false if a part of the source cannot be read.
   bool compare(Difference& difference);
 
  private:

@@ -1,6 +1,6 @@
-// The CUDA contexts of the process, in the area's `contexts` (wire/stream.h): the device of each context, and the other
-// devices whose memory it may access. The class has one lock, which is never held during a driver call. Look-ups take
-// no lock.
+// The CUDA contexts of the process: the device of each context, and the devices whose memory it may access. They are
+// stored in the area's `contexts` (wire/stream.h). The class has one lock, which is never held during a driver call.
+// Look-ups take no lock.
 #pragma once
 
 #include <cuda.h>
@@ -40,7 +40,7 @@ class Contexts {
     std::uint32_t index = kNone;
   };
   Place take(CUcontext handle, std::uint32_t uid);
-  // Describes the context's device, which must be the thread's current one.
+  // Describes the context's device and makes look-ups find the context. The context must be current to the thread.
   void make_live(std::uint32_t index);
   void give_back(std::uint32_t index);
   void destroyed(std::uint32_t index);

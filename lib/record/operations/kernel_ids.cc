@@ -10,8 +10,8 @@ void KernelIds::attach(Interner& interner, const DriverApi& driver, const Watch&
   watch_ = &watch;
 }
 
-// CUPTI passes the symbol to the callback, but with hooks it must be queried. Tries both queries, because the program
-// may have passed a CUkernel as a CUfunction.
+// CUPTI passes the symbol to the callback. With hooks, the driver must be queried. Tries both queries, because the
+// program may have passed a CUkernel as a CUfunction.
 const char* KernelIds::symbol_of(CUfunction kernel) const {
   const char* symbol = nullptr;
   if (kernel == nullptr || !watch_->by_hooks()) return nullptr;

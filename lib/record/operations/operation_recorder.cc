@@ -14,7 +14,7 @@ using operation::Kind;
 
 namespace {
 
-constexpr std::uint32_t kMostBlocks = 0xffff;  // in a grid's second and third dimension
+constexpr std::uint32_t kMostBlocks = 0xffff;  // limit of a record for a grid's second and third dimension
 
 bool fits_record(const Call& call) {
   return call.grid[1] <= kMostBlocks && call.grid[2] <= kMostBlocks && operation::Block::fit(call.block) &&
@@ -59,7 +59,7 @@ void OperationRecorder::enter(ThreadState& thread, std::uint32_t id, const CallR
   if (operation::can_stand(rule.kind)) [[likely]]
     site = sites_.enter(thread, id, rule.kind, call.function, data.symbolName, frame);
   open.site = site.site;
-  // An operation that waits never runs alone: the work that it waits for could then not be issued.
+  // An operation that waits never runs alone, because the work that it waits for could not be issued meanwhile.
   if (exclusive_wait_.on()) [[unlikely]]
     take_turn(thread, site.armed && operation::can_fault(rule.kind));
   if ((open.flags & operation::kAlone) != 0) [[unlikely]] {
@@ -67,7 +67,7 @@ void OperationRecorder::enter(ThreadState& thread, std::uint32_t id, const CallR
   }
 
   const bool young = site.ordinal > 0 && site.ordinal <= kDenseOperations;
-  // In a rerun, markers show the progress of another thread's default stream, because it cannot be queried.
+  // In a rerun, other threads cannot query a per-thread default stream, so every operation on it gets a marker.
   const bool dense = markers_ == wire::Markers::dense || young || site.checks_its_data ||
                      (exclusive_wait_.on() && open.stream != Streams::kNone && streams_.thread_of(open.stream) != 0);
   if (open.stream != Streams::kNone && (open.flags & operation::kCaptured) == 0) [[likely]] {
@@ -88,7 +88,7 @@ void OperationRecorder::enter(ThreadState& thread, std::uint32_t id, const CallR
   write(thread, rule, call, site.ordinal);
 }
 
-// Called once all earlier work has finished. Nothing else is issued until this operation has finished too.
+// Called once all earlier work has finished. No other work is issued until this operation has finished.
 void OperationRecorder::keep_suspect(std::uint32_t id, const CallRule& rule, const Call& call,
                                      const CUpti_CallbackData& data) {
   if (rule.kind != Kind::kernel) {
@@ -110,7 +110,7 @@ void OperationRecorder::save_node(const Call& launch) {
 void OperationRecorder::meet_stream(ThreadState& thread, const Call& call, const CUpti_CallbackData& data) {
   see_context(data);
   thread.open.stream = streams_.find(thread, call.stream, data.contextUid);
-  // The stream's entry may be new, and no operation may be older than its entry.
+  // The stream's entry may be new. Without this, the operation would seem older than its stream's entry.
   wire::store(thread.entry, wire::thread::kCallTicks, ticks());
 }
 
@@ -211,11 +211,11 @@ void OperationRecorder::leave(ThreadState& thread, const CallRule& rule, std::ui
     if (ok && open.mark && !rule.proves_finished) {
       const bool marked = mark(thread);
       if (marked) open.flags |= operation::kMarked;
-      // Does not replace the stream's entry too early: an operation without a marker after it would never count as
-      // finished.
+      // Keeps the stream's entry as long as possible: on the old entry, operations without a later marker never count
+      // as finished.
       if (open.ordinal >= (marked ? Streams::kMarkedOrdinal : Streams::kLastOrdinal)) streams_.renew(open.stream);
     }
-    // If the stream is capturing now, this event wait for captured work has brought it into the capture.
+    // If the stream is capturing now, this wait for a captured event has made it join the capture.
     if (ok && rule.kind == Kind::event_wait && streams_.capture_going_on() &&
         streams_.is_capturing({streams_.handle(open.stream), false})) [[unlikely]] {
       open.flags |= operation::kCaptured;

@@ -1,8 +1,8 @@
-// Records an operation between ENTER and EXIT of the call that issues it. Every launch runs through all of this code.
+// Records an operation between ENTER and EXIT of the call that issues it. All of this code is on the launch path.
 //
 // Between two launches, a program fills the caches with its own data. The cost of the launch path is therefore the
-// number of cache lines and pages that it touches. Its data are direct members of this class, small ones first, so that
-// no pointer must be followed. Its functions are marked hot, so that the linker places them side by side.
+// number of cache lines and pages that it touches. The data are direct members of this class, small ones first, so that
+// no pointer must be followed. The functions are marked hot, so that the linker places them side by side.
 #pragma once
 
 #include <cupti.h>
@@ -45,7 +45,7 @@ class OperationRecorder {
   static constexpr std::uint32_t kPartsOfTime = 400;
   static constexpr std::uint32_t kFarDistance = 64;
 
-  // Makes it possible to record failed calls, which needs no driver.
+  // After attach(), failed calls can be recorded. This needs no driver functions.
   void attach(AreaMap& area, Interner& interner) { failures_.attach(area, interner, streams_); }
   void start(AreaMap& area, Interner& interner, const DriverApi& driver, wire::Markers markers);
   // `races` is null if cudadiag does not look for races.
@@ -67,7 +67,7 @@ class OperationRecorder {
   [[gnu::hot]] void leave(ThreadState& thread, const CallRule& rule, std::uint32_t result);
   // Records a call on an event as an operation, because its order among the operations matters.
   void note_event(ThreadState& thread, const CallRule& rule, const CUpti_CallbackData& data);
-  // Queues a marker to a stream that is about to be destroyed. If the stream is busy, only a marker shows its progress.
+  // Queues a marker on a stream that is about to be destroyed. If the stream is busy, only a marker shows its progress.
   void mark_last(const CallRule& rule, const CUpti_CallbackData& data);
   void see_context(const CUpti_CallbackData& data);
   void context_destroyed(std::uint32_t uid) {

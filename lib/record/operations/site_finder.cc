@@ -54,7 +54,8 @@ SiteFinder::Place SiteFinder::place(ThreadState& thread, std::uint32_t id, Kind 
   if (python != 0) wire::store(thread.entry, wire::thread::kPythonState, python_.thread_state());
   const std::uint64_t salt = std::uint64_t{id} << 32 | function;
   NativeStacks::Recognition recognition{};
-  // Libraries may be closed only in a process without Python: Python never closes the libraries that it opens.
+  // Checks for closed libraries only in a process without Python, because Python never closes the libraries that it
+  // opens.
   const bool closes = !has_python_.load(std::memory_order_relaxed);
   const std::uint32_t native =
       wants_native() ? native_.current(thread, frame, salt, python != 0, closes, recognition) : 0;

@@ -1,4 +1,4 @@
-// Finds the site of a call: one number for its stacks and kernel (wire/rerun/site_key.h). Counts the calls of each
+// Finds the site of a call, which identifies its stacks and kernel (wire/rerun/site_key.h). Counts the calls of each
 // site.
 //
 // Owns the readers of Python and native stacks. On the launch path, a site comes from the thread's cache. Stacks are
@@ -27,8 +27,8 @@ namespace cudadiag::record {
 // An operation's site, and the number of this call at the site. Site 0 means unknown.
 struct SiteCall {
   std::uint32_t site = 0, ordinal = 0, function = 0;
-  bool checks_its_data = false;  // Interner::checks_its_data
-  bool armed = false;            // in a rerun: whether the recorder must wait for this operation
+  bool checks_its_data = false;  // see Interner::checks_its_data
+  bool armed = false;            // true if a rerun must wait for this operation
 };
 
 class SiteFinder {
@@ -92,11 +92,11 @@ class SiteFinder {
   SiteCall count(const SiteCache::Entry& entry);
   std::uint32_t count_at(std::uint32_t site);
 
-  // Every launch reads these members, so they are small and lie together.
+  // Every launch reads these members, so they are small and adjacent.
   Stacks wanted_{};
   std::atomic<bool> has_python_ = false;
-  // Set at start if there is an interpreter, so that each thread's first operations have Python stacks. Otherwise the
-  // first operation searches for one.
+  // Set once the process has been searched for a Python interpreter. The search takes place at start if one is loaded,
+  // so that each thread's first operations have Python stacks. Otherwise, it takes place at the first operation.
   std::atomic<bool> python_sought_ = false;
   std::atomic<std::uint64_t> unloads_ = 0;  // how many times code was unloaded
   std::byte* counts_ = nullptr;             // the area's region `sites`

@@ -34,7 +34,8 @@ bool Streams::context_created(CUcontext handle, std::uint32_t uid) {
   const Contexts::Place place = contexts_.take(handle, uid);
   if (place.outcome != Contexts::Place::Outcome::taken) return place.outcome == Contexts::Place::Outcome::known;
   // Registers the page now, while the context is idle. A later registration might wait for a kernel that waits for this
-  // thread. No look-up may find the context yet: the page may have to be released again, and must have no streams.
+  // thread. Look-ups must not find the context before that: if the registration fails, the page is released, and no
+  // stream may be using it.
   const bool ready = new_page(place.index) != kNotReady;
   ready ? contexts_.make_live(place.index) : contexts_.give_back(place.index);
   return ready;
@@ -148,8 +149,8 @@ std::uint32_t Streams::find(ThreadState& thread, StreamHandle given, std::uint32
   const bool per_thread = handle == reinterpret_cast<std::uint64_t>(CU_STREAM_PER_THREAD);
   found = find_slow(thread, handle, context_uid, per_thread ? thread.tid : 0);
   if (found == kNotReady) return kNone;
-  // Also caches that the table is full, until a stream is destroyed. Caches nothing while a destroyed stream is still
-  // busy.
+  // Also caches kNone, the result for a full table, until a stream is destroyed. kNotReady is temporary and is not
+  // cached.
   cache_place(thread, handle, context_uid) = {handle, context_uid, generation, found};
   return found;
 }
@@ -224,8 +225,8 @@ void Streams::record_made(ThreadState& thread, std::uint32_t at) {
   publish(thread, record);
 }
 
-// Returns the stream's own context, because copies and waits accept streams of any context. Returns the current context
-// if the stream's own cannot be found.
+// Returns the stream's own context, because copies and waits accept streams of any context. If it cannot be found,
+// returns the current context.
 std::uint32_t Streams::home_of(std::uint64_t handle, std::uint32_t current) {
   CUcontext home = nullptr;
   const bool has_home = handle != reinterpret_cast<std::uint64_t>(CU_STREAM_LEGACY) &&
@@ -429,8 +430,7 @@ void Streams::finish_context_wait(ThreadState& thread, std::uint32_t context_uid
   const LockGuard lock(mutex_);
   const std::uint32_t context_place = context_index(context_uid);
   for (std::uint32_t i = 0; i < highest_; ++i) {
-    // If the entry has been given to another stream since the wait began, the wait was for operations of the earlier
-    // stream.
+    // Skips an entry that was reused for another stream after the wait began: the wait was for the earlier stream.
     if (wire::load(entry(i), stream::kContext) != context_place || wire::load(entry(i), stream::kCreated) > began) {
       continue;
     }
@@ -489,7 +489,7 @@ void Streams::hold(const std::byte* record, std::uint32_t at) {
     wire::store_release(place, wire::operation::kSerial, wire::load(record, wire::operation::kSerial));
     return;
   }
-  // All places are taken. The oldest records stay, since only the first unfinished operation of a stream can have
+  // All places are taken. The oldest records stay, because only the first unfinished operation of a stream can have
   // failed.
   area_->count(area::kDroppedHeld);
 }

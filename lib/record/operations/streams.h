@@ -29,15 +29,15 @@ struct StreamHandle {
 class alignas(64) Streams {
  public:
   static constexpr std::uint32_t kNone = Contexts::kNone;
-  // Ordinals run out after 2^32 operations, so a stream must get a new entry in time. From kOldOrdinal on, it gets one
-  // when all its operations have finished. From kMarkedOrdinal on, a marker after them is enough. At kLastOrdinal, it
-  // gets one in any case.
+  // Ordinals run out after 2^32 operations, so a stream must get a new entry before that:
+  // - From kOldOrdinal on, it gets one when all its operations have finished.
+  // - From kMarkedOrdinal on, it gets one when a marker follows all its operations.
+  // - From kLastOrdinal on, it gets one at the next operation.
   static constexpr std::uint32_t kOldOrdinal = 0xf0000000, kMarkedOrdinal = 0xff000000, kLastOrdinal = 0xffff0000;
 
   void attach(AreaMap& area, Interner& interner, const DriverApi& driver, wire::Markers mode);
 
-  // Makes stream entries show whether the stream waits for the legacy stream, and adds a record for each stream
-  // (race_record.h).
+  // Adds a record to the thread's ring for each new stream (race_record.h).
   void record_streams() { records_streams_ = true; }
 
   // The context must be current to the thread. Returns false if the driver has not created it yet, or if another thread
@@ -45,7 +45,7 @@ class alignas(64) Streams {
   bool context_created(CUcontext context, std::uint32_t uid);
   void context_destroyed(std::uint32_t uid);
   void stream_destroyed(CUstream stream);
-  // Ends the thread's default streams.
+  // Call this when a thread has ended. Ends the thread's default streams.
   void thread_ended(std::uint32_t tid);
 
   // Returns the index of the stream's entry, and creates the entry at the first call. Returns kNone if the table is
@@ -64,7 +64,7 @@ class alignas(64) Streams {
   // to its flags.
   [[gnu::hot]] std::uint32_t enter(std::uint32_t stream, std::uint8_t& flags);
   [[gnu::hot]] void leave(std::uint32_t stream, std::uint32_t ordinal, std::uint8_t& flags);
-  // Returns the number of operations without a marker after them.
+  // Returns the number of operations that were issued after the latest marker.
   [[gnu::hot]] std::uint32_t unmarked(std::uint32_t stream) const;
   [[gnu::hot]] std::uint32_t issued(std::uint32_t stream) const;
   // Returns issued() if no call is in flight: all operations issued so far are then queued. Otherwise returns 0.
@@ -82,14 +82,14 @@ class alignas(64) Streams {
   void begin_context_wait(ThreadState& thread) const;
   void finish_context_wait(ThreadState& thread, std::uint32_t context_uid);
 
-  // Gives the stream's later operations a new entry.
+  // Ends the stream's entry. The stream's next operation creates a new one.
   [[gnu::cold, gnu::noinline]] void renew(std::uint32_t stream);
 
   CUstream handle(std::uint32_t stream) const;
   std::uint32_t context_of(std::uint32_t stream) const;  // index; kNone for an unknown stream
-  std::uint32_t thread_of(std::uint32_t stream) const;   // tid of a per-thread default stream
+  std::uint32_t thread_of(std::uint32_t stream) const;   // tid of a per-thread default stream; 0 for other streams
   [[gnu::hot]] bool finished(std::uint32_t stream, std::uint32_t ordinal) const;
-  // Whether the stream is the per-thread default stream of this thread, and the thread has not ended.
+  // Returns true if the stream is the per-thread default stream of this thread, and the thread has not ended.
   bool is_default_of(std::uint32_t stream, std::uint32_t tid) const;
   // Keeps a record that is about to be overwritten in its ring, if its operation has not finished.
   void hold_unfinished(const std::byte* record) {
@@ -116,14 +116,14 @@ class alignas(64) Streams {
   static constexpr std::size_t kPages = wire::area::kStreams / kPerPage;
   static constexpr std::size_t kBuckets = 4096;
   static constexpr std::uint32_t kNotReady = 0xfffffffe;
-  static constexpr std::uint64_t kOneInFlight = std::uint64_t{1} << 32;  // of wire::stream::kIssuedInFlight
+  static constexpr std::uint64_t kOneInFlight = std::uint64_t{1} << 32;  // one call in wire::stream::kIssuedInFlight
 
   std::byte* entry(std::uint32_t stream) const { return streams_ + stream * wire::area::kStreamSize; }
   std::byte* marker(std::uint32_t stream) const {
     return markers_ + wire::area::marker_place(stream, wire::area::kPage);
   }
-  // Whether the stream is live, or is the default stream of a thread that may have ended without waiting for the
-  // stream.
+  // Returns true if the stream is live, or is the default stream of a thread that may have ended without waiting for
+  // it.
   bool can_be_at_work(std::uint32_t stream) const;
   [[gnu::cold, gnu::noinline]] void hold(const std::byte* record, std::uint32_t stream);
   std::uint32_t home_of(std::uint64_t handle, std::uint32_t current);

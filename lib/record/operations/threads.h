@@ -1,4 +1,4 @@
-// The data that the recorder keeps for each thread: its ring in the area, its caches, and the call that it is in.
+// The recorder's data about each thread: its ring in the area, its caches, and its current call.
 //
 // A ThreadState belongs to one thread at a time. When a thread has ended, a new thread takes over its state, including
 // the contents of the ring and the caches. These stay valid, because they refer to the process. The parts about the
@@ -58,18 +58,18 @@ struct alignas(128) ThreadState {
   std::uint64_t next_marker;       // before these ticks, a sparse marker would take too much time
   Turn turn;
   bool waits;       // the current call may wait for the GPU, as reported to CopySources
-  bool interrupts;  // the current call came during `interrupted`, in a signal handler
+  bool interrupts;  // the current call is in a signal handler, which interrupted the call in `interrupted`
   // The graph call that the thread is in: its site, and whether nodes created in it belong to the program.
   std::uint32_t graph_site;
   bool adds_nodes;
   AddedMarkers markers;  // added for the duration of the call
-  // The serials of this thread's latest failed calls, as far as the recorder still follows them. The thread has issued
-  // an operation after each of the first `recent_worked` calls, and has queried its last error after each of the first
-  // `recent_looked`.
+  // The serials of this thread's failed calls that the recorder still tracks, oldest first. The thread has issued an
+  // operation after each of the first `recent_worked` calls. It has queried its last error after each of the first
+  // `recent_looked` calls.
   std::uint32_t recent_errors, recent_worked, recent_looked;
   std::array<std::uint64_t, 16> recent;
 
-  // The latest ordinals when a wait began. If the wait succeeds, everything up to them has finished.
+  // The latest ordinals when a wait began. If the wait succeeds, these operations and all earlier ones have finished.
   std::uint32_t waited_stream;
   std::uint32_t waited_ordinal;
   std::array<std::uint32_t, wire::area::kStreams> waited_streams;
@@ -90,7 +90,7 @@ class Threads {
   // Returns the calling thread's state, or null if kThreads threads are alive already.
   ThreadState* acquire();
   void release(ThreadState& state);
-  // Whether any other thread is in a driver call. `own` is the calling thread's state, or null if it has none.
+  // Returns true if any other thread is in a driver call. `own` is the calling thread's state, or null if it has none.
   bool others_are_in_calls(const ThreadState* own);
   // Returns the thread that entered its call last among those whose call may wait for the GPU; null if there is none.
   ThreadState* latest_in_wait();
@@ -106,7 +106,7 @@ class Threads {
   std::array<ThreadState, wire::area::kThreads> states_;
 };
 
-// Whether the thread is between ENTER and EXIT of a driver call.
+// Returns true if the thread is between ENTER and EXIT of a driver call.
 inline bool is_in_call(const ThreadState& thread) { return wire::load(thread.entry, wire::thread::kCallDomain) != 0; }
 
 // Returns the slot for the thread's next record, and clears its serial. If the operation of the slot's old record has

@@ -105,10 +105,10 @@ bool AreaMap::create_file(Lack& lack) {
     lack.error = errno;
     return false;
   }
-  // Does not exceed RLIMIT_FSIZE, because the target would get SIGXFSZ and die.
+  // Checks RLIMIT_FSIZE, because the program would get SIGXFSZ and die if the file exceeded it.
   rlimit limit{};
   const bool fits = getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= area::kAreaSize;
-  // Allocates the blocks now, because the target would get SIGBUS later if the disk were full.
+  // Allocates the blocks now. Without this, the program would get SIGBUS later if the disk were full.
   lack.error = fits ? posix_fallocate(fd, 0, area::kAreaSize) : EFBIG;
   if (lack.error == 0) {
     base_ = map_shared(fd, 0, area::kAreaSize);

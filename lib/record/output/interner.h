@@ -62,11 +62,11 @@ struct GraphChange {
 
 // Freed memory that a graph node points to.
 struct StalePointer {
-  std::uint32_t node, offset, flags;  // wire/intern.h
-  std::uint64_t address, allocation;  // allocation: its serial
+  std::uint32_t node, offset, flags;  // see wire/intern.h
+  std::uint64_t address, allocation;  // `allocation` is the serial of the allocation
 };
 
-// All ids are 0 if the heap or a table is full; the area counts these losses.
+// All functions return 0 as the id if the heap or a table is full. The area counts these losses.
 class Interner {
  public:
   void attach(AreaMap& area);
@@ -74,7 +74,7 @@ class Interner {
   std::uint32_t string(std::string_view text);
   std::uint32_t module(std::uint64_t key, const ModuleImage& image);
   std::uint32_t function(std::string_view mangled);
-  // Evaluates wire/names/kernel_names.h only once per function.
+  // Returns wire::checks_its_data() for the function's name, evaluated once per function.
   bool checks_its_data(std::uint32_t function) const {
     return function < checking_functions_.size() && checking_functions_[function];
   }
@@ -87,14 +87,14 @@ class Interner {
   std::uint32_t site(std::uint64_t key, std::uint32_t python, std::uint32_t native, std::uint32_t function,
                      wire::operation::Kind kind, std::uint16_t thread);
 
-  // Returns the id of a graph with these contents, the old one if the graph is known. `nodes` has records as in
+  // Returns the id of the graph with these contents, and adds the graph if it is new. `nodes` has records as in
   // wire/intern.h.
   std::uint32_t graph(std::uint32_t site, std::span<const std::byte> nodes, std::span<const GraphEdge> edges);
 
-  // Returns the id of the graph that results from `before` by these changes, the old one if the result is known.
+  // Returns the id of the graph that results from `before` by these changes, and adds the graph if it is new.
   std::uint32_t changed_graph(std::uint32_t site, std::uint32_t before, std::span<const GraphChange> changes);
 
-  // Adds the parameters of a launch, in the layout that wire/intern.h shows.
+  // Adds the parameters of a launch, in the layout of wire/intern.h.
   void arguments(std::uint16_t count, std::span<const std::byte> head, std::span<const std::byte> values);
   std::uint32_t node_type(std::string_view mangled);
   // Records that a graph launch was given a pointer to freed memory. `serial` identifies the launch.
@@ -113,7 +113,7 @@ class Interner {
     return wire::site_key::of_site(kind, python_keys_.of(python), native_keys_.of(native), function_keys_.of(function));
   }
 
-  // Writes each text only once, although every new context may cause the same note.
+  // Writes each note or property only once, because every new context may cause the same one.
   void note(std::string_view code, std::string_view text);
   void property(std::string_view key, std::string_view value);
 
@@ -146,7 +146,7 @@ class Interner {
   IdTable<32768> strings_;
   IdTable<4096> modules_;
   IdTable<16384> functions_;
-  std::array<bool, 8192> checking_functions_;  // by id; the memory must be zeroed, like that of the tables
+  std::array<bool, 8192> checking_functions_;  // by id; must be zeroed, like the tables
   IdTable<32768> codes_;
   IdTable<131072> python_stacks_;
   IdTable<131072> native_stacks_;     // by their frames

@@ -38,7 +38,7 @@ void ModuleImages::give_up(const char* why) {
 void ModuleImages::save(std::span<const std::byte> image) {
   if (folder_[0] == '\0' || image.empty() || (keep_ == Keep::small && image.size() > kSmall)) return;
   const Uncancelled uncancelled;
-  // Does not exceed RLIMIT_FSIZE, because the target would get SIGXFSZ and die.
+  // Checks RLIMIT_FSIZE, because the program would get SIGXFSZ and die if the file exceeded it.
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < image.size()) {
     return give_up("device code over the file size limit was not kept, so the memory use of its kernels is unknown");
@@ -70,7 +70,7 @@ bool ModuleImages::write(std::span<const std::byte> image, std::uint64_t hash, c
     done += static_cast<std::size_t>(written);
   }
   close(file);
-  // Names the file only when it is complete, because another process may read it.
+  // Gives the file its final name only when it is complete, because another process may read it.
   if (done == image.size() && rename(draft, path) == 0) return true;
   unlink(draft);
   return false;

@@ -29,7 +29,7 @@ race::SourceOrder order_by(CUmemcpySrcAccessOrder order) {
                                                                : race::kInStreamOrder;
 }
 
-// The attributes belong to the copies from attrsIdxs[k] up to, but not including, attrsIdxs[k + 1].
+// attrs[k] applies to the copies from attrsIdxs[k] up to, but not including, attrsIdxs[k + 1].
 template <typename Parameters>
 race::SourceOrder order_of_copy(const Parameters& p, std::size_t copy) {
   if (p.attrs == nullptr || p.attrsIdxs == nullptr) return race::kInStreamOrder;
@@ -38,8 +38,8 @@ race::SourceOrder order_of_copy(const Parameters& p, std::size_t copy) {
   return which == 0 ? race::kInStreamOrder : order_by(p.attrs[which - 1].srcAccessOrder);
 }
 
-// Whether the driver must read all sources in stream order. Otherwise, it may read a source before the call returns, or
-// at any time.
+// Returns true if the driver must read all sources in stream order. Otherwise, it may read a source before the call
+// returns, or at any time.
 template <typename Parameters>
 bool reads_in_order(const Parameters& p) {
   bool in_order = true;
@@ -164,8 +164,8 @@ void find_sources(const PinnedRanges& pinned, const RaceRecords::Copy& copy, Sou
   add_source(pinned, {call.source, call.width, call.source_pitch, call.rows}, to);
 }
 
-// Whether the copy may involve pageable memory, which the driver copies through its own buffer. The driver may wait for
-// the stream first.
+// Returns true if the copy may involve pageable memory. The driver copies pageable memory through its own buffer, and
+// may first wait for the stream.
 bool may_wait(const PinnedRanges& pinned, const RaceRecords::Copy& copy) {
   switch (copy.id) {
     case CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoDAsync_v2:

@@ -12,7 +12,7 @@ namespace {
 
 std::uint64_t number(CUarray array) { return reinterpret_cast<std::uint64_t>(array); }
 
-// Returns the bytes of an element; 0 for formats whose elements share bytes.
+// Returns the size of an element in bytes; 0 for formats whose elements share bytes.
 std::uint64_t element_bytes(CUarray_format format, unsigned channels) {
   switch (format) {
     case CU_AD_FORMAT_UNSIGNED_INT8:
@@ -38,7 +38,7 @@ std::uint64_t pair(std::uint64_t low, std::uint64_t high) { return (low & 0xffff
 // ---- arrays, textures and surfaces
 
 void RaceRecords::array_made(ThreadState& thread, const CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR& shape) {
-  // The memory of a sparse array may change, and may be part of several arrays.
+  // Memory can be remapped in a sparse array, and can be part of several arrays.
   constexpr unsigned kUnsettled = CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING;
   const std::uint64_t element = element_bytes(shape.Format, shape.NumChannels);
   if (array == nullptr || element == 0 || (shape.Flags & kUnsettled) != 0) return;
@@ -115,7 +115,7 @@ void RaceRecords::image_returned(ThreadState& thread, std::uint32_t id, const CU
   }
 }
 
-// Called before the call, because the handle may belong to something else when the call returns.
+// Called at ENTER, because the handle may have been reused when the call returns.
 void RaceRecords::image_gone(ThreadState& thread, std::uint32_t id, const void* parameters, std::uint32_t context_uid) {
   if (!images_made_.load(std::memory_order_relaxed)) return;
   const auto gone = [&](Kind kind, std::uint64_t handle, bool surface) {
@@ -143,7 +143,7 @@ namespace {
 
 constexpr std::size_t kMostRank = 4;
 
-// Returns the bytes of an element; 0 if several elements share a byte.
+// Returns the size of an element in bytes; 0 if several elements share a byte.
 std::uint64_t element_bytes(CUtensorMapDataType type) {
   switch (type) {
     case CU_TENSOR_MAP_DATA_TYPE_UINT8:
@@ -172,7 +172,7 @@ std::uint64_t hash_of(const void* map) { return wire::hash_bytes(static_cast<con
 
 }  // namespace
 
-// Maps of other layouts are not recorded: boxes with gaps, interleaved channels, more than four dimensions.
+// Does not record maps with gaps in their boxes, interleaved channels, or more than four dimensions.
 void RaceRecords::tensor_map_made(ThreadState& thread, const cuTensorMapEncodeTiled_params& made) {
   const std::uint64_t rank = made.tensorRank, element = element_bytes(made.tensorDataType);
   const bool plain = element != 0 && rank >= 1 && rank <= kMostRank && made.interleave == CU_TENSOR_MAP_INTERLEAVE_NONE;
@@ -201,7 +201,7 @@ void RaceRecords::tensor_map_made(ThreadState& thread, const cuTensorMapEncodeTi
   record_part(race::kTensorStrides, stride(1), stride(2), stride(3));
 }
 
-// A CUtensorMap may also be part of a structure.
+// Checks every aligned position, because a CUtensorMap may be part of a structure.
 void RaceRecords::record_tensor_maps(ThreadState& thread, const Call& call) {
   words_.each(call.function, call.parameters, [&](const char* bytes, std::size_t size, std::size_t offset) {
     for (std::size_t at = 0; at + sizeof(CUtensorMap) <= size; at += alignof(CUtensorMap)) {
@@ -228,7 +228,7 @@ void RaceRecords::array_side(ThreadState& thread, const Side& side) {
   publish(thread, record);
 }
 
-// Reads whichever of the relevant members the structure has.
+// Reads the members that exist in `Parameters`.
 template <typename Parameters>
 void RaceRecords::sides(ThreadState& thread, const void* parameters) {
   const auto& p = *static_cast<const Parameters*>(parameters);

@@ -91,8 +91,8 @@ void RaceRecords::stranger_met(ThreadState& thread) {
   publish(thread, begin(thread, Kind::stranger_met, operation::kNoStream));
 }
 
-// Records that a copy's data has arrived, or may be assumed to have arrived, when the call returns. The record does not
-// count if both sides are in device memory. Arrays have no address, and are in device memory.
+// Records that a copy has finished, or may be assumed to have finished, when the call returns. Readers ignore the
+// record if both sides are in device memory. Arrays have no address, and are in device memory.
 void RaceRecords::host_waited(ThreadState& thread, const Call& call) {
   const std::uint64_t source = call.source != 0 ? call.source : call.destination;
   const std::uint64_t destination = call.destination != 0 ? call.destination : call.source;
@@ -102,7 +102,7 @@ void RaceRecords::host_waited(ThreadState& thread, const Call& call) {
 void RaceRecords::issued(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data) {
   if ((thread.open.flags & operation::kCaptured) != 0) return;
   const CallRule& rule = driver_call(id);
-  // A copy that proves that its data has arrived needs no further record: its own record shows that.
+  // If a copy proves that it has finished, its own record shows that, and no further record is needed.
   if ((rule.kind == Kind::copy && !rule.proves_finished) || rule.kind == Kind::memset) {
     Call call;
     rule.decode(data.functionParams, call);
@@ -251,7 +251,7 @@ void RaceRecords::event_made(ThreadState& thread, CUevent event) {
   publish(thread, record);
 }
 
-// Call this before the driver's function, because the handle may belong to another event when the call returns.
+// Uses the ticks of ENTER, because the handle may belong to another event when the call returns.
 void RaceRecords::event_gone(ThreadState& thread, CUevent event) {
   std::byte* record = begin_at_call(thread, Kind::event_made);
   wire::store(record, race::kWord0, reinterpret_cast<std::uint64_t>(event));
@@ -307,7 +307,7 @@ void RaceRecords::memory(ThreadState& thread, std::uint32_t id, const MemoryCall
   if (call.address == 0) return;
   const bool made = call.what == MemoryCall::What::makes;
   if (made) words_.memory_made(call.address, call.bytes);
-  // Uses the ticks of ENTER for freed memory, because it may belong to another thread when the call returns.
+  // Uses the ticks of ENTER for freed memory, because another thread may own the memory when the call returns.
   std::byte* record =
       made ? begin(thread, Kind::memory_made, stream) : begin_at_call(thread, Kind::memory_freed, stream);
   wire::store(record, operation::kSite, static_cast<std::uint16_t>(site <= 0xffff ? site : 0));

@@ -21,7 +21,7 @@ namespace cudadiag::record {
 
 class RaceRecords {
  public:
-  // `host_writes` says whether to watch the sources of copies too.
+  // If `host_writes` is true, the sources of copies are watched, too.
   void attach(const DriverApi& driver, ParameterLayouts& layouts, Streams& streams, bool host_writes);
 
   // Call these at ENTER, before the operation's own record is written.
@@ -36,7 +36,7 @@ class RaceRecords {
   // Records the parts of a batch, and whether the source is watched (memory/copy_sources.h).
   void before_copy(ThreadState& thread, const Copy& copy);
   void before_host_function() { sources_.hold_no_more(); }
-  // ENTER and EXIT of a call that does more than issue an operation.
+  // Call these at ENTER and EXIT of a call that does more than issue an operation.
   void call_begins(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data);
   void call_ends(ThreadState& thread) {
     if (thread.waits) {
@@ -45,7 +45,7 @@ class RaceRecords {
     }
     note_changes(thread);
   }
-  // Like call_begins(), for a call of a thread without a ring. The recorder does not see the end of such a call, so it
+  // Like call_begins(), for a call on a thread without a ring. The recorder does not see the end of such a call, so it
   // stops watching copies.
   void call_begins_unrecorded() { sources_.end(); }
   void context_ends();
@@ -67,10 +67,10 @@ class RaceRecords {
   void memory_made(std::uint32_t id, const void* parameters, const MemoryCall& call) {
     sources_.pinned().made(id, parameters, call.address, call.bytes);
   }
-  // Records the parts of an executable graph, or that the graph no longer exists.
+  // Records the parts of an executable graph, or that the recorder does not know its new parts.
   void graph(ThreadState& thread, CUgraphExec exec, CUgraph graph, Interner& interner, Graphs& graphs);
   void graph_changed(ThreadState& thread, CUgraphExec exec) { graph_made(thread, exec, 0, 0); }
-  // Call this before the driver's function, because the handle may belong to another graph when the call returns.
+  // Uses the ticks of ENTER, because the handle may belong to another graph when the call returns.
   void graph_gone(ThreadState& thread, CUgraphExec exec) { graph_made(thread, exec, 0, wire::race::kGone); }
 
  private:
@@ -125,11 +125,11 @@ class RaceRecords {
   const DriverApi* driver_ = nullptr;
   Streams* streams_ = nullptr;
   ParameterWords words_;
-  // Hashes of the latest encoded tensor maps. Maps whose hashes meet in one place replace each other.
+  // Hashes of the latest encoded tensor maps. A map replaces an older one at the same position of the table.
   static constexpr std::size_t kTensorMaps = 1024;
   std::array<std::atomic<std::uint64_t>, kTensorMaps> tensor_maps_{};
   std::atomic<bool> tensor_maps_made_ = false;
-  std::atomic<bool> images_made_ = false;  // the program has made an array, a texture or a surface
+  std::atomic<bool> images_made_ = false;  // true once the program has created an array, a texture or a surface
   CopySources sources_;
 };
 

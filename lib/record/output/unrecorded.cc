@@ -47,7 +47,7 @@ bool leave_in_arena(const Lack& lack) {
   return is_arena;
 }
 
-// Leaves the file empty, because a write beyond RLIMIT_FSIZE would kill the target with SIGXFSZ.
+// Leaves the file empty, because a write beyond RLIMIT_FSIZE would kill the program with SIGXFSZ.
 void leave_in_folder(const Lack& lack) {
   const char* folder = getenv(wire::environment::kSession);
   if (folder == nullptr) return;

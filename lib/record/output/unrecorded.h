@@ -1,4 +1,5 @@
-// Reports a process that cannot be recorded. Without this report, it would look like a process that does not use CUDA.
+// Reports a process that cannot be recorded. Without this report, the process would look like one that does not use
+// CUDA.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +13,15 @@ struct Lack {
   int error;  // errno
 };
 
-// Creates the folder of a pass if it does not exist, because without a launcher the first recorder must do that. Also
-// creates the session's folder: after `cudadiag env`, an unused one may have been removed.
+// Creates the folder of a pass if it does not exist. Without a launcher, the first recorder must do that. Also creates
+// the session's folder, because an unused one may have been removed after `cudadiag env`.
 void make_session_folder(const char* folder);
 
 // Stores the reason in the launcher's arena or, if that is impossible, in the session's folder.
 void leave_unrecorded(const Lack& lack);
 
-// Whether the recorder may use this many bytes of what a limit leaves to the process. The recorder takes at most a
-// quarter, so that the program does not run out of memory. RLIMIT_AS counts all mappings, RLIMIT_DATA only private
-// ones.
+// Returns true if `bytes` is at most a quarter of what the limit leaves to the process. If the recorder took more, the
+// program could run out of memory. RLIMIT_AS counts all mappings, RLIMIT_DATA only private ones.
 bool may_take_address_space(std::size_t bytes);
 bool may_take_data(std::size_t bytes);
 

@@ -1,10 +1,10 @@
 // Loaded into each process of `run --once` by LD_PRELOAD. In this mode, the driver must not load the recorder, because
-// it writes no GPU core dumps if it has an injection library. This library only waits until the process has loaded
+// a driver with an injection library writes no GPU core dumps. This library only waits until the process has loaded
 // libcuda. It then loads the recorder, which redirects the driver's functions to itself.
 //
-// libcuda is loaded at program start, or by a call of dlopen that names libcuda or a library that needs it. The dlopen
-// in this file ends with a tail call of the real one. The dynamic linker therefore still sees the original caller, in
-// whose RUNPATH it searches for libraries.
+// libcuda is loaded at program start, or by a dlopen of libcuda or of a library that needs it. The dlopen in this file
+// ends with a tail call to the real one. The dynamic linker therefore still sees the original caller, and searches that
+// caller's RUNPATH.
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -10,7 +10,8 @@
 
 namespace cudadiag::record {
 
-// Uses the driver's interface, because environment variables would also make the program's children write dumps.
+// Uses the driver's functions instead of environment variables, because the program's children would inherit the
+// variables.
 void arm_core_dump(const DriverApi& driver, Interner& interner, const char* folder) {
   char file[PATH_MAX];
   const int written =

@@ -6,7 +6,7 @@
 
 namespace cudadiag::record {
 
-// `folder` is the folder of the pass, or null. Leaves a property, or a note if there will be no dump.
+// `folder` is the folder of the pass, or null. Records a property, or a note if the driver cannot write a dump.
 void arm_core_dump(const DriverApi& driver, Interner& interner, const char* folder);
 
 }  // namespace cudadiag::record

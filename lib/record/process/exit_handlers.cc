@@ -13,19 +13,19 @@
 #include "record/this_thread.h"
 #include "record/uncancelled.h"
 
-// A function of the C++ ABI. With a null argument, it runs all handlers of atexit() and static destructors that have
-// not begun yet, the newest first.
+// A function of the C++ ABI. With a null argument, it runs all atexit() handlers and static destructors that have not
+// begun yet, the newest first.
 extern "C" void __cxa_finalize(void* library);
 
 namespace cudadiag::record {
 
 namespace {
 
-// How long a second thread waits before it runs handlers too. It cannot wait forever, because a handler may wait for a
-// thread that has called exit() itself.
+// How long a second thread that calls exit() waits before it runs handlers, too. The wait is limited, because a handler
+// on the first thread may be waiting for the second thread.
 constexpr std::uint64_t kPatience = 1'000'000'000;  // ns
-// How many copies of our handler are in libc's list. Each thread takes one copy, and puts one back when it holds libc's
-// lock again. Threads that wait for the lock in the meantime take other copies.
+// How many copies of our handler are in libc's list. Each thread takes one copy, and adds one when it holds libc's lock
+// again. Threads that wait for the lock in the meantime take other copies.
 constexpr int kCopies = 64;
 
 void (*g_first)(int status);
@@ -50,7 +50,7 @@ void wait_for_first() {
 }
 
 void run_handlers(int status, void*) {
-  if (!is_own_process()) return;                // the other handlers belong to the parent
+  if (!is_own_process()) return;                // a forked child: the other handlers belong to the parent
   if (t_running) return g_leaving.store(true);  // a handler has called exit()
   on_exit(run_handlers, nullptr);
   if (g_begun.exchange(true)) {

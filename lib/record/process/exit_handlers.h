@@ -4,8 +4,8 @@
 // libc keeps its exit handlers in blocks of 32. Before glibc 2.41, several threads may run handlers at the same time,
 // and each takes the next one. The thread that takes the last handler of a block frees the block while other threads
 // are still inside its handlers. These threads crash when they return. The first block is never freed, and few programs
-// fill it, but CUPTI registers 38 handlers. Our handler is therefore the only one that any thread takes from libc's
-// list. It runs all others without freeing their blocks.
+// fill it, but CUPTI registers 38 handlers. For this reason, our handler is the only one that threads take from libc's
+// list. It runs all other handlers without freeing their blocks.
 #pragma once
 
 namespace cudadiag::record {

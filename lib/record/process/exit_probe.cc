@@ -68,8 +68,8 @@ void ExitProbe::at_exit(int status, ExitingThread thread) {
   area_->set_exit_status(status);
   if (!recording) return;
   if (thread.may_ask_driver) {
-    // If other threads are inside driver calls, a wait could make the program crash: these threads would return into a
-    // runtime that the destructors have destroyed. Without cudadiag, the program would have ended by then.
+    // Does not wait while other threads are inside driver calls. These threads could return into a runtime that static
+    // destructors have destroyed, and crash. Without the wait, the process ends before that.
     const auto others_rest = [this] { return !threads_->others_are_in_calls(t_this.state); };
     find_faults([](CUcontext, std::uint32_t) { return true; }, others_rest);
   }

@@ -15,7 +15,7 @@ namespace cudadiag::record {
 
 namespace {
 
-forks::Origin g_origin;             // where this process came from; `parent` is null if it is not such a child
+forks::Origin g_origin;             // set in a forked child of a process that uses CUDA; otherwise, `parent` is null
 std::atomic<bool> g_tried;          // whether the process has tried to create its recorder
 std::atomic<Recorder*> g_in_child;  // null if there is none yet, or if it could not be created
 
@@ -60,7 +60,7 @@ void record_refused(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpt
 }  // namespace
 
 void forks::begin_child(const Origin& origin) {
-  // If this process is already such a child, keeps its origin: the process that used CUDA.
+  // If this process is the child of another forked child, keeps the first origin: the process that used CUDA.
   if (g_origin.parent == nullptr) g_origin = origin;
   g_tried.store(false);
   g_in_child.store(nullptr);

@@ -25,8 +25,7 @@ struct Origin {
 
 // Call this in the child, on its only thread. Reads `Origin::parent`, but never locks or changes it.
 void begin_child(const Origin& origin);
-// Handles a callback in a process without a recorder. Does nothing unless the process is a child that begin_child() has
-// seen.
+// Handles a callback in a process without a recorder. Does nothing unless begin_child() has been called.
 void see(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data, std::uintptr_t frame);
 
 }  // namespace forks

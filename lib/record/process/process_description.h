@@ -1,5 +1,5 @@
-// Describes the process in its area: command line, folder, host, rank, driver (the properties of
-// session::ProcessRecord).
+// Describes the process in its area: command line, folder, host, rank and driver. The properties are listed in
+// session::ProcessRecord.
 #pragma once
 
 #include "record/output/interner.h"

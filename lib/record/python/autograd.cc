@@ -12,8 +12,9 @@ namespace {
 
 namespace operation = wire::operation;
 
-// Offsets in torch::autograd::Node (torch/csrc/autograd/function.h). The fields follow the virtual table pointer and
-// std::enable_shared_from_this, whose pointers to the node and its count prove the layout.
+// Offsets in torch::autograd::Node (torch/csrc/autograd/function.h). The fields follow the vtable pointer and
+// std::enable_shared_from_this, which points to the node and to its control block. These two pointers are checked, to
+// verify the layout.
 constexpr std::size_t kSelf = 8, kSelfCount = 16, kSequenceNumber = 24, kHasParent = 40, kThread = 48;
 constexpr std::size_t kUseCount = 8;  // in libstdc++'s control block of a shared pointer
 
@@ -27,8 +28,8 @@ std::uint8_t thread_number(std::uint64_t number) {
   return number < operation::kManyThreads ? static_cast<std::uint8_t>(number) : operation::kManyThreads;
 }
 
-// A thread-local variable also refers to the running node, so this is never the last reference. If it were the last
-// one, the node would leak.
+// A thread-local variable also holds a reference to the running node, so this is never the last reference. If it were
+// the last one, the node would leak.
 void release(std::byte* control_block) {
   auto* count = reinterpret_cast<int*>(control_block + kUseCount);
   if (__atomic_load_n(count, __ATOMIC_RELAXED) > 1) __atomic_fetch_sub(count, 1, __ATOMIC_ACQ_REL);
@@ -92,7 +93,7 @@ std::uint16_t Autograd::type_of(const std::byte* node) {
   const auto key = reinterpret_cast<std::uint64_t>(table);
   std::uint32_t id = types_.find(key);
   if (id == 0) {
-    // In front of its functions, a virtual table has a pointer to the class's std::type_info, which contains the
+    // A vtable has a pointer to the class's std::type_info in front of its functions. The std::type_info contains the
     // class's name. '*' marks a name that is local to its library.
     const auto* type = read_field<const std::byte*>(table, -8);
     if (type == nullptr) return 0;

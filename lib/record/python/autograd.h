@@ -1,6 +1,6 @@
-// The state of PyTorch's autograd at a launch: how many nodes the thread has created, and which node's backward
-// function it runs (wire/operation.h says how this is used). Autograd's threads have no Python frames, so nothing else
-// leads from a backward kernel to the line that caused it.
+// The state of PyTorch's autograd at a launch: how many nodes the thread has created, and which node it is running.
+// wire/operation.h says how this is used. Autograd's threads have no Python frames. Only this state connects a backward
+// kernel with the line that caused it.
 //
 // This class needs neither Python nor the GIL. It calls exported C++ functions of libtorch_cpu.so, which read
 // thread-local variables. If anything is unexpected, it switches itself off and leaves a note.
@@ -40,9 +40,10 @@ class Autograd {
   void give_up(const char* why);
 
   enum class State : std::uint8_t { unknown, looking, ready, off };
-  IdTable<4096> types_;  // by address of the virtual table
+  IdTable<4096> types_;  // by address of the vtable
   Mutex mutex_;          // guards `types_`
-  // Every operation reads these members. They come last, next to the recorder's other members of that kind.
+  // Every operation reads these members. They come last, so that they are next to other members that every operation
+  // reads (OperationRecorder).
   std::atomic<State> state_ = State::unknown;
   std::atomic<std::uint32_t> occasions_;
   Interner* interner_ = nullptr;

@@ -12,7 +12,7 @@ namespace {
 
 // void c10::reportOutOfMemoryToProfiler(std::int64_t, std::size_t, std::size_t, c10::Device)
 constexpr const char* kReport = "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE";
-// c10::Device: the kind of device and its number, one byte each.
+// c10::Device has two bytes: the kind of device and its number.
 using Report = void (*)(std::int64_t bytes, std::size_t allocated, std::size_t reserved, std::uint16_t device);
 
 std::atomic<Report> g_report = nullptr;

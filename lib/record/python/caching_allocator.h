@@ -1,10 +1,10 @@
-// Detects that PyTorch's caching allocator rejects a request. The allocator then raises torch.OutOfMemoryError,
+// Detects when PyTorch's caching allocator rejects a request. The allocator then raises torch.OutOfMemoryError,
 // possibly without a failed CUDA call: the program may have set a limit, or PyTorch's free memory may be in pieces that
 // are too small.
 //
-// Just before that, the allocator calls c10::reportOutOfMemoryToProfiler(), a function of another library. This file
-// replaces the address that libc10_cuda.so uses for this call. The new function notifies the recorder, then calls the
-// original. A successful allocation does not go through replaced code.
+// Just before it raises the exception, the allocator calls c10::reportOutOfMemoryToProfiler(), a function of another
+// library. This file replaces the address that libc10_cuda.so uses for this call. The new function notifies the
+// recorder, then calls the original. A successful allocation does not go through replaced code.
 #pragma once
 
 #include <cstdint>
