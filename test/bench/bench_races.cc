@@ -1,5 +1,5 @@
-// Measures how long the search for races takes in ten million records: once as a training loop on two streams writes
-// them, once with a thousand streams. Usage: bench_races [MILLIONS]. The target is ten seconds for ten million.
+// Measures how long the race search takes for ten million records. One program is a training loop on two streams, the
+// other uses a thousand streams. Usage: bench_races [MILLIONS]. The target is ten seconds for ten million.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -31,7 +31,7 @@ class Program {
     feed_.record(record);
   }
 
-  // Feeds kernels with three buffers each, an event every 16 kernels, and a wait of the host every 100,000 records.
+  // Adds kernels with three buffers each, an event every 16 kernels, and a host wait every 100,000 records.
   double run(std::uint64_t records) {
     const std::clock_t started = std::clock();
     std::uint64_t seed = 1;

@@ -1,6 +1,7 @@
-// Nanoseconds that the recorder's own work adds to a launch, on the simulated driver. Each way of launching runs in a
-// separate process, which is this program or launches.py, and the ways take turns. The cost of a part is the difference
-// between two ways. Only the launching thread's CPU time counts, so the simulated GPU's threads do not.
+// Measures how many nanoseconds the recorder adds to a launch, on the simulated driver. Each way of launching runs in a
+// separate process, which is this program or launches.py, and the ways alternate. The cost of one part of the recorder
+// is the difference between two ways. Only the CPU time of the launching thread is measured, so the threads of the
+// simulated GPU do not distort it.
 #include <benchmark/benchmark.h>
 #include <cuda.h>
 #include <cupti.h>
@@ -62,7 +63,7 @@ void launch(benchmark::State& state) {
   check(cuCtxSetCurrent(context), "cuCtxSetCurrent");
   check(cuModuleLoadData(&module, "bench"), "cuModuleLoadData");
   check(cuModuleGetFunction(&kernel, module, "empty"), "cuModuleGetFunction");
-  seconds_of_launches<kFrames>(kernel);  // a line's first launches are recorded more closely
+  seconds_of_launches<kFrames>(kernel);  // warm-up: the first launches of a line are recorded in more detail
   check(cuCtxSynchronize(), "cuCtxSynchronize");
   for (auto unused : state) {
     static_cast<void>(unused);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Counts with callgrind the instructions that the recorder spends on a launch, including its own calls into the
-(simulated) driver. With --lines, it counts the cache lines that the recorder touches. The result is the difference
-between two runs of different length. It is stable where times are not."""
+"""Uses callgrind to count the instructions that the recorder executes per launch, including its own calls into the
+(simulated) driver. With --lines, counts the cache lines that the recorder touches. The result is the difference between
+two runs of different lengths, and is stable where times are not."""
 
 import argparse
 import os
@@ -16,7 +16,8 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import rows as bench_rows  # noqa: E402
 
-SHORT, LONG = 5120, 9216  # launches; both runs include a line's costly first ones and the repeated search for PyTorch
+# launches; the difference cancels a line's costly first launches and the repeated search for PyTorch
+SHORT, LONG = 5120, 9216
 CALLBACK = "cudadiag::record::(anonymous namespace)::callback*"
 
 

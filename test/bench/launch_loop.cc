@@ -1,5 +1,5 @@
-// launch_loop COUNT driver|runtime [cold]: launches from one line, for tools that count instructions and cache lines
-// from the outside. cold: between two launches, other data fills the first-level cache.
+// launch_loop COUNT driver|runtime [cold]: launches from one line, so that an external tool can count instructions and
+// cache lines. With cold, other data fills the first-level cache between two launches.
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 

@@ -12,7 +12,7 @@ TIMES = "times plain"  # the unit of rows that are ratios
 
 
 def row(case, what, values, unit, plain=None):
-    """`plain`: the values that the ratio refers to, from the same rounds if there are as many; None: no ratio."""
+    """`plain`: the values to divide by, paired with `values` by round if there are as many; None: no ratio."""
     ratio = statistics.median(values) if unit == TIMES else None
     if plain and len(plain) == len(values):
         ratio = statistics.median(value / other for value, other in zip(values, plain))

@@ -1,4 +1,4 @@
-"""A token for which the embedding has no row; PyTorch reports it at the next call that waits for the GPU."""
+"""Looks up a token for which the embedding has no row. PyTorch reports it at the next call that waits for the GPU."""
 import torch
 
 

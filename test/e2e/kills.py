@@ -65,8 +65,8 @@ def sleepers(since):
 
 
 def one(machine, who, after, number):
-    """Kills `who` this many seconds after a rerun has begun. Returns (who, what is left, whether unrelated processes
-    live)."""
+    """Kills `who` `after` seconds after a rerun has begun. Returns (who, the processes that are left, whether unrelated
+    processes are alive)."""
     before = set(sleepers(()))
     entry_file = machine.folder / "entry"
     command = machine.command("run", "--rerun=auto", "--no-device-pass", "--", "sh", "-c",
@@ -96,7 +96,7 @@ def one(machine, who, after, number):
         time.sleep(0.02)
     launcher.wait(timeout=60)
     alive = os.path.exists(f"/proc/{bystander}")
-    # Each process lives for seven seconds if nothing ends it.
+    # Each of these processes runs for seven seconds unless something kills it.
     marked = [pid for pid in processes() if f"MARK={number}" in words(pid, "environ")]
     strangers = alive and len(marked) > 0
     kill(bystander)

@@ -126,7 +126,7 @@ def check_finding(report, name, wanted):
     expect((finding["cause"] or {"id": ""})["id"], wanted.cause, "cause")
     replay = targets.marked_line(name, "REPLAY LINE")
     if replay is not None:
-        made = targets.marked_line(name, "MADE LINE")  # where the node was created that the true line changed
+        made = targets.marked_line(name, "MADE LINE")  # where the node that the true line changed was created
         related = {line["role"]: place(line) for line in finding["related"]}
         expect((related["capture"], related["replay"]), (made or true_line, replay), "captured and replayed")
         expect(related.get("update"), true_line if made else None, "changed")

@@ -115,7 +115,7 @@ FAILING = {
     "unrecorded_thread:stream": Failing(),
     "cancelled_thread": Failing(),
     "stream_given_up": Failing(),
-    "stream_finds_room_late": Failing("inferred", confirmed="inferred"),  # an earlier operation is on no stream
+    "stream_finds_room_late": Failing("inferred", confirmed="inferred"),  # an earlier operation has no known stream
     "closes_descriptors": Failing(),
     "ends_abruptly": Failing(),
     "million_launches": Failing("inferred", by_chance="bracketed"),  # one line, but several launches since a marker

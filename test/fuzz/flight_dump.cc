@@ -1,4 +1,4 @@
-// Feeds the readers of Flight Recorder dumps (PyTorch), as pickles and as JSON.
+// Fuzzes the readers of Flight Recorder dumps (PyTorch), as pickles and as JSON.
 #include "analyse/hangs/group_answer.h"
 #include "diagnose/ranks/dumped_rank.h"
 

@@ -1,4 +1,4 @@
-// Feeds the reader of full logs, which joins a log with the area of its process, and then the analysis of both. The
+// Fuzzes the reader of full logs, which joins a log with the area of its process, and the analysis of the result. The
 // input is everything after the log's header.
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Feeds the reader of GPU core dumps with bytes that no driver wrote. It must answer or decline.
+// Fuzzes the reader of GPU core dumps, which must return an answer or an error.
 #include "evidence/testimony.h"
 
 using namespace cudadiag::evidence;

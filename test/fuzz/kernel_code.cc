@@ -1,4 +1,4 @@
-// Feeds the search for a kernel's code in a file of device code.
+// Fuzzes the search for a kernel's code in a file of device code.
 #include "supervise/tools/kernel_code.h"
 
 using namespace cudadiag;

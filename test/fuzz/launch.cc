@@ -1,5 +1,5 @@
-// Feeds the readers of saved launches: of launch.json, which may come from anyone, and of the files that the recorder
-// leaves. A launch that is accepted is written, and reading it again must give the same launch.
+// Fuzzes the readers of saved launches: of launch.json, which may come from anyone, and of the files that the recorder
+// leaves. Writing an accepted launch and reading it again must give the same launch.
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -1,4 +1,4 @@
-// Feeds the reader of manifests. Every manifest that it accepts must survive writing and reading again, and must be
+// Fuzzes the reader of manifests. Every manifest that it accepts must survive writing and reading again, and must be
 // printable in a report.
 #include "session/manifest.h"
 

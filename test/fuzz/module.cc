@@ -1,4 +1,4 @@
-// Feeds the reader of ELF files and their DWARF; the last eight bytes are an address that is looked up.
+// Fuzzes the reader of ELF files and their DWARF. The last eight bytes are the address to look up.
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// Feeds the parsers of single lines and option values. The first byte selects one: where a run keeps its recording,
+// Fuzzes the parsers of single lines and option values. The first byte selects one: where a run keeps its recording,
 // what a rerun waits for, what the driver logs about a failing call, or FILE:LINE.
 #include <algorithm>
 

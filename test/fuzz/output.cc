@@ -1,4 +1,4 @@
-// Feeds the search for assertions in a program's output.
+// Fuzzes the search for assertions in a program's output.
 #include "evidence/tools/assertion_text.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

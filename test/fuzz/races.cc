@@ -1,4 +1,4 @@
-// Feeds the reader of races.json, then the reports of a sound recording with these races, alone and with a rerun.
+// Fuzzes the reader of races.json, then reports a valid recording with these races, with and without a rerun.
 #include "session/notes/races.h"
 
 #include "fuzz/reported.h"
@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   area.state(wire::area::State::finished);
   session.processes.push_back(session::describe_process(session::read_area(area.bytes()).record, session.manifest));
   test::put_on_paper(session);
-  // A rerun shows the same, and adds names where it can.
+  // The rerun found the same races, and captured the names of their tensors.
   session::Process again = session.processes.front();
   using session::DeliveryKind;
   for (const DeliveryKind kind : {DeliveryKind::call, DeliveryKind::results, DeliveryKind::line}) {

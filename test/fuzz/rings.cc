@@ -1,4 +1,4 @@
-// Feeds the follower, which reads a recording while it is written and concludes which operations race. An input is a
+// Fuzzes the follower, which reads a recording while it is written and concludes which operations race. An input is a
 // sequence of steps of a process. Each step gives bytes that are XORed into its record, and the count of published
 // records that the process claims.
 #include <algorithm>
@@ -40,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     ++serial;
     std::byte* record = area.kernel(0, serial, input[0] % 3, serial);
     for (std::size_t i = 0; i < kRecord; ++i) record[i] ^= std::byte{input[8 + i]};
-    // The tables may contain anything, too.
+    // Corrupt the tables, too.
     if (input[1] == 1) area.bytes()[(input[2] | input[3] << 8) % area.bytes().size()] ^= std::byte{input[4]};
     wire::store(area.thread(0), wire::thread::kPublished, input[5] == 255 ? ~std::uint64_t{0} : serial + input[5] % 4);
     if (input[6] % 2 == 0) follower.poll(backlog);

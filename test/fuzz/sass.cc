@@ -1,4 +1,4 @@
-// Feeds the reader of nvdisasm's text, and the code that computes a failing address from it. The first four bytes say
+// Fuzzes the reader of nvdisasm's text, and the code that computes a failing address from it. The first four bytes say
 // where the kernel's parameters are, which of them are 0, and which instruction fails.
 #include "sass/sass.h"
 
@@ -12,7 +12,7 @@ using namespace cudadiag::sass;
 
 namespace {
 
-// A thread that has stopped at offset `stands`. If its registers are unknown, everything has to be computed.
+// Returns a thread stopped at offset `stands`. If its registers are unknown, every value has to be computed.
 LaneState lane_at(std::uint32_t stands, bool known) {
   LaneState lane;
   lane.stands = stands;

@@ -1,4 +1,4 @@
-// Feeds everything that reads a recording: reader, analysis, symbols, text and JSON. An input holds one or two areas,
+// Fuzzes everything that reads a recording: reader, analysis, symbols, text and JSON. An input holds one or two areas,
 // the second being that of a rerun. Both are then reported again as two ranks that hang in collectives. Each area is
 // two bytes for its size in words, then bytes that are XORed into a sound area: its header's fields, the table of
 // regions, and everything after the header.
@@ -15,7 +15,7 @@ namespace {
 
 namespace area = wire::area;
 
-constexpr std::size_t kFields = 192;  // the header's first bytes
+constexpr std::size_t kFields = 192;  // bytes at the start of the header
 constexpr std::size_t kTable = 16 * area::kRegions;
 constexpr std::size_t kMost = 16384;
 

@@ -1,4 +1,4 @@
-// Feeds the parsers of other tools' output. The first byte selects compute-sanitizer or cuda-gdb.
+// Fuzzes the parsers of other tools' output. The first byte selects compute-sanitizer or cuda-gdb.
 #include "evidence/tools/debugger_text.h"
 #include "evidence/tools/sanitizer_text.h"
 

@@ -34,12 +34,12 @@ class Case:
     verdict: str = "no_cuda_failure"
     kinds: Tuple[str, ...] = ()
     codes: Tuple[int, ...] = ()  # empty: any
-    grade: str = "suspected"  # of the first run, at least
+    grade: str = "suspected"  # the lowest acceptable grade of the first run
     first: bool = True  # the true line must lead; otherwise it may be any of the candidates
     any_line: bool = False  # any location is right
     kernel: str = ""
     hardware_decides: bool = False  # the hardware decides whether a run fails; if it succeeds, nothing may be reported
-    endings: Tuple[int, ...] = ()  # the possible exit statuses, if chance decides, plain and watched alike
+    endings: Tuple[int, ...] = ()  # the possible exit statuses, with and without cudadiag, if they vary
     needs: Tuple[str, ...] = ()  # Python modules
     gpus: int = 1
     session_mib: Optional[int] = None
@@ -94,7 +94,7 @@ FAR_LOAD = fails(700, kernel="far_load")
 FAR_STORE = fails(700, kernel="far_store")
 OUT_OF_RANGE = fails(710, cause=("index-out-of-range",))
 UNSEEN_OUT_OF_RANGE = {**OUT_OF_RANGE, "unseen": True}
-# A kernel that computes a wrong address itself: all that the rules can tell is that it was wrong.
+# The kernel computes a wrong address itself, so no rule can give a cause.
 NO_CAUSE = ("",)
 PAST_END = ("address-past-end", "")  # no cause if the thread had exited before the dump
 REFUSED = fails((1, 9), (SYNC,), "inferred")
@@ -127,7 +127,7 @@ CASES = [
              **fails(209, (kind_of_failure,), grade))
       for program in ("no_image", "no_image_shared")
       for kind, kind_of_failure, grade in (("checked", SYNC, "inferred"), ("unchecked", UNCHECKED, "suspected"))],
-    # The driver and the hardware decide whether the use of a freed address fails at once, faults later, or succeeds.
+    # Depending on driver and hardware, the use of a freed address fails at once, faults later, or succeeds.
     native("bad_copy", "refused copy", mark="copy", hardware_decides=True,
            **fails((), (ASYNC, SYNC, UNCHECKED), "suspected")),
     native("bad_memset", "refused memset", mark="memset", hardware_decides=True,
@@ -157,7 +157,7 @@ CASES = [
     native("lambdas", **fails(719, grade="inferred", cause=("trap",))),
     *[native("memory_" + kind, "memory " + kind, mark=kind, **fails(700))
       for kind in ("freed", "freed_member", "freed_in_buffer")],
-    # The driver decides what lies after an allocation.
+    # The driver's layout of memory determines what follows an allocation.
     native("memory_past_end", "memory past_end", mark="past_end", hardware_decides=True, **fails(700)),
     native("memory_kernel_handle", "kernel_handle", **fails(700, kernel="store_there")),
     native("memory_full", "memory full", mark="full", **fails(2, (MEMORY,), "proven")),
@@ -171,7 +171,7 @@ CASES = [
     native("graph_copy", "graph_replay copy", mark="copy", hardware_decides=True,
            **fails((), (ASYNC, GRAPH, STALE, SYNC, UNCHECKED), "suspected")),
     native("graph_memory_stale", "graph_memory stale", mark="stale", **fails(700, (STALE,))),
-    # The driver decides whether it returns the same address.
+    # The driver may or may not return the same address.
     native("graph_memory_reused", "graph_memory reused", mark="reused", rerun="", **fails(0, (STALE,), "suspected")),
     *[native("graph_" + shape, "graphs " + shape, mark=shape, **fails(700, (ASYNC, GRAPH)))
       for shape in ("captured", "added", "thousand", "updated", "child", "conditional", "branches")],
@@ -187,7 +187,7 @@ CASES = [
     broken_capture("default_stream", 906),
     broken_capture("allocated", 900),
     broken_capture("thread", 900),
-    # The driver decides whether a query breaks the capture.
+    # Whether a query breaks the capture depends on the driver.
     broken_capture("event", 907, hardware_decides=True),
     broken_capture("unjoined", 904),
     native("million", session_mib=80, **fails(700, grade="inferred", first=False)),
@@ -234,7 +234,7 @@ CASES = [
     python("compiled_module", needs=("torch", "triton"),
            **fails((700, 710), cause=("index-out-of-range",), unseen=True)),
     python("triton_wrapper", needs=("torch", "triton"), **fails(700, kernel="shift", cause=PAST_END)),
-    # Even without cudadiag, it sometimes ends with its exception and sometimes with SIGABRT.
+    # Even without cudadiag, this program ends sometimes with its exception and sometimes with SIGABRT.
     python("loader_bad_index", endings=(1, -6), **UNSEEN_OUT_OF_RANGE),
     python("decorated_partial", **UNSEEN_OUT_OF_RANGE),
     python("pipeline", **UNSEEN_OUT_OF_RANGE),

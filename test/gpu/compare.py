@@ -34,8 +34,8 @@ def marked_lines(case, folder):
 
 
 def line_of_traceback(stderr, folder):
-    """Returns the innermost line of `folder`'s scripts in the last traceback, or None without one: the run's own
-    statement of where it noticed. Any later call may return an asynchronous error, a different one each time."""
+    """Returns the innermost line of `folder`'s scripts in the last traceback, or None without a traceback. Any later
+    call may return an asynchronous error, so the line may differ between runs."""
     if TRACEBACK not in stderr:
         return None
     frames = re.findall(r'^\s*File "([^"]+)", line (\d+)', stderr.rsplit(TRACEBACK, 1)[1], re.MULTILINE)
@@ -79,8 +79,8 @@ def name_of(line):
 
 
 def differences(case, report, marks, traceback=None):
-    """Returns sentences; an empty list if the report is what the case expects. `traceback`: the run's own innermost
-    line."""
+    """Returns the differences as sentences; an empty list if there are none. `traceback`: the line that
+    line_of_traceback() found in the same run."""
     if report.get("schema") != "cudadiag.report/1":
         return [f"schema {report.get('schema')!r}"]
     findings = report["findings"]

@@ -24,7 +24,7 @@ import run
 from hangs import marked
 
 LIMIT_S = 30
-MORE_PLAIN_RUNS = 4  # times as many, to find an outcome that occurred only under cudadiag
+MORE_PLAIN_RUNS = 4  # this many times more, if an outcome occurred only under cudadiag
 ENDS = [
     *itertools.product(["together"], ["exit", "_exit", "quick_exit", "abort", "terminate", "signal", "pthread_exit"],
                        ["well", "fails", "fails_apart"]),

@@ -110,7 +110,7 @@ class Hangs:
         spin = marked_line("cuda/spin.cuh", "while (now - start < nanoseconds);")
         yield "dump", lambda: self.standing(
             "dump", [native, "kernel", "15"], source, " kernel", STANDING["kernel"],
-            [("spin.cuh", line) for line in (spin - 1, spin)])  # of the loop
+            [("spin.cuh", line) for line in (spin - 1, spin)])  # the lines of the loop
         for name in CORRECT:
             yield name, lambda name=name: self.correct(name, [native, name, "6"])
         if run.importlib.util.find_spec("torch"):

@@ -38,8 +38,8 @@ def first_access(log):
 
 
 def agreement(found):
-    """(whether the first accesses have the same kind and size, whether the nearest allocations have the same side and
-    size), for the program and its replay; None where memcheck does not report it about the program."""
+    """Returns whether the first accesses of the program and its replay have the same kind and size, and whether the
+    nearest allocations have the same side and size; None where memcheck does not report it about the program."""
     whole, alone = found["whole"], (found["alone"] or [""])[0]
     if whole is None:
         return None, None

@@ -37,7 +37,7 @@ NOT_STARTED = 127
 
 @dataclasses.dataclass
 class Ended:
-    status: int  # negative: the signal
+    status: int  # negative if a signal ended it
     out: str
     err: str
     seconds: float
@@ -91,7 +91,7 @@ def environment(state):
 
 
 def execute(command, env):
-    """Runs a command in a separate process group, all of which is ended after at most LIMIT_S."""
+    """Runs a command in a separate process group, and kills the whole group after at most LIMIT_S."""
     start = time.monotonic()
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env,
                           text=True, errors="replace", start_new_session=True) as process:
@@ -224,7 +224,7 @@ class Suite:
         before = set(plain.err.splitlines())
         added = [x for x in watched.err.splitlines() if x not in before and (is_native or "cudadiag" in x)]
         wrong = [f"stderr has {added[0]!r}"] if added else []
-        if is_native and not case.hardware_decides:  # otherwise, it may fail the next time
+        if is_native and not case.hardware_decides:  # otherwise, the next run may fail
             wrong += unchanged(plain, execute([self.cudadiag, "run", "--", *command], env))
             wrong += self.waited_for_throughout(case, plain, folder / "session", env)
             left = [str(p) for p in (folder / "state").rglob("*") if p.is_dir() and p.name != "cudadiag"]

@@ -70,7 +70,7 @@ def trained(loss_of, steps=3, rate=0.1):
         optimiser.step()
 
 
-# Each produces NaN at the marked line, and uses it.
+# Each function produces NaN at the marked line, and uses it.
 
 
 def divides():
@@ -261,7 +261,7 @@ def kept_gradient():
 
 kept = []
 
-# Each has NaN, or something that looks like it, but nothing must be found.
+# Each function has NaN, or something that looks like NaN, but nothing must be reported.
 
 
 def replaced():
@@ -488,7 +488,7 @@ class Later(unittest.TestCase):
             for _ in range(8 * package.finite_checks.PAGE):
                 x.mul_(1)
         verdict(long)
-        self.assertEqual([len(free) for free in slots.free.values()], [2])  # one is being copied, one is being filled
+        self.assertEqual([len(free) for free in slots.free.values()], [2])  # the others are in use
 
     def test_an_event_is_recorded_on_the_gpu_of_its_page(self):
         buffer = package.finite_checks.Buffer(torch.device("cpu"), torch.float32)

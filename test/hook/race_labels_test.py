@@ -24,12 +24,12 @@ REUSING = ("races/freed_for_others.py", "races/freed_for_others_ordered.py")
 
 
 class Streams:
-    """Takes the place of the programs' module `streams`."""
+    """Stands in for the programs' module `streams`."""
 
     def __init__(self, listener):
         self.listener, self.order = listener, listener.order
         self.current, self.made = 0, 0
-        self.pinned_memory = {}  # by address; kept, so that nothing else gets that address
+        self.pinned_memory = {}  # by address; kept alive, so that nothing else gets the address
         listener.several = True
         listener.stream_of = lambda tensor: HOST if self.is_pinned(tensor) else self.current
         listener.is_pinned = self.is_pinned
@@ -105,7 +105,7 @@ def run(program):
     package.budget.state.seconds = 1e9
     listener = package.tensor_races.listener
     if program.endswith(REUSING):
-        ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, 1 << 16)  # a large block gets the address of one that was freed
+        ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, 1 << 16)  # large blocks are mapped, and reuse freed addresses
         listener.is_reused = lambda tensor: True
     sys.modules["streams"] = Streams(listener).module()
     package.whole_program.listen(listener)

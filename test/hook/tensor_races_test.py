@@ -110,7 +110,7 @@ class Order(unittest.TestCase):
             self.assertTrue(hasattr(query, "__wrapped__"), query)
 
     def test_threads_at_once(self):
-        """No thread loses another one's update, and none finds a clock that changes while it reads it."""
+        """No thread loses another thread's update, and none reads a clock that changes meanwhile."""
         failures, numbers = [], []
 
         def work(first):

@@ -7,7 +7,7 @@ import re
 import sys
 
 MOST_WORDS = 25
-BREAK = ""  # ends whatever comes before it
+BREAK = ""  # ends the preceding sentence
 
 
 def lines_of_man_page(text):

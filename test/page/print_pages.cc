@@ -77,7 +77,7 @@ Timeline timeline() {
 std::string failure() {
   Diagnosis report = explained_report();
   Finding& finding = report.findings[0];
-  finding.kind = analyse::Kind::out_of_memory;  // this kind has every drawing
+  finding.kind = analyse::Kind::out_of_memory;  // a page for this kind has every drawing
   finding.grade = analyse::Grade::proven;
   finding.arguments[1].allocation->allocated = finding.arguments[1].allocation->freed;
   Access& access = finding.access.emplace();

@@ -20,7 +20,7 @@ PAGES = ("failure", "ranks", "race", "clean")
 WIDTHS = (380, 900, 1600)
 SCALE = 1 / 16
 FONT = "DejaVu Sans"
-# Each version of a browser draws text a little differently; one line more or less shifts everything after it.
+# Each version of a browser draws text a little differently; an extra line shifts everything below it.
 SAME_LEVELS, MOST_DIFFERENT = 16, 0.005
 
 # The lowest contrast ratio (WCAG 2) between a text and its background, and that text.

@@ -29,7 +29,7 @@ MAY_INCLUDE = {
     "report": {"diagnose", "analyse", "symbolize", "diagnose/facts", "diagnose/causes", "evidence", "sass", "session", "wire", "base"},
 }
 
-# In the order of the table in lib/README.md: the act, and one sentence for each room.
+# In the order of the table in lib/README.md: the stage, and one sentence for each room.
 ROOMS = {
     "base": ("", "Small tools that several rooms need: descriptors, printable text, demangled names."),
     "wire": ("", "The layout of what the recorder writes. Recorder and readers include it."),
@@ -63,7 +63,7 @@ LIBC = re.compile(
     r"(dlfcn|elf|errno|fcntl|link|poll|pthread|sched|signal|stddef|stdint|stdio|stdlib|string|time|ucontext|unistd|cpuid|x86intrin|immintrin)"
     r"\.h$")
 
-# A state of a session is analysed once, by its SessionState.
+# Only SessionState may analyse a session, so that each state is analysed once.
 ANALYSIS = re.compile(r"\banalyse::analyse\(")
 ANALYSES = "lib/diagnose/session_state.cc"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #ifndef __CUDA_API_VERSION_INTERNAL
-#define __CUDA_API_VERSION_INTERNAL  // no renaming macros, and old versions are declared too
+#define __CUDA_API_VERSION_INTERNAL  // turns off renaming macros, and declares old versions too
 #endif
 // cupti.h itself would declare the oldest structs a second time, so only its parts are included.
 #include <cuda.h>

@@ -16,7 +16,7 @@
 
 namespace {
 
-std::atomic<std::uint32_t> resets{0};  // contexts created before the last reset no longer exist
+std::atomic<std::uint32_t> resets{0};  // number of resets; each destroys all earlier contexts
 thread_local cudaError_t last_error = cudaSuccess;
 thread_local int device = 0;
 thread_local int bound_device = -1;
@@ -106,7 +106,7 @@ void deliver(const Call& call, CUpti_CallbackData& data, CUpti_ApiCallbackSite s
 
 template <typename Body>
 cudaError_t traced(const Call& call, const void* params, const void* stub, Body body) {
-  // The driver calls inside carry this call's correlation id.
+  // Driver calls made inside this call carry its correlation id.
   const std::uint32_t outer = std::exchange(*sim_runtime_correlation(), sim_next_correlation());
   const bool wanted = sim_hooks()->runtime[call.id].load(std::memory_order_relaxed);
   std::uint64_t shared = 0;
@@ -271,7 +271,7 @@ RUNTIME(cudaGetDevice, v3020, nullptr, (int* ordinal), (ordinal), (*ordinal = de
 
 extern "C" {
 
-// The last error stays if the context is lost.
+// If the context is lost, the last error is not cleared.
 cudaError_t CUDARTAPI cudaGetLastError() {
   static constexpr Call call{CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020, "cudaGetLastError"};
   const cudaError_t was = last_error;

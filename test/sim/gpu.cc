@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kQueueLimit = 16384;  // entries that a stream accepts before the launching thread has to wait
 constexpr auto kNap = std::chrono::microseconds(200);
-constexpr int kPatience = 1000;  // rounds that a fault waits for other streams to progress as far as they can
+constexpr int kPatience = 1000;  // rounds for which a fault waits while other streams can still progress
 
 bool value_matches(const Op& op) {
   const std::uint32_t now = __atomic_load_n(reinterpret_cast<std::uint32_t*>(op.destination), __ATOMIC_ACQUIRE);
@@ -124,13 +124,14 @@ CUresult Gpu::submit(Lock& lock, CUstream_st& stream, Op op) {
   return CUDA_SUCCESS;
 }
 
-// Recording an event counts like any other action of the stream: it waits for whatever the stream has to wait for.
+// Like any other operation, recording an event waits for whatever the stream has to wait for.
 Dependency Gpu::record(CUstream_st& stream) {
   put_barriers(stream);
   return {stream.shared_from_this(), stream.issued};
 }
 
-// The legacy stream and the blocking streams wait for each other. An entry in front of the operation does the waiting.
+// The legacy stream and the blocking streams wait for each other. An entry queued before the operation does the
+// waiting.
 void Gpu::put_barriers(CUstream_st& stream) {
   CUctx_st& context = *stream.context;
   CUstream_st& legacy = *context.legacy;
@@ -178,7 +179,7 @@ CUresult Gpu::wait(Lock& lock, CUctx_st& context, const std::vector<Dependency>&
   };
   reveal(context);
   if (const CUresult error = context.error; error != CUDA_SUCCESS) return error;
-  // With a plan, everything that can happen happens before the call returns, so chance does not decide who sees a
+  // With a plan, all possible progress is made before the call returns, so timing does not affect which call returns a
   // fault.
   const std::uint64_t quiet = plan.has_rules() ? pass_ + 1 : 0;
   if (quiet == 0 && met()) return CUDA_SUCCESS;
@@ -189,7 +190,7 @@ CUresult Gpu::wait(Lock& lock, CUctx_st& context, const std::vector<Dependency>&
     reveal(context);
     return context.error != CUDA_SUCCESS || (last_quiet_ >= quiet && met());
   });
-  // Every operation that this query could make fault has faulted. Operations released later wait for another query.
+  // Every operation that this query could cause to fault has faulted. Operations released later wait for another query.
   if (--waiters_ == 0 && quiet != 0) context.asked = 0;
   return context.error;
 }
@@ -291,7 +292,8 @@ bool Gpu::run_stream(Lock& lock, CUstream_st& stream) {
   return moved;
 }
 
-// Returns whether all other kernels have arrived, too. They belong to other processes, so nothing announces this.
+// Returns whether all other kernels have arrived, too. They belong to other processes, so no notification announces
+// this.
 bool Gpu::has_met(Op& op) {
   for (const Meeting& meeting : op.meetings) {
     if (!op.has_arrived && meeting.arrives) meeting.arrived->fetch_add(1);
@@ -315,7 +317,7 @@ bool Gpu::step(CUstream_st& stream, Op& op) {
       if (lost) break;
       tell_of_fault(stream, op);
       if (core_dump.enabled && !plan.dump().empty()) {
-        // After this, no waiting call returns.
+        // From here on, no waiting call returns.
         std::error_code error;
         std::filesystem::copy_file(plan.dump(), core_dump.file, error);
         std::abort();
@@ -360,8 +362,8 @@ Gpu::Verdict Gpu::judge(CUstream_st& stream, const Op& op, CUresult& code) {
   return may_fault(asked) ? Verdict::fault : Verdict::stay;
 }
 
-// A fault waits until the program asks and no other stream can progress, so chance does not decide how far each stream
-// has come.
+// A fault is delayed until a call asks for errors and no other stream can progress. Timing therefore does not affect
+// how far each stream gets.
 bool Gpu::may_fault(bool asked) {
   fault_due_ |= asked;
   return asked && std::exchange(faults_may_fire_, false);

@@ -29,7 +29,7 @@ class Gpu {
   Memory memory;                                      // has a separate lock
   std::vector<std::unique_ptr<CUctx_st>> primary;     // one per device
   std::vector<std::shared_ptr<Capture>> captures;     // in progress
-  std::atomic<int> capturing{0};                      // their number, readable without the mutex
+  std::atomic<int> capturing{0};                      // number of captures in progress, readable without the mutex
   std::vector<std::shared_ptr<CUstream_st>> retired;  // of destroyed contexts: stale handles stay readable
 
   // All of these functions require that the mutex is held.
@@ -38,10 +38,9 @@ class Gpu {
   std::shared_ptr<CUstream_st> create_stream(CUctx_st& context, unsigned int flags, int priority);
   // Ignores the stream's own capture: see capture.h for that.
   CUresult submit(Lock& lock, CUstream_st& stream, Op op);
-  // Returns the work of the stream that an event represents if it is recorded now.
+  // Returns the work that an event would represent if it were recorded on the stream now.
   Dependency record(CUstream_st& stream);
-  // Returns once all dependencies are met, or once the context has failed. Planned faults may now happen, because the
-  // program asks.
+  // Returns once all dependencies are met, or once the context has failed. Planned faults may happen during this call.
   CUresult wait(Lock& lock, CUctx_st& context, const std::vector<Dependency>& dependencies);
   // Like wait(), but returns CUDA_ERROR_NOT_READY at once if the operations have not finished.
   CUresult query(Lock& lock, CUctx_st& context, const std::vector<Dependency>& dependencies);
@@ -78,7 +77,7 @@ class Gpu {
   std::uint32_t next_context_uid_ = 1;
   std::uint64_t pass_ = 0;          // the worker's rounds over all streams
   std::uint64_t last_quiet_ = 0;    // the newest round in which nothing could move
-  std::uint64_t wanted_quiet_ = 0;  // a waiter needs such a round
+  std::uint64_t wanted_quiet_ = 0;  // waiters need a quiet round that is at least this new
   int waiters_ = 0;
   bool worker_started_ = false;
   bool asleep_ = false;

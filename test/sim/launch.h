@@ -19,14 +19,14 @@ struct Launch {
   void** extra = nullptr;
 };
 
-// Makes the checks that the driver makes during the call.
+// Makes the checks that the driver makes while it handles the call.
 CUresult check(const Launch& launch);
 Op kernel_op(const Launch& launch);
 
 // Returns the meetings of the next kernel that this thread launches (sim_next_kernel_meets).
 std::vector<Meeting>& next_meetings();
 
-// Modules are loaded late, as with CUDA_MODULE_LOADING=LAZY.
+// Loads the function's module if it is not loaded yet, as with CUDA_MODULE_LOADING=LAZY.
 void load_of(CUfunction function);
 // Parameters come from the kernel's ".entry" in PTX, or from the end of its name: "fill__8_4" has one of 8 bytes and
 // one of 4. Each offset is a multiple of 8 or of the size.

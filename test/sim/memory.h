@@ -23,7 +23,7 @@ class Memory {
   // provides memory there.
   CUresult reserve(std::size_t bytes, std::uint64_t wanted, std::uint64_t& address);
   CUresult map(std::uint64_t address, std::size_t bytes);
-  // Everything allocated or registered in a context ends with it.
+  // Releases everything that was allocated or registered in the context.
   void forget_context(std::uint32_t context_uid);
 
   // Returns whether the range is inside a single live range. Contexts may use each other's memory, as with peer access.

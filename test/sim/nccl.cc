@@ -1,10 +1,10 @@
-// The simulated NCCL: communicators, collectives, sends and receives, as far as a profiler plugin and the recorder see
-// them. It calls the plugin in the same order as NCCL 2.23 to 2.29. SIM_NCCL_INTERFACE is the newest version of the
-// interface that it offers (6).
+// The simulated NCCL: communicators, collectives, sends and receives, as a profiler plugin and the recorder see them.
+// It calls the plugin in the same order as NCCL 2.23 to 2.29. SIM_NCCL_INTERFACE is the newest version of the interface
+// that it offers (6).
 //
-// Ranks meet in a file named by SIM_NCCL_FILE, which all of them share. A kernel finishes once all ranks of its collective,
-// or both ends of a message, have reached it on the GPU. A call whose function, size or type differs from the first
-// caller's never finishes, for any rank.
+// Ranks meet in a file named by SIM_NCCL_FILE, which all of them share. A kernel finishes once all ranks of its
+// collective, or both ends of a message, have reached it on the GPU. If the function, size or type of a call differs
+// from the first caller's, the kernels of all ranks never finish.
 #include "abi.h"
 //
 #include <dlfcn.h>
@@ -140,7 +140,8 @@ void stop(void* handle) {
 
 template <typename Event>
 void fill_head(Event& event, std::uint64_t type, void* parent, int rank) {
-  event.head.type = plugin().version < 5 ? 0x5a5a5a00 | type : type;  // up to version 4, only one byte of it counts
+  // up to version 4, only the lowest byte is defined
+  event.head.type = plugin().version < 5 ? 0x5a5a5a00 | type : type;
   event.head.parent = parent;
   event.head.rank = rank;
 }
@@ -235,7 +236,7 @@ int launch(Comm& comm, std::vector<Task*>& tasks) {
   }
   sim_next_kernel_meets(meetings.data(), meetings.size());
   const CUfunction function = kernel(tasks.front()->pairs() ? "SendRecv" : tasks.front()->function);
-  // Less than the size of the kernel's parameter: NCCL passes only the used part.
+  // Smaller than the kernel's parameter: NCCL passes only the used part.
   std::uint64_t arguments[16] = {};
   std::size_t bytes = sizeof arguments;
   void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, arguments, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};

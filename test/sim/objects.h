@@ -40,7 +40,7 @@ struct Op {
   Kind kind = Kind::kernel;
   bool device_source = false;       // the source is device memory, checked when the operation runs
   bool device_destination = false;  // likewise
-  bool through = false;             // the destination is the pointer stored at the source when it runs
+  bool through = false;             // the destination is the pointer that the source contains at run time
   unsigned int flags = 0;
   std::uint32_t value = 0;
   std::uint64_t destination = 0;
@@ -79,9 +79,9 @@ struct CUctx_st {
   CUdevice device = 0;
   std::atomic<std::uint32_t> uid{0};  // changes when a primary context is recreated at the same address
   std::atomic<CUresult> error{CUDA_SUCCESS};
-  CUresult unseen = CUDA_SUCCESS;  // it has failed with this code and nothing runs any more, but no call has asked yet
+  CUresult unseen = CUDA_SUCCESS;  // the context has failed with this code, but no call has returned it yet
   std::atomic<bool> alive{false};
-  std::atomic<std::uint64_t> asked{0};  // sequence of the newest operation that the program has asked about
+  std::atomic<std::uint64_t> asked{0};  // sequence of the newest operation that a call has waited for or queried
   unsigned int retained = 0;
   std::uint64_t last_blocking =
       0;  // sequence of the newest operation on a stream that synchronises with the legacy one
@@ -151,7 +151,7 @@ struct CUgraphNode_st {
   CUgraph graph = nullptr;
   std::shared_ptr<CUgraph_st> child;                      // for a conditional node, its body, which always runs
   CUgraph body = nullptr;                                 // the caller gets a pointer to it
-  std::shared_ptr<void> life = std::make_shared<char>();  // ends with the node
+  std::shared_ptr<void> life = std::make_shared<char>();  // expires with the node
 };
 
 struct CUgraph_st {
@@ -161,9 +161,9 @@ struct CUgraph_st {
 
 struct CUgraphExec_st {
   struct Step {
-    CUgraphNode node;  // of the original graph; may no longer exist
+    CUgraphNode node;  // of the original graph; may have been destroyed
     sim::Op op;
-    std::weak_ptr<void> life{};  // of the node
+    std::weak_ptr<void> life{};  // expires with the node
     bool enabled = true;
   };
   std::uint32_t id = 0;

@@ -32,12 +32,12 @@ struct Rule {
   std::optional<std::uint64_t> size;  // a kernel's blocks in x; the bytes of other operations
   std::string api;
 
-  std::uint64_t nth = 1;  // 0 means every one
+  std::uint64_t nth = 1;  // 0: every operation
   std::uint64_t seen = 0;
   CUresult code = CUDA_ERROR_ILLEGAL_ADDRESS;
   std::optional<Progress> after;  // fault: not earlier than this; hold: until this, or until sim_notify()
-  bool at_once = false;           // fault: does not wait until the program asks
-  bool unseen = false;            // fault: calls succeed until the program asks, though nothing runs any more
+  bool at_once = false;           // fault: does not wait for a call that could return the error
+  bool unseen = false;            // fault: nothing runs after it, but calls succeed until one asks for errors
   bool beside = false;            // fail: not before another thread's call has ended
   bool fired = false;
   std::uint64_t first_run = 1, last_run = UINT64_MAX;  // the runs to which the rule applies
@@ -45,7 +45,7 @@ struct Rule {
 
 class Plan {
  public:
-  // Returns what is wrong with the text, or an empty text. Ignores rules for runs other than the `run`-th.
+  // Returns what is wrong with the text; empty if nothing is. Ignores rules for runs other than the `run`-th.
   std::string parse(std::string_view text, std::uint64_t run);
 
   // Returns the rule that applies to the next operation of this kind, if any. Counts the operation.

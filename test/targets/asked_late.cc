@@ -1,7 +1,7 @@
 // A runtime call fails, but its error is read only after a launch that worked, so that launch gets the blame. Argument
-// "copy": a copy fails; "launch": a launch fails, three times; "two_sites": at two call sites of one line, so often
-// that the first failures are forgotten; "went_on": the program continues and fails for another reason; "all_well": it
-// exits with 0; "peeked": it sees the error twice.
+// "copy": a copy fails; "launch": a launch fails, three times; "two_sites": launches fail at two call sites of one
+// line, so many times that the first failures are forgotten; "went_on": the program continues and fails for another
+// reason; "all_well": it exits with 0; "peeked": it sees the error twice.
 #include <cstring>
 
 #include "runtime.h"

@@ -1,4 +1,4 @@
-// Takes the place of PyTorch's libc10.so: the function that its allocators call when they give up.
+// Stands in for PyTorch's libc10.so: the function that PyTorch's allocators call when an allocation fails.
 #include <cstddef>
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// Takes the place of PyTorch's libc10_cuda.so: an allocator with its own limit.
+// Stands in for PyTorch's libc10_cuda.so: an allocator with its own limit.
 namespace c10 {
 
 struct Device {

@@ -1,4 +1,4 @@
-// Executes itself again with an empty environment, so no variable requests the injection any more.
+// Executes itself again with an empty environment, so that no variable requests the injection.
 #include <unistd.h>
 
 #include "driver.h"

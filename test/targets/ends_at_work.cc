@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "driver.h"
-static std::atomic<int> at_work;  // number of threads at work; a thread that starts later would find no context
+static std::atomic<int> at_work;  // how many threads work; a thread that starts too late would find no context
 
 static void work(const Driver& driver, const char* name) {
   CHECK(cuCtxSetCurrent(driver.context));

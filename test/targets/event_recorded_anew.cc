@@ -1,5 +1,5 @@
-// An event is recorded again while another thread waits for its first recording. When that thread continues, this says
-// nothing about the work before the second recording.
+// An event is recorded again while another thread waits for its first recording. The return of that wait says nothing
+// about the work before the second recording.
 // Plan: hold kernel=slow until=notify run=1; fault kernel=scale code=700
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
-// A graph is launched after a kernel of its stream. The node with a pointer in a structure fails. Arguments: "freed":
-// that memory was freed after the graph's first launch; "living": other memory was freed; "anew": the freed memory was
-// allocated again; "unlaunched": it was freed before the graph's first launch; "parameter": likewise, and a node has
-// the pointer as a parameter; "both": the kernel has the pointer, too.
+// A graph is launched after a kernel on the same stream. The node that gets a pointer inside a structure fails.
+// Argument "freed": the pointer's memory was freed after the graph's first launch; "living": other memory was freed;
+// "anew": the freed memory was allocated again; "unlaunched": it was freed before the graph's first launch;
+// "parameter": the same, and a node has the pointer as a parameter; "both": the kernel has it, too.
 // Plan: fault kernel=scale__24_4 nth=2
 #include <string_view>
 

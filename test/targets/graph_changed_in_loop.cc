@@ -1,4 +1,4 @@
-// Two kernels of a graph, created at two lines, both get their parameters changed at one line. The second kernel then
+// Two kernels of a graph, created at two lines, have their parameters changed at one line. The second kernel then
 // stores through memory that has been freed.
 #include "driver.h"
 

@@ -1,4 +1,4 @@
-// Correct: a graph's memory is freed once the graph uses different memory, or is no longer replayed.
+// Correct: a graph's memory is freed once the graph uses different memory, or is not replayed again.
 #include <initializer_list>
 
 #include "driver.h"

@@ -1,5 +1,5 @@
-// A library is closed, and one with the same code is loaded at its address; the second one's launch fails. "bare":
-// neither has code for the device; "nameless": nor a build-id.
+// A library is closed, and one with the same code is loaded at its address. A launch in the second library fails.
+// "bare": neither library has code for the device; "nameless": they have no build-id either.
 // Plan: fault kernel=scale nth=4 code=700
 #include <dlfcn.h>
 

@@ -1,4 +1,4 @@
-// The driver rejects a block with too many threads, and explains why in its own words.
+// The driver rejects a block with too many threads, and logs an explanation.
 #include "driver.h"
 
 int main() {

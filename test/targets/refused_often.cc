@@ -1,4 +1,4 @@
-// Correct: requests memory in vain, again and again, continues without it, and exits with its own status.
+// Correct: repeatedly requests memory without success, continues without it, and exits with its own status.
 // Plan: fail api=cuMemAlloc_v2 nth=every code=2
 #include "driver.h"
 

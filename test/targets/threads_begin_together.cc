@@ -1,5 +1,5 @@
-// Two threads make one context current at the same moment, before the driver has finished creating it. An operation
-// that is issued in it later fails.
+// Two threads make one context current at the same moment, before the driver has finished creating it. A later
+// operation in the context fails.
 // Plan: fail api=cuMemHostRegister_v2 code=709 beside; fault kernel=scale code=700
 #include <thread>
 

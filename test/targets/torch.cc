@@ -1,5 +1,5 @@
-// Takes the place of PyTorch's libtorch_cpu.so: the exported names and the layout of a node that the recorder reads,
-// one operator that launches, and an engine whose thread has no Python frames.
+// Stands in for PyTorch's libtorch_cpu.so: the exported names and the layout of a node that the recorder reads, one
+// operator that launches, and an engine whose thread has no Python frames.
 #include <cuda.h>
 
 #include <atomic>

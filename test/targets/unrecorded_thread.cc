@@ -1,5 +1,5 @@
 // More threads exist than the recorder has room for. The thread without room changes a graph, runs a capture, frees
-// memory of the others, fails to free it, or destroys a stream of theirs. Then a launch fails.
+// another thread's memory, fails to free it, or destroys another thread's stream. Then a launch fails.
 // Plan: fault kernel=scale nth=1 code=700
 #include <condition_variable>
 #include <cstring>

@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""What watching costs on a real GPU: every workload on its own, under cudadiag, under empty CUPTI callbacks (the floor
-of every tool that watches launches), and with the alternatives. Also what it costs to find a failure at launch
-1,000,000, and how much memory and disk the recording takes.
+"""Measures the cost of watching on a real GPU.
+
+Every workload runs on its own, under cudadiag, under empty CUPTI callbacks (the minimum for every tool that watches
+launches), and under the alternatives. Also measured: the cost of finding a failure at launch 1,000,000, and how much
+memory and disk space a recording takes.
 
 Each run is a new process that measures itself, or that is timed as a whole if it fails. The ways of running alternate,
-so that drift affects all of them equally. PyTorch's cases run in processes that stay alive and take turns of a few
-steps, in random order. Two processes of the same way differ by a few per cent for their whole lives. So each way that
-is compared has several processes; every other tool or option has one. The value of a turn is the median of its
-processes, and a ratio is the median of the turns' ratios. Tools that are ten times slower or more run once.
+so that drift affects all of them equally. PyTorch's cases run in long-lived processes that take turns of a few steps,
+in random order. Two such processes of the same way differ by a few per cent throughout. Each way to compare therefore
+has several processes; every other tool or option has one. The value of a turn is the median of its processes, and a
+ratio is the median of the turns' ratios. Tools that are ten times slower or more run once.
 
 The cost of callbacks and wrappers is also measured within one process, which switches them off and on between steps
-(switched_cupti.cc, switched_hooks.cc). Its ratio varies by one per cent, while that of two processes varies by ten.
+(switched_cupti.cc, switched_hooks.cc). That ratio varies by one per cent, and the ratio of two processes by ten.
 """
 
 import argparse
@@ -63,14 +65,15 @@ MEMORY = "memory"
 
 
 class Server:
-    """A program that reports when it is ready, and then measures once for each line that it gets."""
+    """A program that reports when it is ready, and then performs one measurement for each line of input."""
 
     def __init__(self, command, env):
         self.process = subprocess.Popen([*command, "serve"], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.DEVNULL, text=True)
 
     def line(self):
-        """Returns the next line that the program prints; empty if it failed, or took too long and was ended."""
+        """Returns the next line that the program prints. Empty if the program failed, or was killed because it took too
+        long."""
         if select.select([self.process.stdout], [], [], LIMIT_S)[0]:
             return self.process.stdout.readline()
         self.process.terminate()
@@ -120,7 +123,7 @@ class Bench:
         return None if Path(self.command(words)[0]).exists() else "not built (no nvcc at build time)"
 
     def way(self, way, words):
-        """Command and environment; None if the tool is not installed, or does not apply to the case."""
+        """Returns the command and environment; None if the tool is not installed or does not apply to the case."""
         command, env = self.command(words), self.environment()
         if way in OPERATORS and not words[0].endswith(".py"):
             return None
@@ -169,7 +172,7 @@ class Bench:
         return ended.stdout
 
     def measure(self, way, words):
-        """Returns the workload's own median, or None."""
+        """Returns the median that the workload printed, or None."""
         median = re.search(r"^median ([\d.]+)$", self.output(way, words) or "", re.M)
         return float(median[1]) if median else None
 
@@ -188,7 +191,7 @@ class Bench:
         return rows_of(case, unit, values)
 
     def rounds(self, words, ways, count):
-        """Way -> the medians of its runs; a way that failed has none."""
+        """Returns the medians of the runs for each way, without the ways that failed."""
         values = {way: [] for way in ways}
         for _ in range(count):
             for way in random.sample(list(values), len(values)):
@@ -200,10 +203,10 @@ class Bench:
         return values
 
     def turns(self, words, ways, count, processes):
-        """Way -> for each turn the median of its processes; a way that failed has none."""
+        """Returns for each way the median of its processes in each turn, without the ways that failed."""
         started = [(way, Server(*found)) for way in ways for _ in range(processes if way in MAIN else 1)
                    if (found := self.way(way, words))]
-        # All are ready before one is measured.
+        # Wait until all servers are ready before measuring any.
         failed = {way for way, server in started if not server.ready()}
         values = {way: [] for way, _ in started}
         for _ in range(count):
@@ -352,7 +355,7 @@ def main():
             for each in rows:
                 print(bench_rows.line(each), flush=True)
             found += rows
-            bench_rows.merge(file, found, here)  # after each case, because the machine may be taken away at any time
+            bench_rows.merge(file, found, here)  # after each case, so that an interruption loses only one case
     return 0 if found else 1
 
 

@@ -1,9 +1,8 @@
-// An injection library that subscribes to CUPTI as the recorder does, and does next to nothing else: its cost is the
-// floor for every tool that watches launches. CUDADIAG_BENCH_CALLBACKS selects the calls that get callbacks, whose
-// bodies are empty:
+// An injection library that subscribes to CUPTI like the recorder, but with callbacks that do almost nothing. Its cost
+// is the minimum for any tool that watches launches. CUDADIAG_BENCH_CALLBACKS selects the calls that get callbacks:
 //
-//    none | driver-launches | launches | recorder | all     recorder: those that the recorder asks for
-//    count | count-all                                      counted, of `recorder` and `all`; printed at exit
+//    none | driver-launches | launches | recorder | all     recorder: the calls that the recorder subscribes to
+//    count | count-all                                      like recorder | all; prints the number of calls at exit
 #include <cupti.h>
 
 #include <algorithm>

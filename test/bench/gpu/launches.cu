@@ -1,8 +1,8 @@
-// Host cost of launching. "./launches empty|threads [switch]" and "./launches graph|replay [NODES|switch]" print the
-// median ns per launch over several rounds; for replay, a round lasts until the GPU is done. With switch, half of the
-// rounds run without a subscriber's callbacks (switched_cupti.cc) or without the recorder's wrappers
-// (switched_hooks.cc). It then prints the median ratio of the other rounds to these, and its 95 % interval. A graph has
-// 100 nodes by default.
+// Measures the host's cost of launching. "./launches empty|threads [switch]" and "./launches graph|replay
+// [NODES|switch]" print the median ns per launch over several rounds; for replay, a round lasts until the GPU is done.
+// With switch, half of the rounds run with a subscriber's callbacks (switched_cupti.cc) or the recorder's wrappers
+// (switched_hooks.cc), and half without. The program then prints the median ratio of the two, and its 95 % interval. A
+// graph has 100 nodes by default.
 #include <dlfcn.h>
 #include <pthread.h>
 
@@ -33,7 +33,7 @@ double batch_ns(int batch, F call) {
   return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count() / batch;
 }
 
-// ns per call over batches that fit the launch queue, so that the host never waits for the GPU inside one.
+// Measures ns per call in batches that fit the launch queue, so that the host never waits for the GPU within a batch.
 template <typename F>
 std::vector<double> rounds(cudaStream_t s, int batch, F call, bool until_done = false) {
   std::vector<double> ns;
@@ -65,8 +65,8 @@ void print_ratio(std::vector<double> all) {
   printf("ratio %.4f %.4f %.4f\n", all[all.size() / 2], all[low], all[high]);
 }
 
-// The ratios of neighbouring rounds: the time with a subscriber's callbacks or the wrappers, divided by the time
-// without them. Each stream has its own thread.
+// Returns the ratios of neighbouring rounds: the time with a subscriber's callbacks or the wrappers, divided by the
+// time without them. Each stream has its own thread.
 template <typename F>
 std::vector<double> switched_ratios(const std::vector<cudaStream_t>& streams, int batch, F call) {
   auto callbacks = reinterpret_cast<void (*)(std::uint32_t)>(dlsym(RTLD_DEFAULT, "switch_callbacks"));
@@ -78,7 +78,7 @@ std::vector<double> switched_ratios(const std::vector<cudaStream_t>& streams, in
     threads.emplace_back([&, i] {
       for (int round = 0; round < 2 * kSwitchedPairs; round++) {
         pthread_barrier_wait(&turn);
-        for (int warm = 1; warm >= 0; warm--) {  // the first round pays for what switching has evicted from the caches
+        for (int warm = 1; warm >= 0; warm--) {  // warm-up: switching has evicted data from the caches
           each[i] = batch_ns(warm ? batch / 10 : batch, [&] { call(streams[i]); });
           cudaStreamSynchronize(streams[i]);
         }

@@ -1,7 +1,7 @@
-// A libcupti in front of the real one (CUDADIAG_BENCH_CUPTI). It can take a subscriber's callbacks away and give them
-// back while the program runs. Their cost is then the difference between steps of one process: two processes of the
-// same program differ by more than that. It is preloaded under libcupti's name, so that everyone who looks for libcupti
-// finds this one.
+// A libcupti that forwards to the real one (CUDADIAG_BENCH_CUPTI). It can disable a subscriber's callbacks and enable
+// them again while the program runs. Their cost is then the difference between steps of one process: two processes of
+// the same program differ by more than that. It is preloaded under libcupti's name, so that every lookup of libcupti
+// finds this library.
 #include <cupti.h>
 #include <dlfcn.h>
 
@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <iterator>
 
-// This file must not need a C++ runtime: since it is preloaded, its copy would become the program's.
+// This file must not need a C++ runtime: it is preloaded, so the whole program would use its copy of the runtime.
 #define EXPORTED extern "C" __attribute__((visibility("default")))
 
 namespace {
@@ -26,7 +26,7 @@ Enabled g_enabled[4096];
 std::size_t g_count;
 void* g_real;
 
-// Opened with RTLD_GLOBAL, because all other CUPTI functions are found there.
+// RTLD_GLOBAL, so that all other CUPTI functions are found in the real library.
 [[gnu::constructor]] void open_real() { g_real = dlopen(std::getenv("CUDADIAG_BENCH_CUPTI"), RTLD_NOW | RTLD_GLOBAL); }
 
 #define REAL(name) reinterpret_cast<decltype(&(name))>(dlsym(g_real, #name))

@@ -1,10 +1,10 @@
-// Takes the recorder's wrappers away from a program and gives them back while it runs, as switched_cupti.cc does with
-// CUPTI's callbacks. It is preloaded into a program that cudadiag watches by hooks (lib/record/hooks/redirection.h).
+// Removes the recorder's wrappers from a running program and restores them, as switched_cupti.cc does with CUPTI's
+// callbacks. It is preloaded into a program that cudadiag watches by hooks (lib/record/hooks/redirection.h).
 //
-// The recorder has changed the addresses in the symbol tables of libcuda and libcudart. The files on disk still contain
-// those of the original functions. Every address of a wrapper in the writable parts of the loaded modules is replaced
-// by that of the original function, and later restored. Addresses on a heap remain those of wrappers, as the recorder
-// does not change them there either.
+// The recorder has changed the addresses in the symbol tables of libcuda and libcudart in memory. The files on disk
+// still contain the addresses of the original functions. This library replaces every address of a wrapper in the
+// writable parts of the loaded modules by that of the original function, and later restores it. It leaves addresses on
+// the heap alone, because the recorder does not change them there either.
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
@@ -17,7 +17,7 @@
 #include <cstring>
 #include <iterator>
 
-// This file must not need a C++ runtime: since it is preloaded, its copy would become the program's.
+// This file must not need a C++ runtime: it is preloaded, so the whole program would use its copy of the runtime.
 
 namespace {
 

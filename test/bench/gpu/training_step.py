@@ -1,11 +1,11 @@
-"""A step that times itself.
+"""Times a step of training or inference.
 
 training_step.py launch_bound|compute_bound|graphed|inference [profiler | anomaly] [serve | switch] prints the median ms
 of its steps: of training, of its replay as a CUDA graph, or of inference. With profiler, the steps run under
 torch.profiler, and with anomaly, in PyTorch's anomaly mode. With serve, it prepares once, prints that it is ready, and
-then prints a median of further steps for each line of input. With switch, half of its steps run without a subscriber's
-callbacks (switched_cupti.cc) or without the recorder's wrappers (switched_hooks.cc). It then prints the median ratio of
-the other steps to these, and its 95 % interval.
+then prints a median of further steps for each line of input. With switch, half of the steps run with a subscriber's
+callbacks (switched_cupti.cc) or the recorder's wrappers (switched_hooks.cc), and half without. It then prints the
+median ratio of the two, and its 95 % interval.
 """
 
 import contextlib
@@ -55,7 +55,7 @@ def infer(model, _, x):
 def prepare(name):
     """Returns the step to measure, how many steps to run as warm-up, and how many to take the median of."""
     layers, width, batch, tokens, warm_up, steps = SHAPES[name]
-    if "CUDADIAG_BENCH_STEPS" in os.environ:  # for tools that take minutes
+    if "CUDADIAG_BENCH_STEPS" in os.environ:  # for tools that would take minutes
         warm_up, steps = 1, int(os.environ["CUDADIAG_BENCH_STEPS"])
     step = infer if name == "inference" else train
     torch.manual_seed(1)
@@ -95,7 +95,7 @@ def switched_ratio(step, pairs):
         ms = {}
         for on in random.sample((0, 1), 2):
             switch(on)
-            ms[on] = times(step, 2)[1]  # the first step pays for what switching has evicted from the caches
+            ms[on] = times(step, 2)[1]  # warm-up: switching has evicted data from the caches
         ratios.append(ms[1] / ms[0])
     return ratios
 

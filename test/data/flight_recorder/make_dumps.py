@@ -39,7 +39,7 @@ for step in (1, 2):
     call("backward", world, (step, 0), "nccl:_all_gather_base", ([eight], [sixteen]))
 if rank:
     call("forward", tensor, (1, 0), "nccl:all_reduce", ([half], [half]))
-    # The calls of a batch have no state of their own.
+    # Calls within a batch have no state of their own.
     own, other = rank - 1, 2 - rank
     call("backward", stages, (0, 1), f"nccl:send {own}->{other}", ([eight], [eight]), False)
     call("backward", stages, (0, 1), f"nccl:recv {own}<-{other}", ([eight], [eight]), False)

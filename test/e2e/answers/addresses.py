@@ -11,7 +11,7 @@ def _with_disassembler(machine):
 
 
 def _finding(machine, what, options=()):
-    """Runs `what`, which fails, next to a healthy kernel on a separate stream."""
+    """Runs `what`, which fails while a healthy kernel runs on another stream. Returns the finding."""
     machine.plan(f"fault kernel={what.partition(':')[0]}")
     result = machine.run(machine.build / "targets/race_kernels", CUBIN, what, "elsewhere", options=options)
     return result, machine.report()["findings"][0]

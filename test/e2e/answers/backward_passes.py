@@ -1,4 +1,4 @@
-"""Kernels of a backward pass, launched by a stand-in for PyTorch. Each function's name is its claim."""
+"""Kernels of a backward pass, launched by a stand-in for PyTorch. Each function's name says what it tests."""
 
 import re
 

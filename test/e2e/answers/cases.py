@@ -1,4 +1,4 @@
-"""The launcher's cases. Each function's name is its claim."""
+"""The launcher's cases. Each function's name says what it tests."""
 
 import json
 import mmap
@@ -45,7 +45,7 @@ def handled_error_is_no_finding(machine):
 
 
 def bundle_is_the_report_without_names_and_secrets(machine):
-    import tarfile  # slow to import in each of many processes
+    import tarfile  # imported here, because each case is a process and the import is slow
 
     machine.plan(FAULT)
     machine.environment.update(USER="grace", HOME=str(machine.folder))
@@ -250,7 +250,8 @@ def rerun_that_was_not_watched_says_nothing(machine):
 def missing_cupti_is_said_with_a_remedy(machine):
     machine.plan(FAULT)
     for library in ("libcupti.so.13", "libcupti.so.12"):
-        (machine.folder / library).touch()  # found before any of the machine's copies, but not a library
+        # the search finds this file before the machine's copies, but it is not a library
+        (machine.folder / library).touch()
     search = f"LD_LIBRARY_PATH={machine.folder}:{machine.build / 'sim'}"
     result = machine.run("env", "-u", "CUDADIAG_CUPTI", search, *program("ten_launches.py"), options=["--watch-by=cupti"])
     expect((result.stdout, result.returncode), ("result 700\n", 3), "result")
@@ -329,7 +330,7 @@ def killed_at_any_moment_the_record_is_whole(machine):
             dump = expect_success(machine.cudadiag("dump", "-o", kept)).stdout
             serials = {int(line.split(" serial=")[1].split()[0]) for line in dump.splitlines()
                        if line.startswith("operation ")}
-            # The oldest record of the ring may be the one that was being overwritten.
+            # The kill may have interrupted the overwriting of the ring's oldest record.
             wanted = {*range(1, unfinished + 1), *range(max(1, launched - horizon + 2), launched + 1)}
             expect(wanted - serials, set(), f"what is missing after {launched} launches")
             shutil.rmtree(kept)

@@ -1,5 +1,5 @@
-"""Lines inside a function that torch.compile turned into kernels, found by a rerun without it. Each function's name is
-its claim."""
+"""Lines inside a function that torch.compile turned into kernels, found by a rerun without it. Each function's name
+says what it tests."""
 
 from harness import expect, expect_in, program, true_line
 from passes import evidence, outcomes, rerun

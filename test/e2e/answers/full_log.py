@@ -1,5 +1,5 @@
-"""--full-log: what remains when the rings have lost records, and when the log is lost too. Each function's name is its
-claim."""
+"""--full-log: what remains when the rings have lost records, and when the log is lost too. Each function's name says
+what it tests."""
 
 import re
 import signal
@@ -13,7 +13,7 @@ EVENT_RECORD, EVENT_WAIT = 7, 8  # wire::operation::Kind
 
 
 def _deep(machine, *options):
-    # The slow stream fails at its 30th of 41 operations, which stay queued until the ring has been overwritten.
+    # The slow stream fails at operation 30 of 41. Its operations stay queued until the ring has been overwritten.
     machine.plan("hold kernel=slow nth=1 until=stream:2:6001; fault kernel=bad code=700")
     paced = ["paced"] if "--full-log" in options else []
     return machine.run(*program(DEEP, *paced), options=options)

@@ -159,7 +159,8 @@ def ranks_with_a_launcher_each_are_one_job(machine):
         expect_in("rank 1: called 2 of them; it is on the host at", text, "text")
         expect(text.splitlines()[0].rpartition(",")[0], "cudadiag: first of 2 sessions: rank 0", "whose session it is")
         second.terminate()
-        second.wait()  # it must end before it sees the end of its input and continues
+        # the program must be dead before its input is closed, because the end of the input would let it continue
+        second.wait()
         second.communicate()
     quiet = machine.cudadiag("ranks", "-o", "job", "-q").stdout
     expect((quiet.count("\n"), quiet.partition(",")[0]), (1, "cudadiag: rank 0"), "a quiet answer")
@@ -176,7 +177,8 @@ def ranks_of_a_large_job_are_compared_although_their_sessions_are_closed(machine
     machine.environment["RANK"] = copied.decode()
     machine.run(*command, options=["--hang-after", "0.5", "-o", "one"])
     away.terminate()
-    away.wait()  # it must end before it sees the end of its input and continues
+    # the program must be dead before its input is closed, because the end of the input would let it continue
+    away.wait()
     away.communicate()
     (one,) = (machine.folder / "one").glob("2*")
     (area,) = (one / "record").glob("*.area")
@@ -246,7 +248,7 @@ def _lives(pid):
 
 
 def hang_of_a_child_that_ignores_being_asked_is_killed(machine):
-    """The parent ends on SIGTERM, and leaves the child behind. The GPU must still be released."""
+    """The parent exits on SIGTERM and leaves the child running. The GPU must still be released."""
     command = ["sh", "-c", """sh -c 'trap "" TERM; exec "$@"' sh "$@" >/dev/null 2>&1 & wait""", "sh",
                *stuck(machine, "kernel")]
     result = machine.run(*command, options=["--hang-after", "0.3"])
@@ -400,7 +402,7 @@ def status_of_a_launcher_that_was_killed_after_a_failure_leads_to_what_it_wrote(
         expect(machine.cudadiag("status", session).stderr,
                f"cudadiag: the run recorded in {session} is incomplete: its cudadiag run was killed{left}; to see what was "
                f"recorded before that: cudadiag report {session}\n", "status")
-        run.communicate()  # closes its input, which ends it
+        run.communicate()  # closes the program's input, so the program exits
     expect_in("illegal memory access (700)", expect_success(machine.cudadiag("report", session)).stdout, "report")
 
 

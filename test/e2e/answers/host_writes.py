@@ -1,4 +1,4 @@
-"""Copies out of pinned memory that the host changes before they begin, and cases that only look like this."""
+"""Copies from pinned memory that the host changes before the copies begin, and cases that only look like this."""
 
 import json
 

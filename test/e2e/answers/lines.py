@@ -1,4 +1,4 @@
-"""Lines of native code that have changed or are missing. Each function's name is its claim."""
+"""Lines of native code that have changed or are missing. Each function's name says what it tests."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""What reports say about memory: invalid pointers, and who holds how much. Each function's name is its claim."""
+"""What reports say about memory: invalid pointers, and who holds how much. Each function's name says what it tests."""
 
 import targets
 from harness import expect, expect_in, expect_success, program, true_line
@@ -224,7 +224,7 @@ def memory_that_the_gpu_refused_is_reported_once(machine):
 def _behind_kernel(machine, how, watch_by):
     nth = 1 if how == "unlaunched" else 2
     machine.plan("" if how == "parameter" else f"fault kernel=scale__24_4 nth={nth}")
-    # Without markers, the kernel before the graph may have failed too.
+    # Without markers, the kernel before the graph is also a candidate.
     machine.run(machine.build / "targets/graph_behind_kernel", how,
                 options=["--markers=off", f"--watch-by={watch_by}"])
     finding = machine.report()["findings"][0]

@@ -1,5 +1,6 @@
-"""The first NaN that a PyTorch program uses. Each function's name is its claim. CUDADIAG_TORCH_PYTHON is the path of an
-interpreter that has PyTorch; the default is the one that runs the tests. Without PyTorch, the tests skip and say so."""
+"""The first NaN that a PyTorch program uses. Each function's name says what it tests. CUDADIAG_TORCH_PYTHON is the path
+of an interpreter that has PyTorch; the default is the one that runs the tests. Without PyTorch, the tests skip and say
+so."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Races between streams: which are found, which are not reported, and how. Each function's name is its claim."""
+"""Races between streams: which are found, which are not reported, and how. Each function's name says what it tests."""
 
 import json
 import resource

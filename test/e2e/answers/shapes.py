@@ -1,4 +1,4 @@
-"""Ways to start programs, and which code is the user's in each. Each function's name is its claim."""
+"""Ways to start programs, and which code is the user's in each. Each function's name says what it tests."""
 
 import os
 import subprocess
@@ -139,7 +139,7 @@ def cells_of_a_notebook(machine):
 
 
 def a_cell_at_the_place_in_memory_of_one_that_is_gone(machine):
-    """The code of a cell is freed after it has run, and the next code of its size may get the same address."""
+    """The code object of a cell is freed after it has run, and the next one of the same size may get its address."""
     _write(machine.folder / "cells.py", (
         f"import sys\nsys.path.insert(0, {str(HERE / 'programs')!r})\nimport cuda\ncuda.start()\n"
         "launch, parameters = cuda.kernel('smooth')\n"
@@ -220,7 +220,7 @@ def the_user_says_whose_code_it_is(machine):
     script = _write(machine.folder / "project/train.py", "import library\n\nlibrary.main()\n")
     command = (folder / "bin/python", script)
     _fails(machine, *command, options=["--user-code", packages], file=library)
-    _leads(machine, library)  # the session keeps the options
+    _leads(machine, library)  # later commands use the options that the session stored
     for words, file, line in ((["--not-user-code", library], script, 3),
                               (["--not-user-code", packages, "--user-code", packages], library, LINE),
                               (["--user-code", packages, "--not-user-code", packages], script, 3)):

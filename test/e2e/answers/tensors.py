@@ -1,6 +1,6 @@
-"""Origins of bad values, and races between tensors. Each function's name is its claim. CUDADIAG_TORCH_PYTHON is the
-path of an interpreter that has PyTorch; the default is the one that runs the tests. Without PyTorch, the tests skip and
-say so."""
+"""Origins of bad values, and races between tensors. Each function's name says what it tests. CUDADIAG_TORCH_PYTHON is
+the path of an interpreter that has PyTorch; the default is the one that runs the tests. Without PyTorch, the tests skip
+and say so."""
 
 import json
 

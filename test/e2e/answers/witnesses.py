@@ -1,7 +1,8 @@
-"""What NVIDIA's debugger and compute-sanitizer report. Each function's name is its claim.
+"""What NVIDIA's debugger and compute-sanitizer report. Each function's name says what it tests.
 
-Scripts take the place of these external programs: they print what the real ones print, crash or hang. The simulated
-driver writes no core dumps, so the programs put real dumps of an H200 where the driver would write them."""
+Scripts stand in for these external programs: they print what the real ones print, crash or hang. The simulated driver
+writes no core dumps, so the programs put real dumps of an H200 where the driver would write them.
+"""
 
 import gzip
 import json
@@ -97,7 +98,7 @@ def debugger_gets_a_path_that_needs_no_quotes(machine):
 
 def compressed_dump_is_not_given_to_the_debugger_but_a_command_that_works(machine):
     _install(machine, "cuda-gdb", _saying(AGREES))
-    # The test's own path replaces the one that a user would run from a shell.
+    # With PATH set, the test can run the command that the message suggests.
     machine.environment["PATH"] = f"{machine.build}/bin:{machine.environment['PATH']}"
     for name in ("it's a dump.gz", "dump"):
         packed = machine.folder / name

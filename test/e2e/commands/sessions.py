@@ -386,7 +386,7 @@ def each_state_of_a_session_is_analysed_once(machine):
         lines = log.read_text().splitlines()
         log.unlink()
         expect(len(set(lines)), len(lines), f"states that were analysed, each once: {lines} {result.stderr}")
-        # A program that takes long to end is also diagnosed while it runs.
+        # A program that takes a long time to exit is also diagnosed while it is still running.
         return [line.partition(", ended, ")[2] for line in lines if ", ended, " in line]
 
     machine.plan(ONCE)

@@ -1,4 +1,4 @@
-"""What a person at a terminal sees. Each function's name is its claim."""
+"""What a person at a terminal sees. Each function's name says what it tests."""
 
 import os
 import pty

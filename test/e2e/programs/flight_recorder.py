@@ -99,7 +99,7 @@ for step in range(STEPS):
         else:
             all_reduce(tensors, ("1", "tp1"), 64 if differs and fault == "size" else 1024)
         wait()
-    # Rank 0 leaves before the others differ: which of them it would wait for is a separate question.
+    # Rank 0 stops before ranks 1 and 2 diverge. Which of the two it would wait for is a separate question.
     if step < 3:
         all_reduce(world, ("0", "default_pg"), 256)
         wait()

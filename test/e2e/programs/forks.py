@@ -1,4 +1,4 @@
-"""Uses CUDA and forks. With "refused", the child exits before it calls CUDA, as PyTorch makes it do there."""
+"""Uses CUDA and forks. With "refused", the child exits before it calls CUDA, as PyTorch does in a forked child."""
 
 import os
 import sys

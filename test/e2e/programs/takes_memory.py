@@ -1,4 +1,4 @@
-"""Launches, and allocates memory until there is none left. It stops at four GiB, because memory is then not limited."""
+"""Launches, then allocates until memory runs out. Stops at four GiB, which shows that memory is not limited."""
 
 import sys
 

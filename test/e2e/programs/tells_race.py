@@ -1,5 +1,5 @@
-"""Takes the place of the hook of `cudadiag races --tensors`: writes what the hook would write about two lines of this
-file."""
+"""Stands in for the hook of `cudadiag races --tensors`: writes what the hook would write about two lines of this file.
+"""
 
 import json
 import os

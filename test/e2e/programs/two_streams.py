@@ -1,4 +1,4 @@
-"""The bad launch is on the second stream. It stops the first stream, too."""
+"""The bad launch is on the second stream. It also stops the first stream."""
 
 import sys
 

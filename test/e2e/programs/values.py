@@ -1,4 +1,4 @@
-"""Launches of a kernel with an array of a library. The third may be planned to fail."""
+"""Launches a kernel on an array of a library. The third launch may be planned to fail."""
 
 import json
 import os
@@ -40,7 +40,7 @@ def work_of_library():
 
 
 def save_call():
-    """Takes the place of the hook, which saves only PyTorch's calls. The "interpreter" is a program that fails."""
+    """Stands in for the hook, which saves only PyTorch's calls. The "interpreter" is a program that fails."""
     folder = pathlib.Path(os.environ["CUDADIAG_SESSION"], f"{os.getpid()}.inputs")
     folder.mkdir()
     stand_in = folder / "python"

@@ -1,4 +1,4 @@
-"""Launches, the third of which sometimes fails."""
+"""Issues launches, the third of which sometimes fails."""
 
 import sys
 

@@ -1,4 +1,5 @@
-"""A rerun that the user did not request changes nothing, and proves what it can. Each function's name is its claim."""
+"""A rerun that the user did not request changes nothing, and proves what it can. Each function's name says what it
+tests."""
 
 import os
 import pathlib
@@ -113,8 +114,8 @@ def rerun_serves_nobody(machine):
 
 
 def rerun_at_the_port_of_a_living_server_leaves_it_alone(machine):
-    """The first run's server is still running. The rerun starts another server at the same port, and queries that
-    one."""
+    """The first run's server is still running. The rerun starts another server at the same port, and must query its
+    own."""
     _needs_private_network(machine)
     machine.plan(AGAIN)
     with Place(machine) as place:
@@ -157,7 +158,7 @@ def rerun_touches_no_stranger(machine):
 
 
 def kernel_confines_the_rerun_whoever_answers_its_calls(machine):
-    """Landlock keeps the rerun from reading other processes. Answering its system calls would not be enough."""
+    """Landlock keeps the rerun from reading other processes. Intercepting its system calls would not be enough."""
     machine.plan(AGAIN)
     with Place(machine) as place:
         looks = f'readlink /proc/{place.stranger().pid}/cwd; exec "$@"'
@@ -221,7 +222,7 @@ def program_whose_processes_meet_at_a_port_is_proven(machine):
 
 
 def program_whose_processes_meet_at_a_port_is_proven_in_a_container(machine):
-    """Here root may not create a network, but may create a user namespace."""
+    """In this container, root may not create a network namespace, but may create a user namespace."""
     if os.getuid() != 0:
         skip("only root can give up a capability")
     machine.wrapper = ["setpriv", "--bounding-set", "-sys_admin"]

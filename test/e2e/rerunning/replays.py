@@ -1,4 +1,5 @@
-"""A launch that a rerun saved, and what it does when it is replayed on its own. Each function's name is its claim."""
+"""A launch that a rerun saved, and what it does when it is replayed on its own. Each function's name says what it
+tests."""
 
 import json
 import pathlib
@@ -414,8 +415,8 @@ def standalone_source_does_the_same(machine):
 
 
 def findings_of_the_sanitizer_name_the_block(machine):
-    """A script in place of compute-sanitizer runs the launch, and reports about the first allocation what memcheck
-    would."""
+    """A script stands in for compute-sanitizer: it runs the launch, and prints memcheck's report about the first
+    allocation."""
     _, folder, _ = save_launch(machine, "through")
     tools = machine.folder / "tools"
     tools.mkdir()

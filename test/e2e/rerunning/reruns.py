@@ -1,4 +1,4 @@
-"""What an automatic rerun does and adds, and when it ends. Each function's name is its claim."""
+"""What an automatic rerun does and adds, and when it ends. Each function's name says what it tests."""
 
 import os
 import pathlib
@@ -239,7 +239,7 @@ def failure_elsewhere_is_put_beside_the_first(machine):
     expect([outcome for _, outcome in outcomes(report)],
            ["bracketed", *2 * ["failed, but not at an operation that it waited for"], "a different failure"], "passes")
     found = [(finding["location"]["line"], finding["evidence"]["grade"]) for finding in report["findings"]]
-    # A rerun that failed at the first line leaves the second line in doubt.
+    # The rerun that failed at the first line proves nothing about the second line.
     expect(found, [(true_line("three_lines.py", "LINE two")[1], "inferred"),
                    (true_line("three_lines.py", "LINE three")[1], "proven")], "findings")
     expect_in("the first run did not suspect it", evidence(report, 1)[1], "because")

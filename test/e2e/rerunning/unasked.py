@@ -1,4 +1,4 @@
-"""Reasons against rerunning a command without asking. Each function's name is its claim."""
+"""Reasons against rerunning a command without asking. Each function's name says what it tests."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""The values that a rerun reads inside Python. Each function's name is its claim. The simulated driver cannot run
+"""The values that a rerun reads inside Python. Each function's name says what it tests. The simulated driver cannot run
 PyTorch's operators; test/hook tests those."""
 
 import pathlib
@@ -116,7 +116,7 @@ def the_target_finds_nothing_of_it(machine):
 
 
 def saved_call_is_made_again_and_told(machine):
-    import tarfile  # slow to import in each of many processes
+    import tarfile  # imported here, because each case is a process and the import is slow
 
     machine.plan(FAULT)
     _, report = _rerun(machine, *program("values.py", "saves"), options=["--save-inputs"])

@@ -1,4 +1,4 @@
-"""However the program ends, it ends as it does without cudadiag. CUDADIAG_REPETITIONS: how many times each case runs
+"""The program ends as it does without cudadiag, however it ends. CUDADIAG_REPETITIONS: how many times each case runs
 (3)."""
 
 import os
@@ -10,7 +10,7 @@ REPETITIONS = int(os.environ.get("CUDADIAG_REPETITIONS", "3"))
 
 
 def _said_by_program(stderr):
-    """Removes cudadiag's own lines. -q leaves one, which may also be about a signal."""
+    """Removes cudadiag's own lines. Even with -q there is one, which may be about a signal."""
     return [line for line in stderr.splitlines() if not line.startswith("cudadiag: ")]
 
 

@@ -113,8 +113,8 @@ def signals_to_the_launcher_reach_the_program(machine):
 
 
 def signal_that_the_program_sends_to_its_group_arrives_once(machine):
-    """The launcher is stopped meanwhile. If it forwarded the signal, the program would get it again later, so the two
-    signals could not merge."""
+    """The launcher is stopped meanwhile. A signal that it forwarded would arrive later, so the two could not merge into
+    one."""
     script = ("import os, signal\ncount = 0\n"
               "def on(*_):\n global count; count += 1\n"
               "def end(*_):\n os.write(1, b'%d\\n' % count); os._exit(0)\n"
@@ -157,7 +157,7 @@ def interrupt_key_arrives_once(machine):
 def processes_beyond_all_places_are_counted(machine):
     """The limit leaves room for one process in the launcher's memory, and no file for the other processes."""
     machine.plan(targets.plan("third_of_ten"))
-    size = 65536 + (64 << 20)  # a header of the largest page size, and room for one process
+    size = 65536 + (64 << 20)  # a header of one 64 KiB page, the largest page size, and room for one process
     script = 'for i in 1 2 3 4 5 6 7 8 9 10 11; do "$0" 2>/dev/null; done'
     kept = ["-o", machine.folder / "kept"]
     machine.run("sh", "-c", script, machine.build / "targets/third_of_ten", options=kept,

@@ -1,5 +1,5 @@
 """Full disks, little shared memory, little memory: the program behaves as without cudadiag. cudadiag keeps what it can
-and reports what it cannot keep. Each function's name is its claim."""
+and reports what it cannot keep. Each function's name says what it tests."""
 
 import contextlib
 import json

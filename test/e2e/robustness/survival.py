@@ -44,7 +44,7 @@ def under_the_allocator_of_the_address_sanitizer(machine):
     library = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True).stdout.strip()
     if not pathlib.Path(library).is_absolute():
         skip("libasan.so is not installed")
-    _under_another_allocator(machine, library, launcher=False)  # a launcher may be built with a sanitizer itself
+    _under_another_allocator(machine, library, launcher=False)  # the launcher may itself be built with a sanitizer
 
 
 def _library(name):
@@ -97,7 +97,7 @@ def forbidden_system_calls(machine):
 
 
 def status_under_a_filter_that_kills(machine):
-    """The program ends without a failure, because the recorder makes no system call at its end either."""
+    """The program exits normally, because the recorder makes no system call at exit either."""
     recorded = machine.run(machine.build / "targets/strict_filter", options=["-q"])
     expect((recorded.returncode, recorded.stdout), (3, ""), "result")
 
@@ -155,7 +155,7 @@ def recorded_twice(machine):
 
 
 def nothing_to_write_to(machine):
-    """Some of descriptors 0, 1 and 2 are closed. No file of cudadiag takes their places, and the program finds them
+    """Some of descriptors 0, 1 and 2 are closed. cudadiag opens no file under these numbers, and the program finds them
     closed."""
     program = faulty(machine)
     # The shell inspects itself and its parent.
@@ -249,7 +249,7 @@ def no_core_files_no_locked_memory_small_stack(machine):
 
 
 def answer_is_whole_with_little_stack(machine):
-    """As after `ulimit -s 64`. Reading debugging information alone needs more."""
+    """As after `ulimit -s 64`. Reading debug information alone needs a larger stack."""
     program = faulty(machine)
     for kilobytes in (128, 64, 32):
         def limit():
@@ -262,7 +262,7 @@ def answer_is_whole_with_little_stack(machine):
 
 
 def rival_that_comes_later_is_refused_as_by_anyone(machine):
-    """A process has room for one user of CUPTI. A profiler that starts after cudadiag gets CUPTI's usual error."""
+    """CUPTI allows one subscriber per process. A profiler that subscribes after cudadiag gets CUPTI's usual error."""
     result = expect_success(machine.run(machine.build / "targets/profiles_itself"))
     expect(result.stdout, "subscribing: 39\ndone\n", "stdout")
 

@@ -1,12 +1,12 @@
-// Captures and what breaks them: ./broken_captures KIND. A broken capture ends the program with status 1, unless it is
-// given up.
+// Captures, and what breaks them: ./broken_captures KIND. A broken capture ends the program with status 1, unless the
+// program gives the capture up.
 #include <cstdio>
 #include <string>
 #include <thread>
 
 __global__ void add(int* p) { atomicAdd(p, 1); }
 
-// Handles the failure, as the memory is not needed at once.
+// Handles the failure, because the memory is not needed yet.
 void allocate(const char* who) {
   void* q = nullptr;
   cudaError_t e = cudaMalloc(&q, 64 << 20);  // TRUE LINE allocated, TRUE LINE thread

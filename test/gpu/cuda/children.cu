@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
     child = fork();
     if (child == 0) return fail();
   }
-  int *p, status = 0;  // the parent uses CUDA only from here on: forking after that would itself be an error
+  int *p, status = 0;  // no CUDA before this line: forking after CUDA is initialised is an error
   cudaMalloc(&p, 4096);
   fill<<<1, 32>>>(p);
   char word[] = "child", *arguments[] = {argv[0], word, nullptr};

@@ -1,6 +1,6 @@
 // An event is recorded after a bad kernel, and is then reused for something else, so its completion says nothing about
 // the kernel. "gone": the handle now belongs to a new event that was never recorded, if the runtime reuses the handle.
-// "graph": a graph in another stream records the event.
+// "graph": a graph on another stream records the event.
 #include <cstdio>
 #include <string>
 

@@ -26,7 +26,7 @@ int main(int, char** argv) {
   cudaMalloc(&p, 4096);
   fill<<<1, 32>>>(p, 0);
   fill<<<1, 32>>>(p, 0);
-  if (kind == "freed") {  // not earlier: the first launch takes freed memory for the driver's own use
+  if (kind == "freed") {  // not earlier: the driver would reuse memory that was freed before the first launch
     cudaMalloc(&freed, 64 << 20);
     cudaFree(freed);
     fill<<<1, 32>>>(freed, 1);  // TRUE LINE freed

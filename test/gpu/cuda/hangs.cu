@@ -1,5 +1,5 @@
-// Work that lasts as many seconds as the second argument says; then the program continues, so that nothing is left
-// running. In the variants whose names end in "_well", every wait is for something that happens.
+// Work that takes as many seconds as the second argument says. The program then continues and exits by itself. In
+// variants whose names end in "_well", every wait is eventually satisfied.
 #include <cuda.h>
 #include <unistd.h>
 
@@ -26,7 +26,7 @@ static void warm_up() {
   cudaDeviceSynchronize();
 }
 
-// Writes the value for which a stream waits, once the time is over.
+// Writes the value that a stream waits for, after `seconds`.
 static std::thread late_writer() {
   return std::thread([] {
     sleep(static_cast<unsigned>(seconds));
@@ -77,7 +77,7 @@ static void value_well() {
   cudaDeviceSynchronize();
 }
 
-// No one waits for the tail of the stream, which has no marker, while the host is busy elsewhere.
+// The last operations on the stream have no marker, and the host does other work instead of waiting for them.
 static void idle_well() {
   for (int i = 0; i < 21; i++) scale<<<1, 32, 0, first>>>(memory);
   sleep(static_cast<unsigned>(seconds));

@@ -136,7 +136,7 @@ int main() {
     Server server(4);
     for (int i = 0; i < 64; i++) {
       Request request{i, 500 + i * 13 % 700, 4096};
-      if (i == 37) request = {i, 70000, 40000};  // a whole book with the wide model
+      if (i == 37) request = {i, 70000, 40000};  // tokens * width does not fit into an int
       answers.push_back(server.submit(request));
     }
     for (auto& answer : answers) {

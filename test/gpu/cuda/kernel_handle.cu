@@ -1,4 +1,4 @@
-// A CUkernel of a library, launched as if it were a CUfunction, on freed memory.
+// A library's CUkernel is launched as if it were a CUfunction, and uses freed memory.
 #include <cuda.h>
 
 #include <cstdio>

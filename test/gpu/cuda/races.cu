@@ -1,5 +1,5 @@
-// Pairs of operations on two streams, `races WHICH [fixed]`: without and with an order between them. races.py lists
-// those that have no race either way.
+// Pairs of operations on two streams. `races WHICH` leaves them unordered, and `races WHICH fixed` orders them.
+// races.py lists the pairs that have no race in either case.
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -33,7 +33,7 @@ struct World {
     cudaMalloc(&y, kBytes);
     cudaMallocHost(&pinned, kBytes);
   }
-  // Makes b wait for everything that a has been given so far.
+  // Makes stream `b` wait for everything queued on stream `a` so far.
   void hand_over(bool really) const {
     if (!really) return;
     cudaEventRecord(event, a);

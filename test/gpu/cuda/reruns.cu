@@ -42,7 +42,7 @@ int main(int argc, char** argv) {
   cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking);
   cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
   spin<<<1, 32, 0, one>>>(p + 64, 1000);
-  // Every kernel runs once here, so that none is loaded later: loading would wait for what is running.
+  // Runs every kernel once. If one were loaded later, loading it would wait for the kernels that are running.
   publish<<<1, 1, 0, one>>>(where, p);
   follow<<<1, 32, 0, one>>>(where);
   cudaDeviceSynchronize();

@@ -1,4 +1,4 @@
-// Correct: ten contexts one after the other, each with its own work in two streams.
+// Correct: ten contexts one after the other, each with its own work on two streams.
 #include <cstdio>
 
 __global__ void add(int* p) { atomicAdd(p, 1); }

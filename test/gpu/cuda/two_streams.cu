@@ -1,5 +1,5 @@
-// A bad kernel in one stream, long ones in the other. "apart": both streams stop, and either could have failed first.
-// On an H200, the kernel that was running in the other stream still finished, but the next one did not. "ordered": the
+// A bad kernel on one stream, long ones in the other. "apart": both streams stop, and either could have failed first.
+// On an H200, the kernel that was running on the other stream still finished, but the next one did not. "ordered": the
 // second stream waits for the first, so none of its kernels can have begun.
 #include <cstdio>
 #include <string>

@@ -33,7 +33,7 @@ REMEDIES = {"order", "bytes"}
 
 
 def places(value):
-    """Every {"line": ..., "text": ...} in a label, at any depth."""
+    """Yields every {"line": ..., "text": ...} in a label, at any depth."""
     if isinstance(value, dict):
         if "line" in value:
             yield value
@@ -44,7 +44,7 @@ def places(value):
 
 
 def words_outside(label):
-    """The words that README.md does not list."""
+    """Returns the words that README.md does not list."""
     found = []
     if label["set"] == "origins" and label["origin"]["role"] not in ROLES:
         found.append(f"role {label['origin']['role']}")
@@ -56,7 +56,7 @@ def words_outside(label):
 
 
 def shortfalls(label):
-    """What a label lacks, and where it differs from its program's text."""
+    """Returns what a label lacks, and where it differs from its program's text."""
     fields = FIELDS[label["set"]] | {"program", "set", "report"}
     if difference := (label.keys() ^ fields) - OPTIONAL:
         return [f"fields {sorted(difference)}"]
@@ -85,7 +85,7 @@ def list_programs(labels):
 
 
 def bytes_of(tensor):
-    """The addresses of a tensor's bytes."""
+    """Returns the addresses of a tensor's bytes."""
     starts = {tensor.data_ptr()} if tensor.numel() else set()
     size = tensor.element_size()
     for length, stride in zip(tensor.shape, tensor.stride()):
@@ -94,7 +94,7 @@ def bytes_of(tensor):
 
 
 def frame_of_program(error, path):
-    """Line and variables of the innermost frame in the program."""
+    """Returns the line and the variables of the innermost frame in the program."""
     frames = [(line, frame) for frame, line in traceback.walk_tb(error.__traceback__)
               if frame.f_code.co_filename == path]
     line, frame = frames[-1]
@@ -142,7 +142,7 @@ def judge_race(label, path, variables, error):
     if error is not None:
         return [f"it raised {type(error).__name__}: {error}"]
     if not label["first"]["tensor"]:
-        return []  # a GPU's allocator decides which addresses are used again
+        return []  # on a GPU, the allocator determines which addresses are reused
     first, second = (bytes_of(eval(label[each]["tensor"], variables)) for each in ("first", "second"))
     common = first & second
     if label["corrected"]:
@@ -163,7 +163,7 @@ JUDGES = {"origins": judge_origin, "nans": judge_nan, "races": judge_race, "corr
 
 
 def execute(path):
-    """The global variables of a program after its end, and the error that ended it."""
+    """Returns the global variables of a program after its end, and the error that ended it."""
     sys.path.insert(0, os.path.dirname(path))
     sys.argv = [path]
     try:
@@ -198,7 +198,7 @@ def judged_in_fork(label):
 
 
 def verify(labels):
-    """Runs the programs on the CPU; 1 if one does not behave as its label says."""
+    """Runs the programs on the CPU. Returns 1 if one does not behave as its label says."""
     os.environ["DEVICE"] = "cpu"
     try:
         import torch

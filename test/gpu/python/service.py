@@ -39,7 +39,7 @@ class Model:
 
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    wbufsize = 1 << 16  # an answer is one packet, so that nothing waits for it
+    wbufsize = 1 << 16  # buffers an answer, so that it is sent as one packet
 
     def do_GET(self):
         try:

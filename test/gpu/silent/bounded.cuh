@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-// Ticks of clock64().
+// Converts seconds to ticks of clock64().
 inline long long ticks(double seconds) {
   int kilohertz = 0;
   cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, 0);

@@ -6,10 +6,11 @@ import typing
 
 SITES = 32
 KERNELS = ("scale", "fill", "reduce", "smooth")
-# Calls that wait for their operation. The driver checks the addresses before it queues the work, so it never faults.
+# Calls that wait for their operation. The driver checks the addresses before it queues the work, so the work never
+# faults.
 NOW = ("sync", "in_now", "out_now", "within_now", "out_page")
 
-# Calls that can fail at once; the program ends because of that, or continues.
+# Calls that can fail immediately. The program then ends, or ignores the error.
 REFUSED = {"plain": "cuLaunchKernel", "ex": "cuLaunchKernelEx", "cooperative": "cuLaunchCooperativeKernel",
            "bytes": "cuMemsetD8Async", "words": "cuMemsetD32Async", "in": "cuMemcpyHtoDAsync_v2",
            "within": "cuMemcpyDtoDAsync_v2", "any": "cuMemcpyAsync", "replay": "cuGraphLaunch"}
@@ -33,7 +34,7 @@ class Exec(typing.NamedTuple):
     index: int
     context: int
     types: list  # of its nodes; None for nodes in a child graph
-    sizes: list  # likewise
+    sizes: list  # like `types`
     origins: list  # the size by which the program knows each node
     replays: list
 
@@ -92,7 +93,7 @@ class Script:
         self.busy = pick.choice((0.3, 0.6, 0.85))  # the share of operations among the steps
         self.patient = pick.choice((0.02, 0.2, 1))  # how often the host waits, as a weight
         self.ordered = pick.choice((2, 6, 25))  # how often a stream waits for another, as a weight
-        self.floods = pick.random() < 0.15  # whether it issues more than a ring holds
+        self.floods = pick.random() < 0.15  # whether the program issues more than a ring holds
 
     def add_stream(self, context, kind, owner):
         self.streams.append((context, kind, owner))

@@ -55,7 +55,7 @@ class Trial:
         return any(self.is_one(true, FIRST + true.site, *each) for each in listed_of(finding))
 
     def is_one(self, true, line, location, launch):
-        if launch["operation"] == "graph":  # the report does not say which of its nodes
+        if launch["operation"] == "graph":  # the report does not say which node failed
             return location["line"] in [FIRST + site for site, _ in true.launches] + [line]
         # A node that got new parameters is reported with the kernel of its capture.
         told = launch["kernel"] in (true.kernel, None, "") or true.verb != "kernel" or true.launches

@@ -25,7 +25,7 @@ HOSTS = {"pinned", "pageable"}
 
 
 def accesses_of(step, sizes):
-    """A kernel has one thread, which uses at most one part, so its first byte stands for it."""
+    """A kernel has one thread, which uses at most one part, so the first byte of the part is enough."""
     name = step.what.removesuffix("_now")
     to = (step.to, step.to_offset, step.to_offset + step.bytes)
     origin = (step.origin, step.origin_offset, step.origin_offset + step.bytes)
@@ -48,8 +48,9 @@ def disturb(a, b):
 class Happening:
     def __init__(self, step, accesses=(), launch=None):
         self.step, self.accesses, self.launch = step, accesses, launch
-        self.vague = False  # a wait for a word: we cannot tell what else may have ended it
-        # The predecessors, as bits: by SURE edges alone, with TOLD ones, with OPEN ones, and by all.
+        self.vague = False  # a wait for a word, which more than one write may have satisfied
+        # The predecessors as bit sets: along SURE edges only, along SURE and TOLD, along SURE and OPEN, and along all
+        # edges.
         self.before = {}
 
 
@@ -97,7 +98,7 @@ class Story:
         return stream
 
     def issues(self, step, stream, also=(), **more):
-        """Issues a step in a stream: after what was issued to it, and after everything that the host has seen. The
+        """Issues a step on a stream: after what was issued to it, and after everything that the host has seen. The
         legacy stream waits for all blocking streams, and they wait for it. The documentation does not say whether a
         stream that was destroyed with work left is one of them."""
         edges = [(self.host, SURE), (self.last.get(stream), SURE), *also]
@@ -142,12 +143,14 @@ class Story:
         """Notes what the host has seen when a copy's call returns."""
         now, (origin, to) = step.what.endswith("_now"), kinds
         if HOSTS >= {origin, to}:
-            self.host_sees(step, [number])  # "fully synchronous with respect to the host", whatever the name
+            # "fully synchronous with respect to the host", even if the call's name ends in Async
+            self.host_sees(step, [number])
         elif to == "pageable" or (now and "pinned" in kinds):
-            self.host_sees(step, [number])  # if asynchronous, so until CUDA 11; later it "might be synchronous"
+            # for an asynchronous call, this is certain until CUDA 11; later it "might be synchronous"
+            self.host_sees(step, [number])
         elif origin == "pageable":
-            # "A stream sync is performed before the copy is initiated"; with an asynchronous copy, it may be. The data
-            # have then left the host's memory, but may not have reached the device's.
+            # "A stream sync is performed before the copy is initiated". This is certain only for synchronous calls.
+            # When the call returns, the data have left the host's memory, but may not have reached the device's.
             self.host_sees(step, before, SURE if now else OPEN)
             self.host_sees(step, [number], OPEN)
         # For copies within one device, "no host-side synchronization is performed".

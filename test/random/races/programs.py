@@ -74,7 +74,8 @@ class Maker:
         return number
 
     def use(self, what, stream):
-        known = self.memories + ([] if self.busy else self.ordered)  # may be gone when a graph is launched
+        # stream-ordered memory may be freed before a captured graph is launched
+        known = self.memories + ([] if self.busy else self.ordered)
         to, origin = self.random.choice(known + self.pinned), self.random.choice(known + self.pinned)
         if what.startswith("copy_on"):
             to, origin = self.random.choice(known), self.random.choice(known + self.pinned)

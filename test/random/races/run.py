@@ -139,7 +139,7 @@ def shortened(machine, steps, wanted):
                     story.tell(step)
                 if wanted in map(kind, wrong_with(machine, fewer)):
                     steps = fewer
-            except Exception:  # not a valid program any more
+            except Exception:  # the shortened program is not valid
                 pass
             at -= part
         part //= 2

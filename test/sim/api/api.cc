@@ -13,9 +13,9 @@ namespace sim {
 namespace {
 
 std::atomic<bool> driver_ready{false};
-std::atomic<const char*> own_page{nullptr};  // contains 1; no child inherits it, however the child was created
+std::atomic<const char*> own_page{nullptr};  // contains 1, and 0 in a child, however the child was created
 std::atomic<std::uint32_t> last_correlation{0};
-std::atomic<std::uint32_t> calls_ended{0};  // by threads that have a context
+std::atomic<std::uint32_t> calls_ended{0};  // number of finished calls by threads that have a context
 thread_local std::uint32_t runtime_correlation = 0;
 
 struct Announcement {
@@ -25,7 +25,8 @@ struct Announcement {
 };
 
 std::vector<Announcement>& announcements() {
-  thread_local auto* pending = new std::vector<Announcement>;  // used until the thread ends: never destroyed
+  // never destroyed, because it is used until the thread exits
+  thread_local auto* pending = new std::vector<Announcement>;
   return *pending;
 }
 
@@ -38,7 +39,7 @@ void announce_graph(CUpti_CallbackIdResource id, CUpti_GraphData data) {
 }  // namespace
 
 std::vector<CUcontext>& context_stack() {
-  thread_local auto* stack = new std::vector<CUcontext>;  // exit handlers still make calls: never destroyed
+  thread_local auto* stack = new std::vector<CUcontext>;  // never destroyed, because exit handlers still make calls
   return *stack;
 }
 

@@ -111,7 +111,8 @@ CUresult sim::parameter_of(const CUfunc_st& function, std::size_t index, std::si
   for (std::size_t i = 0; i <= index; ++i) {
     const bool has_alignment = sizes[i] == 1 || sizes[i] == 2 || sizes[i] == 4 || sizes[i] == sizeof(CUtensorMap);
     const std::size_t alignment = has_alignment ? sizes[i] : 8;
-    // The parameters begin at this address of the constant bank, and a CUtensorMap is aligned there (sm_90).
+    // Parameters begin at this address of the constant bank. Alignment applies to the whole address, not to the offset
+    // (sm_90).
     constexpr std::size_t kFirst = 0x210;
     *offset = (kFirst + end + alignment - 1) / alignment * alignment - kFirst;
     end = *offset + sizes[i];
@@ -229,7 +230,7 @@ SIM_API_VOID(cuCtxSynchronize, quiet) {
   return gpu.wait(lock, context, gpu.everything_in(context));
 }
 
-// Records the event as the legacy stream would, but for all streams.
+// Like recording the event on the legacy stream, but the event covers all streams of the context.
 SIM_API(cuCtxRecordEvent, context, (CUcontext hCtx, CUevent hEvent), (hCtx, hEvent)) {
   if (!hCtx || !hEvent) return CUDA_ERROR_INVALID_HANDLE;
   Gpu& gpu = Gpu::instance();

@@ -24,7 +24,7 @@ void sim::copy_graph(CUgraph_st& from, CUgraph_st& to) {
     }
     copies[node.get()] = copy;
   }
-  // A node may depend on a later one.
+  // A node may depend on a node that comes later in the list.
   for (const auto& node : from.nodes) {
     for (CUgraphNode dependency : node->dependencies) {
       copies.at(node.get())->dependencies.push_back(copies.at(dependency));
@@ -116,7 +116,7 @@ SIM_API(cuGraphExecUpdate_v2, context,
   *resultInfo = {};
   resultInfo->result = fits ? CU_GRAPH_EXEC_UPDATE_SUCCESS : CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
   if (!fits) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
-  // Calls still identify its nodes by those of the original graph.
+  // Callers continue to identify the nodes by the handles of the original graph.
   for (std::size_t i = 0; i < steps.size(); ++i) hGraphExec->steps[i].op = std::move(steps[i].op);
   return CUDA_SUCCESS;
 }

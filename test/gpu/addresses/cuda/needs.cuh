@@ -1,4 +1,4 @@
-// A GPU that can read the host's pageable memory does not fail on a host pointer. Such a run counts as skipped (77).
+// Skips (77) on a GPU that can read pageable host memory, because a host pointer does not cause a failure there.
 #pragma once
 #include <cstdio>
 #include <cstdlib>
@@ -11,7 +11,7 @@ inline void needs_no_pageable_access() {
   exit(77);
 }
 
-// The driver usually reuses a freed address, but need not.
+// The driver usually reuses a freed address, but is not required to.
 inline void needs_same_address(const void* freed, const void* next) {
   if (freed == next) return;
   fprintf(stderr, "the driver gave another address this time\n");

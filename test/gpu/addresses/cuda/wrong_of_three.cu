@@ -1,4 +1,4 @@
-// Three adjacent arrays; only the last is too small. Another of them may be next to the failing address.
+// Three adjacent arrays, of which only the last is too small. The failing address may be next to another array.
 #include <cstddef>
 
 __global__ void add(const unsigned char* a, const unsigned char* b, double* c, size_t n) {

@@ -3,7 +3,7 @@ import numpy
 
 from here import or_skip
 
-numpy.row_stack = numpy.vstack  # Numba needs a name that NumPy 2.5 no longer has
+numpy.row_stack = numpy.vstack  # Numba needs a name that NumPy 2.5 has removed
 cuda = or_skip(lambda: __import__("numba.cuda").cuda)
 
 

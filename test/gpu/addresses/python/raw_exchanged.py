@@ -1,4 +1,4 @@
-"""The pointer and the length are swapped in the tuple of arguments; both have eight bytes."""
+"""The pointer and the length are swapped in the tuple of arguments. Both are eight bytes long."""
 import cupy
 
 from here import or_skip

@@ -58,7 +58,7 @@ int main(int, char** argv) {
   int* memory = nullptr;
   if (cudaFree(nullptr) != cudaSuccess) return 77;
   if (cudaMalloc(&memory, 4096) != cudaSuccess) return 70;
-  static const std::string way = argv[1], work = argv[2];  // as locals of main, they would end with main
+  static const std::string way = argv[1], work = argv[2];  // static: main's locals are destroyed when main returns
   std::thread first(serve, std::cref(work), memory);
   const pthread_t worker = first.native_handle();
   first.detach();

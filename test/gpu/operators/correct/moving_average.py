@@ -1,4 +1,4 @@
-"""A moving average of the weights in one stream."""
+"""A moving average of the weights on one stream."""
 
 import copy
 import os

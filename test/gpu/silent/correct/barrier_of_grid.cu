@@ -1,5 +1,5 @@
 // A cooperative kernel in which all blocks pass the grid's barrier the same number of times.
-// Pattern: https://github.com/punica-ai/punica/pull/35 (its right form)
+// Pattern: https://github.com/punica-ai/punica/pull/35 (corrected)
 #include <cooperative_groups.h>
 
 #include "../bounded.cuh"

@@ -1,4 +1,4 @@
-// A batch copy fills free pages of a cache, between the pages that a kernel reads in another stream.
+// A batch copy fills free pages of a cache, between the pages that a kernel reads on another stream.
 // Pattern: https://github.com/kvcache-ai/Mooncake/pull/1890
 #include "../bounded.cuh"
 

@@ -1,5 +1,5 @@
 // Vectors of four elements for the body, single elements for the tail.
-// Pattern: https://github.com/NVIDIA/cudf-spark-jni/issues/4590 (its right form)
+// Pattern: https://github.com/NVIDIA/cudf-spark-jni/issues/4590 (corrected)
 #include "../bounded.cuh"
 
 __global__ void scale(float* values, int count) {

@@ -1,4 +1,4 @@
-// The buffer's capacity is larger than its length; one stream works on the elements, another one clears the unused
+// The buffer's capacity is larger than its length. One stream works on the elements, and another clears the unused
 // part.
 // No public report.
 #include "../bounded.cuh"

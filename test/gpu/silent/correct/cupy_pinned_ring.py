@@ -1,6 +1,6 @@
 """Two pinned arrays take turns, and the host waits for the event of each before it writes there again.
 
-Pattern: https://github.com/cupy/cupy/pull/5155 (its right form)
+Pattern: https://github.com/cupy/cupy/pull/5155 (corrected)
 """
 import cupy
 import cupyx

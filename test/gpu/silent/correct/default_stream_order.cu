@@ -1,5 +1,5 @@
 // Two blocking streams are ordered by the default stream between them.
-// Pattern: https://github.com/alpaka-group/alpaka/issues/850 (its right form)
+// Pattern: https://github.com/alpaka-group/alpaka/issues/850 (corrected)
 #include "../bounded.cuh"
 
 __global__ void add(int* values, int what) { values[blockIdx.x * blockDim.x + threadIdx.x] += what; }

@@ -1,4 +1,4 @@
-// A kernel draws through a surface, and the next one in the same stream samples through a texture; another stream
+// A kernel draws through a surface, and the next one on the same stream samples through a texture; another stream
 // samples a second image meanwhile. No public report.
 #include "../bounded.cuh"
 

@@ -1,4 +1,4 @@
-// The grid has a hundred times more threads than the array has elements; the guard holds them back.
+// The grid has a hundred times more threads than the array has elements; the guard keeps the others from writing.
 // No public report.
 #include "../bounded.cuh"
 

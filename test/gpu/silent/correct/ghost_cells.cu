@@ -1,5 +1,5 @@
 // The pointer points to the first inner cell; there are ghost cells before it and after the last one.
-// Pattern: https://github.com/myurtoglu/cudaforengineers/issues/5 (its right form)
+// Pattern: https://github.com/myurtoglu/cudaforengineers/issues/5 (corrected)
 #include "../bounded.cuh"
 
 __global__ void derivative(const float* inner, float* out, int count) {

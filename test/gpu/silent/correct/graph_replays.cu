@@ -1,4 +1,4 @@
-// One graph is replayed many times in one stream: each replay overwrites what the previous one wrote.
+// One graph is replayed many times on one stream: each replay overwrites what the previous one wrote.
 // No public report.
 #include "../bounded.cuh"
 

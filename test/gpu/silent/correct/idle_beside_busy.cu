@@ -1,4 +1,4 @@
-// One stream finished its work long ago; another one is busy for six seconds.
+// One stream finished its work long ago, and another is busy for six seconds.
 // No public report.
 #include "../bounded.cuh"
 

@@ -1,4 +1,4 @@
-// Two buffers in one stream; the host waits for the later copy, and thereby for the earlier one.
+// Two buffers on one stream; the host waits for the later copy, and thereby for the earlier one.
 // Pattern: https://github.com/AcademySoftwareFoundation/openvdb/pull/2287 (one event that covers every use)
 #include <cstring>
 

@@ -1,4 +1,4 @@
-// Two 3-D copies fill two slabs of a volume in two streams, side by side in every row.
+// Two 3-D copies fill two slabs of a volume on two streams, side by side in every row.
 // No public report.
 #include "../bounded.cuh"
 

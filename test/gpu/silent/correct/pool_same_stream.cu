@@ -1,4 +1,4 @@
-// A stream-ordered pool returns the same address again, in the same stream.
+// A stream-ordered pool returns the same address again, on the same stream.
 // No public report.
 #include "../bounded.cuh"
 

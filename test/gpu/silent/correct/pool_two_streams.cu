@@ -1,4 +1,4 @@
-// Memory of a pool is used in a second stream after an event, and freed in the first one after another event.
+// Memory of a pool is used on a second stream after an event, and freed in the first one after another event.
 // Pattern: https://github.com/cupy/cupy/issues/8068
 #include "../bounded.cuh"
 

@@ -1,4 +1,4 @@
-// One stream writes the real parts, another one the imaginary parts of the same array.
+// One stream writes the real parts, and another writes the imaginary parts of the same array.
 // Pattern: https://github.com/facebookresearch/xformers/issues/265 (stores to 2*i and 2*i + 1 do not overlap)
 #include "../bounded.cuh"
 

@@ -1,4 +1,4 @@
-// Red and black cells of a grid are updated in two streams, one after the other, ordered by events.
+// Red and black cells of a grid are updated on two streams, one after the other, ordered by events.
 // No public report.
 #include "../bounded.cuh"
 

@@ -1,4 +1,4 @@
-// Host functions in a stream take 1.5 s each, as if they wrote to a disk.
+// Host functions on a stream take 1.5 s each, as if they wrote to a disk.
 // Pattern: https://github.com/pytorch/FBGEMM/pull/5462
 #include <chrono>
 #include <thread>

@@ -1,4 +1,4 @@
-// A second host thread continues in its own stream after the event that the first thread recorded.
+// A second host thread continues on its own stream after the event that the first thread recorded.
 // No public report.
 #include <future>
 #include <thread>

@@ -1,4 +1,4 @@
-"""A captured step is replayed; its static input is refilled from pinned memory in the same stream.
+"""A captured step is replayed; its static input is refilled from pinned memory on the same stream.
 
 Pattern: https://github.com/sgl-project/sglang-omni/pull/1369
 """

@@ -1,6 +1,6 @@
-"""Activations go to pinned memory and come back in a copy stream, with an event in each direction.
+"""Activations go to pinned memory and come back on a copy stream, with an event in each direction.
 
-Pattern: https://github.com/ROCm/pytorch/issues/3194 (its right form)
+Pattern: https://github.com/ROCm/pytorch/issues/3194 (corrected)
 """
 import torch
 

@@ -1,4 +1,4 @@
-"""Batches are copied in a side stream. The main stream waits for each copy, and each copy for the main stream.
+"""Batches are copied on a side stream. The main stream waits for each copy, and each copy for the main stream.
 
 Pattern: https://github.com/NVIDIA/apex/issues/304
 """

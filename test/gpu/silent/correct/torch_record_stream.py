@@ -1,4 +1,4 @@
-"""A tensor of the main stream is read in a side stream and dropped; record_stream keeps its memory until then.
+"""A tensor of the main stream is read on a side stream and dropped; record_stream keeps its memory until then.
 
 Pattern: https://github.com/meta-pytorch/torchrec/pull/4231
 """

@@ -1,4 +1,4 @@
-"""Two Triton kernels in two streams count into the same bins by tl.atomic_add.
+"""Two Triton kernels on two streams count into the same bins by tl.atomic_add.
 
 No public report.
 """

@@ -1,6 +1,6 @@
-"""Two Triton kernels in two streams have a slice each, and each masks by its slice's length.
+"""Two Triton kernels on two streams have a slice each, and each masks by its slice's length.
 
-Pattern: https://github.com/flagos-ai/FlagGems/issues/5230 (its right form)
+Pattern: https://github.com/flagos-ai/FlagGems/issues/5230 (corrected)
 """
 import torch
 import triton

@@ -1,4 +1,4 @@
-// A host function in a stream needs a lock that main holds while it waits for the stream. The host function gives up
+// A host function on a stream needs a lock that main holds while it waits for the stream. The host function gives up
 // after 8 s.
 // Report: https://github.com/openxla/xla/pull/6318
 #include <chrono>

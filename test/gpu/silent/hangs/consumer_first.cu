@@ -1,4 +1,4 @@
-// The consumer spins on the producer's flag, but the producer is queued after it in the same stream.
+// The consumer spins on the producer's flag, but the producer is queued after it on the same stream.
 // Related: https://github.com/NVIDIA/nccl/issues/783 (work that another one waits for does not start)
 #include "../bounded.cuh"
 

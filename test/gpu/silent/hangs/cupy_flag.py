@@ -1,4 +1,4 @@
-"""A CuPy kernel spins on a flag that a kernel in the same stream would set after it. The kernel gives up after about 8
+"""A CuPy kernel spins on a flag that a kernel on the same stream would set after it. The kernel gives up after about 8
 s.
 
 Related: https://github.com/flagos-ai/FlagTree/issues/1051 (blocks that spin until others arrive)

@@ -1,4 +1,4 @@
-"""A kernel in a side stream is stuck for 8 s while training steps run in the main stream, and nothing waits for it.
+"""A kernel on a side stream is stuck for 8 s while training steps run on the main stream, and nothing waits for it.
 
 Related: https://github.com/pytorch/pytorch/issues/172668
 """

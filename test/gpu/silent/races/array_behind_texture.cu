@@ -1,4 +1,4 @@
-// The next image is copied into a CUDA array in a different stream from the kernel that samples it.
+// The next image is copied into a CUDA array on a different stream from the kernel that samples it.
 // Report: https://github.com/cupy/cupy/pull/4946
 #include "../bounded.cuh"
 

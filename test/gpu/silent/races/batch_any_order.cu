@@ -1,4 +1,4 @@
-// A batch copy that may read its sources in any order follows, in the same stream, the kernel that writes them.
+// A batch copy that may read its sources in any order follows, on the same stream, the kernel that writes them.
 // Report: https://github.com/vllm-project/vllm/pull/39306
 #include "../bounded.cuh"
 

@@ -1,4 +1,4 @@
-// A 3-D batch copy reads a brick of a volume that a kernel in another stream changes; the corrected twin orders them.
+// A 3-D batch copy reads a brick of a volume that a kernel on another stream changes; the corrected twin orders them.
 // Related: https://github.com/NVIDIA/cudf/pull/20800 (batch copies in place of plain ones)
 #include "../bounded.cuh"
 

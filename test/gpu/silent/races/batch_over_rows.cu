@@ -1,4 +1,4 @@
-// A batch copy writes pages of a cache in its own stream while the model's kernel still reads the last of these pages.
+// A batch copy writes pages of a cache on its own stream while the model's kernel still reads the last of these pages.
 // Related: https://github.com/LMCache/LMCache/pull/2671, https://github.com/kvcache-ai/Mooncake/pull/1890
 #include "../bounded.cuh"
 

@@ -1,4 +1,4 @@
-// A stencil on two halves in two streams: the second step reads the other half's edge rows without waiting for them.
+// A stencil on two halves on two streams: the second step reads the other half's edge rows without waiting for them.
 // Report: https://github.com/ghex-org/GHEX/pull/224
 #include "../bounded.cuh"
 

@@ -1,4 +1,4 @@
-// Two matrix products in two streams share the workspace for their partial sums.
+// Two matrix products on two streams share the workspace for their partial sums.
 // Report: https://github.com/ggml-org/llama.cpp/pull/9413
 #include "../bounded.cuh"
 

@@ -1,4 +1,4 @@
-"""Two Triton kernels in two streams have a slice each, but the first one masks by the length of the whole tensor.
+"""Two Triton kernels on two streams have a slice each, but the first one masks by the length of the whole tensor.
 
 Related: https://github.com/flagos-ai/FlagGems/issues/5230 (the last program's tail is not masked)
 """

@@ -1,6 +1,6 @@
 """Two groups with the same ranks, used by all ranks in one order, and a pipeline that sends and receives at once.
 
-Pattern: https://github.com/NVIDIA/nccl/issues/479 (its right form)
+Pattern: https://github.com/NVIDIA/nccl/issues/479 (corrected)
 """
 import torch
 import torch.distributed as dist

@@ -1,4 +1,4 @@
-"""For the ranks of a job. NCCL's kernels have no time limit, so each process ends itself after a number of seconds,
+"""Sets up the ranks of a job. NCCL's kernels have no time limit, so each process ends itself after a number of seconds,
 whatever still runs."""
 import datetime
 import os

@@ -1,4 +1,4 @@
-"""Rank 1 takes a second longer for each batch; the other rank waits for it in each all_reduce, and all of them come.
+"""Rank 1 takes a second longer for each batch; the other rank waits for it in each all_reduce, and no rank stays away.
 
 Related: https://github.com/pytorch/pytorch/issues/118369
 """

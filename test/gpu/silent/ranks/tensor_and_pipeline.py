@@ -1,4 +1,4 @@
-"""Two stages of two tensor ranks each; rank 2 is half a second late at each step, and all of them come.
+"""Two stages of two tensor ranks each; rank 2 is half a second late at each step, but every rank arrives.
 
 No public report.
 """
