@@ -26,7 +26,7 @@ ResolvedSite resolve(symbolize::Symbolizer& symbolizer, const session::Process& 
 bool shares_line(symbolize::Symbolizer& symbolizer, const session::Process& process, std::uint32_t site_id,
                  const symbolize::Location& line);
 
-// For analyse::analyse. `symbolizer` must outlive the result.
+// Returns the comparison of lines that analyse::analyse() needs. `symbolizer` must outlive the result.
 analyse::SameLine same_line_by(symbolize::Symbolizer& symbolizer);
 
 // Adds the text of the source line to the location.

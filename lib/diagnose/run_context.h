@@ -11,14 +11,15 @@ namespace cudadiag::diagnose {
 
 void add_environment(Diagnosis& report, const session::Session& session);
 void add_processes(Diagnosis& report, const session::Session& session);
-// Call this once the findings are complete, because the outcome of a pass depends on them.
+// Call this after the findings are complete, because the outcome of a pass depends on them.
 void add_passes(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
                 const symbolize::DeviceTestimony& testimony);
-// Adds each note once. Call this once all findings are resolved, because resolving adds the symbolizer's notes.
+// Adds each note once. Call this after all findings are resolved, because resolving adds the symbolizer's notes.
 void add_notes(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
                symbolize::Symbolizer& symbolizer);
 
-// If something outside ended the program, adds the work that had long been unfinished. Call this after add_notes().
+// If the program was killed, adds a note on the work that had been unfinished for a long time. Call this after
+// add_notes().
 void add_unfinished(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
                     symbolize::Symbolizer& symbolizer);
 

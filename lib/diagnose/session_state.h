@@ -1,6 +1,6 @@
-// A session at one moment, with its analysis and diagnosis. Policy, reruns and writers all read them here, so that
-// cudadiag decides about reruns by the same facts that it prints. Each state is analysed only once. The diagnosis is
-// built at the first request, because resolving symbols takes time. Not safe for use by several threads at once.
+// A session at one moment, with its analysis and diagnosis. The code that plans reruns reads the same state as the
+// writers, so it uses the facts that the user sees. Each state is analysed only once. The diagnosis is built at the
+// first request, because resolving symbols takes time. Not safe for use by several threads at once.
 #pragma once
 
 #include <memory>

@@ -28,7 +28,7 @@ constexpr std::size_t kUnfinishedColumns = 40;
 
 class StatusBuilder {
  public:
-  // `proven` is the operation that failed, if that is proven; else null.
+  // `proven` is the operation that is proven to have failed; null if none is.
   StatusBuilder(const Process& process, const Operation* proven, symbolize::Symbolizer& symbolizer,
                 const std::string& directory)
       : process_(process), record_(process.record), proven_(proven), symbolizer_(symbolizer), directory_(directory) {}
@@ -101,13 +101,13 @@ class StatusBuilder {
     for (const std::uint32_t other : stream.behind) {
       open.may_wait_for.push_back(analyse::stream_name(record_.streams[other]));
     }
-    // Shows operations that cannot block a stream only if the stream has no others.
+    // If the stream has candidates, shows only those.
     const auto& shown = stream.candidates.empty() ? stream.operations : stream.candidates;
     for (std::size_t i = 0; i < std::min(shown.size(), kShown); ++i) open.operations.push_back(of(*shown[i], stream));
     const std::uint32_t told = last_told(stream, shown);
     const auto refused = std::count_if(stream.refused.begin(), stream.refused.end(),
                                        [&](std::uint32_t ordinal) { return ordinal > told; });
-    // A damaged record may count more operations than were issued.
+    // In a damaged recording, more operations may be refused than were issued.
     const std::uint32_t behind = open.issued > told ? open.issued - told : 0;
     open.more = behind - std::min(behind, static_cast<std::uint32_t>(refused));
     for (const StreamWait& wait : stream.waits) {
@@ -151,7 +151,7 @@ std::string place_of(const Process& process, const Operation& operation, symboli
   return place(located(resolve(symbolizer, process, operation.site).line.location), directory);
 }
 
-// Returns the working directory that the launcher recorded or, without a launcher, that of the process.
+// Returns the working directory that the launcher recorded or, without a launcher, the directory of the first process.
 std::string directory_of(const session::Session& session) {
   if (!session.manifest.working_directory.empty() || session.processes.empty()) {
     return session.manifest.working_directory;

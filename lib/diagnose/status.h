@@ -1,5 +1,5 @@
-// The unfinished work and the waits of a run at one moment, while it runs or at its end, resolved and put into words.
-// The writers are in report/status/status_text.h.
+// The data of `cudadiag status`: the unfinished work and the waits of a run at one moment, or at its end. The writers
+// are in report/status/status_text.h.
 #pragma once
 
 #include <cstdint>
@@ -36,14 +36,15 @@ struct OpenStream {
   std::uint64_t handle = 0;
   std::optional<std::uint32_t> device;
   std::uint32_t issued = 0, completed = 0;
-  bool proven = false;  // some work on it is certainly unfinished
+  bool proven = false;  // some work on the stream is certainly unfinished
   analyse::Grade grade = analyse::Grade::suspected;
-  std::uint32_t candidates = 0;           // operations that may block it
+  std::uint32_t candidates = 0;           // operations that may block the stream
   std::uint32_t missing = 0;              // how many of them have no record
   std::vector<OpenOperation> operations;  // the oldest ones only
   std::uint32_t more = 0;                 // how many operations follow these
   std::vector<OpenWait> waits;
-  std::vector<std::string> may_wait_for;  // streams that it waits for implicitly, as the legacy default stream does
+  std::vector<std::string>
+      may_wait_for;  // streams that this stream may wait for implicitly, as the default stream does
 };
 
 struct OpenCall {
@@ -64,7 +65,7 @@ struct ProcessStatus {
   std::uint64_t operations = 0;
   std::optional<double> idle;  // since it issued its newest operation
   std::uint64_t errors = 0;    // calls that returned an error
-  bool outlived = false;       // it kept running when the command ended
+  bool outlived = false;       // still running when the command ended
   std::vector<OpenStream> streams;
   std::vector<OpenCall> calls;
 };
@@ -72,17 +73,17 @@ struct ProcessStatus {
 struct Status {
   std::optional<bool> goes_on = false;  // nullopt if unknown
   std::optional<double> seconds;        // how long the run took or, while it runs, has taken; see `since_cuda`
-  bool since_cuda = false;              // `seconds` count from when the first process initialised CUDA
+  bool since_cuda = false;              // `seconds` is the time since the first process initialised CUDA
   std::string session, working_directory;
   std::vector<std::string> command;
   std::vector<ProcessStatus> processes;
   std::vector<std::string> notes;
   std::string unrecorded;  // why the program was run without recording; empty if it was recorded
-  bool whole = true;       // false: part of a finished run is missing, and the notes say which
+  bool whole = true;       // if false, part of a finished run is missing, and the notes say which
 };
 
-// `analysis` is of the same session if the run has ended. A run in progress is read often, and needs no analysis, so
-// pass an empty one.
+// If the run has ended, `analysis` is the analysis of `session`. A run in progress needs no analysis, so pass an empty
+// one.
 Status build_status(const session::Session& session, const analyse::Analysis& analysis, std::optional<bool> goes_on,
                     symbolize::Symbolizer& symbolizer);
 
@@ -93,8 +94,8 @@ std::string wait_text(const session::Process& process, const analyse::StreamWait
 // Returns the grade of evidence for the operation that blocks a stream.
 analyse::Grade grade_of(const analyse::UnfinishedStream& stream);
 
-// Returns the oldest work that had been unfinished for at least a second when its program ended; empty if there is
-// none.
+// Returns a text about the oldest work that had been unfinished for at least a second when its program ended; empty if
+// there is none.
 std::string unfinished_text(const Status& status);
 
 }  // namespace cudadiag::diagnose

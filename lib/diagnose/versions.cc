@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns the folders in which packages are installed, found by the paths of the recorded libraries.
+// Returns the folders in which packages are installed, according to the paths of the recorded libraries.
 std::set<std::string> package_folders(const session::ProcessRecord& process) {
   std::set<std::string> folders;
   for (const session::Module& module : process.modules) {

@@ -9,8 +9,8 @@
 
 namespace cudadiag::diagnose {
 
-// Returns the versions of "torch", "triton", "cudnn" and "nccl", as far as they are installed in a folder from which
-// the process loaded libraries.
+// Returns the versions of "torch", "triton", "cudnn" and "nccl". Finds only packages in folders from which the process
+// loaded libraries.
 std::map<std::string, std::string> package_versions(const session::ProcessRecord& process);
 
 }  // namespace cudadiag::diagnose

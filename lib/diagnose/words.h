@@ -1,4 +1,5 @@
-// The words of the JSON contract for the model's enumerations. `--json` prints them, and users filter by them.
+// The text of each enumeration value in the JSON output, and the formatting of numbers and shell commands. Users may
+// filter by the texts of enumeration values.
 #pragma once
 
 #include <array>
@@ -36,10 +37,10 @@ std::string_view word(analyse::Rerun::Outcome outcome);
 // Returns "4096,1,1".
 std::string dimensions(const std::array<std::uint32_t, 3>& d);
 
-// Returns the command that reruns a recorded command. `session` is the session's folder. `input`: the program reads its
-// standard input, which the user must then supply again.
+// Returns the command that reruns a recorded command. `session` is the session's folder. If `input`, the command ends
+// in "<INPUT", because the program reads its standard input.
 std::string bisect_command(const std::string& session, bool input, const std::string& options = "");
-// The shell comment after a command that reruns the program without isolation although the user did not ask for that.
+// A shell comment that warns about a suggested command, which reruns the program without isolation.
 inline constexpr const char* kNotIsolated = "  # not isolated: it can write files";
 
 // Option of `cudadiag bisect` for the reruns that `cudadiag run` performs by itself.
@@ -57,8 +58,7 @@ std::string thousands(std::uint64_t number);
 // Returns "40 ms", "4.2 s", "62 s" or "3 min".
 std::string duration(double seconds);
 
-// Quotes `word` so that it is one word for a shell and printable: characters that base::printable() would change become
-// escapes.
+// Quotes `word` as one word for a shell. Characters that base::printable() would change become escapes.
 std::string shell_word(std::string_view word);
 // Returns the words of a command as one line for a shell, each quoted by shell_word().
 std::string shell_line(const std::vector<std::string>& words);

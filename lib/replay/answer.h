@@ -1,5 +1,5 @@
 // The report of a child process on the launch that it repeats. The child writes a line after each step, so that its
-// parent knows how far it got if it crashes.
+// parent can tell how far the child got if it crashed.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ struct Answer {
   bool launching = false;                        // all steps before the launch are done
   std::optional<std::uint32_t> refused;          // the error that the launch call returned, if any
   std::optional<std::uint32_t> result;           // of waiting for the launch to finish
-  std::uint64_t placed = 0, placeable = 0;       // how many blocks are at their old addresses, and how many blocks
+  std::uint64_t placed = 0, placeable = 0;       // blocks at their old addresses, and blocks in all
                                                  // there are
   std::uint64_t rewritten = 0;                   // how many pointers in memory were rewritten
-  bool only_reached = false;                     // there was no room for memory that nothing points to, so it was left
+  bool only_reached = false;                     // for lack of room, omitted memory that nothing points to
                                                  // out
   bool outputs = false;                          // the outputs are written
   std::map<std::uint64_t, std::uint64_t> moved;  // new addresses by block index

@@ -102,7 +102,7 @@ bool append(List& list, const std::optional<Pair>& pair) {
   return true;
 }
 
-// Returns false if the record makes no sense. Skips kinds of records that later versions may add.
+// Returns false if the record is malformed. Ignores unknown kinds of records, which later versions may add.
 bool take(Record kind, Bytes bytes, SavedLaunch& launch) {
   switch (kind) {
     case Record::kernel:

@@ -1,5 +1,5 @@
-// Reads the recorder's description of a launch (wire/rerun/saved_launch.h). It is not trusted, because the target may
-// have written anything there.
+// Reads the recorder's description of a launch (wire/rerun/saved_launch.h). The description is not trusted, because the
+// target may have written anything there.
 #pragma once
 
 #include <cstddef>

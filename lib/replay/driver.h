@@ -9,7 +9,7 @@
 namespace cudadiag::replay {
 
 struct Driver {
-  // Loads the driver. Returns a clause that says what is missing; empty if all required functions are there.
+  // Loads the driver. Returns a clause that says what is missing; empty if no required function is missing.
   std::string load();
 
   CUresult (*init)(unsigned) = nullptr;                                                        // 2.0

@@ -1,5 +1,5 @@
 // Writes and reads launch.json, the description of a saved launch (lib/replay/launch.schema.json). The reader trusts
-// nothing, because anyone may have made the file.
+// nothing, because anyone may have written the file.
 #pragma once
 
 #include <string>

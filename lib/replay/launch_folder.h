@@ -1,8 +1,8 @@
 // The folder of a saved launch: launch.json, the image and the memory files. For the user, it also contains a README
 // and the source of a program that repeats the launch with only the driver API.
 //
-// Anyone may have made the folder. Its files are therefore opened relative to it, without following links, and only if
-// they are plain files of the size that launch.json gives.
+// Anyone may have created the folder. Its files are therefore opened relative to it, without following links, and only
+// if they are plain files of the size that launch.json gives.
 #pragma once
 
 #include <filesystem>

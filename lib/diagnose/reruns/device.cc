@@ -62,7 +62,8 @@ Fit fit(const DeviceFailure& failure, const Finding& finding, const Launch& laun
   fit.words = "same " + joined(same, " and ");
   if (!other.empty()) fit.words += ", different " + joined(other, " and ");
   if (!failure.grid) fit.words += "; the grid was not recorded";
-  // CUDA does not document that grid numbers count launches, so they may support a match but not refute it.
+  // CUDA does not document that grid ids count launches. An equal id supports a match, but a different id does not rule
+  // it out.
   if (failure.grid_id && launch.kernel_ordinal == failure.grid_id) {
     ++fit.points;
     fit.words += fmt::format("; kernel {} of its process in both runs", *failure.grid_id);
@@ -80,7 +81,7 @@ std::string place_of(const DeviceFailure& failure) {
   return "an unknown place";
 }
 
-// Returns whether the assertion's line is inside this kernel in a Python file. Triton's message names no function.
+// Returns true if the assertion's line is in this kernel's source in a Python file. Triton's message names no function.
 bool is_in_source_of(const Assertion& assertion, const std::string& kernel) {
   constexpr int kWholeFile = 100'000;
   if (!assertion.file.ends_with(".py")) return false;

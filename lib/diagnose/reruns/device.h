@@ -7,7 +7,7 @@
 
 namespace cudadiag::diagnose {
 
-// Returns the index of the innermost line that is not in a header of CUDA or its libraries, because functions of those
+// Returns the index of the innermost line that is not in a header of CUDA or its libraries. Functions from such headers
 // are inlined into user code. Returns 0 if all lines are in such headers.
 std::size_t leading_line(const std::vector<symbolize::DeviceLine>& lines);
 

@@ -16,7 +16,7 @@ using sass::Space;
 
 constexpr std::uint64_t kFar = 1u << 20;      // an address farther than this from the first one gets its own line
 constexpr std::uint64_t kWindow = 16u << 20;  // size of the generic windows of shared and of local memory
-constexpr std::uint64_t kLongestIndex = std::uint64_t{1} << 40;  // no sensible index leads this many bytes from null
+constexpr std::uint64_t kLongestIndex = std::uint64_t{1} << 40;  // no plausible index reaches this far from null
 
 bool is_of_address(std::uint32_t exception) {
   constexpr std::uint32_t kAddresses[] = {1, 5, 6, 7, 10, 11, 14, 30};
@@ -31,8 +31,8 @@ sass::LaneState state_of(const evidence::FailingWarp& warp, const evidence::Fail
   state.lane = lane.lane;
   state.thread = lane.thread;
   state.block = warp.block;
-  // Uniform registers are valid only if the whole warp was at this instruction. Otherwise other threads may have
-  // changed them since.
+  // Uniform registers are valid only if the whole warp was at this instruction. If the warp had diverged, other threads
+  // may have changed them since.
   if (warp.together) {
     state.uniform_registers = warp.uniform_registers;
     state.uniform_predicates = warp.uniform_predicates;
@@ -134,8 +134,8 @@ std::optional<DumpAccess> dump_access(const evidence::DumpedFailure& failure, co
   resolve_space(access, state);
   if (access.space == Space::shared || access.space == Space::local) return access;
   for (const std::uint32_t word : base.words) access.parameters.push_back(parameter_at(state, word));
-  // A small number is an offset, not the pointer, if another value is added too, or if the address is far from the
-  // number. The pointer then came from memory or from the code.
+  // A small number is an offset, not a pointer, if another value is added to it, or if the address is far from it. In
+  // these cases, the pointer came from memory or from the code.
   const bool is_far = !access.lanes.empty() && access.lanes.front().address >= kLongestIndex;
   if (base.others || is_far) {
     std::erase_if(access.parameters,

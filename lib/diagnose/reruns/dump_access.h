@@ -1,4 +1,4 @@
-// The access that failed, as far as a GPU core dump and the kernel's code show it. Needs no recording.
+// Computes the access that failed from a GPU core dump and the kernel's code. Needs no recording.
 #pragma once
 
 #include <array>
@@ -14,14 +14,14 @@ namespace cudadiag::diagnose {
 
 struct LaneAddress {
   std::array<std::uint32_t, 3> block{}, thread{};
-  std::uint64_t address = 0;  // for shared and local memory, relative to where it begins
+  std::uint64_t address = 0;  // for shared and local memory, an offset in that memory
 };
 
 // One of the parameter words that add up to the address.
 struct BaseParameter {
   std::uint32_t word = 0;                // offset in bytes among all parameters
   std::optional<std::uint32_t> number;   // number of the parameter, from 1
-  std::uint32_t byte = 0;                // position of the word in the parameter
+  std::uint32_t byte = 0;                // byte offset of the word in the parameter
   std::optional<std::uint64_t> value{};  // nullopt if the dump does not contain it
 };
 
@@ -32,7 +32,7 @@ struct DumpAccess {
   bool misaligned = false;  // the exception is a misaligned address
   // Sorted by block and thread. The hardware reports whole warps, so some of these accesses may be valid.
   std::vector<LaneAddress> lanes{};
-  std::uint64_t unknown = 0;                // how many more threads have addresses that cannot be computed
+  std::uint64_t unknown = 0;                // number of further threads whose addresses cannot be computed
   std::vector<BaseParameter> parameters{};  // several if the address is a pointer plus offsets in bytes
   std::uint32_t shared_bytes = 0;           // of a block, including what the system reserves; 0 if unknown
 };
@@ -40,14 +40,15 @@ struct DumpAccess {
 // `code` is nvdisasm's text of the kernel. Returns nullopt if cudadiag does not understand the failing instruction.
 std::optional<DumpAccess> dump_access(const evidence::DumpedFailure& failure, const std::string& code);
 
-// Returns the parameter that must be the pointer; null if there is none, or if several may be.
+// Returns the parameter that must be the pointer; null if none can be, or if several can.
 const BaseParameter* only_parameter(const DumpAccess& access);
 
 // Returns "load of 4 bytes".
 std::string access_words(const DumpAccess& access);
 // Returns "parameter 1" or "parameter 2 at byte 16".
 std::string parameter_words(const BaseParameter& parameter);
-// For `cudadiag core`: "load of 4 bytes at 0x8021…, 1.0 TiB after parameter 1 (0x7f21…), block 0,0,0 thread 0,0,0".
+// Returns lines for `cudadiag core`, such as "load of 4 bytes at 0x8021…, 1.0 TiB after parameter 1 (0x7f21…), block
+// 0,0,0 thread 0,0,0".
 std::vector<std::string> describe(const DumpAccess& access);
 
 }  // namespace cudadiag::diagnose

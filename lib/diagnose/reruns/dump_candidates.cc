@@ -21,7 +21,7 @@ using symbolize::DeviceFailure;
 
 constexpr std::uint32_t kDeviceAssert = 710, kLaunchFailed = 719;
 
-// Returns the CUDA error of an exception that is not a failed assertion; nullopt if it has no error of its own.
+// Returns the CUDA error for an exception that is not a failed assertion; nullopt if CUDA has no specific error for it.
 std::optional<std::uint32_t> own_error(const DeviceFailure& exception) {
   constexpr std::pair<std::string_view, std::uint32_t> kErrors[] = {
       {"Illegal Address", 700},     {"MMU Fault", 700},  {"Hardware Stack", 714},
@@ -45,7 +45,7 @@ const std::string* kernel_of(const ProcessRecord& record, const session::Site& s
   return session::by_id(record.functions, site.function);
 }
 
-// An unknown value counts as equal.
+// Treats an unknown value as equal.
 bool may_be_same(const std::optional<session::Dim3>& there, const session::Dim3& here) {
   return !there || here == session::Dim3{} || *there == here;
 }
@@ -122,7 +122,7 @@ class Weighing {
   }
 
   bool is_launched_at_one_line(const session::Process& process, const session::Operation& operation) const {
-    // A kernel of a backward pass has a different line for each node.
+    // In a backward pass, the same kernel has a different line for each autograd node.
     if (analyse::runs_node(operation)) return false;
     const Location line = located(resolve(symbolizer_, process, operation.site).line.location);
     return line.nearest().line > 0 &&
@@ -170,7 +170,7 @@ bool is_of_its_node(const DeviceFailure& exception, const ProcessRecord& record,
          may_be_same(exception.block_dim, candidate.node->block);
 }
 
-// Keeps the nodes that run the dump's kernel. Returns true if they all come from one line.
+// If only one candidate runs the dump's kernel, removes the other candidates and returns true.
 bool name_node(Failure& failure, const DeviceFailure& exception, std::string_view dump) {
   if (!are_nodes_of_one_launch(failure)) return false;
   const ProcessRecord& record = failure.process->record;
@@ -225,8 +225,8 @@ bool may_have_run_it(const DeviceFailure& exception, const ProcessRecord& record
   return graph == nullptr || may_launch(exception, record, *graph);
 }
 
-// Narrows the candidates to nodes of the graph. All candidates launch the graph at one line, and nothing else can have
-// run the dump's kernel.
+// Narrows the candidates down to nodes of the graph. All candidates must launch the graph at one line, and nothing else
+// can have run the dump's kernel.
 void prove_in_graph(Failure& failure, const DeviceFailure& exception) {
   auto& candidates = failure.candidates;
   failure.call_not_known = candidates.size() > 1;
@@ -238,8 +238,7 @@ void prove_in_graph(Failure& failure, const DeviceFailure& exception) {
   if (name_node(failure, exception, "GPU core dump of this run")) failure.grade = analyse::Grade::proven;
 }
 
-// Uses the first run's own dump, which shows the operation that failed: keeps the candidates that may have run its
-// kernel.
+// Keeps the candidates that may have run the kernel in the first run's own dump.
 void prove_by_own_dump(Failure& failure, const DeviceFailure& exception) {
   failure.code = exception.assertion ? kDeviceAssert : own_error(exception).value_or(kLaunchFailed);
   if (exception.mangled.empty() || failure.candidates.empty()) return;
@@ -277,8 +276,8 @@ void prove_by_own_dump(Failure& failure, const DeviceFailure& exception) {
   }
 }
 
-// Returns whether the last rerun for a dump ran a different version of the source. A kernel's name then proves nothing
-// about lines of the first run.
+// Returns true if the last rerun for a dump ran a different version of the source. If so, a kernel's name proves
+// nothing about the lines of the first run.
 bool ran_another_text(const session::Session& session) {
   const auto& passes = session.manifest.passes;
   const auto pass = std::find_if(passes.rbegin(), passes.rend(),

@@ -11,8 +11,8 @@
 namespace cudadiag::diagnose {
 
 // In each failure with several candidates, moves those with the dump's kernel to the front. If only one line of the
-// program launches that kernel, removes the other candidates, and the line is proven. Changes nothing if a rerun has
-// proven a line, if the error differs, or if no candidate has that kernel.
+// program launches that kernel, removes the other candidates and grades the failure as proven. Changes nothing if a
+// rerun has proven a line, if the error differs, or if no candidate has that kernel.
 void weigh_by_dump(std::vector<analyse::Failure>& failures, const symbolize::DeviceTestimony& testimony,
                    const session::Session& session, symbolize::Symbolizer& symbolizer);
 

@@ -106,8 +106,8 @@ class Joining {
     }
   }
 
-  // If a whole block of threads fails, each tool may report another thread first, so different threads are no
-  // contradiction.
+  // If a whole block fails, each tool may report a different thread first. The dump's thread therefore only has to be
+  // among the accesses that compute-sanitizer printed.
   void compare(Finding& finding, const std::vector<const InvalidAccess*>& accesses,
                std::vector<std::string>& same) const {
     const Device& device = *finding.device;

@@ -24,8 +24,8 @@ bool was_possible(const Finding& before, const Finding& after) {
          });
 }
 
-// Returns whether both headlines are at the same line. If a rerun found the line that started the thread, compares the
-// library's line.
+// Returns true if both findings are at the same line. If a rerun found the line that started the thread, compares the
+// library's line instead.
 bool leads_as_before(const Finding& before, const Finding& after) {
   const bool new_start = after.thread_start && !before.thread_start;
   return same_place(before.location, new_start ? after.thread_start->issued : after.location);

@@ -1,4 +1,4 @@
-// Finds out what reruns added, by comparing the diagnosis of a session before them with the one after them.
+// Finds out what reruns added, by comparing the diagnoses of a session before and after them.
 #pragma once
 
 #include <optional>
@@ -7,8 +7,8 @@
 
 namespace cudadiag::diagnose {
 
-// Is about the first failure that the reruns proved, else about the first asynchronous one, because a refused call
-// needs no rerun. The pointers point into the two diagnoses.
+// Describes the first failure that the reruns proved, or else the first asynchronous failure. The pointers point into
+// the two diagnoses.
 struct Gain {
   const Finding* before = nullptr;
   const Finding* after = nullptr;

@@ -43,7 +43,7 @@ const char* doing(Deed deed) {
   return "changing";
 }
 
-// Processes change settings under /proc only in passing, so denying such a change ends no program.
+// Programs survive when isolation denies a change under /proc, so such a change did not end the rerun.
 bool is_of_process(const KeptFrom& kept) { return kept.object.starts_with("/proc/"); }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Says what isolation kept a rerun from doing.
+// Describes what isolation kept a rerun from doing.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace cudadiag::diagnose {
 
 // Returns "writing ckpt/ and 2 other things". Names the last attempt, which probably ended the rerun. Shows paths
-// inside `directory` relative to it. Empty if isolation kept the rerun from nothing.
+// inside `directory` relative to it. Empty if `kept` is empty.
 std::string kept_from_text(const std::vector<session::KeptFrom>& kept, const std::string& directory);
 
 }  // namespace cudadiag::diagnose

@@ -18,7 +18,7 @@ bool is_of_word(char c) {
   return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-// Replaces comments by spaces. Keeps strings, because they may contain a kernel's source.
+// Replaces comments with spaces. Keeps strings, because they may contain a kernel's source.
 std::string without_cpp_comments(std::string_view source) {
   std::string out(source);
   for (std::size_t i = 0; i + 1 < out.size(); ++i) {
@@ -42,7 +42,7 @@ std::string without_python_comments(std::string_view source) {
   return out;
 }
 
-// Returns where each occurrence of `word` as a whole word ends.
+// Returns the end of each occurrence of `word` as a whole word.
 std::vector<std::size_t> ends_of_word(std::string_view text, std::string_view word) {
   std::vector<std::size_t> found;
   for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
@@ -58,8 +58,8 @@ std::size_t skip_space(std::string_view text, std::size_t at) {
   return at;
 }
 
-// Returns the elements of the list that begins after the bracket at `open`, split at its own commas only. Returns
-// nullopt if the list does not end.
+// Returns the elements of the list that begins after the bracket at `open`. Splits it only at commas outside nested
+// brackets. Returns nullopt if the closing bracket is missing.
 std::optional<std::vector<std::string>> elements(std::string_view text, std::size_t open) {
   std::vector<std::string> found(1);
   int depth = 0;

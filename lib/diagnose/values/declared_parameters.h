@@ -17,7 +17,7 @@ using DeclaredParameters = std::vector<DeclaredParameter>;
 
 // Returns the parameters of the `__global__` function `kernel`, whose name is given without namespaces, template
 // arguments and parameters. The C++ source may be a string inside a Python file. Reads only declarations with `count`
-// parameters. If `count` is 0, any number will do, but all declarations must agree.
+// parameters. If `count` is 0, accepts any number, but all declarations must have the same one.
 DeclaredParameters declared_parameters(std::string_view source, std::string_view kernel, std::size_t count);
 
 // Returns the parameters of a Triton kernel that was launched with `count` parameters. Triton drops compile-time

@@ -1,4 +1,4 @@
-// Writes about an element that is not finite: how the operator computed it, how the program used it, and what may help.
+// Texts about a value that is not finite: how an operator computed it, how the program used it, and what may help.
 #pragma once
 
 #include <string>

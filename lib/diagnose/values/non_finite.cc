@@ -40,9 +40,11 @@ bool is_weak(const DeliveredNonFinite& value) {
   return value.use == Use::number || value.use == Use::array || value.use == Use::compared || value.use == Use::refused;
 }
 
-// Chooses the use to report. Among lasting uses, and losses that the program did not check, returns the one whose root
-// came first. Otherwise returns the first other use, or the value that the program checked before it failed, or else
-// the first weak use. Null if the program used no NaN.
+// Returns the use of a NaN to report; null if the program used none. Returns the first of these that exists:
+// - if any use is lasting: the lasting use or the loss with the oldest root
+// - the first use that the program did not check
+// - the last value that the program checked before it failed
+// - the first weak use
 const Delivery* first_used(const session::Session& session, const session::Process& process) {
   std::set<std::uint64_t> asked;
   for (const Delivery& delivery : process.deliveries) {
@@ -116,8 +118,8 @@ class NonFiniteBuilder {
     return with_source(line_of_user(symbolizer_.stack(process_, frames)));
   }
 
-  // The headline is the user's line on the operator's own stack. If there is none and the operator belongs to a
-  // backward pass, it is the line that created the operator's autograd node.
+  // Locates the finding at the user's line on the operator's stack. If the stack has none, uses the line that created
+  // the operator's autograd node, or else the line that called backward().
   void lead() {
     finding_.stack = symbolizer_.stack(process_, value_.stack);
     finding_.location = with_source(line_of_user(finding_.stack));

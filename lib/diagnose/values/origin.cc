@@ -20,7 +20,7 @@ struct Traced {
   const DeliveredOrigin* origin = nullptr;
 };
 
-// For an operator of a backward pass, compares the line that called backward().
+// For an operator of a backward pass, also accepts the line that called backward().
 bool is_line_of(const Finding& finding, const Location& line) {
   if (line.line == 0) return false;
   if (same_line(line, finding.location) || (finding.caller && same_line(line, *finding.caller))) return true;
@@ -29,7 +29,7 @@ bool is_line_of(const Finding& finding, const Location& line) {
   });
 }
 
-// Returns the first operator on the line that received a bad value; that is the one that failed.
+// Returns the first operator on the finding's line that received a bad value. This is the operator that failed.
 std::optional<Traced> traced_of(const Finding& finding, const std::vector<Process>& processes,
                                 const symbolize::Symbolizer& symbolizer) {
   for (const Process& process : processes) {
@@ -54,8 +54,8 @@ std::vector<OriginStep> steps_of(const Traced& traced, const symbolize::Symboliz
   return steps;
 }
 
-// Returns false if the value differs from that of the confirmed failure. The program then behaves differently in each
-// run.
+// Returns false if the value differs from the value in the confirmed failure. A difference means that the program
+// behaves differently in each run.
 bool is_value_of(const Finding& finding, const std::optional<Number>& value) {
   const auto bad = std::find_if(finding.arguments.begin(), finding.arguments.end(),
                                 [](const Argument& argument) { return argument.outside.value_or(0) > 0; });

@@ -38,7 +38,7 @@ std::vector<std::string> files_of(const Finding& finding) {
   return files;
 }
 
-// Returns the file's text; empty unless the file has existed unchanged since before the failure.
+// Returns the file's text; empty if the file is missing or was written after the failure.
 std::string text_of(const std::string& file, std::optional<double> met) {
   const auto written = symbolize::time_written(file);
   if (!written || !met || *written > *met) return "";
