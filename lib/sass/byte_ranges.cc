@@ -35,7 +35,7 @@ MayAccesses may_accesses(const Instructions& noting) {
   return out;
 }
 
-// Returns the corner threads, as one box each: every coordinate is either the lowest or the highest one.
+// Returns a box for each corner thread. Each coordinate of such a thread is the lowest or the highest one.
 std::vector<Box> corners_of(const Box& all) {
   std::vector<Box> corners{all};
   for (std::size_t i = 0; i < kCoordinates; ++i) {
@@ -119,8 +119,8 @@ class ByteRanges::Implementation {
     return words.size() <= kMost ? words : std::set<std::uint32_t>();
   }
 
-  // Where possible, makes positions relative to a parameter word. To do so, follows the launch again as if that word
-  // were an address, too. This may take different paths, so only accesses that both launches have are changed.
+  // Where possible, makes positions relative to a parameter word. For each word, follows the launch again with the word
+  // treated as an address. This may take different paths, so changes only accesses that both results contain.
   void count_from_words(CertainAccesses& all, const LaunchValues& launch) const {
     std::map<std::size_t, std::vector<CertainAccess>> counted;  // by index in `all.accesses`
     for (const std::uint32_t word : addressed_words()) {

@@ -1,12 +1,12 @@
 // Computes from a kernel's code exactly which bytes one launch uses through each parameter.
 //
-// The code is followed for all threads of the launch at once. A value is a sum of the thread's coordinates, each
-// multiplied by a constant. Where threads diverge, the launch is cut into boxes of threads that stay together. A value
-// is unknown if it comes from memory, from other threads or from an instruction that is not modelled.
+// Executes the code symbolically for all threads of the launch at once. A value is a linear function of the thread's
+// coordinates. Where threads diverge, the launch is split into boxes of threads that take the same path. A value is
+// unknown if it comes from memory, from other threads or from an instruction that is not modelled.
 //
 // The answer for a parameter is partial if an access that may go through it cannot be followed, or depends on an
-// unknown value. It is also partial if the launch takes too long to follow. A partial answer has only the bytes that
-// all paths use.
+// unknown value. It is also partial if the launch takes too long to follow. A partial answer contains only the bytes
+// that all paths use.
 #pragma once
 
 #include <array>
@@ -22,19 +22,19 @@
 
 namespace cudadiag::sass {
 
-// What a texture or surface handle of one launch refers to: layers of rows of bytes.
+// The memory of a texture or surface handle: layers of rows of bytes.
 struct Image {
   std::uint32_t parameter = 0;                    // offset of the handle
   std::uint64_t width = 0, pitch = 0;             // bytes in a row, and from one row to the next
   std::uint64_t rows = 1, layers = 1, slice = 0;  // slice: bytes from one layer to the next
-  std::uint64_t element = 0;                      // bytes
+  std::uint64_t element = 0;                      // bytes per element
   auto operator<=>(const Image&) const = default;
 };
 
 // The tensor that a CUtensorMap among the parameters describes. A tensor copy uses one box of it.
 struct TensorMap {
   struct Dimension {
-    std::uint64_t size = 0, step = 0, box = 0;  // elements; bytes from one to the next; elements of the box
+    std::uint64_t size = 0, step = 0, box = 0;  // `size` and `box` in elements, `step` in bytes
     auto operator<=>(const Dimension&) const = default;
   };
   std::uint32_t parameter = 0;  // offset of the CUtensorMap, which begins with the address of the tensor
@@ -44,7 +44,7 @@ struct TensorMap {
 
 struct LaunchValues {
   std::array<std::uint32_t, 3> grid{}, block{};
-  std::string parameters;                // the bytes of the parameters, as far as we have them
+  std::string parameters;                // bytes of the parameters; incomplete if not all were recorded
   std::vector<std::uint32_t> addresses;  // sorted offsets of the parameter words that are memory addresses
   std::vector<Image> images{};           // sorted
   std::vector<TensorMap> tensors{};      // sorted
@@ -77,8 +77,7 @@ struct CertainAccess {
   std::optional<std::uint32_t>
       parameter;                     // offset of the word that positions are relative to; nullopt if positions are
                                      // absolute
-  std::int64_t least = 0, most = 0;  // positions of the first byte; some thread uses `least`, and some thread uses
-                                     // `most`
+  std::int64_t least = 0, most = 0;  // positions of the first byte; some thread uses `least`, another one `most`
   std::int64_t step = 0;             // distances between positions are multiples of this; 0 if there is only one
                                      // position
   auto operator<=>(const CertainAccess&) const = default;
@@ -96,16 +95,16 @@ class ByteRanges {
   ByteRanges(ByteRanges&&) noexcept;
   ~ByteRanges();
 
-  // How the kernel uses its parameters in any launch.
+  // Returns how the kernel uses its parameters in any launch.
   const KernelAccesses& accesses() const;
-  // How many opcodes in the code are not modelled. If there are any, no bytes are known.
+  // Returns how many opcodes in the code are not modelled. If not 0, no bytes are known.
   std::uint64_t unknown_opcodes() const;
   // Returns an entry for each parameter and mode. Safe to call from several threads.
   std::vector<ParameterBytes> of(const LaunchValues& launch) const;
   // Returns the accesses that threads of the launch certainly make, unless an earlier access fails. Follows the code
-  // for all threads at once as far as possible, and again for single threads at the corners of grid and block.
-  // Positions are relative to an address of the launch, or to the only other 8-byte word that contributes to the
-  // address. Safe to call from several threads.
+  // for all threads at once. If that does not cover all accesses, also follows single threads at the corners of grid
+  // and block. Positions are relative to an address parameter or, without one, to the only 8-byte parameter word from
+  // which the code computes the address. Safe to call from several threads.
   CertainAccesses certain(const LaunchValues& launch) const;
 
   static constexpr std::size_t kMostRows = 16;  // per parameter and mode; if there are more, the answer is unknown

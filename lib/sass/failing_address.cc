@@ -12,7 +12,7 @@ namespace {
 
 struct Term {
   enum class Width { half, pair, unsure };  // unsure: 64 bits, or 32 bits with a sign
-  std::uint32_t slot = kNone;               // kNone: `number` is the value, or the register is always 0
+  std::uint32_t slot = kNone;               // kNone for a number, and for a register that is always 0
   std::uint64_t number = 0;
   Width width = Width::half;
   std::uint32_t factor = 1;
@@ -135,8 +135,8 @@ class FailingAddress::Implementation {
     return is_wide() ? sum : sum & 0xffffffff;
   }
 
-  // Returns whether two registers are the halves of one number: the upper one extends the lower one, or both come from
-  // one parameter word.
+  // Returns whether two registers are the halves of one number: the upper one is the sign extension of the lower one,
+  // or both come from one 8-byte parameter.
   bool is_pair(Evaluator& evaluator, std::uint32_t slot, std::uint32_t low, std::uint32_t high) const {
     if (high == (low >= 0x80000000 ? ~0u : 0u)) return true;
     const Base lower = evaluator.base(slot, {failing_}), upper = evaluator.base(slot + 1, {failing_});

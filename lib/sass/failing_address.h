@@ -1,9 +1,9 @@
-// Recomputes the address that a failing instruction used, from what is left of the failed thread's state.
+// Recomputes the address that a failing instruction used from the state of the failed thread.
 //
-// Uses a value only if it is certain. A register still holds its value if nothing on any path since then may have
-// written to it. Otherwise, the value is recomputed if only one instruction can have produced it, and that
-// instruction's inputs are known. A value is unknown if it comes from memory, from other threads or from an instruction
-// that is not modelled.
+// Uses only values that are certain. A register still holds an earlier value if no instruction on any path since then
+// may have written to it. Otherwise, the value is recomputed if only one instruction can have produced it and the
+// inputs of that instruction are known. A value is unknown if it comes from memory, from other threads or from an
+// instruction that is not modelled.
 #pragma once
 
 #include <array>
@@ -37,7 +37,7 @@ struct LaunchState {
 // The terms whose sum is an address, according to the code alone. `words` are the offsets in bytes of the parameter
 // words that are added unchanged.
 struct Base {
-  bool known = false;                  // false: the terms depend on the path, or on something that we do not follow
+  bool known = false;                  // false if the terms differ between paths, or cannot be followed
   std::vector<std::uint32_t> words{};  // sorted
   bool others = false;                 // a value from memory is also added
 };
@@ -49,7 +49,7 @@ class FailingAddress {
   FailingAddress(FailingAddress&&) noexcept;
   ~FailingAddress();
 
-  // Returns false if we do not understand the instruction's access to memory. Nothing else is known then.
+  // Returns false if the instruction's memory access is not understood. Do not call kind() or space() then.
   bool known() const;
   AccessKind kind() const;
   Space space() const;
@@ -59,7 +59,7 @@ class FailingAddress {
   std::optional<std::uint64_t> of(const LaneState& lane);
   // Returns the base for this thread or, if `lane` is null, for any thread.
   Base base(const LaneState* lane = nullptr);
-  // How many different opcodes contributed values but are not modelled.
+  // Returns the number of distinct opcodes that produced needed values but are not modelled.
   std::uint64_t unknown_opcodes() const;
 
  private:

@@ -14,7 +14,7 @@ struct Unit {
 };
 
 // Returns the array that contains the word, even if the code also reads the word alone; an empty unit if none does. An
-// array ends with the parameter in which it begins.
+// array ends at the end of the parameter in which it begins.
 Unit array_around(const std::set<std::uint32_t>& arrays, std::uint32_t word,
                   const std::vector<std::uint32_t>& parameters) {
   const auto behind = arrays.upper_bound(word);
@@ -38,7 +38,7 @@ Mode KernelAccesses::mode(std::uint32_t parameter, const LiveWords& live) const 
     if (singles.contains(offset) || behind == arrays.begin()) return {offset, false};
     return {*std::prev(behind), true};
   };
-  // For each unit, the first unit that its words may share an address with.
+  // Maps each unit to the first unit whose words may have the same address.
   std::map<Unit, Unit> standing_for;
   for (const LiveWord& word : live) standing_for.try_emplace(unit_of(word.offset), unit_of(word.same));
   const auto stands_for = [&](const Unit& unit) {

@@ -9,9 +9,9 @@
 
 namespace cudadiag::sass {
 
-// Where an address in the code comes from: the offset of a parameter word, or of an array of words that the code
-// indexes. `chosen`: all threads may use the same index, so perhaps only one element is used. `shifted`: every thread
-// adds something to the word, and it is probably not 0.
+// The source of an address in the code: the parameter word at `offset` or, if `indexed`, an array of words there.
+// `chosen`: all threads may use the same index, so perhaps only one element is used. `shifted`: every thread adds
+// something to the word, probably not 0.
 struct Origin {
   std::uint32_t offset = 0;
   bool indexed = false, chosen = false, shifted = false;
@@ -56,12 +56,12 @@ struct KernelAccesses {
   bool known = false;  // false if we could not follow the code
   std::set<CodeAccess> accesses;
   std::vector<std::uint32_t> parameters;  // sorted offsets where the parameters begin; empty if unknown
-  bool writes_elsewhere = false;          // through an address that is in no parameter, such as one read from memory
-  std::set<HandleUse> handles{};          // of textures and surfaces, as far as they are known
+  bool writes_elsewhere = false;          // writes through an address that does not come from a parameter
+  std::set<HandleUse> handles{};          // known uses of textures and surfaces
 
-  // Returns how the code uses the memory that the word at `parameter` points to. The mode is unknown if the code may
-  // write through an address that may also come from another word, or from another element of an array. Of several
-  // words with the same address, only one counts. Words that are not addresses do not count.
+  // Returns how the code uses the memory to which the word at `parameter` points. Returns unknown if a write may go
+  // through either this word or another one, or through another element of an array. Ignores words that are not
+  // addresses, and repeated addresses.
   Mode mode(std::uint32_t parameter, const LiveWords& live = {}) const;
 };
 

@@ -1,4 +1,4 @@
-// How an operation uses memory that it receives a pointer to.
+// How an operation uses memory to which it receives a pointer.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,7 @@ enum class Mode : std::uint8_t {
   read,
   write,   // may also read
   atomic,  // atomic operations do not race with each other
-  // The kernel adds something to the address before the access, so it reads (or may write) a place nearby, not this
-  // one.
+  // The kernel adds an offset to the address, and then reads or may write memory near the address, not at it.
   near_read,
   near_write,
 };

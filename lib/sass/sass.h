@@ -1,13 +1,13 @@
-// Reads a kernel's machine code as nvdisasm prints it. Follows the parameters from the constant bank through the
-// registers to the instructions that access global memory.
+// Finds which parameters a kernel's machine code uses as addresses of global memory. Reads nvdisasm's text, and follows
+// each parameter from the constant bank through registers to the instructions that access memory.
 //
-// Sets of origins are joined where paths meet, so no possible origin of an address is missed. An address that is loaded
-// from memory has no origin, so accesses through it are not seen.
+// Where paths meet, the possible origins of a register are merged, so no origin of an address is missed. An address
+// loaded from memory has no origin, so accesses through it are missed.
 //
-// The tensor memory accelerator (sm_90 and later) receives the address of a descriptor, whose first 8 bytes are the
-// address of the memory. The driver leaves the addresses of the parameters and of constant bank 0 in that bank. A
-// descriptor in the parameters is found when code adds its offset to one of these addresses. The accelerator's access
-// then counts for the word at that offset.
+// The tensor memory accelerator (sm_90 and later) receives the address of a descriptor. The first 8 bytes of the
+// descriptor are the address of the memory. Constant bank 0 contains its own address and that of the parameters. Code
+// adds the offset of a descriptor to one of these addresses. The accelerator's access is then attributed to the
+// parameter word at that offset.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,17 @@
 
 namespace cudadiag::sass {
 
-// Where constant bank 0 has a kernel's parameters.
+// The location of a kernel's parameters in constant bank 0, in bytes.
 struct ParameterBank {
   std::uint32_t offset = 0, size = 0;
 };
 
-// Whether functions in other files, or functions called by address, may change memory that they get pointers to.
+// Whether functions in other files, and functions called through pointers, may change memory to which they receive
+// pointers.
 enum class Calls { anything, harmless };
 
-// `zeros`: words of the launch's parameters to treat as zero. The result is unknown if the text is empty or too long.
+// `zeros` are the words of the launch's parameters to treat as zero. The result is unknown if the text is empty or too
+// long.
 KernelAccesses read_sass(std::string_view text, ParameterBank bank, Calls calls = Calls::anything, ZeroWords zeros = 0);
 
 }  // namespace cudadiag::sass

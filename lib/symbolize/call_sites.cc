@@ -28,7 +28,7 @@ bool flag_attribute(Dwarf_Die& die, unsigned name) {
   return dwarf_formflag(dwarf_attr(&die, name, &attribute), &flag) == 0 && flag;
 }
 
-// Visits the entry, and every entry that it is an instance or the definition of.
+// Visits `die`, and the entries to which it refers as its abstract origin or specification.
 template <typename Visit>
 void for_each_description(Dwarf_Die die, Visit visit) {
   for (int step = 0; step < kDeepestScope; ++step) {
@@ -58,7 +58,7 @@ class CallSites::Reader {
  public:
   Reader(CallSites& sites, Dwarf_Addr bias) : sites_(sites), bias_(bias) {}
 
-  // Reads everything or nothing: if some calls were missing, ambiguous chains would look unique.
+  // Reads all calls or none: with some calls missing, an ambiguous chain could look unique.
   bool read(Dwarf* dwarf) {
     Dwarf_CU* cu = nullptr;
     Dwarf_Die unit, split;
@@ -88,7 +88,7 @@ class CallSites::Reader {
   Dwarf_Addr bias_;
   std::size_t entries_ = 0;
   std::vector<Described> described_;
-  std::unordered_multimap<const void*, Function> instances_;  // by every entry that describes the function
+  std::unordered_multimap<const void*, Function> instances_;  // keyed by each entry that describes the function
 };
 
 void CallSites::Reader::read_scope(Dwarf_Die& scope, Function caller, int depth) {
@@ -109,8 +109,8 @@ void CallSites::Reader::read_scope(Dwarf_Die& scope, Function caller, int depth)
   } while (dwarf_siblingof(&child, &child) == 0);
 }
 
-// A function begins where its first range does; its cold part comes later. Code that the linker dropped begins at
-// address 0.
+// The first range contains the function's entry, and later ones its cold part. Skips code that the linker dropped,
+// which begins at address 0.
 void CallSites::Reader::read_function(Dwarf_Die& die, int depth) {
   Function function = kNotKnown;
   Dwarf_Addr base = 0, begin = 0, end = 0;
@@ -214,7 +214,7 @@ std::optional<CallSites::Function> CallSites::called_at(std::uint64_t return_add
   return call->callee;
 }
 
-// Searches backwards from the innermost function. Keeps the beginning that all chains have in common.
+// Searches backwards from the innermost function. Keeps the innermost calls that all possible chains share.
 class CallSites::ChainSearch {
  public:
   ChainSearch(const CallSites& sites, Function from, const MayBegin& may_begin)
@@ -231,8 +231,8 @@ class CallSites::ChainSearch {
     return from_ == kNotKnown ? may_begin_(sites_.functions_[function].entry) : function == from_;
   }
 
-  // Returns whether tail calls lead from the start of the search to code whose calls are not described here: an
-  // indirect call, another module, or code built without -g. That code may also have reached `to`.
+  // Returns whether tail calls from `from_` lead to code whose calls are unknown: through a pointer, into another
+  // module, or into code built without -g. The unknown code may have called `to`.
   bool may_leave(Function to) const {
     std::vector<Function> reached = {from_};
     for (std::size_t i = 0; i < reached.size(); ++i) {

@@ -1,5 +1,5 @@
-// Which function calls which in one module, according to DWARF's call sites, and which functions are missing from the
-// stack because of tail calls. Compilers describe call sites only in optimised code. Internal to lib/symbolize.
+// Finds the calls in one module through DWARF call sites, and the functions that tail calls removed from a stack.
+// Compilers describe call sites only in optimised code. Internal to lib/symbolize.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ namespace cudadiag::symbolize {
 
 class CallSites {
  public:
-  using Function = std::uint32_t;  // number in this module
+  using Function = std::uint32_t;  // index in this module
   static constexpr Function kNotKnown = ~Function{0};
 
-  // Reads all of the module's DWARF or, if that would take too long, none of it. Null stands for a module without
-  // DWARF. All addresses are relative to the load bias.
+  // Reads all of the module's DWARF or, if that would take too long, none of it. `module` may be null. All addresses
+  // are relative to the load bias.
   explicit CallSites(Dwfl_Module* module);
 
-  // Both look up a function that the module defines or calls by name; kNotKnown for any other function.
+  // Both return kNotKnown for a function that the module neither defines nor calls by name.
   Function function_at(std::uint64_t address) const;
   Function function_named(std::string_view name) const;
   bool defines(Function function) const;
@@ -33,9 +33,10 @@ class CallSites {
   // site there, and kNotKnown if the call is indirect or may go to several functions.
   std::optional<Function> called_at(std::uint64_t return_address) const;
 
-  // Returns the tail calls that led from `from` to `to`, innermost first, each as an address inside its jump. Returns
-  // only calls that all possible chains share. Empty if there are none, or if tail calls lead from `from` to code whose
-  // calls are not described here. If `from` is unknown, it may be any function whose entry `may_begin` accepts.
+  // Returns the tail calls that led from `from` to `to`, innermost first. Each address is inside the jump instruction.
+  // Returns only calls that all possible chains share. Empty if there are none, or if tail calls lead from `from` to
+  // code whose calls are unknown. If `from` is kNotKnown, the chain may begin in any function whose entry address
+  // `may_begin` accepts.
   using MayBegin = std::function<bool(std::uint64_t entry)>;
   std::vector<std::uint64_t> tail_calls(Function from, Function to, const MayBegin& may_begin) const;
 

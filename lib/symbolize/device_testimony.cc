@@ -13,7 +13,7 @@
 namespace cudadiag::symbolize {
 namespace {
 
-// The manifest is not trusted, so this accepts only names inside its folder.
+// The manifest is untrusted: a name must not lead out of the session's folder.
 bool is_plain_name(const std::string& name) {
   return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
 }
@@ -40,7 +40,7 @@ DeviceFailure plain(const evidence::DumpedFailure& from) {
   return failure;
 }
 
-// Describes the instruction that most threads of the kernel are at.
+// Describes the instruction at which most threads of the kernel are.
 DeviceFailure plain(const evidence::RunningKernel& from) {
   DeviceFailure running;
   running.kernel = base::demangle(from.kernel);
@@ -81,7 +81,8 @@ void read_sanitizer(const session::Session& session, const session::Pass& pass, 
   SanitizerTestimony& sanitizer = testimony.sanitizer.emplace();
   sanitizer.kernels = pass.kernels;
   sanitizer.log = evidence::sanitizer_log(evidence::read_log(folder_of(session, pass) / session::kSanitizerFile));
-  // compute-sanitizer fails if the program fails, so how it ended matters only if its log has no error count.
+  // compute-sanitizer exits with an error if the program fails. Its exit status matters only if its log has no error
+  // count.
   if (sanitizer.log.errors) return;
   sanitizer.failed = session::how_it_failed(pass.end, std::string(word(pass.cut_short)));
   if (sanitizer.failed.empty()) sanitizer.failed = "it did not finish its log";
@@ -122,8 +123,8 @@ void read_dump(const session::Session& session, const session::Pass& pass, Devic
   }
 }
 
-// Each process that the driver killed after a dump has a dump of its own. The first dump with a failure is read
-// completely.
+// Each process that the driver killed left its own core dump. Reads the first one that has a failure completely, and
+// only the failure of the others.
 void read_own_dumps(const session::Session& session, DeviceTestimony& testimony) {
   constexpr std::size_t kMostRead = 64;
   session::Pass pass;
@@ -167,7 +168,7 @@ DeviceTestimony device_testimony(const session::Session& session) {
   }
   if (!testimony.device_pass) read_own_dumps(session, testimony);
   for (const session::Pass* pass : reruns) {
-    // Different kernels run without torch.compile, so their assertions do not count.
+    // An eager pass runs without torch.compile and so with different kernels. Ignore its assertions.
     if (!is_plain_name(pass->folder) || pass->kind == session::PassKind::eager) continue;
     auto assertions = evidence::read_assertions(folder_of(session, *pass) / session::kOutputFile);
     if (!assertions.empty()) testimony.printed.push_back({pass->folder, std::move(assertions)});

@@ -1,5 +1,5 @@
-// The GPU's own evidence from reruns: the GPU core dump of the device pass, and the assertions that a rerun printed.
-// Names are demangled; unknown fields are empty.
+// Reads evidence of the GPU's failure: core dumps, printed assertions, and the output of NVIDIA's tools. Names are
+// demangled; unknown fields are empty.
 #pragma once
 
 #include <array>
@@ -27,9 +27,9 @@ struct DeviceFailure {
   using Dim3 = std::array<std::uint32_t, 3>;
 
   std::string exception;              // "Warp Assert"
-  bool assertion = false;             // the exception of a failed assertion
+  bool assertion = false;             // true if the exception is a failed assertion
   std::string message;                // the driver's own message, if there is one
-  std::string function;               // contains the instruction; empty if its code is not in the dump
+  std::string function;               // that contains the instruction; empty if its code is not in the dump
   std::uint64_t offset = 0;           // of the instruction in the function
   std::vector<DeviceLine> lines;      // innermost first, from inlined functions to `function`; empty if unknown
   std::optional<Dim3> block, thread;  // the first that failed; unknown if its warp has exited
@@ -42,7 +42,7 @@ struct DeviceFailure {
   std::optional<std::uint64_t> grid_id;  // opaque; with the drivers we tested, the launch's number in its process
 };
 
-// Another tool's view of the failure, in sentences.
+// Another tool's result, as text for the report.
 struct WitnessWords {
   std::string outcome;                 // in a few words
   std::vector<std::string> sentences;  // differences first
@@ -53,35 +53,34 @@ struct WitnessWords {
 struct SanitizerTestimony {
   std::vector<std::string> kernels;  // mangled names of the kernels that it checked
   evidence::SanitizerLog log;
-  std::string failed;  // how the tool failed, if it did and found nothing: "signal 11"
+  std::string failed;  // how the tool failed without a result, such as "signal 11"; otherwise empty
 };
 
 // The assertions that a rerun printed.
 struct Printed {
-  std::string pass;  // its folder
+  std::string pass;  // folder of the pass
   std::vector<evidence::Assertion> assertions;
 };
 
 struct DeviceTestimony {
-  bool device_pass = false;  // there was a device pass
-  // Core dumps that processes of the first run left, by pid. The session contains the recordings of these processes.
-  // One of these dumps was read completely.
+  bool device_pass = false;  // a device pass ran, or the first run left a core dump
+  // Failures from core dumps of the first run's processes, by pid. Only the first failure includes `dumped` and `code`.
   std::map<std::uint32_t, DeviceFailure> of_first_run;
   std::string dump;         // the core dump that was read; empty if none was written
   bool unfinished = false;  // the driver printed that it began a dump, but not that it finished
-  std::string unreadable;   // a sentence: why the dump shows nothing
-  std::string cut_short;    // why the pass was ended early
+  std::string unreadable;   // a sentence that says why the dump contains no result
+  std::string cut_short;    // why the pass was ended early; otherwise empty
   std::optional<DeviceFailure> failure;
   std::vector<DeviceFailure> running;           // in a requested dump without exceptions: where most threads were
-  std::optional<WitnessWords> debugger;         // about that dump
-  std::optional<SanitizerTestimony> sanitizer;  // of the last sanitize pass
+  std::optional<WitnessWords> debugger;         // cuda-gdb's result for `dump`
+  std::optional<SanitizerTestimony> sanitizer;  // from the last sanitize pass
   std::vector<Printed> printed;                 // the device pass comes first, then the latest pass
 };
 
 inline constexpr std::size_t kDebuggerTextKept = std::size_t{1} << 20;
 
-// Reads the last device pass of `session` or, if there is none, the first run's own dump. Also reads what its other
-// reruns left.
+// Reads the last device pass of `session` or, if there is none, the core dumps of the first run. Also reads the output
+// of the other reruns.
 DeviceTestimony device_testimony(const session::Session& session);
 
 }  // namespace cudadiag::symbolize

@@ -23,9 +23,8 @@ namespace {
 
 using Path = std::vector<Dwarf_Die>;  // functions around an address, outermost first
 
-// How many entries of a unit to visit, and how many of their ranges beyond the first. Crafted entries may be each
-// other's children and siblings, or share ranges, so that they are visited again and again. Real units stay below this
-// limit.
+// Limits the entries of a unit to visit, plus their ranges beyond the first. In a crafted file, entries may form
+// cycles, so a search without a limit may never end. Real units stay below this limit.
 constexpr std::size_t kMostEntries = 2'000'000;
 
 const char* text_attribute(Dwarf_Die& die, unsigned name) {
@@ -40,7 +39,7 @@ int number_attribute(Dwarf_Die& die, unsigned name) {
   return found && value <= 0x7fffffff ? static_cast<int>(value) : 0;
 }
 
-// Code that the linker dropped begins at 0, and may overlap real code.
+// Skips ranges that begin at 0: the linker dropped this code, and its range may overlap real code.
 bool covers(Dwarf_Die& die, std::uint64_t address, std::size_t& entries) {
   Dwarf_Addr base = 0, begin = 0, end = 0;
   std::ptrdiff_t next = 0;
@@ -53,8 +52,8 @@ bool covers(Dwarf_Die& die, std::uint64_t address, std::size_t& entries) {
 
 bool is_function(int tag) { return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine; }
 
-// A function of a local class is described inside the enclosing function, but lies outside its range. To find those
-// too, set `everywhere`; the search then visits the whole unit.
+// A function of a local class is described inside the enclosing function, but its code is outside that function's
+// range. With `everywhere`, visits the whole unit and also finds these functions.
 bool find_functions(Dwarf_Die& scope, std::uint64_t address, bool everywhere, int depth, std::size_t& entries,
                     Path& path) {
   Dwarf_Die child;
@@ -102,8 +101,8 @@ std::vector<evidence::Bytes> sections_of(Dwarf* dwarf, std::string_view wanted) 
   return found;
 }
 
-// libdw reads names in line tables up to a NUL, even past the end of the section (elfutils 0.188, read_srclines).
-// Returns whether all such sections end in a NUL.
+// Returns whether all string sections end in a NUL. libdw reads names up to a NUL, even past the end of the section
+// (elfutils 0.188, read_srclines).
 bool strings_end(Dwarf* dwarf) {
   for (const char* name : {".debug_line_str", ".debug_str"}) {
     const auto sections = sections_of(dwarf, name);
@@ -113,7 +112,7 @@ bool strings_end(Dwarf* dwarf) {
   return true;
 }
 
-// Searches all sequences of the unit's lines, except those of functions that the linker dropped.
+// Searches all line sequences of the unit, except those of functions that the linker dropped.
 std::vector<Position> positions_at(Dwarf* dwarf, Dwarf_Die& unit, std::uint64_t address) {
   constexpr auto kAll = std::numeric_limits<std::uint64_t>::max();
   Dwarf_Attribute attribute;
@@ -147,8 +146,8 @@ Position position_of_address(Dwarf* dwarf, Dwarf_Die& unit, std::uint64_t addres
   return {absolute_path(dwarf_linesrc(entry, nullptr, nullptr), unit), line};
 }
 
-// Returns the line of the enclosing function that called `inlined`. For a unit in a .dwo file, the file names are in
-// the .dwo, but the folder is in the skeleton, `unit`.
+// Returns the line in the enclosing function that called `inlined`. If the unit is in a .dwo file, this file has the
+// file names, but the folder is in the skeleton, `unit`.
 Position position_of_call(Dwarf_Die& inlined, Dwarf_Die& unit) {
   const int line = number_attribute(inlined, DW_AT_call_line);
   const int file = number_attribute(inlined, DW_AT_call_file);
@@ -175,7 +174,7 @@ Dwarf_Die declaration_of(Dwarf_Die die) {
   return die;
 }
 
-// Names a function that has no linkage name: a C function, or a file-local function, whose name is qualified by its
+// Returns the name of a function without a linkage name: a C function, or a file-local function, qualified by its
 // scopes.
 std::string qualified_name(Dwarf_Die& function) {
   const char* own = text_attribute(function, DW_AT_name);
@@ -195,7 +194,7 @@ std::string qualified_name(Dwarf_Die& function) {
   return name;
 }
 
-// Collects those of `names` that are functions with code in this scope, including code that the linker dropped.
+// Adds to `found` each of `names` that is a function with code in this scope, even if the linker dropped the code.
 void find_definitions(Dwarf_Die& scope, const std::vector<std::string>& names, int depth, std::size_t& entries,
                       std::set<std::string>& found) {
   Dwarf_Die child;
@@ -212,7 +211,7 @@ void find_definitions(Dwarf_Die& scope, const std::vector<std::string>& names, i
   } while (dwarf_siblingof(&child, &child) == 0);
 }
 
-// If the unit is described in a .dwo file and that is missing, returns the file's name; otherwise "".
+// Returns the path of the unit's .dwo file if it is missing; otherwise "".
 std::string missing_split_file(Dwarf_Die& unit, const Dwarf_Die& split) {
   if (split.addr) return {};
   Dwarf_Attribute attribute;
@@ -261,11 +260,11 @@ std::vector<NativeFrame> DwarfLines::frames(std::uint64_t address) {
 
   std::vector<NativeFrame> frames;
   Position position = position_of_address(dwarf_, *unit, address);
-  // This header's code was inlined into a function, and the line in that function is in the missing file.
+  // Code of a library header was inlined here. Only the missing .dwo file has the line that called it.
   if (!missing.empty() && session::is_library_source(position.file)) return {};
   for (auto function = path.rbegin(); function != path.rend(); ++function) {
     frames.push_back(frame_of(*function, position));
-    if (dwarf_tag(&*function) != DW_TAG_inlined_subroutine) return frames;  // the enclosing scope did not call it
+    if (dwarf_tag(&*function) != DW_TAG_inlined_subroutine) return frames;  // the enclosing scope is not its caller
     position = position_of_call(*function, *unit);
   }
   NativeFrame nameless;
@@ -312,8 +311,8 @@ std::optional<std::uint64_t> DwarfLines::unit_at(std::uint64_t address) {
   return std::prev(after)->unit;
 }
 
-// Takes the ranges from the units themselves. Clang writes no .debug_aranges, and functions that the linker dropped may
-// hide others there.
+// Reads the ranges of the units themselves. Clang writes no .debug_aranges, and in that table, functions that the
+// linker dropped may hide others.
 void DwarfLines::index_units() {
   units_.emplace();
   Dwarf_CU* cu = nullptr;

@@ -1,5 +1,6 @@
-// Reads the DWARF of one module: functions, inlined calls and lines. Versions 4 and 5, in the module or in a debug
-// file, split (.dwo) or not. Internal to lib/symbolize: only the code below elf_module.h uses elfutils' types.
+// Reads functions, inlined calls and lines from the DWARF of one module. Supports versions 4 and 5, in the module or in
+// a debug file, with or without .dwo files. Internal to lib/symbolize: only the code below elf_module.h uses elfutils'
+// types.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +23,12 @@ class DwarfLines {
   bool available() const { return dwarf_ != nullptr; }
   Elf* debug_file() const;  // null if there is no DWARF
 
-  // Returns frames, innermost first; the last one is the function in the machine code. Empty if nothing describes the
-  // address. `address` is relative to the load bias.
+  // Returns the functions inlined at `address` and then the function that contains them, innermost first. Empty if
+  // DWARF does not describe the address. `address` is relative to the load bias.
   std::vector<NativeFrame> frames(std::uint64_t address);
 
-  // Whether the linker folded functions with identical code into one at `address`. The symbol table has several names
-  // there; if folded, at least two of them are separate functions rather than aliases.
+  // Returns whether the linker folded functions with identical code into one at `address`. `names` are the symbols at
+  // that address. They were folded if at least two of them are separate functions rather than aliases.
   enum class Folding { none, of_one_line, of_several_lines };
   Folding folding(std::uint64_t address, const std::vector<std::string>& names) const;
 
@@ -45,7 +46,7 @@ class DwarfLines {
   Dwfl_Module* module_;
   Dwarf* dwarf_ = nullptr;
   std::string missing_file_;
-  std::uint64_t bias_ = 0;                       // offset of the debug file's addresses, because of prelink
+  std::uint64_t bias_ = 0;                       // add to the debug file's addresses; not 0 after prelink
   std::optional<std::vector<UnitRange>> units_;  // sorted by address; built if .debug_aranges does not help
 };
 

@@ -1,4 +1,4 @@
-// Shared by the readers of DWARF entries. Internal to lib/symbolize.
+// Definitions that the readers of DWARF entries share. Internal to lib/symbolize.
 #pragma once
 
 namespace cudadiag::symbolize {

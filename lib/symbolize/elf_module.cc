@@ -48,8 +48,8 @@ int open_with_build_id(const fs::path& path, const std::string& build_id) {
   return -1;
 }
 
-// libdwfl's callback for separate debug information. Searches by build-id or debug link, but only on this machine:
-// libdwfl's own callback would ask servers on the network if DEBUGINFOD_URLS is set. The build-id must match.
+// A callback for libdwfl that finds separate debug information by build-id or debug link. Searches only this machine;
+// libdwfl's default callback queries network servers if DEBUGINFOD_URLS is set. The build-id must match.
 int find_debug_file(Dwfl_Module* module, void**, const char*, Dwarf_Addr, const char* file_name, const char* link,
                     GElf_Word, char** found) {
   GElf_Addr bias = 0;
@@ -72,8 +72,9 @@ int find_debug_file(Dwfl_Module* module, void**, const char*, Dwarf_Addr, const 
   return -1;
 }
 
-// Returns whether several functions are at the address, so we do not know which one ran. If those functions are on
-// several lines, removes the frames. Without line information, only C++ names count, because aliases are rare in C++.
+// Returns whether the linker folded several functions into one at this address. We then do not know which one ran, and
+// clear `frames` if the functions are on different lines. Without line information, several C++ names mean folding,
+// because aliases are rare in C++.
 bool is_folded(const DwarfLines& lines, std::uint64_t address, const std::vector<std::string>& names,
                std::vector<NativeFrame>& frames) {
   const DwarfLines::Folding folding = lines.folding(address, names);
@@ -93,7 +94,8 @@ std::string bare(const std::string& function) {
   return function;
 }
 
-// Returns "first or second", or "only(int) or only(long)".
+// Joins demangled names: "first or second". Keeps the parameters if names differ only in them: "only(int) or
+// only(long)".
 std::string one_of(const std::vector<std::string>& names) {
   constexpr std::size_t kNamed = 3;
   std::set<std::string> whole, short_names;
@@ -120,9 +122,9 @@ struct ElfModule::File {
   std::unique_ptr<Dwfl, End> dwfl;
   Dwfl_Module* module = nullptr;
   Elf* elf = nullptr;
-  std::optional<DwarfLines> lines;     // created on first use
-  std::optional<SymbolTable> symbols;  // likewise
-  std::optional<CallSites> calls;      // likewise
+  std::optional<DwarfLines> lines;  // created on first use, like the next two
+  std::optional<SymbolTable> symbols;
+  std::optional<CallSites> calls;
 
   void open(const std::string& path, const std::string& build_id) {
     std::error_code error;
@@ -180,7 +182,8 @@ std::vector<NativeFrame> ElfModule::frames(std::uint64_t address) {
     frame.module = path_;
     frame.offset = address;
   }
-  // For C functions, file-local functions and code without line information, the name comes from the symbol table.
+  // DWARF has no linkage name for C functions, file-local functions and code without line information. Take the name
+  // from the symbol table.
   NativeFrame& physical = frames.back();
   if (physical.mangled.empty() && !names.empty()) {
     physical.mangled = names.front();

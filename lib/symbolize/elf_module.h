@@ -1,5 +1,5 @@
-// Finds the code at an address in an executable or library on disk. Opens the file at the first query. If it is
-// missing, stripped, truncated or not an ELF file, names and lines are unknown.
+// Looks up functions and lines by address in an executable or library on disk. Opens the file at the first query. If it
+// is missing, stripped, truncated or not an ELF file, names and lines are unknown.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ class ElfModule {
   enum class Condition {
     readable,
     missing,  // missing, unreadable or not an ELF file
-    changed,  // another build than the recorded one, so its symbols and lines are not used
+    changed,  // not the recorded build, so its symbols and lines are not used
   };
 
-  // `build_id` is in lower-case hex. If it is empty, any file at `path` will do.
+  // `build_id` is in lower-case hex. If it is empty, any build is accepted.
   ElfModule(std::string path, std::string build_id);
   ~ElfModule();
   ElfModule(const ElfModule&) = delete;
@@ -30,14 +30,15 @@ class ElfModule {
   const std::string& path() const { return path_; }
   Condition condition();
   bool has_lines();
-  // A .dwo file that was needed but not found so far; empty if there is none.
+  // A .dwo file that frames() needed but did not find; empty if there is none.
   std::string missing_file();
 
-  // Returns the function at `address` (relative to the load bias) after those inlined there, innermost first. Never
-  // empty: without symbols, there is one frame that has only the module. Does not set `user`.
+  // Returns the functions inlined at `address` and then the function that contains them, innermost first. `address` is
+  // relative to the load bias. Never empty: without symbols, returns one frame with only the module. Does not set
+  // `user`.
   std::vector<NativeFrame> frames(std::uint64_t address);
 
-  // Returns which functions of the module call which; empty without line information.
+  // Returns the calls in the module that DWARF describes; empty without line information.
   const CallSites& call_sites();
 
  private:

@@ -12,7 +12,7 @@
 namespace cudadiag::symbolize {
 namespace {
 
-constexpr double kGrain = 1;  // seconds; file systems' clocks are coarse, and those of servers are inaccurate
+constexpr double kGrain = 1;  // seconds; file timestamps are coarse, and the clocks of file servers may differ
 
 bool written_since(const std::string& file, double unix_seconds) {
   const auto written = time_written(file);
@@ -43,7 +43,7 @@ std::string absolute_file(const std::string& file, const session::ProcessRecord&
 }
 
 std::vector<std::string> rewritten_files(const session::Session& session) {
-  // A command may build programs and then run them, so only the last process that used a file counts.
+  // A command may build a program and then run it, so compare only with the last process that used the file.
   std::map<std::string, std::pair<double, std::string>> last_had;
   for (const session::Process& process : session.processes) {
     const session::ProcessRecord& record = process.record;

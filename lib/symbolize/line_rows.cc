@@ -19,9 +19,15 @@ struct Header {
   Bytes program;
 };
 
-// length u32, or u32 0xffffffff and u64; version u16; version 5: address size u8, segment selector u8; header length as
-// wide as the length; instruction length u8; from version 4 operations u8; default u8, line base i8, line range u8,
-// opcode base u8, operand counts; then folders and files.
+// The header of a line program, in order:
+//   length: u32, or 0xffffffff and then u64
+//   version: u16
+//   version 5: address size u8, segment selector size u8
+//   header length: as wide as `length`
+//   instruction length: u8
+//   version 4 and later: operations per instruction u8
+//   default_is_stmt u8, line base i8, line range u8, opcode base u8
+//   operand counts: u8 each; then folders and files
 std::optional<Header> read_header(Bytes lines) {
   constexpr std::uint32_t kWide = 0xffffffff;
   Cursor in(lines);
@@ -104,7 +110,7 @@ class Program {
     }
   }
 
-  // Returns whether the sequence ends with this opcode.
+  // Executes an extended opcode. Returns whether it ends the sequence.
   bool extended(Cursor& in) {
     const std::uint64_t length = in.uleb();
     const std::uint64_t start = in.at();
@@ -126,8 +132,8 @@ class Program {
   std::uint64_t wanted_;
   LineRow row_{.file = 1, .line = 1};
   std::uint64_t address_ = 0;
-  std::optional<std::uint64_t> begin_;  // of the current sequence
-  std::optional<LineRow> candidate_;    // the last row of the sequence so far that is not after the wanted address
+  std::optional<std::uint64_t> begin_;  // first address of the current sequence
+  std::optional<LineRow> candidate_;    // latest row of the sequence at or before `wanted_`
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Reads the rows of a line program, sequence by sequence. libdw sorts all rows of a unit by address instead, so that
-// rows of dropped functions, which begin at 0, end up among those of real code. Internal to lib/symbolize.
+// Reads the rows of a line program, sequence by sequence. libdw instead sorts all rows of a unit by address. Functions
+// that the linker dropped begin at 0, and their rows then mix with those of real code. Internal to lib/symbolize.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct LineRow {
 };
 
 // Returns the rows for `address` in the line program at the beginning of `lines` (DWARF 2 to 5), except in sequences
-// that begin at 0. Each sequence that covers the address gives one row. There are several if the linker folded
+// that begin at 0. Each sequence that covers the address has one row. Several sequences cover it if the linker folded
 // functions with identical code. Empty if the program is invalid.
 std::vector<LineRow> rows_at(evidence::Bytes lines, std::uint64_t address);
 

@@ -8,8 +8,8 @@
 namespace cudadiag::symbolize {
 
 // Returns valid UTF-8 of at most `limit` bytes, cut between characters, with tabs expanded to multiples of four
-// columns. Replaces by '?' whatever may control or deceive a terminal: control characters (C0, DEL, C1), marks that
-// hide or change the reading direction, line separators, and bytes that are not UTF-8.
+// columns. Replaces unsafe characters with '?': control characters (C0, DEL, C1), zero-width characters, direction
+// marks, line separators, and bytes that are not UTF-8.
 std::string plain_text(std::string_view text, std::size_t limit);
 
 }  // namespace cudadiag::symbolize

@@ -1,4 +1,4 @@
-// Recognises names that stand for a file, for code that was typed, compiled from a string, or packed into an archive.
+// Recognises file names of code that is not in a plain file: typed, compiled from a string, or in an archive.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace cudadiag::symbolize {
 
-// Returns whether this is IPython's name for the rest of a cell that begins with %%time or %%timeit. The code after
-// %time or %timeit on a line has the same name, but there the enclosing line says more.
+// Returns whether this is IPython's file name for the code of a cell that begins with %%time or %%timeit. IPython also
+// uses this name for the code after %time or %timeit on one line, but then that line is the better one to show.
 bool is_cell_of_magic(std::string_view file);
 
 // Returns "cell In[3]" for `<ipython-input-3-0a1b>`, and "cell ipykernel_12/345.py" for a cell that ran in ipykernel;

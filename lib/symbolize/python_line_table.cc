@@ -47,7 +47,7 @@ int line_in_lnotab(const session::Code& code, std::int64_t offset) {
     if (!delta) break;
     line += as_signed(*delta);
   }
-  // The last line extends to the end of the code. If the table may be truncated, we do not know the line.
+  // The last line extends to the end of the code, unless the recorder truncated the table; then the line is unknown.
   return code.line_table.size() < wire::intern::kLongestLineTable ? checked_line(line) : 0;
 }
 
@@ -67,7 +67,7 @@ int line_in_ranges(const session::Code& code, std::int64_t offset) {
   return 0;
 }
 
-// Six bits per byte, least significant first; bit 6 says that more bytes follow. The lowest bit of the result is the
+// Six bits per byte, least significant first; bit 6 is set if more bytes follow. The lowest bit of the result is the
 // sign.
 std::int64_t signed_varint(TableBytes& table) {
   constexpr unsigned kMaxShift = 30;
@@ -82,7 +82,7 @@ std::int64_t signed_varint(TableBytes& table) {
   return value & 1 ? -magnitude : magnitude;
 }
 
-// Entries of one byte 1kkkklll (kind, length in code units - 1) and bytes with a clear top bit that depend on the kind.
+// Each entry is a byte 1kkkklll (kind, length in code units - 1), then bytes with a clear top bit.
 int line_in_locations(const session::Code& code, std::int64_t offset) {
   enum Kind : unsigned { one_line_0 = 10, one_line_2 = 12, no_columns = 13, long_form = 14, no_location = 15 };
   TableBytes table(code.line_table);

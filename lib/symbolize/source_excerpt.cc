@@ -65,8 +65,8 @@ bool next_line(Bytes& from, std::string& line) {
 }  // namespace
 
 std::vector<SourceLine> source_excerpt(const std::string& file, int line, int neighbours) {
-  // A relative path is relative to the working directory of the process or the compiler. Here, it may lead to a
-  // different file.
+  // Reject relative paths: they are relative to the working directory of the process or the compiler, and may name a
+  // different file here.
   if (withheld || line <= 0 || neighbours < 0 || !file.starts_with('/')) return {};
   base::FileDescriptor source = session::open_named_file(file);
   struct stat status {};

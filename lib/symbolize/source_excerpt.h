@@ -15,8 +15,8 @@ struct SourceLine {
 // Returns `line` of `file` with up to `neighbours` lines on each side; empty if the file is unreadable or too short.
 std::vector<SourceLine> source_excerpt(const std::string& file, int line, int neighbours);
 
-// While an object created with `withhold` exists, source_excerpt() returns nothing on this thread. For another user's
-// session: it could otherwise make us quote any file that the reader of the report can read.
+// While an object created with `withhold` exists, source_excerpt() returns nothing on this thread. Use it for another
+// user's session, which may name private files of the user who reads the report.
 class WithheldSources {
  public:
   explicit WithheldSources(bool withhold);
@@ -28,8 +28,8 @@ class WithheldSources {
   bool before_;
 };
 
-// Returns a line of code without a comment at its end. `mark` is what begins a comment: "#" or "//". Ignores marks
-// inside strings.
+// Returns a line of code without a comment at its end. `mark` begins a comment: "#" or "//". Ignores marks inside
+// strings.
 std::string without_comment(std::string_view line, std::string_view mark);
 
 }  // namespace cudadiag::symbolize

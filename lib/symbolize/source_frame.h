@@ -1,4 +1,4 @@
-// Stacks in readable form, with symbols and lines looked up. session::Raw…Frame is the recorded form.
+// Stacks with symbols and lines looked up. The recorded form is session::Raw…Frame.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,10 @@ struct NativeFrame {
   std::string mangled;   // linkage name, for comparison with a kernel's name
   std::string file;      // empty without line information
   int line = 0;
-  std::uint64_t offset = 0;  // of the call in the module, if the function is unknown
-  bool folded = false;       // several functions share this address, and `function` names them
-  bool inlined = false;      // only the line information shows this frame
-  bool tail_call = false;    // not on the stack, because it ended in a jump; every path from the outer frame goes
-                             // through it
+  std::uint64_t offset = 0;  // offset of the code in the module
+  bool folded = false;       // the linker merged several functions; `function` lists their names
+  bool inlined = false;      // an inlined function, known only from debug information
+  bool tail_call = false;    // not on the stack because it ended in a tail call; deduced from DWARF
   bool user = false;
 };
 
@@ -42,21 +41,21 @@ struct Location {
   std::string module{};                 // for native code without line information, its module; otherwise empty
   int line = 0;                         // 0 if unknown
   std::uint64_t offset = 0;             // in the module, if the function is unknown too
-  std::vector<Location> called_from{};  // the user's next outer line, if this location has no line; at most one
+  std::vector<Location> called_from{};  // if this location has no line: the user's next outer line; at most one
   bool folded = false;                  // NativeFrame::folded
 
-  // The line to show. If it is another line than the location's own, the report says so.
+  // The line to show: the location's own or, without one, the caller's. If it is the caller's, the report says so.
   const Location& nearest() const { return called_from.empty() ? *this : called_from.front(); }
   bool known() const { return nearest().line > 0; }
 };
 
-// The true line of an operation: the innermost user frame. If that frame has no line, Location::called_from has the
-// line that called it, which is not the line of the launch. If that frame is native, `caller` is the Python line that
-// called into native code.
+// The true line of an operation is the line of its innermost user frame. If that frame has no line,
+// Location::called_from is the user's next outer line. If that frame is native, `caller` is the Python line that called
+// native code.
 struct TrueLine {
   Location location;
   Location caller;
-  bool user = false;       // false: no frame is the user's, and `location` is the innermost known one
+  bool user = false;       // if false, no frame is in user code, and `location` is the innermost known frame
   bool tail_call = false;  // `location` is from a frame that was not on the stack (NativeFrame::tail_call)
 };
 

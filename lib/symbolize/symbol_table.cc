@@ -25,7 +25,7 @@ SymbolTable::SymbolTable(Elf* elf, Elf* debug_file) {
             [](const Symbol& a, const Symbol& b) { return a.begin != b.begin ? a.begin < b.begin : a.rank < b.rank; });
 }
 
-// Adds the functions in all sections of this type. Returns whether there were any.
+// Adds the functions in all sections of this type. Returns whether there is such a section.
 bool SymbolTable::add(Elf* elf, std::uint32_t section_type) {
   bool found = false;
   for (Elf_Scn* section = elf_nextscn(elf, nullptr); section; section = elf_nextscn(elf, section)) {

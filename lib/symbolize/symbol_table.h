@@ -1,5 +1,5 @@
-// The functions of an ELF file by address. Internal to lib/symbolize: only the code below elf_module.h uses libelf's
-// types.
+// Looks up functions by address in the symbol tables of an ELF file. Internal to lib/symbolize: only the code below
+// elf_module.h uses libelf's types.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ class SymbolTable {
   // .dynsym. Both files must outlive the table.
   SymbolTable(Elf* elf, Elf* debug_file);
 
-  // Returns the linkage names of the function that contains `address`, the best one first, without optimisers'
-  // suffixes. Empty if no function does. If several names demangle alike, as those of constructors do, returns only one
-  // of them.
+  // Returns the linkage names of the function that contains `address`, in order of preference, without suffixes that
+  // optimisers add. Empty if no function contains it. Returns only one of several names that demangle to the same text,
+  // as those of constructors do.
   std::vector<std::string> names_at(std::uint64_t address) const;
 
  private:
@@ -26,7 +26,7 @@ class SymbolTable {
     std::uint64_t begin, end;
     Elf* elf;
     std::uint32_t strings, name;  // section of the string table, offset in it
-    std::uint8_t rank;            // among symbols with the same address; lower is better
+    std::uint8_t rank;            // orders symbols with the same address; lower is preferred
   };
   bool add(Elf* elf, std::uint32_t section_type);
 

@@ -17,7 +17,8 @@
 namespace cudadiag::symbolize {
 namespace {
 
-// Returns the interpreters' folders, both as called and as resolved, because these differ in a virtual environment.
+// Returns the interpreters' folders, both as invoked and with links resolved, because these differ in a virtual
+// environment.
 std::vector<std::string> interpreters(const session::Session& session) {
   std::vector<std::string> folders;
   for (const session::Process& process : session.processes) {
@@ -44,7 +45,7 @@ struct Symbolizer::State {
 
   ElfModule& module(const session::ProcessRecord& record, const session::Module& recorded);
   const std::vector<NativeFrame>& frames_at(ElfModule& module, std::uint64_t address);
-  // Innermost first. The last one is the first frame of the interpreter, which has no source frames.
+  // Innermost first. Ends at the first frame of the interpreter, whose `frames` is empty.
   std::vector<PhysicalFrame> physical_frames(const session::ProcessRecord& record, std::uint32_t stack);
   std::vector<ElfModule*> user_modules(const session::ProcessRecord& record);
   std::vector<NativeFrame> native_frames(const session::ProcessRecord& record, std::uint32_t stack,
@@ -75,7 +76,7 @@ std::vector<PythonFrame> python_frames(const session::ProcessRecord& record, std
 
 }  // namespace
 
-// Without a build-id, the file's time shows whether it was rebuilt after the run.
+// Without a build-id, the file's modification time shows whether it was rebuilt after the run.
 ElfModule& Symbolizer::State::module(const session::ProcessRecord& record, const session::Module& recorded) {
   const bool later = recorded.build_id.empty() && written_since_end(recorded.path, record);
   const std::string id = later ? "of another build" : recorded.build_id;
@@ -106,7 +107,8 @@ std::vector<PhysicalFrame> Symbolizer::State::physical_frames(const session::Pro
       physical.push_back({&elf, frame.address, {}});
       break;
     }
-    // A return address may already be on the next line or, after a call that never returns, in the next function.
+    // Look up `address` - 1, which is inside the call. The return address may be on the next line or, if the call never
+    // returns, in the next function.
     physical.push_back({&elf, frame.address, frames_at(elf, frame.address - 1)});
   }
   return physical;
@@ -198,7 +200,7 @@ void Symbolizer::State::note_missing_lines(const SourceStack& stack) {
   }
 }
 
-// JAX gives work to threads of its runtime, so nothing connects the launch to the Python line that dispatched it.
+// JAX launches on threads of its runtime, so the stack does not contain the Python line that dispatched the operation.
 void Symbolizer::State::note_foreign_thread(const session::ProcessRecord& record, const SourceStack& stack) {
   if (!stack.python.empty() || !session::has(record, session::Property::python)) return;
   const bool by_jax = std::any_of(stack.native.begin(), stack.native.end(), [](const NativeFrame& frame) {

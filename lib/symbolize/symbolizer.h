@@ -1,6 +1,6 @@
-// Turns recorded stacks into source frames. Uses ELF symbols and DWARF for native frames, CPython's line tables for
-// Python frames, and the rule that decides which code is the user's. Reads each module from disk once. If a module's
-// build-id differs from the recorded one, adds a note and gives no lines. Not thread-safe.
+// Turns recorded stacks into source frames. Uses ELF symbols and DWARF for native frames, and CPython's line tables for
+// Python frames. Marks frames in user code. Reads each module from disk once. If a module's build-id differs from the
+// recorded one, adds a note and returns no lines. Not thread-safe.
 #pragma once
 
 #include <memory>
@@ -24,18 +24,18 @@ class Symbolizer {
   Symbolizer(const Symbolizer&) = delete;
   Symbolizer& operator=(const Symbolizer&) = delete;
 
-  // `process` must be one of the session's, and `site` one of that process's.
+  // `process` must belong to the session, and `site` to `process`.
   SourceStack stack(const session::Process& process, const session::Site& site);
 
   // Returns the stack that PyTorch stored when it created an autograd node.
   SourceStack stack(const session::Process& process, const std::vector<session::DeliveredFrame>& frames) const;
 
-  // `kernel`: mangled name of the launched kernel, or "". nvcc's host stub of a kernel has the same name and is never
-  // the user's line.
+  // `kernel` is the mangled name of the launched kernel, or empty. nvcc's host stub has the same name, and is never the
+  // true line.
   TrueLine true_line(const SourceStack& stack, std::string_view kernel) const;
 
-  // Returns why a module's functions and lines are unknown: "has been rebuilt since the run". Empty if the module can
-  // be read, or if none of the stacks requested so far is in it.
+  // Returns why a module's functions and lines are unknown, such as "has been rebuilt since the run". Empty if the
+  // module is readable, or if no stack requested so far contains it.
   std::string why_unknown(const std::string& module) const;
 
   // Returns why a native location has no line, as text for users: "libfoo.so is no longer there: its functions and
@@ -45,7 +45,7 @@ class Symbolizer {
   // Returns whether the module, or this part of it, was built without line information.
   bool lacks_line_information(const Location& location) const;
 
-  // Notes about modules that changed, have no line information and so on; each appears once.
+  // Notes for the user, such as that a module changed or has no line information. Each note appears once.
   const std::vector<std::string>& notes() const;
 
  private:

@@ -9,15 +9,15 @@
 namespace cudadiag::symbolize {
 namespace {
 
-// Where to look for chains of tail calls: the module, and the function where they start; kNotKnown if the call was
-// indirect.
+// The module and the function in which a chain of tail calls starts. `function` is kNotKnown if it was called through a
+// pointer.
 struct Start {
   ElfModule* module = nullptr;
   CallSites::Function function = CallSites::kNotKnown;
 };
 
-// Returns the module that defines `name`. Returns null if several do, because the dynamic linker's choice was not
-// recorded.
+// Returns the module that defines `name`, preferring `first`. Returns a null module if several of `others` define it,
+// because we did not record which one the dynamic linker chose.
 Start definition_of(const std::string& name, const std::vector<ElfModule*>& first, const Modules& others) {
   const auto in = [&](ElfModule* module) -> Start {
     const CallSites& sites = module->call_sites();
@@ -36,12 +36,12 @@ Start definition_of(const std::string& name, const std::vector<ElfModule*>& firs
   return only;
 }
 
-// Returns whether an indirect call must have gone to one of the user's functions, not to `inner`. No pointer leads to a
-// stub. A pointer may lead to cudaFree, but not in code that finds exported functions by name, because a static runtime
-// exports none.
+// Returns true if the indirect call in `outer` must have reached a user's function rather than `inner` itself. Programs
+// never call nvcc's stubs through pointers. They may call cudaFree through a pointer, but a foreign-function interface
+// finds only exported functions, and a static CUDA runtime exports none.
 bool calls_users_function(const PhysicalFrame& inner, const PhysicalFrame& outer, bool described,
                           std::string_view kernel) {
-  if (outer.module == inner.module && !described) return false;  // it may be a plain call to `inner`
+  if (outer.module == inner.module && !described) return false;  // possibly a direct call to `inner`
   return is_launch_code(inner.frames.back(), kernel) || session::is_foreign_function_interface(outer.module->path());
 }
 

@@ -25,22 +25,22 @@ bool contains_any(std::string_view text, Texts parts) {
 
 std::string_view unqualified(std::string_view function) { return function.substr(0, function.find('(')); }
 
-// Recognises `__device_stub__Z4fillPii` for the kernel `_Z4fillPii`. For templates, `__wrapper__device_stub_scale` is
-// around it.
+// Recognises nvcc's stubs: `__device_stub__Z4fillPii` for the kernel `_Z4fillPii`, and `__wrapper__device_stub_scale`,
+// which calls the stub of a template.
 bool is_device_stub(const NativeFrame& frame) {
   return contains_any(unqualified(frame.function), {"__device_stub_", "__cudaLaunchKernel_helper"}) ||
          contains_any(frame.mangled, {"__device_stub_"}) || frame.file.ends_with(".cudafe1.stub.c");
 }
 
-// Returns the kernel that a stub launches, according to the stub's name; empty if the name does not say.
+// Returns the kernel in a stub's name; empty if the name contains none.
 std::string_view kernel_of_stub(const NativeFrame& frame) {
   constexpr std::string_view kPrefix = "__device_stub_";
   const std::string_view name = unqualified(frame.function);
   return name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : std::string_view{};
 }
 
-// Returns `kernel` if the runtime launched it. Only then can nvcc's host side of the kernel be on the stack; a program
-// that calls the driver may have a function of its own with the kernel's name.
+// Returns `kernel` if the CUDA runtime launched it, otherwise "". nvcc's host function is on the stack only in a
+// runtime launch. A program that calls the driver may have its own function with the kernel's name.
 std::string_view name_of_host_side(const std::vector<NativeFrame>& native, std::string_view kernel) {
   const bool by_runtime = std::any_of(native.begin(), native.end(), [](const NativeFrame& frame) {
     return is_device_stub(frame) || contains_any(unqualified(frame.function), {"cudaLaunch"}) ||
@@ -70,9 +70,9 @@ std::string_view qualified_name(std::string_view function) {
   return name.substr(name.find_last_of(' ') + 1);
 }
 
-// Compares without mangled names. An inlined file-local function has none, and in the host name of a kernel that
-// receives a lambda, nvcc's wrapper replaces the lambda. The bare name is enough for the frame just outside the stub:
-// an overload of the kernel that launches it would be one frame further out.
+// Compares demangled names where mangled names do not match. An inlined file-local function has no mangled name. If a
+// kernel receives a lambda, nvcc's wrapper replaces the lambda's type in the host name. Use this only for the caller of
+// the stub: an overload that launches the kernel is one frame further out.
 bool is_host_side_by_bare_name(const NativeFrame& frame, std::string_view kernel) {
   if (kernel.empty()) return false;
   const std::string name = base::demangle(kernel);
@@ -92,8 +92,8 @@ bool is_name_of_cuda(std::string_view name) {
   return false;
 }
 
-// Recognises a function of CUDA's headers that was built without line information: `cudaError
-// cudaLaunchKernel<char>(char const*, dim3, …)`.
+// Recognises a function template of CUDA's headers that was built without line information, such as
+// cudaLaunchKernel<char>().
 bool is_cuda_template(const NativeFrame& frame) {
   const std::string_view name = unqualified(frame.function);
   return name.find('<') != name.npos && name.find("::") == name.npos && is_name_of_cuda(bare_name(name));
@@ -111,8 +111,8 @@ bool is_cuda_function(const NativeFrame& frame) {
   return is_name_of_cuda(name) || std::any_of(std::begin(kLibraries), std::end(kLibraries), begins);
 }
 
-// Counts the innermost frames that belong to CUDA and the recorder, up to the API that the program called. In an
-// executable with a static runtime, these include nameless functions below the entry point.
+// Counts the innermost frames that belong to CUDA and the recorder, up to the API function that the program called.
+// With a static runtime, this includes nameless functions of the executable that the API function called.
 std::size_t frames_inside_cuda(const std::vector<NativeFrame>& native, const UserCode& code) {
   std::size_t inside = 0;
   while (inside < native.size() && !code.module(native[inside].module)) ++inside;
@@ -125,7 +125,7 @@ std::size_t frames_inside_cuda(const std::vector<NativeFrame>& native, const Use
 }
 
 bool is_user_native(const NativeFrame& frame, const UserCode& code) {
-  // The user's executable also contains the compiler's code before main().
+  // _start is in the user's executable, but it is start-up code that the compiler added.
   return code.native(frame) && !is_device_stub(frame) && !is_cuda_function(frame) && frame.function != "_start";
 }
 
@@ -221,7 +221,7 @@ bool UserCode::made_at_run_time(const PythonFrame& frame) const {
   return session::is_made_at_run_time(frame.file) && rule_for(frame.file) == nullptr;
 }
 
-// Recognises a script that an installer writes to start a package, such as `bin/train`: it only calls the package's
+// Recognises a script that an installer wrote to start a package, such as `bin/train`. It only calls the package's
 // main().
 bool UserCode::is_entry_point(const PythonFrame& frame) const {
   constexpr int kLongest = 16;
@@ -260,7 +260,8 @@ void mark_user_frames(SourceStack& stack, std::string_view kernel, const UserCod
   for (PythonFrame& frame : stack.python) {
     frame.user = code.python(frame) || (in_cell_magic && is_cell_of_magic(frame.file));
   }
-  // Code generated at run time, by a library or for `python -c`, is the user's only if nothing else on the stack is.
+  // Code generated at run time may come from a library or from `python -c`. It counts as user code only if no other
+  // frame does.
   const bool others = std::any_of(stack.python.begin(), stack.python.end(), [&](const PythonFrame& frame) {
     return frame.user && !code.made_at_run_time(frame);
   });
@@ -275,7 +276,7 @@ TrueLine find_true_line(const SourceStack& stack, std::string_view launched) {
   const auto* python = first_where(stack.python, [](const PythonFrame& frame) { return frame.user; });
   const auto has_line = [&](const NativeFrame& frame) { return is_users(frame) && frame.line > 0; };
   const auto* outer = first_where(stack.native, has_line);
-  // The Python line did issue the operation, but through a library whose lines are unknown.
+  // No native user frame has a line, so use the Python line that called the library.
   const bool by_library = native && native->file.empty() && !outer && python;
   if (native && !by_library) {
     TrueLine line{location_of(*native), python ? location_of(*python) : Location{}, true, native->tail_call};

@@ -1,4 +1,4 @@
-// Decides which code is the user's own. The true line of a stack depends on this.
+// Tells the user's own code from libraries, CUDA and the interpreter. The true line of a stack depends on this.
 #pragma once
 
 #include <cstddef>
@@ -11,29 +11,31 @@
 
 namespace cudadiag::symbolize {
 
-// The rule, including the options by which users say that certain files and folders are theirs or not. The option whose
-// path contains the file and is the most specific decides; of equally specific ones, the last does. Without such an
-// option, the file's folder and name decide.
+// `rules` come from options that declare files and folders as user code or not. The rule with the longest path that
+// contains a file applies; among equal paths, the last rule. Without a matching rule, the result depends on the file's
+// folder and name.
 class UserCode {
  public:
   UserCode() = default;
-  // `interpreters`: folders of the processes' interpreters. Packages install scripts there that start these packages.
+  // `interpreters` are the folders of the processes' interpreters, in which packages install their start scripts.
   explicit UserCode(std::vector<session::CodeRule> rules, std::vector<std::string> interpreters = {});
 
   // Returns false for the standard library, installed packages, and frozen or generated code. Returns true for
   // `<string>`, `<stdin>` and notebook cells.
   bool python(std::string_view file) const;
   bool python(const PythonFrame& frame) const;
-  // Returns whether the code was generated at run time, perhaps by a library, and no option of the user names it.
+  // Returns whether the code was generated at run time, perhaps by a library, and no rule matches it.
   bool made_at_run_time(const PythonFrame& frame) const;
 
-  // Returns false for system, CUDA and framework libraries, the interpreter and the recorder. Options cannot change
-  // that for the interpreter, CUDA and the recorder.
+  // Returns false for system, CUDA and framework libraries, the interpreter and the recorder. Rules cannot override
+  // this for the interpreter, CUDA and the recorder.
   bool module(std::string_view path) const;
-  // Returns whether the module is below /usr/local/lib or in the library folder next to an interpreter's own, as with
-  // conda, and no option names it. A module there without line information is not one that the user works on.
+  // Returns whether the module is installed and no rule matches it. Installed means below /usr/local/lib or in the
+  // `lib` folder of an interpreter's prefix, as with conda. An installed module without line information does not count
+  // as user code.
   bool is_installed(std::string_view module) const;
-  // Decides by the source file of the code or, if that is unknown, by its module.
+  // A rule that matches the source file applies first. Otherwise, the module must be the user's, and the source file
+  // must not be a library's.
   bool native(const NativeFrame& frame) const;
 
  private:
@@ -48,8 +50,8 @@ class UserCode {
 // own name.
 bool is_launch_code(const NativeFrame& frame, std::string_view kernel);
 
-// How many of the innermost frames belong to the recorder, CUDA and nvcc. `kernel` is the kernel that nvcc's frames
-// name or, if they name none, `launched`. It is empty if the program called the driver directly, without nvcc's code.
+// `count` is the number of innermost frames that belong to the recorder, CUDA or nvcc's launch code. `kernel` is the
+// kernel that nvcc's stubs name or, without a stub, `launched`. It is empty if the program called the driver directly.
 struct LaunchFrames {
   std::size_t count = 0;
   std::string kernel;
@@ -57,11 +59,11 @@ struct LaunchFrames {
 LaunchFrames launch_frames(const std::vector<NativeFrame>& native, std::string_view launched,
                            const UserCode& code = {});
 
-// Sets `user` in every frame. `kernel` is the mangled name of the launched kernel, or empty. nvcc's host function that
-// launches a kernel has the kernel's name, and the line where the kernel is defined rather than launched.
+// Sets `user` in every frame. `kernel` is the mangled name of the launched kernel, or empty. Does not mark nvcc's host
+// function for the kernel: its line is the kernel's definition, not the launch.
 void mark_user_frames(SourceStack& stack, std::string_view kernel, const UserCode& code = {});
 
-// Goes by the `user` marks, but a frame that is the host side of `kernel` is never the true line.
+// Uses the `user` marks. nvcc's host function for `kernel` is never the true line.
 TrueLine find_true_line(const SourceStack& stack, std::string_view kernel);
 
 }  // namespace cudadiag::symbolize

@@ -37,17 +37,16 @@ Word half_bits(std::string_view text) {
   return sign | (fraction < 1024 ? fraction : (static_cast<std::uint32_t>(unit + 25) << 10) + (fraction - 1024));
 }
 
-// Computes one instruction.
 class Calculation {
  public:
   Calculation(const Instruction& i, const Operands& operands) : i_(i), operands_(operands), parts_(parts_of(i)) {}
 
-  // Always 64 bits: for a 32-bit operation, the upper half is 0.
+  // `value` always has 64 bits. For a 32-bit operation, its upper half is 0.
   struct Result {
     Known known = Known::opcode;
     Wide value;
     bool wide = false;
-    std::optional<std::uint32_t> carry;  // out of 32 bits or, if `wide`, out of 64
+    std::optional<std::uint32_t> carry;  // out of bit 31 or, if `wide`, out of bit 63
   };
 
   Result run() const {
@@ -105,7 +104,7 @@ class Calculation {
     const std::uint64_t value = *low | static_cast<std::uint64_t>(*high) << 32;
     return minus ? 0 - value : value;
   }
-  // Returns what an instruction that continues a sum adds for the carries.
+  // Returns the sum of the carries that an instruction with .X adds; 0 for other instructions.
   Word carried() const {
     if (!i_.has("X")) return 0;
     std::uint32_t sum = 0;
@@ -168,7 +167,6 @@ class Calculation {
     const std::uint64_t product = is_unsigned ? std::uint64_t{*a} * *b : extended(*a) * extended(*b);
     if (is_wide) {
       const Wide c = read_pair(2);
-      // The carry is known only if all operands are.
       if (!c) return wide({});
       const std::uint64_t sum = product + *c + *carry;
       const bool overflow = is_unsigned && sum < product;
@@ -204,8 +202,8 @@ class Calculation {
     return {Known::opcode, sum & kMask, false, static_cast<std::uint32_t>(sum >> 32)};
   }
 
-  // Handles "SHF.L.U64.HI R5, R4, 0x2, R5". The result is the upper half of a shifted pair, which consists of the third
-  // and the first operand.
+  // Handles "SHF.L.U64.HI R5, R4, 0x2, R5". Shifts a pair with the third operand as its upper half and the first as its
+  // lower half. The result is one half of the shifted pair.
   Result shift() const {
     const Word low = read(0), by = read(1), upper = read(2);
     if (!low || !by || !upper || *by > 31 || i_.has("W")) return word({});
@@ -278,7 +276,7 @@ class Calculation {
     const bool is_fp16 = !i_.has("BF16") && !i_.has("BF16_V2");
     if (!is_fp16 || count() != 4 || parts_.values[0] != "-RZ" || parts_.values[1] != "RZ") return word({});
     const Word upper = half_bits(parts_.values[2]), lower = half_bits(parts_.values[3]);
-    // Negative zero would become positive, because the instruction adds it to zero.
+    // The instruction adds each half to zero, which turns negative zero into positive zero.
     if (!upper || !lower || *upper == 0x8000 || *lower == 0x8000) return word({});
     return word(*upper << 16 | *lower);
   }
@@ -333,7 +331,7 @@ std::optional<std::uint32_t> immediate(std::string_view operand, std::uint32_t h
   std::uint64_t value = 0;
   const auto [rest, error] = std::from_chars(operand.data(), operand.data() + operand.size(), value, 16);
   if (error != std::errc() || rest != operand.data() + operand.size()) return std::nullopt;
-  // We cannot tell whether a 32-bit number with its highest bit set is extended by its sign or by zeros.
+  // We cannot tell whether a 32-bit number with its highest bit set is sign-extended or zero-extended.
   if (half != 0 && !minus && operand.size() <= 8 && value >= 0x80000000) return std::nullopt;
   if (minus) value = 0 - value;
   return static_cast<std::uint32_t>(value >> (32 * half));
@@ -359,7 +357,7 @@ Parts parts_of(const Instruction& i) {
 }
 
 Computed compute_word(const Instruction& i, std::uint32_t half, const Operands& operands) {
-  // These instructions read each of the four words on its own.
+  // These instructions load four independent words.
   if (i.has("128") && is_any(i.base(), {"LDC", "LDCU", "ULDC"})) {
     const Parts parts = parts_of(i);
     return {Known::opcode, parts.values.empty() ? std::nullopt : operands.word(parts.values[0], half)};
@@ -376,8 +374,7 @@ std::optional<bool> compute_predicate(const Instruction& i, std::string_view pre
     const bool is_first = !parts.results.empty() && predicate_slot(parts.results[0]) == wanted;
     return is_first ? compare(i, operands, parts) : std::nullopt;
   }
-  // A carry is known only if it is the only one that the instruction sets. If it sets two, whoever reads them adds
-  // both.
+  // If the instruction sets two carries, only their sum is known.
   const auto of_carry = [&](std::string_view each) { return predicate_slot(each) == wanted; };
   const auto named = std::count_if(parts.carries.begin(), parts.carries.end(),
                                    [](std::string_view each) { return predicate_slot(each) != kNone; });

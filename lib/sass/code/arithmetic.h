@@ -15,7 +15,7 @@ namespace cudadiag::sass {
 struct Parts {
   std::vector<std::string_view> results;     // predicates in front of the destination
   std::string_view destination;              // empty if it sets only predicates
-  std::vector<std::string_view> carries;     // carries that it sets
+  std::vector<std::string_view> carries;     // carry predicates that it sets
   std::vector<std::string_view> values;      // operands that it reads, except conditions
   std::vector<std::string_view> conditions;  // predicates that it reads, as carries or to choose between operands
 };
@@ -36,7 +36,7 @@ struct Computed {
   Known known = Known::opcode;
   std::optional<std::uint32_t> word;
 };
-// Computes register number `half`, from 0, of those that the instruction writes.
+// Computes one of the registers that the instruction writes; `half` is its index.
 Computed compute_word(const Instruction& i, std::uint32_t half, const Operands& operands);
 // Computes a predicate that the instruction sets: a carry, or the result of a comparison.
 std::optional<bool> compute_predicate(const Instruction& i, std::string_view predicate, const Operands& operands);

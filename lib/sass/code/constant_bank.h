@@ -1,4 +1,4 @@
-// Where constant bank 0 has the sizes of the block and the grid. Internal to lib/sass.
+// Finds the sizes of the block and the grid in constant bank 0. Internal to lib/sass.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@ struct SizeInBank {
   std::size_t axis = 0;
 };
 
-// Returns which size, if any, is at `offset`. This depends on the architecture. `bank_offset`, which is where the
-// parameters begin, tells the architectures apart.
+// Returns which size, if any, is at `offset`. The layout depends on the architecture, which is recognised by
+// `bank_offset`, the offset of the parameters.
 inline std::optional<SizeInBank> size_in_bank(std::uint32_t bank_offset, std::uint32_t offset) {
   const bool older = bank_offset == 0x160 || bank_offset == 0x210;
   if ((!older && bank_offset != 0x380) || offset % 4 != 0) return std::nullopt;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kMostPasses = 50;
 
-constexpr std::uint32_t kFarthestReturn = 16;  // from the instruction that sets the return address to its call
+constexpr std::uint32_t kFarthestReturn = 16;  // instructions between the one that sets the return address and the call
 
 bool may_end(const Instruction& i) { return is_any(i.base(), {"EXIT", "RET", "KILL", "RTT"}); }
 
@@ -41,8 +41,9 @@ Detours::Detours(const Program& program) : program_(program) {
   }
 }
 
-// Returns for each instruction the nearest one that all paths from it to an end go through; size() stands for an end.
-// The algorithm is that of Cooper, Harvey and Kennedy, "A simple, fast dominance algorithm".
+// Returns each instruction's immediate postdominator: the nearest instruction on all paths from it to an end of the
+// code. size() represents the ends. Uses the algorithm of Cooper, Harvey and Kennedy, "A simple, fast dominance
+// algorithm".
 std::vector<std::uint32_t> Detours::meeting_points() const {
   const std::uint32_t end = program_.size();
   std::vector<std::vector<std::uint32_t>> before(end + 1);
@@ -93,7 +94,7 @@ std::vector<std::uint32_t> Detours::meeting_points() const {
   return meets;
 }
 
-// Returns the instruction's successors, stepping over a called function.
+// Returns the instruction's successors. Steps over a called function if it returns to the next instruction.
 std::vector<std::uint32_t> Detours::next_here(std::uint32_t at) const {
   if (called_by(program_, at) != kNone && returns_behind(program_, at)) return {at + 1};
   return program_.next(at);

@@ -1,4 +1,5 @@
-// Finds the code from where threads may diverge for an unknown reason to where they meet again. Internal to lib/sass.
+// Finds the code that threads may execute between a possible divergence and the place where they meet again. Internal
+// to lib/sass.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@ class Detours {
   explicit Detours(const Program& program);
 
   struct Detour {
-    bool known = false;               // false: the code calls functions outside this code, or jumps through a table
+    bool known = false;               // false if the code calls functions outside this program, or jumps through a
+                                      // table
     std::vector<std::uint32_t> code;  // instructions that some threads may execute, any number of times
     std::uint32_t meets = kNone;      // where all threads that have not exited meet; kNone if they never do
   };
@@ -32,7 +34,7 @@ class Detours {
   Detour found(std::uint32_t at, std::uint32_t meets) const;
 
   const Program& program_;
-  std::map<std::uint32_t, Detour> detours_;  // by instruction, for those with several successors
+  std::map<std::uint32_t, Detour> detours_;  // keyed by instructions with several successors
 };
 
 }  // namespace cudadiag::sass

@@ -10,7 +10,7 @@ namespace cudadiag::sass {
 namespace {
 
 constexpr std::size_t kMostText = 64u << 20;
-constexpr std::size_t kMostWork = 20'000'000;  // how many instructions and edges to visit
+constexpr std::size_t kMostWork = 20'000'000;  // limits the instructions and edges to visit
 
 bool ends_path(const Instruction& i) {
   if (i.base() == "EXIT" && !i.operands.empty()) return false;  // the operand is a condition
@@ -18,7 +18,7 @@ bool ends_path(const Instruction& i) {
 }
 
 bool always_jumps(const Instruction& i) {
-  // A second operand would be a condition.
+  // A jump with a second operand is conditional.
   return i.predicate.empty() && is_any(i.base(), {"BRA", "JMP"}) && i.operands.size() == 1 && !i.has("DIV") &&
          !i.has("CONV");
 }
@@ -123,7 +123,7 @@ void Program::connect_returns(const Joints& joints) {
     }
   }
   for (std::uint32_t at = 0; at < code_.size() && is_small(); ++at) {
-    // We do not know which function this return belongs to.
+    // We do not know to which function this return belongs, so it may lead to any call.
     if (code_[at].base() == "RET" && !returns_.contains(at)) lead(at, joints.after_calls, kAll);
   }
 }
@@ -152,12 +152,12 @@ void Program::connect_one(std::uint32_t at, const Joints& joints) {
   if (is_any(code.base(), {"BRA", "JMP", "CALL", "WARPSYNC"})) {
     if (const auto* target = target_of(code)) next.push_back(*target);
   }
-  // The target is in a table. It may be any piece of code that nothing falls through to.
+  // The target is in a table. It may be any instruction after an unconditional jump or an end.
   if (is_any(code.base(), {"BRX", "BRXU", "JMX", "JMXU"})) {
     next.insert(next.end(), joints.after_ends.begin(), joints.after_ends.end());
   }
-  // Threads that waited for each other continue at the target of the BSSY instruction for the same barrier. That is
-  // normally the next instruction. If it is not, any target for this barrier may follow.
+  // After BSYNC, threads continue at the target of a BSSY with the same barrier register, normally the next
+  // instruction. If no such target is the next instruction, any of them may follow.
   if (code.base() == "BSYNC" && !code.operands.empty()) {
     const auto points = joints.meeting_points.find(code.operands.back());
     if (points != joints.meeting_points.end() && !points->second.contains(at + 1)) {

@@ -1,4 +1,4 @@
-// A kernel's code as nvdisasm prints it, and which instructions may follow which. Internal to lib/sass.
+// Parses a kernel's code from nvdisasm's text, and finds which instructions may follow which. Internal to lib/sass.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace cudadiag::sass {
 
-// Identifies an instruction by its index.
+// An instruction is identified by its index.
 class Program {
  public:
   // The program is empty if the text is not code, or is too long. The text must outlive this object.
@@ -22,11 +22,10 @@ class Program {
   std::uint32_t size() const { return static_cast<std::uint32_t>(code_.size()); }
   const Instruction& operator[](std::uint32_t at) const { return code_[at]; }
   const std::vector<std::uint32_t>& next(std::uint32_t at) const { return flow_[at].next; }
-  // Returns whether only the next instruction can follow this one, and only this one can come before it.
+  // Returns whether the next instruction is the only successor of this one, and this one is its only predecessor.
   bool falls_through(std::uint32_t at) const;
-  // Where a return may lead: to the instruction after a call to a function that the return may belong to. Registers
-  // that the function does not alter have the values that they had at the call. The call also has a direct edge to this
-  // instruction.
+  // A possible target of a return: the instruction after a call. Registers that are not in `altered` still have the
+  // values that they had at the call. The call also has a direct edge to this target.
   struct Return {
     std::uint32_t to = 0;
     const std::vector<std::uint32_t>* altered = nullptr;
@@ -41,10 +40,10 @@ class Program {
     bool begins_block = false;
   };
 
-  // Places that any of several instructions may lead to.
+  // Possible targets that several instructions share.
   struct Joints {
     std::vector<std::uint32_t> after_calls, after_ends;
-    std::map<std::string_view, std::set<std::uint32_t>> meeting_points;  // by barrier register
+    std::map<std::string_view, std::set<std::uint32_t>> meeting_points;  // keyed by barrier register
   };
 
   // Returns false if the code is too large.
@@ -62,8 +61,8 @@ class Program {
   std::vector<Instruction> code_;
   std::vector<Flow> flow_;
   std::unordered_map<std::uint32_t, std::uint32_t> index_;       // by address
-  std::map<std::uint32_t, std::vector<std::uint32_t>> altered_;  // by where a function begins: the registers that it
-                                                                 // alters
+  std::map<std::uint32_t, std::vector<std::uint32_t>> altered_;  // registers that a function alters, keyed by its first
+                                                                 // instruction
   std::unordered_map<std::uint32_t, std::vector<Return>> returns_;
   std::size_t work_ = 0;  // how many steps connect() has taken
 };

@@ -1,4 +1,4 @@
-// Which memory an instruction uses, according to its operands. Internal to lib/sass.
+// Tells from an instruction's operands which memory it uses. Internal to lib/sass.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct MemoryForm {
 std::optional<MemoryForm> memory_form_of(const Instruction& i);
 // Returns how many bytes a thread reads or writes; 0 if a register contains the size.
 std::uint32_t memory_bytes_of(const Instruction& i);
-// Returns the part of the operand that gives the address; for a copy, that of the global memory. Empty if there is
+// Returns the operand's address expression, such as "R2.64+0x10"; for a copy, the global address. Empty if there is
 // none.
 std::string_view memory_place_of(const Instruction& i);
 

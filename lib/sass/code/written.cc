@@ -19,7 +19,7 @@ bool writes_no_register(std::string_view base) {
                        "FCHK", "EXIT", "WARPSYNC", "NANOSLEEP", "YIELD", "DEPBAR", "R2P",  "BRA",   "PLOP3", "NOP"});
 }
 
-// Names have no leading U here; the U marks operations on uniform registers.
+// `base` has no leading U, which marks operations on uniform registers.
 bool writes_one(std::string_view base) {
   return is_any(base,
                 {"MOV",   "SEL",   "IADD3", "IADD",  "IMAD",  "IMUL",  "LEA",    "LOP3",   "LOP",  "SHF",  "SHL",
@@ -67,7 +67,7 @@ std::size_t first_value(const Instruction& i) {
 Written written_by(const Instruction& i) {
   Written out;
   const std::string_view base = i.base();
-  // Registers that a called function writes do not count here.
+  // Does not include registers that a called function writes.
   if (is_any(base, {"CALL", "SUST", "SURED"})) return out;
   const std::size_t first = first_value(i);
   const auto add_predicate = [&out](std::string_view operand) {

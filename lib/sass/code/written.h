@@ -1,5 +1,4 @@
-// Which registers and predicates an instruction writes. The answer may include more than it writes. Internal to
-// lib/sass.
+// Finds the registers and predicates that an instruction may write. Internal to lib/sass.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +30,7 @@ struct Written {
 // Returns how many registers are written, starting with the first result; 0 if the first operand is not a result.
 std::uint32_t width_of_result(const Instruction& i);
 Written written_by(const Instruction& i);
-// Returns the index of the first operand that is not a condition.
+// Returns the index of the first operand that is not a predicate.
 std::size_t first_value(const Instruction& i);
 
 }  // namespace cudadiag::sass

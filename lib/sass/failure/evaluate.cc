@@ -8,9 +8,9 @@
 namespace cudadiag::sass {
 namespace {
 
-constexpr int kDeepest = 100;  // how deep values that are computed from other values may nest
+constexpr int kDeepest = 100;  // limits the recursion through values computed from other values
 constexpr std::size_t kMostSums = 20'000;
-constexpr std::uint32_t kLeastUpperHalf = 0x1000;  // the upper half of an offset is smaller than this, or negative
+constexpr std::uint32_t kLeastUpperHalf = 0x1000;  // the upper half of a 64-bit offset is smaller, or negative
 
 }  // namespace
 
@@ -42,7 +42,7 @@ std::optional<std::uint32_t> Evaluator::word(Slot slot, Moment moment) {
   const auto known = words_.find({slot, moment});
   if (known != words_.end()) return known->second;
   if (depth_ >= kDeepest) return std::nullopt;
-  words_[{slot, moment}] = std::nullopt;  // until it is computed, so that a value that depends on itself is unknown
+  words_[{slot, moment}] = std::nullopt;  // a value that depends on itself is unknown
   ++depth_;
   std::optional<std::uint32_t> value;
   if (stands_ != kNone && paths_.is_untouched(slot, moment, stands_)) value = kept(slot);
@@ -52,8 +52,8 @@ std::optional<std::uint32_t> Evaluator::word(Slot slot, Moment moment) {
   return words_[{slot, moment}] = value;
 }
 
-// Recovers the old value of a register that has been written only once since, if that instruction added something to
-// it.
+// Recovers a register's value before the failure if only one instruction wrote to it since, and that instruction added
+// to it.
 std::optional<std::uint32_t> Evaluator::undone(Slot slot, Moment moment) {
   if (stands_ == kNone || !paths_.is_untouched_before(slot, moment)) return std::nullopt;
   const auto by = paths_.written_once_since(slot, stands_);
@@ -72,7 +72,7 @@ std::optional<std::uint32_t> Evaluator::undone(Slot slot, Moment moment) {
       self->find_first_of("-~|") != std::string_view::npos) {
     return std::nullopt;
   }
-  // With 0 in place of the register, the instruction computes just what it added.
+  // With 0 in place of the register, the instruction computes the number that it added.
   const Operands operands{[&](std::string_view text, std::uint32_t half) -> std::optional<std::uint32_t> {
                             return is_it(text) ? std::optional(0u) : since(text, half, *by);
                           },
@@ -139,7 +139,7 @@ std::optional<std::uint32_t> Evaluator::special(const Instruction& i, std::uint3
   if (axis < 3 && what.starts_with("SR_TID.")) return lane_->thread[axis];
   if (axis < 3 && what.starts_with("SR_CTAID.")) return lane_->block[axis];
   if (what == "SR_LANEID") return lane_->lane;
-  // The number of the block in its cluster.
+  // The index of the block in its cluster.
   if (what == "SR_CgaCtaId" && !launch_.clusters) return 0;
   return std::nullopt;
 }
@@ -209,7 +209,7 @@ Evaluator::Sum Evaluator::joined(const Sum& a, const Sum& b) {
 
 Evaluator::Sum Evaluator::added(const Sum& a, const Sum& b) {
   if (a.mixed || b.mixed) return {.mixed = true};
-  // In a loop, a sum may only add numbers to its value from the previous iteration.
+  // Accepts a loop only if each iteration adds numbers, not parameter words, to the value.
   if (a.open || b.open) {
     const Sum& other = a.open ? b : a;
     return other.words.empty() && !other.others ? Sum{.open = true} : Sum{.mixed = true};
@@ -244,7 +244,7 @@ Evaluator::Sum Evaluator::sum_of(Slot slot, Moment moment) {
     for (const At by : *all) out = joined(out, sum_made_by(paths_.last_before(by, moment), width(by)));
   }
   summing_.erase(key);
-  // In a loop, this sum may depend on another sum that is not complete yet, so it must not be cached.
+  // In a loop, `out` may depend on a sum that is not complete yet. Cache it only if no other sum is in progress.
   if (summing_.empty() || !out.open) {
     if (summing_.empty()) sums_[key] = out;
   }
@@ -274,7 +274,7 @@ Evaluator::Sum Evaluator::sum_made_by(Moment moment, std::uint32_t half) {
   const Parts parts = parts_of(i);
   const auto of = [&](std::size_t value, std::uint32_t its) -> Sum {
     if (value >= parts.values.size()) return {.mixed = true};
-    // This may be the upper half of a pointer that the code contains as a constant.
+    // A large constant may be the upper half of a pointer in the code.
     const auto upper = i.has("X") ? immediate(parts.values[value], 0) : std::nullopt;
     if (upper && std::min(*upper, ~*upper) >= kLeastUpperHalf) return {.others = true};
     return sum_of_operand(parts.values[value], its, moment);

@@ -19,7 +19,7 @@ class Evaluator {
   using At = Paths::At;
   using Moment = Paths::Moment;
 
-  // If `lane` is null, nothing is known about the thread, only the code. All arguments must outlive this object.
+  // If `lane` is null, computes values from the code and the launch alone. All arguments must outlive this object.
   Evaluator(Paths& paths, ParameterBank bank, const LaunchState& launch, const LaneState* lane);
 
   // Returns the value before the instruction of `moment`; nullopt if unknown.
@@ -29,8 +29,9 @@ class Evaluator {
   const std::set<std::string_view>& unknown_opcodes() const { return unknown_; }
 
  private:
-  // The words of a sum while paths are joined. `open`: the sum depends on itself in a loop, so when it is joined with
-  // another sum, the result is that other sum.
+  // The parameter words that are terms of a value; `others` if it has further unknown terms. `mixed`: the terms differ
+  // between paths. `open`: the value depends on itself in a loop, and takes the terms of the path from outside the
+  // loop.
   struct Sum {
     bool open = false, mixed = false, others = false;
     std::set<std::uint32_t> words{};

@@ -74,7 +74,7 @@ const Paths::Since& Paths::since(At stands) {
   const auto [found, made] = since_.try_emplace(stands);
   Since& out = found->second;
   if (!made) return out;
-  // An instruction may have run since if the failing one can reach it and it can reach `stands`.
+  // An instruction may have run since the failure if the failing one can reach it and it can reach `stands`.
   const Marks after = reach({failing_}, next_, barred_);
   const Marks until = reach({stands}, before_, barred_);
   const auto follows = [&](At at) {
@@ -178,7 +178,7 @@ std::optional<Paths::At> Paths::definition(Slot slot, At at, const std::function
       const Guard holds = program_[from].predicate.empty() ? Guard::holds : guard(from);
       if (holds == Guard::unknown || written_[from].everything) return std::nullopt;
       if (holds == Guard::fails) {
-        // We do not know whether the condition was true at an earlier execution.
+        // In a loop, the condition may have been true in an earlier iteration.
         if (is_repeated(from)) return std::nullopt;
         open.push_back(from);
         continue;

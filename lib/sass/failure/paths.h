@@ -1,12 +1,13 @@
-// Which instructions may have run before and after the failing one. Internal to lib/sass.
+// Finds the instructions that a thread may have executed before and after the failing one. Internal to lib/sass.
 //
-// A thread failed at one instruction and stopped at another. This class answers two questions: may anything have
-// written to a register between an earlier instruction and now? And which instruction may have written to it before
-// that? For an instruction in a loop, `latest` means its latest execution before the failure. If it may have run again
-// since the execution in question, `latest` is false, and the answer must hold for every execution.
+// A thread fails at one instruction and stops at another. For a register and an earlier instruction, this class answers
+// two questions. May the register have been written between that instruction and the stop? Which instruction wrote to
+// the register before? A Moment is one execution of an instruction. If `latest` is true, it is the latest execution
+// before the failure. If the instruction may have run again since, `latest` is false, and the answer holds for every
+// execution.
 //
-// The hardware stops some time after the failure. No thread, however, gets past an instruction that needs the value
-// that the failing one was to load, so paths through such an instruction do not count.
+// The thread stops some time after the failure, but before any instruction that needs the value of the failed load.
+// Paths through these instructions are excluded.
 #pragma once
 
 #include <cstdint>
@@ -40,25 +41,27 @@ class Paths {
 
   // Returns whether a thread may have stopped at `stands`.
   bool can_stand(At stands);
-  // Returns whether nothing wrote to the slot from `moment`, whose instruction counts too, until the thread stopped.
+  // Returns whether no instruction wrote to the slot from `moment` (inclusive) until the thread stopped.
   bool is_untouched(Slot slot, Moment moment, At stands);
-  // Returns whether nothing writes to the slot from `moment` until just before the failing instruction.
+  // Returns whether no instruction wrote to the slot from `moment` (inclusive) until the failing instruction
+  // (exclusive).
   bool is_untouched_before(Slot slot, Moment moment);
   // Returns the last execution of `by` before `moment`.
   Moment last_before(At by, Moment moment);
-  // Returns the only instruction that wrote to the slot at or after the failing one, if it ran exactly once.
+  // Returns the only instruction that wrote to the slot since the failing one (inclusive); nullopt unless it ran
+  // exactly once.
   std::optional<At> written_once_since(Slot slot, At stands);
   bool is_repeated(At at);
 
   enum class Guard { holds, fails, unknown };
-  // Returns the one instruction that was the last to write to the slot before `at`. `guard` evaluates the conditions of
-  // instructions.
+  // Returns the instruction that last wrote to the slot before `at`; nullopt unless it is the same on all paths.
+  // `guard` evaluates the conditions of instructions.
   std::optional<At> definition(Slot slot, At at, const std::function<Guard(At)>& guard);
-  // Returns all instructions that may have been the last to write to the slot before `at`; nullopt if code outside this
-  // program may have been.
+  // Returns all instructions that may have been the last to write to the slot before `at`. Returns nullopt if code
+  // outside this program may have written last.
   std::optional<std::vector<At>> definitions(Slot slot, At at);
 
-  // Counted over all searches together.
+  // A limit for all searches together.
   static constexpr std::uint64_t kMostSteps = 20'000'000;
 
  private:
@@ -81,7 +84,7 @@ class Paths {
   std::vector<std::vector<At>> next_, before_;
   std::vector<bool> is_entry_;
   Marks barred_, none_;
-  std::map<At, Since> since_;  // by where a thread stopped
+  std::map<At, Since> since_;  // keyed by where the thread stopped
   std::map<Moment, std::vector<At>> until_;
   std::map<std::pair<Slot, Moment>, bool> untouched_until_;
   std::uint64_t steps_ = 0;

@@ -1,5 +1,5 @@
-// Textures and surfaces. An instruction receives a handle in a uniform register or, before sm_90, also as a word of
-// constant bank 0: "0x0, 0x58" is c[0x0][0x160].
+// Records the texture and surface handles that instructions use. A handle is in a uniform register or, before sm_90,
+// possibly in a word of constant bank 0: "0x0, 0x58" is c[0x0][0x160].
 #include "sass/origins/instructions.h"
 
 namespace cudadiag::sass {

@@ -14,11 +14,10 @@ constexpr std::uint32_t kStackPointer = 1;                         // R1
 constexpr std::uint32_t kFirstArgument = 4, kEndOfArguments = 16;  // registers that hold arguments and results of
                                                                    // functions
 
-// Returns whether the result may be an address because this operand is one. Factors and shift counts are numbers, not
-// addresses.
+// Returns whether the result can be an address if this operand is one. Factors and shift counts are never addresses.
 bool may_pass_address(const Instruction& i, std::size_t first, std::size_t at) {
   const std::string_view base = without_u(i.base());
-  std::vector<std::string_view> values;  // after the destination, without conditions
+  std::vector<std::string_view> values;  // operands after the destination, except predicates
   std::size_t place = 0;
   for (std::size_t each = first + 1; each < i.operands.size(); ++each) {
     if (is_predicate(i.operands[each])) continue;
@@ -43,8 +42,8 @@ bool is_product(const Instruction& i) {
   return (is_any(base, {"IMAD", "LEA", "IMUL"}) && !i.has("HI")) || base == "SHL" || (base == "SHF" && i.has("L"));
 }
 
-// Recognises instructions that compute -1 - x, or a little less: "LOP3.LUT R3, RZ, R3, RZ, 0x33, !PT", "LOP3.LUT R2,
-// R2, 0xfffffffc, RZ, 0x3c, !PT".
+// Recognises instructions that invert all bits of a number, or all but the lowest: "LOP3.LUT R3, RZ, R3, RZ, 0x33,
+// !PT", "LOP3.LUT R2, R2, 0xfffffffc, RZ, 0x3c, !PT".
 bool is_complement(const Instruction& i, std::size_t first) {
   if (!i.base().ends_with("LOP3") || i.operands.size() < first + 5) return false;
   const std::string_view how = i.operands[first + 4];
@@ -52,15 +51,15 @@ bool is_complement(const Instruction& i, std::size_t first) {
   return is_any(how, {"0xf", "0x33", "0x55"}) || (how == "0x3c" && number && *number >= 0x80000000);
 }
 
-// Keeps a number only if it may be the distance from one descriptor to another.
+// Returns the origin of a number that may be the distance between two descriptors; 0 for other numbers.
 std::uint32_t number_origin(std::uint32_t value) {
   const bool near = value < 0x10000 || value >= 0xffff0000;
   return near && value % 16 == 0 ? kNumber | (value & kValue) : 0;
 }
 
-// Where the driver stores two addresses through which code can read the parameters, and all of constant bank 0, like
-// memory. Like the place of the parameters, these depend on the architecture. Compilers use the first address. cuBLAS
-// uses the second, as its sm_90 kernels and their descriptors show.
+// Offsets in constant bank 0 where the driver stores two addresses: that of the parameters, and that of the bank. Code
+// can read the parameters through them like memory. The offsets depend on the architecture. Compilers use the first
+// address; sm_90 kernels of cuBLAS use the second.
 struct OwnAddresses {
   std::uint32_t parameters = 0, bank = 0;
 };
@@ -180,9 +179,9 @@ void Instructions::step(std::uint32_t at, Registers& state) {
 
 // ---- calls, conditions, numbers
 
-// An external function may do anything with the pointers that it receives, in registers or in a structure in local
-// memory, and may alter that structure. None of its results is one of these pointers. A function in the same code is
-// followed like a jump, with unchanged registers.
+// An external function may access memory through any pointer that it receives, in registers or in local memory, and may
+// change local memory. We assume that it returns none of these pointers. A function in the same code is followed like a
+// jump.
 void Instructions::call(const Step& s) {
   if (program_.target_of(s.i) != nullptr) return;
   if (calls_ == Calls::anything) {
@@ -195,7 +194,8 @@ void Instructions::call(const Step& s) {
   for (std::uint32_t at = kFirstArgument; at < kEndOfArguments; ++at) s.state.set(at, 0, s.predicate);
 }
 
-// Once an instruction sets a predicate, the predicate's name means a new condition. Carries follow the result operand.
+// When an instruction sets a predicate, values known under the old condition are outdated. Carries follow the result
+// operand.
 void Instructions::forget_conditions(const Step& s) {
   const auto& operands = s.i.operands;
   for (std::size_t at = 0; at < s.first && at < 2; ++at) s.state.forget_condition(operands[at]);
@@ -246,7 +246,7 @@ Lead Instructions::lead_of(std::string_view operand, Id id) const {
   return negative ? Lead::down : Lead::anywhere;
 }
 
-// Computes a product or a left shift.
+// Returns the term for a product or a left shift.
 Instructions::Term Instructions::product(const Step& s, const std::vector<std::string_view>& factors) {
   const bool multiplied = s.i.base().ends_with("IMAD");
   Term made;
@@ -267,7 +267,7 @@ Instructions::Term Instructions::product(const Step& s, const std::vector<std::s
   return made;
 }
 
-// Returns how all terms but one move an address.
+// Returns how the sum of all terms except `without` moves an address.
 Lead Instructions::lead_of_sum(const std::vector<Term>& terms, std::size_t without) {
   bool away = false, anywhere = false, back = false, down = false;
   for (std::size_t at = 0; at < terms.size(); ++at) {
@@ -291,7 +291,7 @@ std::vector<OriginSets::Id> Instructions::led_by_others(const std::vector<Term>&
   return out;
 }
 
-// Adds the terms. If a known number moves a known place, the result is a known place.
+// Adds the terms. The sum of a known place and a known number is a known place.
 void Instructions::add(const Step& s) {
   const bool pair = s.i.has("64");
   if (s.i.has("X")) return compute(s);
@@ -308,7 +308,7 @@ void Instructions::add(const Step& s) {
     if (pair) high = sets_.join(high, value(s, operand, 1));
   }
   std::vector<Id> lower = led_by_others(terms);
-  // Adds places first, because the sum of two numbers is not recorded.
+  // Add places first, because the sum of two numbers is not tracked.
   std::stable_partition(lower.begin(), lower.end(), [&](Id id) { return !sets_.are_numbers(id); });
   Id low = 0;
   for (std::size_t each = 0; each < lower.size(); ++each) low = each == 0 ? lower[0] : sets_.sum(low, lower[each]);
@@ -377,16 +377,16 @@ OriginSets::Id Instructions::parameter(std::uint32_t word) {
   return sets_.together(sets_.one(word), 0, Lead::away);
 }
 
-// Returns the origin of an array element in the parameters. If the index comes from thread or block numbers, every
-// element is used.
+// Returns the origin of an array element in the parameters. If the index comes from thread or block numbers, we assume
+// that every element is used.
 OriginSets::Id Instructions::indexed(Id index, std::uint32_t offset) {
   const bool by_thread = sets_.has(index, kThread);
   const Id word = sets_.one(offset | kIndexed | (by_thread ? 0 : kChosen));
   return by_thread ? sets_.join(word, sets_.one(kThread)) : word;
 }
 
-// Returns the origin of a word in constant bank 0: the 4 bytes at index `half` from the operand's place. Empty if the
-// word is not a parameter.
+// Returns the origin of a word in constant bank 0: the one `half` words after the operand's offset. Empty if the word
+// is not a parameter.
 OriginSets::Id Instructions::constant(const Step& s, std::string_view operand, std::uint32_t half) {
   if (operand.find("c[0x0][") == std::string_view::npos) return 0;
   const auto place = parse_constant(operand);

@@ -1,4 +1,4 @@
-// The effect of an instruction on registers and memory, as far as addresses matter. Internal to lib/sass.
+// Applies the effect of each instruction to the origins of registers and memory. Internal to lib/sass.
 #pragma once
 
 #include <cstdint>
@@ -38,11 +38,11 @@ class Instructions {
   };
   struct Step;
   using Rule = void (Instructions::*)(const Step&);
-  // The parts of an instruction that are the same each time it is visited.
+  // The parts of an instruction that do not depend on the visit.
   struct Decoded {
     Rule rule = nullptr;          // null if the instruction can never run
     std::uint32_t predicate = 0;  // kNone if unconditional
-    std::uint32_t first = 0;      // index of the first operand that is not a condition
+    std::uint32_t first = 0;      // index of the first operand that is not a predicate
     std::uint32_t to = kNone;     // the register in that operand
     std::uint32_t words = 1;      // how many registers it moves
   };
@@ -85,7 +85,7 @@ class Instructions {
   void use_memory(const Step& s);
 
   void forget_conditions(const Step& s);
-  // A value that is added to others.
+  // A term of a sum.
   struct Term {
     Id id = 0;
     Lead lead = Lead::nowhere;
@@ -117,12 +117,12 @@ class Instructions {
   const ZeroWords zeros_;
   OriginSets& sets_;
   std::vector<Decoded> decoded_;    // by instruction
-  bool stack_holds_still_ = false;  // the stack pointer is set only at the beginning
+  bool stack_holds_still_ = false;  // the stack pointer does not change after the first use of local memory
   Id pool_ = 0;                     // everything that was stored in shared and local memory
   Id anywhere_on_stack_ = 0;        // the part of pool_ that may be in any word of the stack
   std::uint32_t memory_version_ = 0;
   bool noting_ = false;
-  std::uint32_t at_ = 0;  // the current instruction
+  std::uint32_t at_ = 0;  // index of the current instruction
   std::set<CodeAccess> accesses_;
   bool writes_elsewhere_ = false;
   std::map<std::uint32_t, std::set<CodeAccess>> by_instruction_;

@@ -47,8 +47,8 @@ void Instructions::store_shared(const Step& s) {
   for (std::uint32_t w = 0; w < s.words; ++w) put(pool_, s.state.get(from + w, s.predicate));
 }
 
-// Returns the register number that stands for the stack word at "[R1+0x10]"; kNone if the word is unknown or too far
-// away.
+// Returns the register number that represents the stack word at "[R1+0x10]"; kNone if the word is unknown or too far
+// from R1.
 std::uint32_t Instructions::stack_word(const Step& s, std::uint32_t word) const {
   const std::string_view place = address_of(s.i);
   if (!stack_holds_still_ || !(place == "R1" || place.starts_with("R1+0x"))) return kNone;
@@ -100,8 +100,8 @@ Instructions::Halves Instructions::place(const Step& s, std::string_view text) {
   return out;
 }
 
-// A word is an origin if its lower half is in the address's lower half, and its upper half in the upper half. Words
-// that are addresses are at multiples of 8.
+// Records the parameter words that the address comes from: those whose lower half is in `place.low` and upper half in
+// `place.high`. Only words at multiples of 8 can be addresses.
 void Instructions::note(const Halves& place, Mode mode) {
   if (!noting_) return;
   CodeAccess access;
@@ -113,7 +113,7 @@ void Instructions::note(const Halves& place, Mode mode) {
     if (!is_word(each) || value_of(each) % 8 != 0 || !std::binary_search(high.begin(), high.end(), upper)) continue;
     access.origins.push_back({value_of(each), is_indexed(each), is_chosen(each), (each & kShifted) != 0});
   }
-  // If the address may be the word with or without a shift, only the origin without it counts.
+  // If the address may be a word with or without a shift, keep only the unshifted origin.
   const auto same_word = [](Origin a, const Origin& b) { return a.shifted = b.shifted, a == b; };
   std::sort(access.origins.begin(), access.origins.end());
   access.origins.erase(std::unique(access.origins.begin(), access.origins.end(), same_word), access.origins.end());
@@ -126,7 +126,7 @@ void Instructions::note(CodeAccess access) {
   accesses_.insert(std::move(access));
 }
 
-// A loaded value is a parameter word only if it comes from the parameters, or from memory that may be local.
+// Only a load from the parameters, or from memory that may be local, can return a parameter word.
 void Instructions::set_loaded(const Step& s, const Halves& place) {
   forget_conditions(s);
   if (s.to == kNone) return;
@@ -165,7 +165,7 @@ void Instructions::atomic(const Step& s) {
 
 void Instructions::reduce(const Step& s) { note(place(s, address_of(s.i)), Mode::atomic); }
 
-// Handles "UBLKCP.S.G [UR8], [UR4], UR10", which copies from global to shared memory. The size comes last.
+// Handles "UBLKCP.S.G [UR8], [UR4], UR10", which copies from global to shared memory. The last operand is the size.
 void Instructions::copy_bulk(const Step& s) {
   const std::string_view opcode = s.i.opcode;
   if (opcode.find(".S.G") != std::string_view::npos) return note(place(s, address_of(s.i, 1)), Mode::read);
@@ -178,9 +178,9 @@ void Instructions::reduce_bulk(const Step& s) {
   note(place(s, address_of(s.i, 0)), Mode::atomic);
 }
 
-// Handles "UTMALDG.2D [UR8], [UR6]". The first operand is shared memory and coordinates, the second is the address of a
-// descriptor. A descriptor in the parameters begins with the address of its memory. A descriptor in memory may contain
-// anything that was stored in shared memory, because code builds descriptors there.
+// Handles "UTMALDG.2D [UR8], [UR6]". The first operand contains the address in shared memory and the coordinates, the
+// second the address of a descriptor. A descriptor in the parameters begins with the address of its memory. For a
+// descriptor in memory, assumes any value that was stored in shared memory, because code builds descriptors there.
 void Instructions::note_tensor(const Step& s, Mode mode) {
   const Halves at = place(s, address_of(s.i, 1));
   note(at, Mode::read);
@@ -222,7 +222,7 @@ void Instructions::escape(const Step& s) {
   }
 }
 
-// For instructions of later architectures. We understand only their memory descriptor, "desc[UR4][R2.64]".
+// For unknown instructions of later architectures that have a memory descriptor, "desc[UR4][R2.64]".
 void Instructions::use_memory(const Step& s) {
   escape(s);
   forget_conditions(s);

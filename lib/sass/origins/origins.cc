@@ -58,7 +58,7 @@ OriginSets::Id OriginSets::together(Id a, Id b, Lead lead) {
   return number(sorted(std::move(out)));
 }
 
-// Only words at multiples of 8 can be addresses, so only those can move.
+// Only words at offsets that are multiples of 8 can be addresses, so only these words move.
 OriginSets::Id OriginSets::led(Id id, Lead lead) {
   if (lead == Lead::nowhere || lead == Lead::down) return id;
   Set out = of(id);
@@ -115,7 +115,7 @@ OriginSets::Id OriginSets::sum(Id a, Id b) {
   return sums_[key] = uncertain(join(moved(a, b), moved(b, a)));
 }
 
-// Adds the numbers in `by` to the places. If a number is unknown, blurs the places.
+// Adds the numbers in `by` to the places. Blurs the places if `by` contains anything else.
 OriginSets::Id OriginSets::moved(Id places, Id by) {
   if (!are_numbers(by)) return blurred(places);
   Set out;

@@ -1,4 +1,4 @@
-// Where the values in registers come from, as far as addresses matter. Internal to lib/sass.
+// Tracks which parameters the values in registers come from. Internal to lib/sass.
 #pragma once
 
 #include <cstdint>
@@ -8,22 +8,25 @@
 
 namespace cudadiag::sass {
 
-// One possible source of a register's value, or of a part of it.
+// One possible source of a register's value, or of a part of it:
 //
-//   word      half of a parameter word, or that word plus something: its offset in the parameters, a multiple of 4
-//   place     lower half of the address of a parameter word: the offset of that word
+//   word      half of a parameter word, perhaps plus something; the value is its offset, a multiple of 4
+//   place     lower half of the address of a parameter word; the value is the offset of that word
 //   kUpper    upper half of the address of a parameter word
 //   number    exactly this number
 //   kTop      any parameter word
 //   kThread   something computed from a thread or block number, and perhaps from other values
-//   kAddend   a parameter, or the sum or product of one and something else: likely more than 0 for every thread
+//   kAddend   a parameter, or a sum or product that contains one: likely more than 0 for every thread
 //   kBefore   a number less than 0
-//   kConstant a number in the code other than 0; its value is not kept
+//   kConstant a number in the code other than 0, whose value is not tracked
 //
-// kIndexed: a word of the array that begins there, or a place in that array. kChosen, with kIndexed: the index of a
-// word does not come from a thread or block number, so all threads may use the same element. kMoved, for a lower half:
-// plus something that may be 0 for some thread. kShifted, for a lower half: plus something that is likely not 0 for any
-// thread.
+// These flags modify an origin:
+//
+//   kIndexed  a word or place in the array that begins at this offset
+//   kChosen   with kIndexed: the index of a word does not come from a thread or block number, so all threads may use
+//             the same element
+//   kMoved    for a lower half: plus something that may be 0 for some thread
+//   kShifted  for a lower half: plus something that is likely not 0 for any thread
 namespace origin {
 inline constexpr std::uint32_t kTop = 0xffffffff, kIndexed = 0x80000000;
 inline constexpr std::uint32_t kPlace = 0x40000000, kNumber = 0x20000000, kUpper = 0x10000000, kChosen = 0x08000000;
@@ -34,7 +37,7 @@ inline constexpr std::uint32_t kValue = 0x01ffffff;
 constexpr bool is_place(std::uint32_t origin) { return origin != kTop && (origin & kPlace) != 0; }
 constexpr bool is_number(std::uint32_t origin) { return origin != kTop && (origin & kNumber) != 0; }
 constexpr bool is_word(std::uint32_t origin) { return (origin & (kPlace | kNumber | kUpper)) == 0; }
-// Returns whether the origin is a mark that stays only if it holds on all paths.
+// Returns whether the origin is a mark that is kept only if it holds on all paths.
 constexpr bool is_certain(std::uint32_t origin) { return origin >= kAddend && origin <= kConstant; }
 constexpr bool is_mark(std::uint32_t origin) { return origin == kThread || is_certain(origin); }
 constexpr bool is_indexed(std::uint32_t origin) { return (origin & kIndexed) != 0; }
@@ -42,12 +45,12 @@ constexpr bool is_chosen(std::uint32_t origin) { return origin != kTop && (origi
 constexpr std::uint32_t value_of(std::uint32_t origin) { return origin & kValue; }
 }  // namespace origin
 
-// How adding a number moves an address, in the order of the enumerators: not at all, by 0 or less, by less than 0, by 0
-// or more, by more than 0.
+// How adding a number moves an address: `nowhere` by 0, `down` by at most 0, `back` by less than 0, `anywhere` by at
+// least 0, `away` by more than 0.
 enum class Lead { nowhere, down, back, anywhere, away };
 
-// There are few different sets, so each gets a number; 0 is the empty set. A register may contain something that is not
-// in its set, unless all members of the set are numbers.
+// Stores each distinct set once, under an id; 0 is the empty set. A set that contains only numbers is exhaustive. With
+// any other set, a register may also hold a value from a different source.
 class OriginSets {
  public:
   using Id = std::uint16_t;
@@ -66,21 +69,20 @@ class OriginSets {
 
   Id number(Set set);
   Id one(std::uint32_t origin) { return number({origin}); }
-  // For a register that has one value or the other.
+  // Returns the set for a register that holds either value.
   Id join(Id a, Id b);
-  // For a value that is computed from both. If it is a sum, `lead` says how the sum moves an address.
+  // Returns the set for a value computed from both. If the value is a sum, `lead` is how the sum moves an address.
   Id together(Id a, Id b, Lead lead);
   Id led(Id id, Lead lead);
-  // Drops the marks that stay only if they hold on all paths.
+  // Drops the marks that are kept only if they hold on all paths.
   Id uncertain(Id id);
-  // For the result of any calculation with the value except a move.
+  // Returns the set for the result of any calculation with the value except a move.
   Id blurred(Id id);
-  // marks(): the marks that stay in a number computed from the value. without_marks(): the value's origins except
-  // marks.
+  // marks() returns the marks that a number computed from the value keeps. without_marks() returns the other origins.
   Id marks(Id id);
   Id without_marks(Id id);
-  // For the sum of both: keeps the origins that may make it an address, and drops the marks that stay only if they hold
-  // on all paths.
+  // Returns the set for the sum of both. Keeps the origins through which the sum may be an address. Drops the marks
+  // that uncertain() drops.
   Id sum(Id a, Id b);
 
  private:
@@ -90,7 +92,7 @@ class OriginSets {
   Id moved(Id places, Id by);
 
   std::map<Set, Id> ids_;
-  std::vector<const Set*> sets_;  // by number; points into ids_
+  std::vector<const Set*> sets_;  // by id; points into ids_
   std::unordered_map<std::uint32_t, Id> joined_, sums_;
   bool full_ = false;
 };

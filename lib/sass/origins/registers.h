@@ -1,4 +1,4 @@
-// The contents of a kernel's registers at one place in its code, as far as addresses matter. Internal to lib/sass.
+// Holds the origins of a kernel's registers at one place in its code. Internal to lib/sass.
 #pragma once
 
 #include <array>
@@ -12,17 +12,17 @@
 
 namespace cudadiag::sass {
 
-// Returns a number for each of P0..P7 and UP0..UP7, and another one for each of their negations; kNone for PT, UPT and
-// everything else.
+// Returns a distinct number for each predicate P0..P7 and UP0..UP7, and for each negation, such as "!P0". Returns kNone
+// for anything else, including PT and UPT.
 std::uint32_t predicate_of(std::string_view name);
 
-// After a conditional write, a register has its old or its new value. An instruction under the same condition sees only
-// the new one, until the condition is computed again.
+// After a conditional write, a register has its old or its new value. An instruction with the same predicate sees only
+// the new value, until the predicate is set again.
 class Registers {
  public:
   using Id = OriginSets::Id;
   using Held = std::array<Id, kRegisters>;
-  // The state where paths part or meet.
+  // The state at a place where paths branch or join.
   struct State {
     Held held{};
     std::map<std::uint32_t, Id> views;  // what a register contains under a condition; the key is condition << 16 |
@@ -35,14 +35,14 @@ class Registers {
   Id get(std::uint32_t at, std::uint32_t predicate) const;
   void set(std::uint32_t at, Id value, std::uint32_t predicate);
   const Held& held() const { return held_; }
-  // Forgets both "P0" and "!P0" for the name of either.
+  // Forgets both "P0" and "!P0", given either name.
   void forget_condition(std::string_view name);
   void forget_conditions();
 
   void enter(const State& state);
-  // `holds`: a condition known to be true there, or kNone.
+  // Returns the state for a successor. `holds` is a condition that is true on the way there, or kNone.
   State leave(std::uint32_t holds) const;
-  // Returns false if `more` adds nothing to `state`.
+  // Merges `more` into `state`. Returns whether `state` changed.
   bool join(State& state, const State& more) const;
 
  private:

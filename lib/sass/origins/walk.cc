@@ -12,7 +12,8 @@
 namespace cudadiag::sass {
 namespace {
 
-constexpr std::size_t kMostSteps = 4'000'000;  // over all visits; instructions are visited until nothing changes
+constexpr std::size_t kMostSteps = 4'000'000;  // including repeated visits; instructions are visited until nothing
+                                               // changes
 
 class Walk {
  public:
@@ -23,7 +24,7 @@ class Walk {
   bool run() {
     entries_[0] = {};
     open_.insert(0);
-    // Repeats until shared and local memory contain nothing new.
+    // Repeat until no visit stores anything new in shared or local memory.
     for (bool again = true; again;) {
       const std::uint32_t before = instructions_.memory_version();
       while (!open_.empty()) {
@@ -34,7 +35,7 @@ class Walk {
         if (again) open_.insert(block);
       }
     }
-    // Only now are the origins of all addresses complete.
+    // Record accesses only now, because the origins of all addresses are complete.
     instructions_.begin_noting();
     for (const auto& [begin, held] : entries_) pass(begin);
     return true;
@@ -46,7 +47,7 @@ class Walk {
     const std::vector<std::uint32_t>* altered = nullptr;
   };
 
-  // Steps through instructions up to the last one before paths part or meet. Returns that one.
+  // Executes the basic block that begins at `at`. Returns its last instruction.
   std::uint32_t pass(std::uint32_t at) {
     state_.enter(entries_[at]);
     for (;; ++at) {
@@ -73,7 +74,8 @@ class Walk {
     return steps_ <= kMostSteps && !sets_.full();
   }
 
-  // Returns the condition that must be true after a branch or exit, or at its target.
+  // Returns the condition that must be true after a branch or exit; `behind` selects the next instruction, not the
+  // target.
   static std::uint32_t known_at(const Instruction& end, bool behind) {
     const std::uint32_t predicate = predicate_of(end.predicate);
     // "@P0 EXIT P1" depends on two conditions.
@@ -112,8 +114,8 @@ class Walk {
   Instructions& instructions_;
   OriginSets& sets_;
   Registers state_;
-  std::map<std::uint32_t, Registers::State> entries_;  // of basic blocks
-  std::map<std::uint32_t, Returned> returned_;         // likewise
+  std::map<std::uint32_t, Registers::State> entries_;  // at the beginning of each basic block
+  std::map<std::uint32_t, Returned> returned_;         // from called functions, keyed by the block after the call
   std::set<std::uint32_t> open_;                       // lowest first, so that earlier blocks are mostly known
   std::size_t steps_ = 0;
 };

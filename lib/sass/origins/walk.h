@@ -1,4 +1,4 @@
-// Walks through a program until no path adds anything new. Internal to lib/sass.
+// Propagates origins along all paths of a program until nothing changes. Internal to lib/sass.
 #pragma once
 
 #include "sass/code/flow.h"

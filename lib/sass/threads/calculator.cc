@@ -10,7 +10,7 @@ namespace cudadiag::sass {
 namespace {
 
 constexpr std::int64_t kWord = std::int64_t{1} << 32, kSign = std::int64_t{1} << 31;
-constexpr std::int64_t kMostPieces = 64;  // how many pieces one instruction may cut a box into
+constexpr std::int64_t kMostPieces = 64;  // limits the pieces into which one instruction cuts a box
 
 }  // namespace
 
@@ -154,7 +154,7 @@ std::optional<Calculator::Address> Calculator::address(const ThreadInstruction& 
     Pair each;
     if (term.pair) {
       each = read_pair(term.source);
-      // The term may have 64 bits, or 32 bits with or without a sign, so all three must mean the same number.
+      // The term may have 64 bits, or 32 bits with or without a sign. Accept it only if all three are the same number.
       const auto range = each.known && !each.pointer && !term.sure ? range_of(each.form, box_) : std::nullopt;
       if (range && (range->least < 0 || range->most >= kSign)) return std::nullopt;
     } else {
@@ -206,8 +206,8 @@ void Calculator::set_pair(Slot slot, const Pair& pair) {
   set(slot == kNone ? kNone : slot + 1, high);
 }
 
-// A carry that is 0 for all threads, or 1 for all, becomes a truth value. If two predicates receive the carries, they
-// share the sum.
+// A carry that is 0 for all threads, or 1 for all, becomes a truth value. If two predicates receive carries, they share
+// the sum of both.
 void Calculator::set_sum(const ThreadInstruction& code, const Sum& sum, std::uint32_t at) {
   std::vector<Condition> named;
   for (const Condition& carry : code.carries) {
@@ -294,7 +294,7 @@ Calculator::Sum Calculator::added_to_pointer(const Value& pointer, const Form& r
     return out;
   }
   if (carry != nullptr && (carry->word != pointer.word || !same_low_word(carry->form, pointer.form))) return {};
-  // Reads `rest` as a signed number, because what is added to an upper half is small.
+  // Read `rest` as a signed number, because numbers added to an upper half are small.
   const auto shifted = sum(rest, constant(kSign));
   const auto above = shifted ? quotient(*shifted, 32) : std::nullopt;
   const auto small = above ? sum(rest, constant(-*above * kWord)) : std::nullopt;

@@ -1,5 +1,6 @@
-// Computes instructions on values that hold for all threads of a box. If the threads differ, `needed_cut` says where to
-// cut the box. The caller then executes the instruction again for each part. Internal to lib/sass.
+// Executes instructions on values that describe all threads of a box. If the result differs between threads,
+// needed_cut() returns where to cut the box. The caller then executes the instruction again for each part. Internal to
+// lib/sass.
 #pragma once
 
 #include <optional>
@@ -35,7 +36,7 @@ class Calculator {
   };
   std::optional<Address> address(const ThreadInstruction& code);
   std::optional<std::int64_t> number(const Value& value) const;
-  // The form of an operand that is a number.
+  // Returns the form of an operand; nullopt if it is not a number.
   std::optional<Form> form_of(const Source& source);
   // Returns whether the instruction moves numbers or parameters to registers that already contain them.
   bool moves_what_is_there(const ThreadInstruction& code);
@@ -113,7 +114,8 @@ class Calculator {
   const ParameterBank bank_;
   const LaunchValues& launch_;
   std::optional<Cut> cut_;
-  // The results of the current instruction. They are stored at its end, because an operand may also be a result.
+  // The results of the current instruction, stored after all operands are read. A register may be both an operand and a
+  // result.
   std::vector<std::pair<Slot, Value>> values_;
   std::vector<std::pair<Slot, Truth>> truths_;
 };

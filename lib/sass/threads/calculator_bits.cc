@@ -1,4 +1,4 @@
-// Instructions that compute individual bits.
+// Rules for shifts and bitwise instructions.
 #include <array>
 #include <bit>
 
@@ -40,8 +40,8 @@ Value Calculator::upper_of_shifted(const Value& low, const Value& high, std::int
   return added(terms, {}).value;
 }
 
-// Handles "SHF.L.U64.HI R5, R4, 0x2, R5". The result is the upper half of a shifted pair, which consists of the third
-// and the first operand.
+// Handles "SHF.L.U64.HI R5, R4, 0x2, R5". Shifts a pair with the third operand as its upper half and the first as its
+// lower half. The result is one half of the shifted pair.
 void Calculator::shift(const Step& step) {
   const auto& code = step.code;
   const Instruction& i = step.i;
@@ -67,7 +67,7 @@ void Calculator::shift(const Step& step) {
   set(code.to, result);
 }
 
-// Clears all bits outside the mask, which must be one contiguous range.
+// Clears all bits outside the mask. Returns an unknown value if the mask's bits are not contiguous.
 Value Calculator::masked(const Form& form, std::uint32_t mask) {
   if (mask == 0) return number_of(0);
   const unsigned first = static_cast<unsigned>(std::countr_zero(mask));
@@ -82,7 +82,7 @@ Value Calculator::masked(const Form& form, std::uint32_t mask) {
   return pieces ? number_of(*pieces * (std::int64_t{1} << first)) : Value();
 }
 
-// Returns the sum of two numbers, if they have no bit in common.
+// Returns the bitwise OR of two numbers. It is known only if they have no bit in common, and is then their sum.
 Value Calculator::united(const Form& a, const Form& b) {
   const auto disjoint = [&](const Form& low, const Form& high) {
     const auto range = range_of(low, box_);
@@ -103,7 +103,7 @@ Value Calculator::combined(const Value& a, const Value& b, const Value& c, std::
     const auto known = number(*inputs[at]);
     known ? void(numbers[at] = static_cast<std::uint32_t>(*known)) : others.push_back(at);
   }
-  // Computes the result of each bit for these values of the inputs that are not constant.
+  // Computes the result for given bits of the inputs that are not constant.
   const auto result = [&](bool first, bool second) {
     std::uint32_t out = 0;
     for (std::uint32_t bit = 0; bit < 32; ++bit) {
@@ -130,12 +130,12 @@ Value Calculator::combined(const Value& a, const Value& b, const Value& c, std::
       const auto complement = turned ? sum(*turned, constant(kWord - 1)) : std::nullopt;
       return complement ? word(*complement) : Value();
     }
-    // Each bit must be 0, 1 or the form's own bit. The table must not invert any.
+    // Each result bit must be 0, 1 or the form's bit, not its inverse.
     if ((none & ~one) != 0) return {};
     const Value kept = masked(form, one & ~none);
     return is_number(kept) ? word(sum(kept.form, constant(none)).value_or(Form())) : Value();
   }
-  // The result is the bitwise OR of both inputs.
+  // With two such inputs, only their bitwise OR is supported.
   const bool united_bits = none == 0 && one == kOnes && result(false, true) == kOnes;
   return united_bits ? united(inputs[others[0]]->form, inputs[others[1]]->form) : Value();
 }
@@ -152,7 +152,7 @@ void Calculator::combine(const Step& step) {
   }
   const Value result = combined(inputs[0], inputs[1], inputs[2], static_cast<std::uint32_t>(*table));
   set(code.to, result);
-  // Handles "LOP3.LUT P1, R6, R2, 0x3, RZ, 0xc0, !PT". The predicate says whether any bit is set.
+  // Handles "LOP3.LUT P1, R6, R2, 0x3, RZ, 0xc0, !PT". The predicate is true if any bit of the result is set.
   const bool plain = step.i.operands.back() == "!PT" || step.i.operands.back() == "!UPT";
   if (code.results.empty() || !plain || !is_number(result)) return;
   if (const auto zero = less(result.form, 1)) set(code.results[0], truth_of(!*zero));

@@ -1,4 +1,4 @@
-// Instructions that compute integers.
+// Rules for instructions that compute integers and predicates.
 #include <algorithm>
 #include <array>
 
@@ -116,7 +116,7 @@ Value Calculator::product(const Value& a, const Value& b) {
   if (y && *y == 1) return a;
   if (!is_number(a) || !is_number(b) || (!x && !y)) return {};
   const std::int64_t factor = x ? *x : *y;
-  // Takes the factor as a signed number if that makes its absolute value smaller.
+  // Read the factor as a signed number if that makes its absolute value smaller.
   const auto form = times(x ? b.form : a.form, factor >= kWord / 2 ? factor - kWord : factor);
   return form ? word(*form) : Value();
 }
@@ -127,7 +127,7 @@ void Calculator::multiply(const Step& step) {
   std::array<Value, 2> values;
   for (const std::size_t at : {0, 1}) {
     values[at] = with_sign_of(code.values[at], read(code.values[at]));
-    // 2^32 minus 0 does not fit into 32 bits.
+    // The negation of 0 is 2^32, which does not fit into 32 bits.
     if (code.values[at].negative && is_number(values[at])) values[at] = word(values[at].form);
   }
   const std::array terms{product(values[0], values[1]), with_sign_of(code.values[2], read(code.values[2]))};
@@ -159,7 +159,7 @@ void Calculator::multiply_high(const Step& step) {
   if (code.values.size() < 3 || step.i.has("X")) return;
   const auto plain = [](const Source& source) { return !source.negative && !source.complement; };
   const auto a = number(read(code.values[0])), b = number(read(code.values[1]));
-  const Pair addend = read_pair(code.values[2]);  // of 64 bits: its upper half is added to the result
+  const Pair addend = read_pair(code.values[2]);  // 64 bits; its upper half is added to the result
   const bool adds_nothing = addend.known && !addend.pointer && addend.form.is_constant() && addend.form.base == 0;
   if (!a || !b || !adds_nothing || !plain(code.values[0]) || !plain(code.values[1])) return;
   const auto extended = [](std::int64_t value) { return value < kWord / 2 ? value : value - kWord; };
@@ -251,7 +251,8 @@ std::optional<bool> Calculator::compared(const Step& step) {
       return other == Form() ? std::optional(i.has("NE")) : std::nullopt;
     }
     if (a.pointer || b.pointer) return std::nullopt;
-    // Signed comparison is right only if neither number is negative, because those are large unsigned ones.
+    // compared_forms() compares signed numbers. Use it for unsigned ones only if neither is negative, because a
+    // negative form is a large unsigned number.
     const std::optional<bool> small = false;
     const auto large_a = i.has("U64") ? less(a.form, 0) : small, large_b = i.has("U64") ? less(b.form, 0) : small;
     return large_a && large_b && !*large_a && !*large_b ? compared_forms(i, a.form, b.form) : std::nullopt;
@@ -272,7 +273,8 @@ std::optional<bool> Calculator::compared(const Step& step) {
   const auto x = form_of(a), y = form_of(b);
   if (!x || !y) return std::nullopt;
   if (!i.has("EX")) return compared_forms(i, *x, *y);
-  // The upper halves decide. If they are equal, the comparison of the lower halves, which came earlier, decides.
+  // This instruction compares the upper halves. If they are equal, the result is that of the earlier comparison of the
+  // lower halves.
   const auto turned = times(*y, -1);
   const auto apart = turned ? sum(*x, *turned) : std::nullopt;
   const auto under = apart ? less(*apart, 0) : std::nullopt, up_to = apart ? less(*apart, 1) : std::nullopt;
@@ -288,14 +290,14 @@ void Calculator::compare(const Step& step) {
   const auto other = holds(code.conditions[0]);
   const bool both = step.i.has("AND"), either = step.i.has("OR");
   if (!both && !either) return;
-  // One operand may be enough to decide.
+  // One operand of AND or OR may determine the result.
   if (other && *other == either) return set(code.results[0], truth_of(either));
   const auto result = compared(step);
   if (result && *result == either) return set(code.results[0], truth_of(either));
   if (result && other) set(code.results[0], truth_of(*result));
 }
 
-// Handles "PLOP3.LUT P0, PT, P1, P2, PT, 0x80, 0x0". The table has one bit for each combination.
+// Handles "PLOP3.LUT P0, PT, P1, P2, PT, 0x80, 0x0". The table has one bit for each combination of inputs.
 void Calculator::decide(const Step& step) {
   const auto& operands = step.i.operands;
   if (operands.size() != 7 || step.code.results.empty()) return;

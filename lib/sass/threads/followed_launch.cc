@@ -9,7 +9,7 @@
 namespace cudadiag::sass {
 namespace {
 
-constexpr std::int64_t kMostOfImage = std::int64_t{1} << 40;  // bytes, and coordinates
+constexpr std::int64_t kMostOfImage = std::int64_t{1} << 40;  // limits both bytes and coordinates
 constexpr std::uint64_t kMostRowsOfTile = 1024;
 
 }  // namespace
@@ -87,7 +87,7 @@ FollowedLaunch::Next FollowedLaunch::part_where(const Part& part, const Cut& cut
   if (!cut(part.box, cut_here, kMostParts, boxes)) return Next::lost;
   parts_ += boxes.size();
   if (parts_ > kMostParts || boxes.size() < 2) return Next::lost;
-  // Follows the first box first, so that the bytes that the boxes use mostly join in order.
+  // Push in reverse, so that the first box is followed first and its bytes are joined in order.
   for (auto box = boxes.rbegin(); box != boxes.rend(); ++box) open_.push_back({*box, part.state});
   return Next::parted;
 }
@@ -149,7 +149,7 @@ FollowedLaunch::Next FollowedLaunch::step(Part& part) {
 // Handles "BRA.U UP0, 0x100". If there are two operands, the first is a condition.
 FollowedLaunch::Next FollowedLaunch::jump(Part& part, const ThreadInstruction& code) {
   const Instruction& i = code_.program[part.state.at];
-  // The target of "BRA.DIV" does the same as the next instruction, for a warp whose threads have diverged.
+  // The code at the target of "BRA.DIV" has the same effect as the next instruction, but for warps that have diverged.
   if (i.has("DIV")) {
     ++part.state.at;
     return Next::on;
@@ -274,7 +274,6 @@ std::optional<Form> FollowedLaunch::place_of_tile(const TensorMap& map, const Th
   return rows <= kMostRowsOfTile ? std::optional(all) : std::nullopt;
 }
 
-// Adds the rows of the box one by one.
 void FollowedLaunch::add_tile(const TensorMap& map, const ThreadInstruction& code, const Form& place, const Box& box) {
   ThreadInstruction row = code;
   row.width = static_cast<std::uint32_t>(map.dimensions[0].box * map.dimensions[0].step);
@@ -290,8 +289,8 @@ void FollowedLaunch::add_tile(const TensorMap& map, const ThreadInstruction& cod
   }
 }
 
-// The access has a position in the image, like a pointer's offset, if all coordinates lie inside the image. What happens
-// to others depends on the instruction and the texture.
+// Follows the access only if all coordinates are inside the image. Outside, its effect depends on the instruction and
+// the texture.
 FollowedLaunch::Next FollowedLaunch::image_access(Part& part, const ThreadInstruction& code, Calculator& calculator) {
   const std::uint32_t at = part.state.at;
   uses_other_memory_ = true;
@@ -343,7 +342,7 @@ void FollowedLaunch::add_access(std::uint32_t word, const ThreadInstruction& cod
   not_known_.insert(word);
 }
 
-// The lowest and the highest position are those of threads at corners of the box.
+// The lowest and the highest positions occur at corners of the box.
 void FollowedLaunch::note_certain(std::uint32_t at, const Calculator::Address& address, const Box& box) {
   const auto range = range_of(address.form, box);
   const auto form = memory_form_of(code_.program[at]);

@@ -1,4 +1,4 @@
-// Follows a kernel's code for all threads of a launch, or for some of them, box by box. Internal to lib/sass.
+// Executes a kernel's code symbolically for threads of a launch, one box of threads at a time. Internal to lib/sass.
 #pragma once
 
 #include <map>
@@ -13,11 +13,11 @@
 
 namespace cudadiag::sass {
 
-// For each instruction, the parameter words that its accesses may go through.
+// The parameter words through which an instruction may access memory.
 struct MayAccess {
   bool anywhere = false;
   std::set<std::uint32_t> words;
-  std::optional<std::uint32_t> handle{};  // the parameter that is the handle of its texture or surface
+  std::optional<std::uint32_t> handle{};  // offset of the handle of its texture or surface
 };
 using MayAccesses = std::map<std::uint32_t, MayAccess>;
 
@@ -40,7 +40,7 @@ class FollowedLaunch {
 
   // Call only one of these two functions, and only once.
   std::vector<ParameterBytes> bytes();
-  // Returns what these threads do whatever the memory contains.
+  // Returns the accesses that these threads make regardless of the contents of memory.
   CertainAccesses certain(const Box& threads);
 
  private:

@@ -87,8 +87,8 @@ Form in_box(const Form& form, const Box& box) {
   return out;
 }
 
-// Cuts along the coordinate that matters most. At one end of it, the form is less than the limit for all threads,
-// whatever their other coordinates are. At the other end, it is less for none. The few slices in between are cut along
+// Cuts along the coordinate over which the form varies most. Near one end of it, the form is less than the limit for
+// all values of the other coordinates. Near the other end, it is less for none. The few slices in between are cut along
 // other coordinates.
 bool cut(const Box& box, const Cut& where, std::size_t most, std::vector<Box>& out) {
   const auto all = range_of(where.form, box);
@@ -107,8 +107,8 @@ bool cut(const Box& box, const Cut& where, std::size_t most, std::vector<Box>& o
   const std::int64_t step = std::exchange(rest.steps[axis], 0);
   const auto others = range_of(rest, box);
   if (!others) return false;
-  // Counts from the end where the form is smallest. Up to `less`, it is below the limit for all threads; from
-  // `not_less` on, for none.
+  // Slices are counted from the end where the form is smallest. Up to slice `less`, the form is below the limit for all
+  // threads. From slice `not_less`, it is below the limit for none.
   const std::int64_t size = std::abs(step), extent = box.high[axis] - box.low[axis];
   const std::int64_t begin = step > 0 ? step * box.low[axis] : step * box.high[axis];
   const std::int64_t less = divided_down(where.at - 1 - others->most - begin, size);

@@ -1,5 +1,4 @@
-// Numbers that depend on the thread. Each is a sum of the thread's coordinates, multiplied by constants. Internal to
-// lib/sass.
+// Forms: numbers that are linear functions of a thread's coordinates. Internal to lib/sass.
 #pragma once
 
 #include <array>
@@ -30,7 +29,7 @@ struct Form {
 Form constant(std::int64_t value);
 Form coordinate(std::size_t which);
 
-// Return nullopt if the result may be too large.
+// Both return nullopt if the result is too large.
 std::optional<Form> sum(const Form& a, const Form& b);
 std::optional<Form> times(const Form& a, std::int64_t factor);
 // Returns whether the base and all steps are multiples of `of`.
@@ -43,7 +42,7 @@ struct Range {
 };
 // Returns nullopt if the range is too large.
 std::optional<Range> range_of(const Form& form, const Box& box);
-// Replaces coordinates that have only one value in the box by numbers.
+// Replaces each coordinate that has only one value in the box with that value.
 Form in_box(const Form& form, const Box& box);
 
 // Where to cut a box, so that in each part the form is less than `at` for all threads or for none.

@@ -6,7 +6,8 @@
 
 namespace cudadiag::sass {
 
-// Turns levels without gaps into width, and merges a level into another one that it continues.
+// Simplifies the lattice. A level without gaps becomes part of the width, and a level that continues a smaller one is
+// merged into it.
 void Lattices::fold(Lattice& lattice) {
   auto& levels = lattice.levels;
   std::erase_if(levels, [](const Level& level) { return level.count <= 1; });

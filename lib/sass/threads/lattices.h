@@ -1,4 +1,4 @@
-// Joins the bytes that many threads use. Internal to lib/sass.
+// Collects the bytes that many threads use as regular patterns. Internal to lib/sass.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class Lattices {
   };
   struct Lattice {
     std::int64_t begin = 0, width = 0;
-    std::vector<Level> levels;  // by step
+    std::vector<Level> levels;  // sorted by step
   };
 
   static void fold(Lattice& lattice);

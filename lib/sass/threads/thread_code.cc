@@ -28,7 +28,7 @@ Op op_of(const Instruction& i) {
   auto op = kOps.find(base);
   if (op == kOps.end()) op = kOps.find(without_u(base));
   if (op == kOps.end()) return Op::forget;
-  if (op->second == Op::exit && !i.operands.empty()) return Op::lost;  // the operand is a further condition
+  if (op->second == Op::exit && !i.operands.empty()) return Op::lost;  // the operand is a second condition
   if (op->second == Op::add && i.has("64")) return Op::add_pairs;
   if (op->second == Op::multiply && i.has("WIDE")) return Op::multiply_wide;
   if (op->second == Op::multiply && i.has("HI")) return Op::multiply_high;
@@ -45,7 +45,7 @@ bool does_nothing(std::string_view base) {
                  "UTMAPF",    "UBLKPF",  "UTMACCTL", "UTMACMDFLUSH", "ENDCOLLECTIVE", "ACQSHMINIT",  "USETMAXREG"});
 }
 
-// All other known instructions, without a leading U. Their results are unknown values.
+// All other known instructions, without a leading U. Their results become unknown values.
 bool is_modelled(std::string_view base) {
   static const std::initializer_list<std::string_view> kKnown = {
       "IMUL",   "SHL",     "SHR",     "LOP",     "PRMT",     "FADD",    "FMUL",      "FFMA",   "FSEL",
@@ -113,7 +113,7 @@ void read_access(const Instruction& i, ThreadInstruction& out) {
   const bool atomic = is_any(base, {"ATOM", "ATOMG", "RED", "REDG"});
   out.mode = atomic ? Mode::atomic : is_any(base, {"STG", "ST"}) ? Mode::write : Mode::read;
   out.width = memory_bytes_of(i);
-  // A predicate among the operands may switch the access off.
+  // A predicate among the operands may disable the access.
   const std::size_t first = atomic ? first_value(i) : 0;
   if (std::any_of(i.operands.begin() + static_cast<std::ptrdiff_t>(first), i.operands.end(), is_predicate)) return;
   std::string_view place = memory_place_of(i);
@@ -139,8 +139,9 @@ void read_access(const Instruction& i, ThreadInstruction& out) {
   }
 }
 
-// "SUST.D.BA.2D [R4], R2, UR4": R4 is a byte in the row, R5 the row. "TLD.LZ RZ, R7, R5, UR4, 0x0, 1D": R5 is a texel
-// of a row. All other coordinates are numbers with a fraction, or may be changed by a level or an offset.
+// In "SUST.D.BA.2D [R4], R2, UR4", R4 is the byte in the row, and R5 the row. In "TLD.LZ RZ, R7, R5, UR4, 0x0, 1D", R5
+// is the texel in the row. Does not read other forms, whose coordinates have a fraction, or are changed by a level or
+// an offset.
 void read_image(const Instruction& i, ThreadInstruction& out) {
   std::vector<std::size_t> axes;
   Slot first = kNone;
@@ -172,8 +173,8 @@ void read_image(const Instruction& i, ThreadInstruction& out) {
   }
 }
 
-// "UTMALDG.2D [UR4], [UR10]": UR6 and UR7 are the coordinates; UR4 and UR5 are places in shared memory. A store has only
-// one place there.
+// In "UTMALDG.2D [UR4], [UR10]", UR4 and UR5 are addresses in shared memory, and UR6 and UR7 the coordinates. A store
+// has only one address in shared memory.
 void read_tile(const Instruction& i, ThreadInstruction& out) {
   const bool load = i.base() == "UTMALDG";
   out.mode = load ? Mode::read : i.base() == "UTMASTG" ? Mode::write : Mode::atomic;
@@ -213,7 +214,7 @@ ThreadInstruction taken_apart(const Program& program, const Instruction& i) {
     out.barrier = static_cast<std::uint32_t>(i.operands[0].back() - '0') & 15;
   }
   if (out.op == Op::move && !is_plain_move(i)) out.op = Op::forget;
-  // "HFMA2 R5, -RZ, RZ, 0, 2.4e-07" just loads a number.
+  // "HFMA2 R5, -RZ, RZ, 0, 2.4e-07" loads a constant.
   const Operands none{[](std::string_view, std::uint32_t) { return std::optional<std::uint32_t>(); },
                       [](std::string_view) { return std::optional<bool>(); }};
   if (const auto number = i.base() == "HFMA2" ? compute_word(i, 0, none).word : std::nullopt) {

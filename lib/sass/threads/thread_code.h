@@ -1,4 +1,4 @@
-// A kernel's instructions, each decoded once, as far as they matter for addresses. Internal to lib/sass.
+// Decodes a kernel's instructions once, so that they can be executed for many threads. Internal to lib/sass.
 #pragma once
 
 #include <array>
@@ -51,19 +51,21 @@ struct Condition {
 struct Source {
   enum class Kind : std::uint8_t { unknown, number, slot, constant };
   Kind kind = Kind::unknown;
-  std::uint32_t slot = kNone;  // the register or, for a constant, the register that is added to its offset
-  std::uint32_t offset = 0;    // in constant bank 0
+  std::uint32_t slot = kNone;                            // the register or, for a constant, the index register
+  std::uint32_t offset = 0;                              // in constant bank 0
   std::array<std::optional<std::uint32_t>, 2> number{};  // the two halves
   bool negative = false, complement = false;
 };
 
-// A part of an address: 64 bits, or 32 unsigned bits. `sure`: the instruction shows which.
+// A term of an address: 64 bits if `pair`, otherwise 32 unsigned bits. `sure` is false if the instruction does not show
+// which.
 struct AddressTerm {
   Source source;
   bool pair = false, sure = true;
 };
 
-// A coordinate of a texel: 0 is in a row, in bytes or texels; 1 is the row; 2 is the layer. For a tensor: a dimension.
+// A coordinate of a texel or of a tensor copy. For a texel, axis 0 is the position in the row (in bytes or texels), 1
+// the row, and 2 the layer. For a tensor, the axis is the dimension.
 struct Coordinate {
   std::size_t axis = 0;
   Source source;
@@ -75,7 +77,7 @@ struct ThreadInstruction {
   Slot to = kNone;                 // the first register that it writes
   std::uint32_t words = 1;         // how many registers it moves
   std::vector<Condition> results;  // predicates in front of the destination
-  std::vector<Condition> carries;  // carries that it sets
+  std::vector<Condition> carries;  // carry predicates that it sets
   std::vector<Source> values;
   std::vector<Condition> conditions;  // predicates that it reads
   std::uint32_t target = kNone;       // of a jump, call or barrier
@@ -83,7 +85,7 @@ struct ThreadInstruction {
   std::uint32_t width = 0;              // bytes of an access; 0 for a whole texel
   Mode mode = Mode::read;               // of an access
   std::vector<AddressTerm> address;     // empty if it cannot be read
-  std::vector<Coordinate> coordinates;  // of an access to a texture or surface; empty if they cannot be read
+  std::vector<Coordinate> coordinates;  // of a texel or of a tensor copy; empty if they cannot be read
   bool tile = false;                    // the coordinates are those of the first element of a tensor copy's box
   bool uses_memory = false;             // of any kind, including accesses that are not followed
 };

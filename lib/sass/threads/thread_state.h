@@ -1,4 +1,4 @@
-// The contents of registers and predicates, for all threads of a box. Internal to lib/sass.
+// Holds the registers and predicates of all threads of a box. Internal to lib/sass.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 
 namespace cudadiag::sass {
 
-// A number has 32 bits: for every thread of the box, its form is from 0 to 2^32 - 1. `low` and `high` are the halves of
-// an address, which is the parameter word's address plus the form.
+// A number has 32 bits: its form is between 0 and 2^32 - 1 for every thread of the box. `low` and `high` are the halves
+// of an address: the address in the parameter word plus the form.
 struct Value {
   enum class Kind : std::uint8_t { unknown, number, low, high };
   Kind kind = Kind::unknown;
@@ -20,9 +20,9 @@ struct Value {
   bool operator==(const Value&) const = default;
 };
 
-// `carry`: `form` has been added to the lower half of an address so far, and this is the carry that results from adding
-// `more` (0 to 2^32). `number`: a carry from 0 to 2. If two predicates share the carries of one sum, both have the same
-// `shared`, which is not 0, and mean something only together.
+// `carry`: the carry from adding `more` (0 to 2^32) to the lower half of an address plus `form`. `number`: a known
+// carry from 0 to 2. If two predicates receive the carries of one sum, both have the same nonzero `shared`, and only
+// the total of both carries is known.
 struct Truth {
   enum class Kind : std::uint8_t { unknown, no, yes, carry, number };
   Kind kind = Kind::unknown;
@@ -39,7 +39,7 @@ constexpr Truth truth_of(bool value) {
 struct ThreadState {
   std::array<Value, kStack> registers;
   std::array<Truth, 32> predicates;
-  std::array<std::uint32_t, 16> barriers;  // by barrier: where the threads that wait there continue
+  std::array<std::uint32_t, 16> barriers;  // where the threads that wait at each barrier continue
   std::uint32_t at = 0;                    // the next instruction
 
   ThreadState() { barriers.fill(kNone); }
