@@ -24,7 +24,7 @@ std::uint32_t device_of(const ProcessRecord& record, std::uint32_t context) {
   return context < record.contexts.size() ? record.contexts[context].device : kNone;
 }
 
-// Returns the allocations made before the failed call, of the kind of memory that it ran out of.
+// Returns the earlier allocations of the kind of memory that the failed call ran out of.
 std::vector<const Allocation*> rivals(const ProcessRecord& record, const session::FailedCall& error) {
   const bool host = wanted_host_memory(error);
   const std::uint32_t device = device_of(record, error.context);
@@ -61,8 +61,8 @@ AllocationMap::AllocationMap(const ProcessRecord& record, std::uint64_t ticks) {
   for (const Allocation* allocation : freed) assign(freed_, *allocation);
 }
 
-// Live allocations never overlap. Pieces do if they were freed, or if the recording is damaged, so this cuts the older
-// ones.
+// Live allocations never overlap, but freed ones may, and so may those of a damaged recording. A new piece replaces the
+// overlapping parts of older pieces.
 void AllocationMap::assign(Pieces& pieces, const Allocation& allocation) {
   const std::uint64_t begin = allocation.address, end = begin + allocation.bytes;
   auto at = pieces.lower_bound(begin);
@@ -86,8 +86,8 @@ const Allocation* AllocationMap::in(const Pieces& pieces, std::uint64_t address)
   return address < piece.end ? piece.allocation : nullptr;
 }
 
-// An allocator that maps memory piece by piece hands out blocks that span several pieces, so adjacent mappings count as
-// one allocation.
+// An allocator may map memory in pieces, and hand out blocks that span several of them. Adjacent mappings are therefore
+// treated as one allocation.
 std::uint64_t AllocationMap::extent(const Allocation& allocation) const {
   std::uint64_t end = allocation.address + allocation.bytes;
   if (allocation.kind != wire::allocation::Kind::mapped) return allocation.bytes;

@@ -1,4 +1,4 @@
-// The memory of a process at one moment, as far as the recorder saw it being allocated and freed.
+// Recorded allocations of a process: which are live or freed at a given time, and which one holds an address.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,19 @@ struct Whereabouts {
   enum class State { unknown, live, past_end, freed };
   State state = State::unknown;
   const session::Allocation* allocation = nullptr;  // null if unknown
-  std::uint64_t bytes = 0;  // size; a mapping includes the live mappings that follow it without a gap
+  std::uint64_t bytes = 0;  // size; includes adjacent live mappings if `allocation` is a mapping
 };
 
 class AllocationMap {
  public:
-  // An address at most this many bytes past the end of an allocation still counts as an access to it.
+  // An address up to this many bytes past the end of an allocation is attributed to that allocation.
   static constexpr std::uint64_t kPastEnd = 1u << 20;
 
   // `record` must outlive the map.
   AllocationMap(const session::ProcessRecord& record, std::uint64_t ticks);
 
-  // Prefers a live allocation that contains the address, then a freed one, then a live one that ends before it. If
-  // several fit, returns the one that was allocated or freed last.
+  // Looks for a live allocation that contains the address, then for a freed one, then for a live one that ends just
+  // below it. If several fit, returns the one that was allocated or freed last.
   Whereabouts find(std::uint64_t address) const;
 
  private:
@@ -54,7 +54,7 @@ struct MemoryHolder {
 };
 
 struct MemoryUse {
-  std::uint64_t bytes = 0, peak = 0;  // what the process holds at that moment, and the most it has held until then
+  std::uint64_t bytes = 0, peak = 0;  // held at the time of the call, and the maximum until then
   std::vector<MemoryHolder> holders;  // by site, largest first
 };
 
@@ -63,12 +63,11 @@ struct MemoryChange {
   std::uint64_t bytes = 0;  // held from this time on
 };
 
-// For a call that ran out of memory: returns how much of that kind of memory the process held on the call's device over
-// time, until the call failed.
+// For a call that ran out of memory: returns how much memory of that kind the process held on the call's device. Has an
+// entry for each change until the call failed.
 std::vector<MemoryChange> memory_changes(const session::ProcessRecord& record, const session::FailedCall& error);
-// As above, but only at the time of the call, and by call site.
+// Returns the memory of that kind that the process held when the call failed, by call site.
 MemoryUse memory_use(const session::ProcessRecord& record, const session::FailedCall& error);
-// Returns whether the call requested host memory.
 bool wanted_host_memory(const session::FailedCall& error);
 
 }  // namespace cudadiag::analyse

@@ -27,8 +27,8 @@ using session::Process;
 using session::ProcessRecord;
 using session::Session;
 
-// Returns the time by which failures are sorted. If a failed call apparently ended its process, this is the time of that
-// end. A process may handle an error for a while and end only because another process has failed.
+// Returns the time by which failures are sorted. For a synchronous failure, this is the end of its process. The process
+// may have handled the error much earlier, and ended only because another process failed.
 double time_of(const Failure& failure) {
   const ProcessRecord& record = failure.process->record;
   std::uint64_t ticks = failure.reported != nullptr ? failure.reported->ticks : record.frozen_ticks;
@@ -49,7 +49,7 @@ void leave_open(Analysis& analysis, std::optional<Note> why) {
   analysis.notes.insert(analysis.notes.begin(), std::move(*why));
 }
 
-// Returns when the process issued its latest operation, in seconds since the epoch.
+// Returns the time at which the process issued its latest operation, in seconds since the epoch.
 double latest_work(const ProcessRecord& record) {
   const auto latest =
       std::max_element(record.operations.begin(), record.operations.end(),
@@ -58,8 +58,8 @@ double latest_work(const ProcessRecord& record) {
 }
 
 // Returns another process that failed on its own while `process` was working; null if none is recorded. Usually, their
-// common parent then kills `process`, which may be waiting for the failed one. If `process` was idle, or kept running
-// for a long time, it may have been killed for another reason.
+// common parent then kills `process`, which may be waiting for the failed one. Also returns null if `process` was idle
+// or kept running for a long time, because it may have been killed for another reason.
 const Process* ended_first(const Session& session, const Process& process) {
   constexpr double kTogether = 10;  // seconds
   const std::string pid = fmt::format(" {} ", process.pid);
@@ -99,7 +99,7 @@ void look_at_cut_off_work(const Session& session, const Process& process, Analys
                             text + "; no later call checked whether " + (unfinished == 1 ? "it" : "they") + " failed"});
 }
 
-// Returns the text that follows "had failed" if some calls did fail, but are not findings.
+// Returns a clause about calls that failed but are not findings; empty if there are none.
 std::string failed_all_the_same(const Session& session, bool handled) {
   const auto is_answer = [](const session::FailedCall& error) { return is_benign(error) || found_no_device(error); };
   const bool answers = std::any_of(session.processes.begin(), session.processes.end(), [&](const Process& process) {
@@ -111,8 +111,8 @@ std::string failed_all_the_same(const Session& session, bool handled) {
   return answers ? ", except those whose error is expected" : "";
 }
 
-// Describes a failure without a CUDA error. Says "watched" because the recorder does not watch pure queries, or any
-// call in a forked child.
+// Describes a failure without a CUDA error. The text says "watched" because the recorder watches neither pure queries
+// nor calls in a forked child.
 std::optional<Note> unrelated_end(const Session& session, bool handled) {
   std::string who = "the command";
   Ending end;
@@ -130,7 +130,7 @@ std::optional<Note> unrelated_end(const Session& session, bool handled) {
                                                    end.text, failed_all_the_same(session, handled))};
 }
 
-// If recordings were lost, the session's own notes already say so.
+// Returns nullopt if recordings were lost, because the session's own notes already say so.
 std::optional<Note> nothing_recorded(const Session& session) {
   if (!session.whole || !session.processes.empty()) return std::nullopt;
   const std::string& known = session.manifest.unrecorded;
@@ -173,8 +173,8 @@ bool was_asked_to_end(const Session& session) {
          (!passes.empty() && (passes.front().cut_short || ending(passes.front().end).asked_for()));
 }
 
-// Returns whether the process may have ended because it had waited too long. If its own end is unknown, the failure of
-// another process may be the reason instead.
+// Returns whether the process may have ended because it had waited too long. If its own end is unknown, returns false
+// if another process failed, because that may be the reason.
 bool may_have_given_up(const Session& session, const Process& process) {
   const Ending end = ending_of(session, process);
   if (was_asked_to_end(session) || !end.bad || end.asked_for()) return false;
@@ -182,7 +182,7 @@ bool may_have_given_up(const Session& session, const Process& process) {
                                         [](const Process& other) { return own_ending(other).bad; });
 }
 
-// Skips a stall that turned into the hang at the end of the run, because the hang says more.
+// Skips a stall that turned into the hang at the end of the run, because the finding for the hang contains more.
 void add_stalls(const Session& session, const Process& process, Analysis& analysis) {
   for (const session::Stall& stall : session.manifest.stalls) {
     if (!is_of(stall, process)) continue;
@@ -220,8 +220,8 @@ bool ended_badly(const Session& session) {
          });
 }
 
-// A process that waits for a collective may give up in the end, and then has no unfinished work. A program that ends
-// for another reason may also leave some ranks one collective ahead, so this looks only at hangs and failed runs.
+// A process that gives up waiting for a collective has no unfinished work, so it does not show up as a hang. Ignores
+// runs that ended normally, because some ranks may then also be one collective ahead.
 void look_at_ranks(const Session& session, Analysis& analysis) {
   const auto& failures = analysis.failures;
   const bool hangs = !failures.empty() && failures.front().kind == Kind::hang;

@@ -1,5 +1,5 @@
-// First failures: what went wrong in the recorded processes, before any symbol or source line is looked up. Pointers
-// refer to the analysed Session, which must outlive the Analysis.
+// The failures of the recorded processes, before symbols and source lines are looked up. Pointers refer to the analysed
+// Session, which must outlive the Analysis.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ enum class Kind {
   out_of_bounds
 };
 
-// Failures of GPU work. The call that returned the error did not cause it.
+// Returns whether GPU work failed. The call that returned the error is then not its cause.
 constexpr bool is_asynchronous(Kind kind) {
   return kind == Kind::async_error || kind == Kind::graph_node || kind == Kind::graph_stale_pointer;
 }
@@ -42,16 +42,16 @@ constexpr bool is_asynchronous(Kind kind) {
 struct Candidate {
   const session::Operation* operation = nullptr;
   std::string because;  // the reason for its place in the list: "follows the last finished operation of its stream"
-  // How many stream operations the process had issued, including this one; nullopt if the rings lost too many records.
+  // Its position among all stream operations of the process, from 1; nullopt if the rings lost too many records.
   std::optional<std::uint64_t> process_ordinal;
-  // The node of the launched graph that may have failed; null if unknown. If `nodes` nodes of one line may have failed,
-  // `node` is the first of them. `node_index` is its number, from 1 to `nodes_of_graph`.
+  // The node of the launched graph that may have failed; null if unknown. If several nodes of one line may have failed,
+  // `nodes` is their count and `node` is the first of them. `node_index` is the number of `node` in the graph, from 1.
   const session::GraphNode* node = nullptr;
   std::uint32_t node_index = 0, nodes_of_graph = 0, nodes = 1;
   std::uint32_t changed = 0;  // call site that last changed the node's parameters; 0 if unchanged since its creation
-  bool made_apart = false;    // `nodes` were created at several sites, then changed at one
-  bool alike = true;          // `nodes` have the same type and kernel
-  bool same_shape = true;     // `nodes` have the same grid and block
+  bool made_apart = false;    // the nodes were created at several call sites, then changed at one
+  bool alike = true;          // the nodes have the same type and kernel
+  bool same_shape = true;     // the nodes have the same grid and block
 
   // The call site that set the parameters of the node or operation.
   std::uint32_t site() const { return changed != 0 ? changed : node != nullptr ? node->site : operation->site; }
@@ -61,10 +61,10 @@ struct Candidate {
 struct Standstill {
   double seconds = 0;
   const session::Thread* thread = nullptr;     // null if no thread waits inside a call
-  std::uint32_t site = 0;                      // of the call in which `thread` waits
+  std::uint32_t site = 0;                      // the call site at which `thread` waits
   const session::Operation* issues = nullptr;  // the operation that the call issues, if any
   std::optional<StreamWait> wait{};            // what the first candidate waits for, if anything
-  const session::Stall* stall = nullptr;       // set if the hang was found while the program ran; it may have recovered
+  const session::Stall* stall = nullptr;       // set if the hang was detected while the program ran; it may be over
 };
 
 struct Failure {
@@ -74,32 +74,31 @@ struct Failure {
   const session::Process* process = nullptr;
   const session::FailedCall* reported = nullptr;  // the call that returned the error; null if its record was lost
   const session::FailedCall* noticed = nullptr;   // a later call that failed for the same reason; null if there is none
-  // An earlier failed call of the same thread, if it issued nothing in between; otherwise null. For an asynchronous
-  // failure, this is a failed allocation that gave the operation a null pointer.
+  // An earlier failed call of the same thread that may have caused this failure; null if there is none. For an
+  // asynchronous failure, this is a failed allocation that may have left a null pointer.
   const session::FailedCall* swallowed = nullptr;
-  // For asynchronous failures, the most likely candidate first; a bracketed or proven failure has only one. If a rerun
-  // proved only the line, the candidates are the calls on that line. For synchronous failures this is empty, because
-  // `reported` is the failed call.
-  // Kind::graph_node: the answer is the node of the first candidate. Kind::async_error with nodes: the graph launch is
-  // known, and the candidates are its nodes.
+  // For asynchronous failures: the candidates, most likely first. A bracketed or proven failure has only one. If a
+  // rerun proved only the line, the candidates are the calls on that line. Empty for synchronous failures, because
+  // `reported` is the failed call. For Kind::graph_node, the node of the first candidate failed. For Kind::async_error
+  // with nodes, the failed graph launch is known, and the candidates are its nodes.
   std::vector<Candidate> candidates;
   std::size_t unlisted = 0;   // how many more candidates there are than `candidates` can list
-  bool records_lost = false;  // `candidates` is empty because a ring lost the likely ones
+  bool records_lost = false;  // `candidates` is empty because the records of the likely ones are lost
   bool damaged = false;       // the recording is damaged, and lacks the operation or its call site
   Grade grade = Grade::suspected;
   Reasons because;
   const session::StalePointer* stale = nullptr;  // Kind::graph_stale_pointer
   std::optional<Standstill> hang;                // Kind::hang
-  // A rerun proved which code failed, but the call that failed in this run is not a candidate, or is not listed.
+  // A rerun proved which code failed, but the failed call of this run is not among `candidates`.
   bool call_not_known = false;
-  // The same operation in the rerun that confirmed it, and its process there; null if no rerun confirmed it.
+  // The failed operation in the rerun that confirmed it, and its process in that rerun; null if no rerun confirmed it.
   const session::Operation* again = nullptr;
   const session::Process* again_process = nullptr;
   // In a rerun: why the failure is not proven, although the rerun waited for the operation while no other recorded
-  // operation was in flight. Empty if the failure is proven, or if the rerun did not wait alone.
+  // operation was in flight. Empty if the failure is proven, or if other operations were in flight.
   std::string unproven;
-  // If the user edited the failing code before a rerun: its source file, with the recorded path. That rerun proves
-  // nothing.
+  // The recorded path of the failing code's source file, if the user edited that code before a rerun. The rerun then
+  // proves nothing.
   std::string rewritten;
 };
 
@@ -112,11 +111,11 @@ struct Rerun {
     given_up,      // it failed again after the rerun had stopped waiting
     other,         // it failed at an operation that was not suspected, or that has been ruled out since
     did_not_fail,  // it ended without a failure of this kind
-    cut_short,     // something ended it before it could show anything
+    cut_short,     // it was interrupted before it could show anything
     not_reached,   // it ended without a failure before it reached any suspect
     not_watched,   // it had another purpose, such as a GPU core dump without the recorder
     not_recorded,  // the recorder could not watch it
-    kept_from,     // it did not fail, but isolation had denied it something, so it proves nothing
+    kept_from,     // it did not fail, but isolation denied the program something, so it proves nothing
   };
   // Returns whether the same failure happened again, at any operation.
   bool came_back() const {
@@ -126,23 +125,22 @@ struct Rerun {
 
   Outcome outcome = Outcome::did_not_fail;
   std::uint64_t waits = 0;         // how many operations it waited for
-  Ending end{};                    // of the rerun's command
+  Ending end{};                    // how the rerun's command ended
   bool gave_up = false;            // an operation took too long, so the rerun stopped waiting for operations
-  std::optional<Failure> failure;  // its own first failure; `process` is in the rerun
-  // For a rerun for a GPU core dump, which runs without the recorder: whether the failure recurred, according to the
-  // dump or to how the program ended. nullopt if neither tells.
+  std::optional<Failure> failure;  // first failure of the rerun; its `process` belongs to the rerun
+  // For a rerun that runs without the recorder to get a GPU core dump: whether the failure recurred, according to the
+  // dump or to how the program ended. nullopt if neither shows it.
   std::optional<bool> failed_unwatched{};
   bool other_text = false;  // the user edited the code of the failing operation, so the rerun says nothing about it
   bool disturbed = false;   // it did not fail, perhaps because the Python hook was reading values
 };
 
-// Whether waiting made a failure disappear. This is so only if reruns that wait do not fail, and reruns that do not
-// wait fail.
+// Whether the failure disappears when a rerun waits for operations.
 enum class Vanished {
-  no,              // it recurred, or every rerun that waited failed
-  race,            // every rerun without waiting failed again
+  no,              // it recurred, or no rerun waited for operations and succeeded
+  race,            // a rerun without waiting failed again, and none succeeded
   comes_and_goes,  // a rerun without waiting did not fail either
-  open,            // no rerun without waiting is known to have succeeded
+  open,            // no rerun without waiting has shown whether the failure recurs
 };
 
 // Call sites whose lines are inserted into a note's text at offset `at`, once symbols are available.
@@ -167,22 +165,22 @@ struct JobGroups {
 
 struct Analysis {
   Verdict verdict = Verdict::no_cuda_failure;
-  // Earliest first, then the `suspected` ones, also by time: a guess never comes before a measured failure.
+  // Sorted with comes_before(): guesses come after measured failures, even if they are earlier.
   std::vector<Failure> failures;
   std::vector<Note> notes;           // includes those of the launcher and the recorders
   std::optional<Grade> first_grade;  // of the first failure, before reruns changed it
   std::vector<Rerun> reruns;         // one for each of session.reruns
   Vanished vanished = Vanished::no;  // of asynchronous failures
-  // Set for a job of several ranks if it hung in a collective, or failed without a CUDA failure.
+  // Set for a job of several ranks if it hung in a collective, or exited with a failure but without a CUDA error.
   std::optional<Ranks> ranks;
-  std::optional<JobGroups> groups;  // likewise, if the communicators are known; `ranks` is then empty
+  std::optional<JobGroups> groups;  // set instead of `ranks` if the communicators are known
 };
 
 // Returns whether two call sites of a process are on the same line, as in an unrolled loop. Needs symbols, so the
 // caller supplies it.
 using SameLine = std::function<bool(const session::Process&, std::uint32_t, std::uint32_t)>;
 
-// Sorts failures, including those of different sessions: smaller comes first.
+// A key for sorting failures, also those of different sessions. Smaller keys come first.
 struct FailureOrder {
   bool is_guess = false, hangs = false, in_collective = false;
   double time = 0;  // seconds since the epoch

@@ -16,11 +16,11 @@ constexpr Probe kProbes[] = {
     {"", 5},
     {"", 6},
     {"", 7},
-    {"", 8},  // shutdown; profiler switches
+    {"", 8},  // 4: shutting down; 5 to 8: profiler switches
     {"", 600},
     {"", 704},
     {"", 708},
-    {"", 709},                     // not ready; already enabled; shutdown
+    {"", 709},                     // 600: not ready; 704, 708: already enabled or active; 709: shutting down
     {"cuPointerGetAttribute", 1},  // is this a device pointer?
     {"cudaPointerGetAttributes", 1},
     {"cuCtxGetDevice", 201},  // is there a context yet?
@@ -30,7 +30,7 @@ constexpr Probe kProbes[] = {
     {"cudaGetDriverEntryPoint", 500},
     {"cuModuleGet", 500},
     {"cuLibraryGet", 500},
-    {"cuStreamIsCapturing", 906},  // asks about the default stream; does not change the capture
+    {"cuStreamIsCapturing", 906},  // a query of the default stream; does not affect the capture
     {"cudaStreamIsCapturing", 906},
     {"cuStreamGetCaptureInfo", 906},
     {"cudaStreamGetCaptureInfo", 906},

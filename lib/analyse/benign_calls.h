@@ -15,8 +15,8 @@ bool found_no_function(const session::FailedCall& error);
 // to decide whether to use the CPU.
 bool found_no_device(const session::FailedCall& error);
 
-// Returns whether the error is neither benign nor the echo of an asynchronous failure. A call that only returned the
-// error of an earlier call is judged by the earlier call.
+// Returns whether the error is neither benign nor the echo of an asynchronous failure. If the call only returned the
+// error of an earlier call, checks the earlier call instead.
 bool is_worth_looking_at(const session::FailedCall& error, const session::ProcessRecord& record);
 
 }  // namespace cudadiag::analyse

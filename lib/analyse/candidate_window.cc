@@ -17,7 +17,7 @@ std::size_t first_after(const Operations& operations, std::uint32_t ordinal) {
 
 // Where the window ends: the first marker that was queued but not written.
 struct Bound {
-  std::uint32_t ordinal = 0;  // the operation that it covers; 0 if no marker is known to have been queued
+  std::uint32_t ordinal = 0;  // the last operation that it covers; 0 if no marker is known to have been queued
   bool certain = false;       // the marker is directly after this operation; otherwise operations may lie in between
   std::uint32_t by = kAnyCall;
 };
@@ -47,7 +47,8 @@ bool came_meanwhile(const Operation& last, const Operation& next) {
   return (next.flags & wire::operation::kContended) && next.ordinal - last.ordinal <= 1;
 }
 
-// Threads that issue on one stream at the same time may reach it in a different order than their ordinals suggest.
+// If several threads issue on one stream at the same time, their operations may be queued in a different order than
+// their ordinals suggest.
 void widen_by_contention(const Operations& operations, Window& window, bool certain) {
   if (window.begin == window.end) return;
   while (window.begin > 0 && contended_neighbours(*operations[window.begin - 1], *operations[window.begin])) {

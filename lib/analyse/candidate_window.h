@@ -15,14 +15,13 @@
 
 namespace cudadiag::analyse {
 
-inline constexpr std::uint32_t kAnyCall = 0xffffffff;  // `marked_by` if an unrecorded call may have queued the marker
-                                                       // at any time
+inline constexpr std::uint32_t kAnyCall = 0xffffffff;  // `marked_by` if any later call may have queued it
 
 struct Window {
   std::size_t begin = 0, end = 0;  // half-open range in StreamHistory::operations
   bool bounded = false;            // the window ends at a marker that was queued but not written
-  std::uint32_t bound = 0;         // if bounded: some operation up to this ordinal was unfinished
-  // The call that queued the marker issued an operation with at most this ordinal. It may be `bound` + 1.
+  std::uint32_t bound = 0;         // if bounded: at least one operation up to this ordinal was unfinished
+  // Upper limit for the ordinal of the operation whose call queued the marker. May be `bound` + 1.
   std::uint32_t marked_by = 0;
   std::uint32_t missing = 0;  // how many operations of the window have lost records
   bool lost_first = false;    // one of them is the stream's first unfinished operation, the likeliest to have failed

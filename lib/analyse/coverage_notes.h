@@ -11,7 +11,7 @@ namespace cudadiag::analyse {
 // Returns whether the recorder turned itself off in the process.
 bool is_unrecorded(const session::Process& process);
 
-// Returns what the user can do if a note with this code says why the recorder could not start; null for other codes.
+// For a code that says why the recorder could not start, returns what the user can do. Returns null for other codes.
 const char* remedy_for(NoteCode code);
 
 // If `several` processes were recorded, each note names its process.

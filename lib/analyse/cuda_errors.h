@@ -1,6 +1,6 @@
-// CUDA's error codes: names, one sentence of meaning, and how cudadiag treats each. CUresult and cudaError_t use the
-// same numbers (source: cuda.h and driver_types.h of CUDA 13.0). If only one of them defines a code, the name in the
-// other is empty.
+// CUDA's error codes: their names, their meaning in one sentence, and how cudadiag treats them. CUresult and
+// cudaError_t use the same numbers (source: cuda.h and driver_types.h of CUDA 13.0). If only one of them defines a
+// code, the name in the other is empty.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// How a process ended, as far as the launcher saw it.
+// How a process ended: its exit status or signal, if known.
 #pragma once
 
 #include <csignal>
@@ -16,7 +16,7 @@ struct Ending {
   int status = 0;          // if no signal ended it
   std::string text;        // "status 1", "signal 9"
 
-  // Returns whether something outside the process killed it, rather than its own fault.
+  // Returns whether the process was killed by a signal that usually comes from outside, such as SIGKILL.
   bool killed() const;
   // Returns whether a signal from the terminal or a job manager asked the process to end.
   bool asked_for() const { return signal == SIGINT || signal == SIGTERM || signal == SIGHUP; }
@@ -24,8 +24,8 @@ struct Ending {
 
 Ending ending(const session::ProcessEnd& end);
 // Returns how the process itself ended. If only the status that it passed to exit() is known, returns that, although
-// the process may have crashed afterwards. Neither is known for a killed process whose parent is not the launcher, for
-// example.
+// the process may have crashed afterwards. For example, neither is known for a killed process that is not a child of
+// the launcher.
 Ending own_ending(const session::Process& process);
 // Returns own_ending(). If that is unknown, returns how the command ended, unless the process outlived the command.
 Ending ending_of(const session::Session& session, const session::Process& process);

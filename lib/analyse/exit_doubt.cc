@@ -33,14 +33,14 @@ bool main_thread_went_on(const ProcessRecord& record, const FailedCall& error) {
          std::any_of(record.errors.begin(), record.errors.end(), failed);
 }
 
-// Returns whether another thread queued GPU work after a worker's error. After an error of the main thread this means
-// nothing, because the program ends with that thread, whatever its workers do.
+// Returns whether another thread queued GPU work after a worker's error. After an error of the main thread this proves
+// nothing: the program ends with the main thread, even if its workers continue.
 bool others_went_on(const ProcessRecord& record, const FailedCall& error) {
   return error.tid != record.pid && went_on(record, error, [&](std::uint32_t tid) { return tid != error.tid; });
 }
 
-// Python ends with status 1 after an uncaught exception. With another status the program itself decided to end, because
-// of the error or of something else.
+// After an uncaught exception, Python exits with status 1. Any other status means that the program exited deliberately,
+// perhaps for a different reason.
 bool python_chose_to_end(const ProcessRecord& record, const FailedCall& error, const Ending& end) {
   constexpr int kUncaught = 1;
   const session::Site* site = session::by_id(record.sites, error.site);
@@ -48,7 +48,7 @@ bool python_chose_to_end(const ProcessRecord& record, const FailedCall& error, c
 }
 
 double lived_on(const ProcessRecord& record, const FailedCall& error) {
-  // The time that a program may take to end after an error: a traceback, files to close, workers to wait for.
+  // Seconds that a program may take to exit after an error: it prints a traceback, closes files, waits for workers.
   constexpr double kWayOut = 10;
   if (record.clock_last <= error.ticks) return 0;  // unknown
   const double seconds = record.seconds(record.clock_last) - record.seconds(error.ticks);

@@ -11,8 +11,8 @@ namespace cudadiag::analyse {
 
 struct ExitDoubt {
   Grade at_best = Grade::proven;
-  double lived_on = 0;  // seconds from the error to the end, if that is longer than an exit takes; otherwise 0
-  std::string why;      // "; other threads continued in between"; empty without such an objection
+  double lived_on = 0;  // seconds from the error to the end; 0 if no longer than an exit may take
+  std::string why;      // "; other threads continued in between"; empty if there is no doubt
 };
 
 // `error`: the last call that returned the error to the process.

@@ -128,8 +128,8 @@ Failure failure_at(const session::Process& process, const FailedCall& error, Kin
   return failure;
 }
 
-// Says how a failed call became visible. `noticed` is the later call that showed the program the error, because its
-// thread queried the error late, or because `call` broke a capture.
+// Says how a failed call became visible. `noticed` is the call that returned the error to the program. It differs from
+// `call` if the thread queried the error late, or if `call` broke a capture.
 std::string story_of(const FailedCall& call, const FailedCall& noticed) {
   if (noticed.of_call != 0) {
     return fmt::format("the call itself returned the error, and so did {} after its thread had continued",
@@ -148,8 +148,7 @@ std::string story_of(const FailedCall& call, const FailedCall& noticed) {
                      visible_call(noticed), noticed.code);
 }
 
-// `noticed`: the later call that showed the error, if `error` broke a capture or its thread queried the error late;
-// otherwise `error`.
+// `noticed`: as in story_of().
 Failure fatal(const session::Process& process, const FailedCall& error, const FailedCall& noticed, const Ending& end) {
   Failure failure = failure_at(process, error, Kind::sync_error);
   if (&noticed != &error) failure.noticed = &noticed;
@@ -163,7 +162,7 @@ Failure fatal(const session::Process& process, const FailedCall& error, const Fa
         who, end.text);
     return failure;
   }
-  // Something killed the process, perhaps because of this error.
+  // A process that was killed may have been killed for a different reason.
   failure.grade = end.killed() ? Grade::suspected : doubt.at_best;
   const wire::error::Pool* pool = wire::error::pool_of(error.call);
   if (pool != nullptr && pool->may_raise_later) failure.grade = std::max(failure.grade, Grade::inferred);
@@ -212,7 +211,7 @@ class HandledCalls {
       notes.push_back({NoteCode::error_handled,
                        fmt::format("{} returned {} ({}){}{}", calls, cuda_error(code).title, code, then,
                                    end.asked_for() ? " until " + end.text : ""),
-                       // Looking up a line would delay the exit of a program that ends normally.
+                       // If the program ends normally, lines are not looked up, because that would delay its exit.
                        end.bad ? std::optional(NotedCalls{&process, entry.sites, calls.size()}) : std::nullopt});
     }
     return notes;
@@ -270,8 +269,8 @@ class UncheckedCalls {
   std::vector<Place> places_;
 };
 
-// A failed call and the later failures that it caused, sorted by serial. Usually there are none, so `calls` is just the
-// call itself.
+// A failed call and the later failures that it caused, sorted by serial. Usually it caused none, and `calls` contains
+// only the call itself.
 struct Story {
   const FailedCall* cause = nullptr;
   Errors calls;
@@ -305,8 +304,8 @@ wire::operation::Kind issued_by(const FailedCall& call, const ProcessRecord& rec
   return site == nullptr ? wire::operation::Kind::none : site->kind;
 }
 
-// Returns whether an address passed to `refused` may be missing because `earlier` failed: the address is null, or in no
-// known memory.
+// Returns whether `refused` may have received a bad address because `earlier` failed: a null pointer, or an address
+// outside known memory.
 bool may_lack(const FailedCall& refused, const FailedCall& earlier, const ProcessRecord& record) {
   const session::Operation* operation = refused_operation(record, refused);
   if (operation == nullptr || !wire::operation::has_bytes(operation->kind)) return true;
@@ -338,13 +337,13 @@ bool has_no_kernel(const FailedCall& failed, const ProcessRecord& record) {
   return failed.flags & wire::error::kLaunch && site != nullptr && (kernel == nullptr || kernel->empty());
 }
 
-// Returns the failed call that may have left `failed` without something that it needs: the earliest one after which the
-// thread issued nothing else. If there is none, and `failed` is a launch without a kernel, returns the latest call that
-// could not load a kernel, whatever was issued since. A look-up that found nothing is usually a probe, except before a
-// call with an invalid handle.
+// Returns the earlier failed call that may have made `failed` fail, such as an allocation. This is the earliest failed
+// call after which the thread issued nothing else. If there is none, and `failed` is a launch without a kernel, returns
+// the latest call that failed to load a kernel. A failed look-up counts only if `failed` received an invalid handle,
+// because it is otherwise usually a probe.
 const FailedCall* swallowed_before(const FailedCall& failed, const ProcessRecord& record) {
   constexpr std::uint32_t kNotFound = 500, kInvalidHandle = 400, kInvalidValue = 1;
-  // A refused operation also has a record, unless the runtime refused it.
+  // A refused operation is also counted, unless the runtime refused it.
   const bool counted =
       failed.domain == wire::error::Domain::driver &&
       (failed.flags & wire::error::kLaunch || issued_by(failed, record) != wire::operation::Kind::none);
@@ -371,12 +370,12 @@ const FailedCall* swallowed_before(const FailedCall& failed, const ProcessRecord
   return latest == errors.rend() ? nullptr : &*latest;
 }
 
-// If a thread ignored earlier errors, any of the calls that returned them may have ended the program. Lists repeated
-// calls at the same place once.
+// If the thread of the fatal call ignored earlier errors, one of those may have ended the program instead. Drops
+// earlier failures of the same call.
 void leave_open_which(Failure& fatal, Failures& missed, const SameCall& same) {
   const FailedCall& last = *fatal.reported;
   const auto is_before = [&](const Failure& other) {
-    // The program may have abandoned a broken capture and begun another one.
+    // Captures do not count, because the program may have abandoned a broken capture and begun another one.
     return other.reported->tid == last.tid && other.reported->ticks < last.ticks &&
            other.kind != Kind::capture_violation;
   };
@@ -397,8 +396,7 @@ void leave_open_which(Failure& fatal, Failures& missed, const SameCall& same) {
 CallFindings failed_calls(const session::Process& process, const Ending& end, const SameLine& same_line) {
   Errors errors = worth_looking_at(process.record);
   if (session::is_fork(process.record)) keep_first_refusal(errors);
-  // If a sticky error occurred, or a signal asked the program to end, that explains the end, so no failed call need do
-  // so.
+  // A sticky error, or a signal that asked the program to end, explains the end without a failed call.
   const bool died_here = end.bad && !end.asked_for() && process.record.state != wire::area::State::frozen;
   Errors last = died_here ? last_words(errors) : Errors();
   const bool by_itself = died_here && end.of_process && !end.killed();
@@ -422,7 +420,7 @@ CallFindings failed_calls(const session::Process& process, const Ending& end, co
         if (call->of_call == 0 && same(*call, *story.cause)) add(*call);
       }
     };
-    // A program that queries an error this late rarely handles it.
+    // A program that queries an error only after its thread has continued rarely handles it.
     const bool in_vain = !end.bad && noticed.of_call != 0 && !(noticed.flags & wire::error::kThenWorked) &&
                          process.record.state != wire::area::State::frozen && should_have_been_looked_at(*story.cause);
     if (!ending.calls.empty()) {

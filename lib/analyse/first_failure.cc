@@ -48,8 +48,8 @@ struct Search {
   std::size_t streams = 0;     // how many streams have suspects
 };
 
-// Searches all live contexts, not only `context`, which reported the error: contexts with access to each other's memory
-// break together. The first call that returns the error may then be in a context that did nothing wrong.
+// Searches all live contexts, not only `context`. Contexts with access to each other's memory fail together, so the
+// context that first reported the error may have done nothing wrong.
 Search search(const Picture& picture, std::uint32_t context, std::uint32_t code) {
   Search found;
   for (std::size_t i = 0; i < picture.histories.size(); ++i) {
@@ -95,7 +95,7 @@ constexpr const char* kNotAllRecorded = "not every operation could be recorded";
 
 bool has_unrecorded(const ProcessRecord& record) { return record.dropped_operations > 0 || record.dropped_streams > 0; }
 
-// Returns why an operation other than the only candidate may have failed; empty if none can have.
+// Returns why an operation other than the only candidate may have failed; empty if no other can have failed.
 std::string doubt(const ProcessRecord& record, const Search& found) {
   const std::uint32_t context = found.suspects.empty() ? kNoContext : found.suspects.front().history->stream->context;
   if (found.other_context) return "nothing was running in the context that reported the error";
@@ -173,7 +173,7 @@ void grade(Failure& failure, const ProcessRecord& record, Search& found) {
     failure.grade = Grade::suspected;
     failure.because = because_none(record, found);
     failure.records_lost = found.missing > 0;
-    // We do not know how many operations are lost to the damage.
+    // The missing operations may be in the damaged part.
     failure.damaged = record.damaged > 0;
     found.suspects.clear();
   } else if (found.suspects.size() > 1) {
@@ -183,7 +183,7 @@ void grade(Failure& failure, const ProcessRecord& record, Search& found) {
     failure.grade = doubtful.empty() ? Grade::bracketed : Grade::inferred;
     failure.because = because_one(found.suspects.front(), doubtful);
   }
-  // A single candidate is not an answer unless we know where it was issued.
+  // Without a call site, the report cannot show where the candidate was issued.
   if (failure.grade != Grade::suspected && place_lost(record, *found.suspects.front().operation)) {
     failure.grade = Grade::suspected;
     failure.damaged = record.damaged > 0;

@@ -73,8 +73,8 @@ const Operation* launch_in_backward_call(const ProcessRecord& record, const Oper
     waiting = operation;
   }
   if (waiting == nullptr) return nullptr;
-  // All nodes that have run since must belong to one backward() call. A second call may launch nothing at first, and
-  // would then go unnoticed.
+  // All nodes that have run since must belong to one backward() call. A second call may not have launched anything yet,
+  // so only its nodes reveal it.
   bool since = false;
   for (const Operation& operation : record.operations) {
     if (&operation == &backward) break;
@@ -87,7 +87,7 @@ const Operation* launch_in_backward_call(const ProcessRecord& record, const Oper
 std::string node_name(const ProcessRecord& record, const Operation& backward) {
   const std::string* type = session::by_id(record.node_types, backward.origin.node_type);
   if (type == nullptr) return {};
-  // The type is a mangled nested name. Each part is its length and its text, and the last part is the class.
+  // The type is a mangled nested name. Each part consists of its length and its text. The last part is the class.
   std::string_view rest = *type;
   if (rest.empty() || rest.front() != 'N') return *type;
   std::string_view last;

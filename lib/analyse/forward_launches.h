@@ -1,6 +1,6 @@
-// For a kernel that PyTorch's autograd launched in the backward pass: the launches that its node made in the forward
-// pass. Nodes are identified by number and thread (wire/operation.h). Several launches may carry a node's number;
-// callers that know the source lines decide which ones belong to the node's own operator.
+// Finds the forward-pass launches of the autograd node that launched a kernel in the backward pass. Nodes are
+// identified by number and thread (wire/operation.h). Several launches may have a node's number. The caller needs
+// source lines to select those of the node's own operator.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace cudadiag::analyse {
 
 struct ForwardLaunches {
   std::vector<const session::Operation*> claims;  // launches with the node's number, in the order of issue
-  bool whole = false;  // every launch of the node is known, because the thread's earlier records are complete
+  bool whole = false;                             // no launch of the node is missing from `claims`
 };
 
 // Returns whether the thread was running an autograd node backwards when it issued the operation.
@@ -27,8 +27,8 @@ inline bool has_forward(const session::Operation& operation) {
 
 ForwardLaunches forward_launches(const session::ProcessRecord& record, const session::Operation& backward);
 
-// Returns the launch whose Python stack leads to the backward() call that ran the node. This is the operation itself,
-// or the last launch of the thread that has been waiting inside that call since. Returns null if we cannot be certain.
+// Returns a launch whose Python stack contains the backward() call that ran the node. This is the operation itself, or
+// the last launch of the thread that waits inside that call. Returns null if we cannot be certain.
 const session::Operation* launch_in_backward_call(const session::ProcessRecord& record,
                                                   const session::Operation& backward);
 

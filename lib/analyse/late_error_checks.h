@@ -1,5 +1,5 @@
-// Finds calls whose error the thread queried only after it had continued. cudaGetLastError then returns the error at an
-// innocent place, such as after a launch, and the launch gets the blame.
+// Finds calls whose error the thread queried only after it had continued. For example, cudaGetLastError after a correct
+// launch may return the error of an earlier call, so the launch gets the blame.
 #pragma once
 
 #include <map>
@@ -15,8 +15,8 @@ class LateErrorChecks {
   // `errors` must be sorted by serial, and must outlive this object.
   LateErrorChecks(const std::vector<const session::FailedCall*>& errors, const SameCall& same);
 
-  // Returns the first call that failed at the same place since the thread last queried the error. `error` must be such
-  // a failed call, or the call that returned its error later; otherwise returns null.
+  // Returns the first call that failed at the same place since the thread last queried the error. Returns null unless
+  // `error` is such a call, or a later call that returned its error.
   const session::FailedCall* cause(const session::FailedCall* error) const;
 
  private:

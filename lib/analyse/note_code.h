@@ -1,4 +1,4 @@
-// The subjects of notes, as stable words for programs that read a report. The notes of the recorder use such words too.
+// The codes of notes, with stable names for programs that read a report. The recorder's notes use the same names.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 namespace cudadiag::analyse {
 
 enum class NoteCode : std::uint8_t {
-  other,  // a word of a recorder that this program does not know
+  other,  // an unknown name, from a different version of the recorder
   // Features of the recorder that were unavailable.
   arguments_not_read,
   core_dump_off,
@@ -75,9 +75,9 @@ enum class NoteCode : std::uint8_t {
   values_disturb,
 };
 
-// Returns the code's word, such as "error-handled".
+// Returns the name of the code, such as "error-handled".
 std::string_view word(NoteCode code);
-// Returns NoteCode::other if no code has this word.
+// Returns NoteCode::other for an unknown name.
 NoteCode note_code(std::string_view word);
 
 // Returns whether the note says that CUPTI was not available.

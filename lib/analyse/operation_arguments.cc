@@ -21,7 +21,7 @@ T number_at(const std::string& bytes, std::size_t at) {
   return value;
 }
 
-// The type is unknown, only its size. Integers are the commonest, so this shows an integer.
+// Only the size of the type is known. Formats the value as an integer, which is the most common type.
 std::string value_of(const std::string& bytes) {
   switch (bytes.size()) {
     case 1:
@@ -81,15 +81,15 @@ class Reader {
     found_.push_back(std::move(plain));
   }
 
-  // Once the program has unpinned host memory, its address may hold anything, so it does not count as freed.
+  // Host memory may stay valid after the program has unpinned it, so it does not count as freed.
   void add_address(const char* name, std::uint64_t address, std::uint64_t bytes) {
     Whereabouts where = map_.find(address);
     if (where.state == State::freed && where.allocation->kind >= wire::allocation::Kind::pinned) where = {};
     add(name, address, bytes, where);
   }
 
-  // A call may be refused for reasons that we do not see, so only an address in recorded memory proves anything.
-  // `of_host`: the call expects a host address. Allocations of host memory are not recorded.
+  // Ignores addresses outside recorded memory, because the call may have been refused for another reason. `of_host`:
+  // the call expects a host address. Allocations of host memory are not recorded.
   void add_refused_address(const char* name, std::uint64_t address, std::uint64_t bytes, bool of_host) {
     Whereabouts where = map_.find(address);
     const bool known = where.state == State::live || (where.state == State::freed && !of_host);
@@ -107,7 +107,7 @@ class Reader {
   }
 
   // Returns whether the context has no access to the memory. Checks plain device memory only: access to stream-ordered,
-  // mapped, or another process's memory is granted piece by piece, without a record.
+  // mapped, or another process's memory is granted in other ways, which are not recorded.
   bool is_out_of_reach(const Whereabouts& where) const {
     if (runs_in_ == nullptr || where.state != State::live || where.allocation->kind != wire::allocation::Kind::device) {
       return false;
@@ -123,7 +123,7 @@ class Reader {
   std::vector<OperationArgument> found_;
 };
 
-// Returns the memory that the graph's node points to.
+// Returns the freed memory to which the graph node still points.
 OperationArgument stale_argument(const Failure& failure) {
   const session::StalePointer& stale = *failure.stale;
   const session::GraphNode* node = failure.candidates.front().node;
@@ -141,7 +141,7 @@ OperationArgument stale_argument(const Failure& failure) {
           false};
 }
 
-// Memory that was freed may since have been allocated without a record, so it does not count as freed here.
+// Returns no arguments if records of allocations are lost: memory that seems freed may have been allocated again.
 OperationArguments refused_arguments(const Failure& failure) {
   constexpr std::uint32_t kInvalidValue = 1;
   OperationArguments found;

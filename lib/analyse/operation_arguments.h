@@ -1,8 +1,9 @@
-// The arguments of an operation: the addresses of a copy or memset, and the parameters of a kernel that a rerun waited
-// for. For refused calls: the addresses of copies, memsets and prefetches.
+// The arguments of an operation: the addresses of a copy or memset, or the parameters of a kernel. A rerun keeps the
+// parameters of the kernels that it waits for; the first run keeps only those of the latest launches. For a refused
+// copy, memset or prefetch, the arguments are its addresses.
 //
-// Structures are passed by value, so any aligned word of eight bytes in a parameter counts as a pointer if it points
-// into known memory, or just past its end. The first run keeps only the parameters of the latest launches.
+// A parameter may be a structure. Any aligned 8-byte word in a parameter therefore counts as a pointer if it points
+// into known memory, or just past its end.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +19,16 @@ namespace cudadiag::analyse {
 struct OperationArgument {
   std::string name;                      // "parameter 2", "parameter 2 at byte 16", "destination"
   std::string value;                     // as text if it is not a pointer
-  std::optional<std::uint64_t> pointer;  // also of unknown memory, if 8 bytes are 0 or look like an address
-  std::optional<std::uint64_t> bytes;    // how many bytes a copy or memset accesses from the pointer on
+  std::optional<std::uint64_t> pointer;  // may point to unknown memory: 8 bytes that are 0 or look like an address
+  std::optional<std::uint64_t> bytes;    // how many bytes a copy or memset accesses at `pointer`
   Whereabouts where;
   // Points to live memory of another device, to which the operation's context had no access.
   bool out_of_reach = false;
-  std::optional<std::uint32_t> word{};  // for a kernel: its offset among all parameters, in bytes
+  std::optional<std::uint32_t> word{};  // for a kernel: its byte offset in the parameter buffer
   std::uint32_t parameter = 0;          // for a kernel: its number, from 1; otherwise 0
-  std::uint32_t parameter_byte = 0;     // its offset in that parameter
+  std::uint32_t parameter_byte = 0;     // its byte offset in that parameter
 
-  // Returns how far past the end of its live allocation the argument points or extends; 0 if it stays inside.
+  // Returns how many bytes past the end of its live allocation the argument points or extends; 0 if it stays inside.
   std::uint64_t past_end() const;
   // Returns whether this argument may have caused an illegal access.
   bool matters() const { return where.state == Whereabouts::State::freed || past_end() > 0 || out_of_reach; }

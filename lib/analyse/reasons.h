@@ -23,7 +23,6 @@ class Reasons {
     if (clauses_.empty()) clauses_.emplace_back();
     clauses_.back() += text;
   }
-  // Prepends to the first clause.
   void prepend(const std::string& text) {
     if (clauses_.empty()) clauses_.emplace_back();
     clauses_.front().insert(0, text);
@@ -32,7 +31,8 @@ class Reasons {
   const std::vector<std::string>& clauses() const { return clauses_; }
   bool empty() const { return clauses_.empty(); }
   std::string text() const { return joined(0); }
-  // Returns the clauses added since `before`. If `before` is not how these clauses begin, returns all of them.
+  // Returns the clauses added since `before`. If these clauses do not begin with those of `before`, returns all of
+  // them.
   std::string text_since(const Reasons& before) const {
     const auto& old = before.clauses_;
     const bool grew = old.size() <= clauses_.size() && std::equal(old.begin(), old.end(), clauses_.begin());

@@ -9,13 +9,13 @@ namespace {
 using session::Operation;
 using session::ProcessRecord;
 
-// Returns the time since which the thread's records are complete. Its newest records are consecutive down to this time.
-// If the thread took over another thread's ring, its records count from 1 again: the ticks jump there, and the earlier
-// thread's records are lost.
+// Returns the tick from which on the thread's records are complete, with consecutive serials. If the thread took over
+// the ring of an earlier thread, serials restart at 1. A lower serial may then have a later tick, and the search stops
+// there.
 std::uint64_t thread_complete_since(std::vector<const Operation*>& records, std::uint64_t published) {
   constexpr auto kNothing = std::numeric_limits<std::uint64_t>::max();
   if (records.empty()) return published == 0 ? 0 : kNothing;
-  // Usually in reverse order, so they are turned around first.
+  // The records are usually sorted by ascending serial, so reversing them is enough.
   const auto newer = [](const auto* a, const auto* b) { return a->serial > b->serial; };
   std::reverse(records.begin(), records.end());
   if (!std::is_sorted(records.begin(), records.end(), newer)) std::sort(records.begin(), records.end(), newer);

@@ -1,5 +1,5 @@
-// How far back a process's rings reach. A ring keeps the latest records of a thread. Older records are gone, except
-// those of operations that were unfinished, so we must not conclude anything from a missing older record.
+// How far back the records of a process are complete. A ring keeps the latest records of a thread. Of the older
+// records, only those of unfinished operations are kept, so a missing older record proves nothing.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace cudadiag::analyse {
 
-// Returns the tick since which no record of any thread is missing: 0 if none is missing at all, and the highest number
-// if even the newest ones are.
+// Returns the tick from which on no record of any thread is missing. Returns 0 if no record is missing, and the maximum
+// if even the newest records are.
 std::uint64_t complete_since(const session::ProcessRecord& record);
-// The same for each thread alone, by index.
+// The same for each thread, by its index.
 std::vector<std::uint64_t> threads_complete_since(const session::ProcessRecord& record);
 
 // Numbers a process's stream operations in the order in which the process issued them, including captured ones.
@@ -24,9 +24,9 @@ class IssueOrder {
   std::optional<std::uint64_t> ordinal(const session::Operation& operation) const;
 
  private:
-  std::vector<std::uint64_t> ticks_;  // of the recorded ones, ascending
+  std::vector<std::uint64_t> ticks_;  // of the recorded operations, ascending
   std::uint64_t complete_since_;
-  std::uint64_t lost_ = 0;  // how many were issued before the horizon, from the counts of the sites
+  std::uint64_t lost_ = 0;  // how many operations have no record, according to the counters of the threads
   bool countable_ = false;
 };
 

@@ -21,7 +21,6 @@ std::vector<std::byte> bytes_of_hex(const std::string& text) {
   return bytes;
 }
 
-// The last component of a path.
 std::string_view name_of(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 site_key::Key key_by_id(const std::vector<site_key::Key>& keys, std::uint32_t id) {

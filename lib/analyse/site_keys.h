@@ -25,7 +25,7 @@ class SiteKeys {
   // Returns the key of the program's innermost own frame, Python or native, regardless of its callers and of where its
   // files are installed. Returns 0 if there is none or it is unknown.
   wire::site_key::Key of_innermost(std::uint32_t site) const;
-  // The key of the kernel launched there; 0 if there is none.
+  // Returns the key of the kernel that is launched at the site; 0 if there is none.
   wire::site_key::Key of_kernel(std::uint32_t site) const;
 
  private:

@@ -18,7 +18,7 @@ constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 
 bool earlier(const Operation* a, const Operation* b) { return a->ticks < b->ticks; }
 
-// The records are usually sorted already, and checking it takes much less time than sorting.
+// The records are usually sorted already, and checking is much cheaper than sorting.
 template <typename Item, typename Earlier>
 void sort(std::vector<Item>& items, Earlier is_earlier) {
   if (!std::is_sorted(items.begin(), items.end(), is_earlier)) std::sort(items.begin(), items.end(), is_earlier);
@@ -33,7 +33,7 @@ bool in_stream_order(const Operation* a, const Operation* b) {
   return a->ordinal != b->ordinal ? a->ordinal < b->ordinal : a->ticks < b->ticks;
 }
 
-// If the host saw an event complete, the stream that recorded the event had got at least that far.
+// If the host waited for an event, its stream has finished everything up to the recording of the event.
 void apply_event_waits(const ProcessRecord& record, const EventLog& events, std::vector<StreamHistory>& histories) {
   for (const auto& wait : record.operations) {
     const bool returned = (wait.flags & wire::operation::kReturned) && wait.result == 0;
@@ -93,8 +93,8 @@ const Operation* EventLog::recorded(const Operation& wait) const {
   return recording->ordinal != 0 && recording->stream < process_.streams.size() ? recording : nullptr;
 }
 
-// Returns the time by which the operation's call had returned. A record about a destroyed event takes effect at once,
-// because the handle was reused only later.
+// Returns a time by which the operation's call had returned. An `event_forgotten` record takes effect at once, because
+// the handle of a destroyed event is reused only later.
 std::uint64_t EventLog::returned_by(const Operation& operation) const {
   if (operation.returned_at != 0) return operation.returned_at;
   if (operation.kind == wire::operation::Kind::event_forgotten) return operation.ticks;
@@ -119,7 +119,8 @@ EventLog::Possible EventLog::possible(const session::Thread& waiting, std::uint6
 EventLog::Possible EventLog::possible(std::uint64_t event, std::size_t waiting, std::uint64_t ticks,
                                       std::uint64_t given) const {
   Possible possible;
-  // For each thread, its latest record that certainly came before the wait. It supersedes the thread's earlier ones.
+  // The latest record of each thread that is certainly older than the wait. It supersedes the earlier records of that
+  // thread.
   std::vector<const Operation*> before;
   if (const auto threads = records_.find(event); threads != records_.end()) {
     for (const auto& [thread, records] : threads->second) {

@@ -1,4 +1,4 @@
-// The operations of each stream of a process, in order, and how far the stream certainly got.
+// The operations of each stream of a process, in order, and how many of them are known to have finished.
 #pragma once
 
 #include <cstdint>
@@ -11,27 +11,28 @@
 
 namespace cudadiag::analyse {
 
-// Finds the recording that an event referred to at a given time. Ignores records that a lost record may have
-// superseded.
+// Finds the recording to which an event referred at a given time. Ignores a recording if the record of a later one may
+// be lost.
 class EventLog {
  public:
   explicit EventLog(const session::ProcessRecord& record);
-  // Returns the latest record of `event` issued before `ticks`; null if there is none, or it is not certain.
+  // Returns the latest recording of `event` issued before `ticks`; null if there is none, or if it is uncertain.
   const session::Operation* latest(std::uint64_t event, std::uint64_t ticks) const;
-  // The same for a wait for an event, or a query by the host, in this process.
+  // Returns the recording to which a wait or a host query in this process refers; null as above.
   const session::Operation* recorded(const session::Operation& wait) const;
   struct Possible {
     std::vector<const session::Operation*> recordings;
     bool complete = false;  // no recording is missing; if the list is then empty, the event had not been recorded yet
-    bool before = false;    // the event had been recorded by then, in one of these
+    bool before = false;    // one of these recordings was certainly before the wait
   };
-  // Returns the recordings that such a wait may refer to: a call on another thread may have overlapped with the wait.
+  // Returns all recordings to which the wait may refer. There may be several, because calls of other threads may
+  // overlap with the wait.
   Possible possible(const session::Operation& wait) const;
   // The same for a thread inside a call that waits for an event. The call had reached the driver by `given`.
   Possible possible(const session::Thread& waiting, std::uint64_t given) const;
 
  private:
-  // `ticks`: when the thread's call to wait began.
+  // `ticks`: the time at which the waiting call began.
   Possible possible(std::uint64_t event, std::size_t thread, std::uint64_t ticks, std::uint64_t given) const;
   std::uint64_t returned_by(const session::Operation& operation) const;
   bool may_be_superseded(const session::Operation& record, std::uint64_t until) const;
@@ -48,13 +49,14 @@ struct StreamHistory {
   std::uint32_t index = 0;  // in ProcessRecord::streams
   const session::Stream* stream = nullptr;
   std::vector<const session::Operation*> operations;  // those with an ordinal, in that order
-  std::uint32_t completed = 0;  // everything up to this ordinal has finished, by markers and host waits
+  std::uint32_t completed = 0;  // everything up to this ordinal has finished, according to markers and host waits
 };
 
 // Returns one history per stream, in the order of the process's streams.
 std::vector<StreamHistory> stream_histories(const session::ProcessRecord& record, const EventLog& events);
 
-// Returns whether the operation was queued on the stream. It was not if it went into a graph or its call failed.
+// Returns whether the operation was queued on the stream. It was not if it was captured into a graph, or if its call
+// failed.
 bool was_queued(const session::Operation& operation);
 
 std::string stream_name(const session::Stream& stream);  // "the default stream", "stream 0x55d0c8"

@@ -31,9 +31,8 @@ Suspect::Call how_it_ended(const Operation& operation, std::uint32_t code) {
   return returned_sticky(operation, code) ? Suspect::Call::refused : Suspect::Call::queued;
 }
 
-// Returns whether the call can have returned the error of its own operation. A call may return the error of other
-// running operations. It returns its own only if it launches a kernel and blocks: the driver checks the addresses of a
-// blocking copy before it queues the copy.
+// Returns whether the call may have returned the error of its own operation, which requires a blocking launch. A
+// blocking copy does not count, because the driver checks its addresses before it queues the copy.
 bool waited_for_itself(const Operation& operation) {
   return operation.flags & wire::operation::kBlocking && runs_kernels(operation.kind);
 }

@@ -1,5 +1,4 @@
-// The suspects of a sticky error: collects the operations that may have been running, drops those that cannot have
-// raised it, and orders the rest by likelihood.
+// Finds the operations that may have raised a sticky error, and orders them by likelihood.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +14,17 @@ namespace cudadiag::analyse {
 bool only_kernels_raise(std::uint32_t code);
 
 struct Suspect {
-  // How its own call ended, as far as that affects its likelihood.
+  // The call that issued the operation: it queued the operation, has not returned, or returned the error.
   enum class Call { queued, not_returned, refused };
 
   const session::Operation* operation = nullptr;
   const StreamHistory* history = nullptr;
   Call call = Call::queued;
   bool first = false;          // first in the window of its stream
-  std::uint32_t before = 0;    // how many operations lie between it and the last finished one
-  bool start_unsure = false;   // waits for another stream that may not have reached that point
-  bool other_context = false;  // not the context in which the error was returned
-  bool checks_data = false;    // for an assert: its kernel's name shows that it checks the program's data
+  std::uint32_t before = 0;    // how many operations of its stream lie between it and the last finished one
+  bool start_unsure = false;   // follows a wait for an event that may not have completed
+  bool other_context = false;  // its context is not the one that returned the error
+  bool checks_data = false;    // for an assert: by its name, its kernel checks the program's data
   bool uses_freed = false;     // for an illegal address: a node of the graph points to freed memory
 };
 

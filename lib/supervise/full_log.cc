@@ -11,10 +11,10 @@
 namespace cudadiag::supervise {
 namespace {
 
-// Short, because at the fastest rate a ring of 4,096 records fills up in a few milliseconds. Not shorter, because each
-// read takes cache lines away from the target.
+// At the fastest rate, a ring of 4,096 records fills up in a few milliseconds. With a shorter pause, the reads take
+// more cache lines away from the target.
 constexpr std::chrono::microseconds kPause{300};
-// If something kills the launcher, the log lacks only the operations of this period.
+// If the launcher is killed, the log lacks at most the operations of this period.
 constexpr std::chrono::milliseconds kFlush{50};
 
 }  // namespace

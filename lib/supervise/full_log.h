@@ -1,4 +1,4 @@
-// Stores every operation of a run (session/log/log_codec.h). A thread of its own reads the rings while the target fills
+// Stores every operation of a run (session/log/log_codec.h). A separate thread reads the rings while the target fills
 // them, and writes a log for each process next to the process's area.
 #pragma once
 
@@ -22,7 +22,7 @@ class FullLog {
   FullLog(const FullLog&) = delete;
   FullLog& operator=(const FullLog&) = delete;
 
-  // Brings the files up to date: they then contain every call of the target that has returned.
+  // Writes every call of the target that has returned to the files.
   void catch_up();
   // Removes the files to make room for the rest of the session. Returns messages for the user, but only the first time.
   std::vector<base::Error> give_up();
@@ -40,7 +40,7 @@ class FullLog {
 
   const launch::Arena& arena_;
   const std::filesystem::path folder_;
-  std::mutex mutex_;  // guards what `processes_` contains
+  std::mutex mutex_;  // guards the contents of `processes_`
   std::vector<std::unique_ptr<Logged>> processes_;
   std::atomic<bool> stopping_ = false;
   std::thread thread_;

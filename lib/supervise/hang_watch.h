@@ -14,7 +14,7 @@ class HangWatch {
  public:
   HangWatch(const launch::Arena& arena, double seconds);
 
-  // Checks the run, at most once per interval(). Returns true when the run hangs.
+  // Checks the run, at most once per interval(). Returns true if the run hangs.
   bool look();
   // How long to wait between two checks.
   std::chrono::milliseconds interval() const { return interval_; }

@@ -48,7 +48,6 @@ class RemoteMemory {
   base::FileDescriptor file_;
 };
 
-// A frame as it is in memory.
 struct RemoteFrame {
   std::uint64_t code = 0, instruction = 0;
   bool operator==(const RemoteFrame&) const = default;

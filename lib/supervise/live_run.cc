@@ -18,8 +18,8 @@ namespace fs = std::filesystem;
 
 bool is_incomplete(const fs::path& folder) { return folder.filename().string().ends_with(session::kIncomplete); }
 
-// Returns whether any process is still alive; nullopt if unknown. Goes by the processes' own records, because the
-// launcher may have been killed before it noted the end.
+// Returns whether any process is still alive; nullopt if unknown. Relies on the records of the processes, because the
+// launcher may have been killed before it noted their end.
 std::optional<bool> any_lives(const session::Session& session) {
   bool known = !session.processes.empty();
   for (const session::Process& process : session.processes) {

@@ -13,8 +13,8 @@
 
 namespace cudadiag::supervise {
 
-// A run that did not finish, because something killed its launcher. The launcher held the recording, so it is lost. The
-// program may still be running.
+// A run whose launcher was killed. The recording was in the launcher's memory, so it is lost. The program may still be
+// running.
 struct KilledRun {
   std::filesystem::path folder;
   session::LivePlace place;
@@ -22,16 +22,16 @@ struct KilledRun {
 
 class LiveRun {
  public:
-  // `folder` is a session's folder. If it is incomplete and its launcher exists, reads the run from the launcher's
-  // memory.
+  // `folder`: the folder of a session. If the session is incomplete and its launcher exists, reads the run from the
+  // launcher's memory.
   static std::variant<LiveRun, KilledRun, base::Error> open(const std::filesystem::path& folder);
 
   // Reads the current state.
   base::Result<session::Session> read();
   // Adds the current Python stacks of live processes to `session`, which read() returned.
   void add_host_stacks(session::Session& session) const;
-  // Whether the launcher still exists or, if the run had none, any of its processes; nullopt if unknown. read() updates
-  // this.
+  // Returns whether the run's launcher still exists or, if it had no launcher, any of its processes; nullopt if
+  // unknown. read() updates this.
   std::optional<bool> goes_on() const { return goes_on_; }
   const std::filesystem::path& folder() const { return folder_; }
 

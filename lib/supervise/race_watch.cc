@@ -17,7 +17,7 @@ namespace {
 
 // At the fastest rate, a ring of 4,096 records fills up in a few milliseconds.
 constexpr std::chrono::microseconds kIdle{300};
-// How often to check pairs again whose kernels are unknown.
+// How often to recheck pairs of operations whose kernels are unknown.
 constexpr std::chrono::milliseconds kSettling{50};
 // How long to wait, once the target has ended, for the code of kernels that has not been read yet.
 constexpr std::chrono::seconds kPatience{60};
@@ -172,7 +172,7 @@ session::Races RaceWatch::finish() {
     if (process->ready()) process->follower.finish(*process->backlog);
   }
   hand_on_the_rest();
-  // Twice, because a launch with zeros among its parameters may need another answer once its kernel is known.
+  // Two rounds, because a launch with zeros among its parameters may need another lookup once its kernel is known.
   for (int round = 0; round < 2; ++round) {
     settle(false);
     modes_.wait(kPatience);

@@ -1,5 +1,5 @@
-// Looks for races between streams while the target runs. A thread of its own reads the target's rings and keeps what it
-// finds. At the end, removes the device code that the recorder stored for this purpose.
+// Looks for races between streams while the target runs. A separate thread reads the target's rings and collects the
+// races. At the end, removes the device code that the recorder stored for this purpose.
 #pragma once
 
 #include <atomic>

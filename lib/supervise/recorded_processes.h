@@ -13,18 +13,18 @@
 namespace cudadiag::supervise {
 
 // Returns the processes that have an area. With a writer, also returns those that found no free area, and so wrote a
-// file into the pass folder. Adds notes to `session` about whatever could not be read.
+// file into the pass folder. Adds notes to `session` about what could not be read.
 std::vector<session::Process> read_processes(const launch::Arena* arena, const session::SessionWriter* writer,
                                              session::Session& session);
 
 // Returns a note on processes that were recorded neither in an area nor in a file; nullopt if there are none.
 std::optional<std::string> note_on_unrecorded(const launch::Arena& arena, const session::SessionWriter* writer);
 
-// Returns a sentence, with a hint, about processes that could not be recorded for another reason; nullopt if none left
-// a trace.
+// Returns a sentence, with a hint, about processes that could not be recorded for another reason; nullopt if there are
+// none.
 std::optional<std::string> left_unrecorded(const launch::Arena* arena, const session::SessionWriter* writer);
 
-// Returns the pids of processes that have not ended and are not about to.
+// Returns the pids of processes that are still running and recording.
 std::vector<std::uint32_t> recording_processes(const launch::Arena& arena);
 
 // Stores the areas in the folder of the writer's current pass.

@@ -90,7 +90,7 @@ void Recording::open_places(std::time_t now) {
   open_folder(now);
   if (refusal_) return;
   open_memory();
-  // Without this file, other processes cannot inspect the run, and they say so.
+  // A failure is ignored: other processes then cannot inspect the run, and report this.
   if (arena_ && writer_) writer_->store_live_place(arena_->place(), manifest_);
 }
 
@@ -142,10 +142,10 @@ void Recording::choose_variables() {
   dropped_injection_ = launch::dropped_injection(path, options_.record);
   if (!dropped_injection_.empty()) manifest_.notes.push_back(dropped_injection_);
   wire::RecordOptions record_options = options_.record;
-  // Races are found while the target runs, from its memory: the launcher reads no files of the target before the target
-  // ends.
+  // Races are found in the arena while the target runs. Without an arena, the launcher reads the recording only after
+  // the target has ended.
   if (!arena_) record_options.races = false;
-  // With --once, the run leaves a core dump, which shows more than this code would.
+  // With --once, the run leaves a core dump, which shows more than the code alone.
   if (arena_ && writer_ && !record_options.once) disassembler_ = find_disassembler(options_.command);
   record_options.code = !disassembler_.empty();
   variables_ = launch::recording_variables(path,

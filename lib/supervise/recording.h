@@ -32,7 +32,7 @@ struct RecordingOptions {
   std::optional<NansOptions> nans;  // check PyTorch's operators for NaN, and record nothing else
   bool tensor_races = false;        // check PyTorch's tensors for races, and record nothing else
 
-  // Whether our code runs in the command's Python, in place of the recorder.
+  // Returns whether our code runs in the command's Python interpreters, instead of the recorder.
   bool runs_python() const { return nans.has_value() || tensor_races; }
 };
 
@@ -76,23 +76,23 @@ class Recording {
   bool hung() const { return manifest_.hang.has_value(); }
   // Whether there is a folder for the session, complete or not.
   bool keeps_session() const;
-  // Whether the session's folder has everything that was recorded, as far as the launcher knows.
+  // Returns false once a part of the recording could not be stored in the session's folder.
   bool is_whole() const { return whole_; }
   // Errors about recordings other than the areas.
   const std::vector<base::Error>& failures() const { return failures_; }
   // A sentence about processes that could not be recorded; empty if there are none. Valid after note_end().
   const std::string& unrecorded() const { return unrecorded_; }
 
-  // Sets the log to store with the areas, from when the target runs until close(). If the disk has no room for both,
-  // removes the log.
+  // Sets the log that is stored with the areas. It must exist until close(). If the disk has no room for both, the log
+  // is removed.
   void use_full_log(FullLog* log) { full_log_ = log; }
 
   // Reads what has been recorded so far into the session.
   void read();
-  // Like read(), for a hang: there was no progress for `seconds`, and the caller is about to end the target. What the
-  // target does later is not read.
+  // Like read(), after a hang of `seconds`. Call this before you end the target. Later actions of the target are not
+  // read.
   void read_hang(double seconds);
-  // Reads where the ranks are on the host. Call this before the target reacts to a request to end.
+  // Reads the Python stacks of the ranks. Call this before the target is asked to end.
   void read_host_stacks();
 
   // Notes operations that hang, and those that finished after all. Also reads what has been recorded so far.
@@ -113,15 +113,15 @@ class Recording {
 
   // Stores the areas and the manifest as they are now. Requires a writer.
   Stored store();
-  // Stores what is known now, and completes the session's folder. Call this after note_end().
+  // Stores the final state of the recording. Call this after note_end().
   Stored store_last();
-  // Returns the failure, but only if the session was complete until then.
+  // Finishes the session's folder. Returns a failure only if the session was complete until then.
   std::optional<base::Error> close();
   // Removes the session.
   void discard();
 
  private:
-  // Creates, as far as possible, the session's folder and the memory that targets record to.
+  // Creates the session's folder and the memory that targets record to. Either may fail.
   void open_places(std::time_t now);
   void open_folder(std::time_t now);
   void open_memory();
@@ -138,7 +138,7 @@ class Recording {
   const RecordingOptions& options_;
   std::chrono::steady_clock::time_point started_;
   std::chrono::system_clock::time_point started_at_;
-  session::Manifest manifest_;  // what the launcher knows; `session_` adds what it reads
+  session::Manifest manifest_;  // from the launcher; `session_` adds the recordings
   session::Session session_;
   std::optional<diagnose::SessionState> state_;  // of session_; nullopt after each read, until state() is called
   std::vector<launch::Variable> variables_;
@@ -147,7 +147,7 @@ class Recording {
   std::optional<session::Races> races_;
   std::string disassembler_;  // for the code of kernels that may have failed; empty if no code is read
   std::vector<std::string> read_kernels_;
-  std::vector<session::KernelCode> kernel_code_;  // of those kernels
+  std::vector<session::KernelCode> kernel_code_;  // code of `read_kernels_`
   FullLog* full_log_ = nullptr;
   std::optional<base::Error> refusal_, no_session_;
   std::optional<base::Error> not_stored_;  // why the last attempt to store the recording failed

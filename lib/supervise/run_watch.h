@@ -1,4 +1,4 @@
-// Waits until the first run ends. Meanwhile, drives whatever observes the run, and relays signals to the target.
+// Waits until the first run ends. Meanwhile, calls the observers of the run, and relays signals to the target.
 #pragma once
 
 #include <chrono>
@@ -37,8 +37,7 @@ class RunListener {
   virtual void cannot_end() = 0;
   // Two operations race, and the target is about to be ended.
   virtual void races() = 0;
-  // Called each time that the wait wakes up. Returns the time after which to call it again; nullopt if that does not
-  // matter.
+  // Called each time that the wait wakes up. Returns the longest time until the next call; nullopt for any time.
   virtual std::optional<std::chrono::milliseconds> turns() = 0;
 };
 
@@ -60,7 +59,7 @@ class RunWatch {
   void wait(const Onlookers& onlookers, RunListener& listener);
   // Waits without observers. For use after wait() threw an exception.
   void wait_alone();
-  // Gives the target's remaining processes a moment to end, and returns the pids of those that do not.
+  // Gives the target's remaining processes a moment to end, and returns the pids of those that keep running.
   std::vector<std::uint32_t> wait_for_rest();
 
   // The signals that this object or the terminal sent to the target.

@@ -19,8 +19,8 @@ bool breaks(const FailedCall& call, const Capture& capture) {
   return call.tid == capture.tid ? capture.mode != kRelaxed : capture.mode == kGlobal;
 }
 
-// The time at which the call may have broken the capture: a call does so after it starts, so the thread that finds the
-// capture broken may return earlier than the call that broke it.
+// Returns the earliest time at which the call can have broken the capture. This is its start, because a call on another
+// thread may find the capture broken before this call returns.
 std::uint64_t start_of(const FailedCall& error) { return error.started != 0 ? error.started : error.ticks; }
 
 const FailedCall* cause_of(const FailedCall& noticed, const std::vector<const FailedCall*>& errors) {

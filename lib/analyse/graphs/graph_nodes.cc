@@ -23,7 +23,7 @@ using session::ProcessRecord;
 namespace graph_node = wire::graph_node;
 constexpr std::uint32_t kNoError = 0, kAssert = 710;
 
-// Returns for each node whether it contains other known nodes: those of a child graph, or of the bodies of a
+// Returns for each node whether it contains other recorded nodes: those of a child graph, or of the bodies of a
 // conditional node. An empty body counts as unknown.
 std::vector<bool> nodes_that_hold_others(const Graph& graph) {
   std::vector<bool> holders(graph.nodes.size());
@@ -55,7 +55,6 @@ struct Group {
   bool checks_data = false, runs_kernel = false, made_apart = false, alike = true, same_shape = true;
 };
 
-// `launch`: the launch of the graph.
 std::vector<Group> groups_of(const std::vector<std::uint32_t>& nodes, const Graph& graph,
                              const session::Operation& launch, const ProcessRecord& record, std::uint32_t code) {
   std::vector<Group> groups;
@@ -108,7 +107,7 @@ struct Nodes {
   const Graph* graph = nullptr;  // null if unknown
   std::vector<std::uint32_t> able;
   std::vector<Group> groups;
-  bool watched = false;  // `able` holds only nodes that had begun and not finished
+  bool watched = false;  // `able` contains only nodes that had started but not finished
 };
 
 Nodes nodes_of(const session::Operation& operation, const ProcessRecord& record, std::uint32_t code) {
@@ -134,7 +133,7 @@ bool are_alike(const Graph& a, const ProcessRecord& of_a, const Graph& b, const 
                     });
 }
 
-// Finds launches that match one that failed in a rerun, at another call on the same line. A line may launch several
+// Finds launches of the graph that failed in a rerun, if the rerun proved only the line. A line may launch several
 // graphs.
 class LaunchedAgain {
  public:
@@ -197,7 +196,7 @@ void leave_those_under_way(Nodes& nodes, const session::Operation& first_launch,
   nodes.watched = true;
 }
 
-// The launch that failed is known, so this replaces it by its nodes.
+// For a single candidate: replaces the launch by its nodes.
 void name_in_one(Failure& failure, const Nodes& nodes) {
   const Candidate launch = failure.candidates.front();
   failure.candidates.clear();
@@ -274,7 +273,7 @@ void name_graph_nodes(Failure& failure) {
   }
   for (Candidate& candidate : failure.candidates) {
     Nodes nodes = nodes_in(*candidate.operation);
-    // The line made several launches, and a rerun watched one of them.
+    // The line made several launches, and a rerun watched the nodes of one of them.
     if (nodes.graph != nullptr && failure.again != nullptr) leave_those_under_way(nodes, *candidate.operation, failure);
     const bool untold = (candidate.operation->graph_flags & wire::operation::kGraphUntold) != 0;
     if (nodes.groups.size() != 1 || untold) continue;

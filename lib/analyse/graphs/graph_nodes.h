@@ -1,12 +1,12 @@
-// The node that caused the failure of a graph launch.
+// Finds the graph nodes that may have caused the failure of a graph launch.
 #pragma once
 
 #include "analyse/analysis.h"
 
 namespace cudadiag::analyse {
 
-// Among the candidates, replaces each graph launch by the nodes that may have raised the error, as far as the graph's
-// contents are recorded. Call this after join_reruns().
+// Replaces each candidate that launches a graph by the nodes that may have raised the error, if the nodes of that graph
+// are recorded. Call this after join_reruns().
 void name_graph_nodes(Failure& failure);
 
 // Returns whether the graph has conditional nodes with unknown bodies, which may contain any kernel.

@@ -8,7 +8,7 @@ namespace {
 namespace graph_node = wire::graph_node;
 using session::Graph;
 
-// Turns the graph into points that depend on each other. A node that contains a child graph has two points, for its
+// Represents the graph as points that depend on each other. A node that contains a child graph has two points, for its
 // beginning and its end; any other node has one. Successors follow a node's end point, and its child nodes lie between
 // its two points.
 class Points {
@@ -62,7 +62,7 @@ class Points {
   std::span<const std::uint32_t> finished_;
   std::size_t size_;
   std::vector<std::vector<std::size_t>> next_;
-  std::vector<std::uint32_t> pending_;  // how many unfinished points each point follows
+  std::vector<std::uint32_t> pending_;  // how many predecessors of each point are unfinished
 };
 
 }  // namespace

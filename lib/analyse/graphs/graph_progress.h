@@ -1,4 +1,4 @@
-// How far a launched graph got, from the markers of its nodes.
+// Finds the nodes of a launched graph that may have been running, from the markers of its nodes.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace cudadiag::analyse {
 
 // Returns the indices of the unfinished nodes whose dependencies have all finished: at least one of them was running.
 // `finished` has one word per node, which is not 0 if the node has finished. A node without a marker counts as finished
-// as soon as its dependencies allow it.
+// as soon as its dependencies have finished.
 std::vector<std::uint32_t> nodes_under_way(const session::Graph& graph, std::span<const std::uint32_t> finished);
 
 }  // namespace cudadiag::analyse

@@ -39,7 +39,7 @@ Candidate candidate_of(const ProcessRecord& record, const Operation& launch, con
   return candidate;
 }
 
-// Returns the allocation that was live at the address at that time.
+// Returns the allocation that contained the address at that time; null if there was none.
 const Allocation* alive_at(const ProcessRecord& record, std::uint64_t address, std::uint64_t ticks) {
   const auto found = std::find_if(record.allocations.begin(), record.allocations.end(), [&](const Allocation& each) {
     return each.made <= ticks && (each.freed == 0 || each.freed > ticks) && address - each.address < each.bytes;
@@ -63,7 +63,7 @@ std::string sentence(const ProcessRecord& record, const StalePointer& stale, con
       alive_at(record, stale.address, launch.ticks) != nullptr ? ", and has been allocated again since" : "");
 }
 
-// Makes the node's launch the first candidate. The launch's other nodes stay only if all candidates are of this launch.
+// Makes `node` the first candidate. Other nodes of its launch remain candidates only if `of_one_launch`.
 void put_first(Candidate node, std::vector<Candidate>& candidates, bool of_one_launch) {
   node.process_ordinal = candidates.front().process_ordinal;
   std::erase_if(candidates, [&](const Candidate& other) {
@@ -72,7 +72,7 @@ void put_first(Candidate node, std::vector<Candidate>& candidates, bool of_one_l
   candidates.insert(candidates.begin(), std::move(node));
 }
 
-// Returns the freed memory that the launch may have failed to find; null if there is none.
+// Returns the freed memory that the launch may have accessed; null if there is none.
 const Allocation* missed_by(const ProcessRecord& record, const StalePointer& stale, const Operation& launch) {
   const bool may_be_leftover =
       stale.in_structure && (launch.replay < 2 || (launch.graph_flags & wire::operation::kGraphRepointed) != 0);
@@ -101,8 +101,8 @@ void blame(Failure& failure, const StalePointer& stale) {
   failure.because.add(sentence(record, stale, launch, *freed_before(record, stale, launch)));
 }
 
-// The recorder notes a stale pointer at the first launch after the memory was freed. Looks for it if a later launch
-// failed.
+// The recorder notes a stale pointer only at the first launch after the memory was freed. If a later launch failed,
+// this looks for that note.
 void blame_earlier_pointer(Failure& failure) {
   const ProcessRecord& record = failure.process->record;
   const Operation& launch = *failure.candidates.front().operation;

@@ -1,4 +1,4 @@
-// Graphs that were launched after memory that they point to was freed. The recorder checks this at each launch.
+// Finds launches of graphs that point to freed memory. The recorder checks for such pointers at each launch.
 #pragma once
 
 #include <optional>
@@ -11,20 +11,19 @@ namespace cudadiag::analyse {
 // whether the node used its pointer.
 std::optional<Failure> stale_replay(const session::Process& process);
 
-// Returns the pointer that makes this launch likely to have failed with an illegal address; null if there is none. Its
-// memory was freed since the graph was created or last launched, and live allocations do not cover all of it again.
+// Returns the pointer because of which this launch probably failed with an illegal address; null if there is none. Its
+// memory was freed since the graph was created or last launched, and live allocations do not cover all of it.
 //
-// We do not see whether the kernel used the pointer. An eight-byte parameter is nevertheless enough evidence: it is a
-// pointer, and the error comes at the first launch that can reach the freed memory. A word in a structure may be left
-// over from an earlier call, so it counts only if the graph was launched with the same parameters while the memory was
-// live. It is unlikely that a leftover points to exactly the memory freed between the last successful launch and this
-// one.
+// We cannot tell whether the kernel used the pointer. A parameter of eight bytes is enough evidence: it is a pointer,
+// and the error appears at the first launch that can access the freed memory. A word in a structure may be left over
+// from an earlier call, so it counts only if the graph was launched with the same parameters while the memory was live.
+// A leftover is unlikely to point to memory that was freed between the last successful launch and this one.
 const session::StalePointer* stale_pointer_of(const session::ProcessRecord& record, const session::Operation& launch);
 
-// If the likeliest candidate launches such a graph, blames its node and names the memory that the node pointed to.
+// If the likeliest candidate launches such a graph, makes the node the first candidate and sets `stale`.
 void blame_stale_pointer(Failure& failure);
 
-// Replaces the node by its launch. For failures where other evidence shows which operation failed.
+// Undoes blame_stale_pointer() if other evidence shows which operation failed. The first candidate is then the launch.
 void forget_stale_pointer(Failure& failure);
 
 }  // namespace cudadiag::analyse

@@ -18,8 +18,8 @@ using session::Operation;
 using session::Process;
 using session::ProcessRecord;
 
-// Threads that issue collectives at the same time may do so in a different order on each rank. At most this many are
-// considered swapped.
+// Threads that issue collectives at the same time may do so in a different order on each rank. Calls that are at least
+// this far apart are not considered swapped.
 constexpr std::uint64_t kAtOnce = 8;
 
 bool names(std::string_view kernel, std::initializer_list<std::string_view> parts) {
@@ -120,8 +120,8 @@ class Launches {
     if (issued_ == 0) whole_ = is_all_recorded(record_);
   }
 
-  // Returns the time, in ticks, since which no collective is missing. Sets complete_since_ to the time since which no
-  // operation at all is missing.
+  // Returns the tick from which on no collective is missing. Sets complete_since_ to the tick from which on no
+  // operation of any kind is missing.
   std::uint64_t find_horizons() {
     const std::vector<std::uint64_t> horizons = threads_complete_since(record_);
     std::uint64_t since = 0;
@@ -150,8 +150,8 @@ class Launches {
 
   const ProcessRecord& record_;
   std::vector<Site> sites_;             // by id - 1
-  std::set<std::uint32_t> threads_;     // that call collectives
-  std::vector<std::uint64_t> kernels_;  // when the kernels that are not collectives were launched, in ticks
+  std::set<std::uint32_t> threads_;     // threads that call collectives
+  std::vector<std::uint64_t> kernels_;  // launch times, in ticks, of the kernels that are not collectives
   std::uint64_t issued_ = 0, complete_since_ = 0;
   bool whole_ = false, pairs_only_ = false;
 };
@@ -188,7 +188,8 @@ CollectiveSequence::CollectiveSequence(const Process& process, std::size_t most)
   calls_.shrink_to_fit();
   const std::set<const Operation*> blocking = blocking_calls(record);
   is_blocked_ = !blocking.empty();
-  // Only the issuing thread counts, because a library's own threads may keep working while it waits.
+  // Considers only the thread that made the call, because a library's own threads may keep working while that thread
+  // waits.
   std::map<std::uint16_t, std::uint64_t> latest;
   for (const Operation& operation : record.operations) {
     latest[operation.thread] = std::max(latest[operation.thread], operation.ticks);

@@ -42,22 +42,22 @@ class CollectiveSequence {
   std::uint32_t pid() const { return pid_; }
   const std::string& host() const { return host_; }
   double began() const { return began_; }                 // seconds since the epoch
-  std::optional<double> ended() const { return ended_; }  // the last sign of life; nullopt if unknown
+  std::optional<double> ended() const { return ended_; }  // when it was last known to run; nullopt if unknown
   // How many collectives the process launched in the whole run. They are numbered from 1.
   std::uint64_t issued() const { return issued_; }
   // The number of the first collective that is kept.
   std::uint64_t first() const { return issued_ - calls_.size() + 1; }
-  // Whether no collective after the first is missing.
+  // Returns whether no collective after first() is missing.
   bool whole() const { return whole_; }
-  // Whether the process launched kernels that only two ranks take part in, such as sends.
+  // Returns whether the process launched kernels in which only two ranks take part, such as sends.
   bool pairs_only() const { return pairs_only_; }
-  // Whether some stream is, or may be, blocked in a collective.
+  // Returns whether a stream is, or may be, blocked in a collective.
   bool is_blocked() const { return is_blocked_; }
 
   // Returns null if no call has that number or the call is not kept.
   const Call* at(std::uint64_t number) const;
-  // Returns whether a thread other than `beside` made a call on line `wanted`. Looks only at calls from `number` on
-  // that may have been issued at the same time.
+  // Returns whether a thread other than `beside` made a call on line `wanted`. Looks only at the next few calls,
+  // starting with `number`, because these may have been issued at the same time.
   bool soon(std::uint64_t number, wire::site_key::Key wanted, std::uint16_t beside) const;
 
  private:

@@ -46,7 +46,8 @@ std::vector<StreamStart> stream_starts(const std::vector<StreamHistory>& histori
     const std::size_t other = recorded->stream;
 
     StreamStart& start = starts[wait->stream];
-    // The marker that covers this event was queued after the event, perhaps much later.
+    // Only an unwritten marker before the recording shows that the event is pending. A marker that covers the event was
+    // queued after it, perhaps much later.
     const bool behind_unwritten_marker = windows[other].bounded && windows[other].bound < recorded->ordinal;
     if (behind_unwritten_marker || recorded->ordinal > starts[other].blocked_after) {
       start.blocked_after = std::min(start.blocked_after, wait->ordinal);

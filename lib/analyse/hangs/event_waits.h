@@ -1,5 +1,5 @@
-// Works out which operations may have started, from events between streams: a stream that waits for an event runs no
-// later work until the recording stream reaches that event.
+// Finds the operations that cannot have started, because their stream waits for an event of another stream. A stream
+// that waits for an event runs no later work until the recording stream reaches that event.
 //
 // Ignores the default stream's implicit waits for other streams, because they depend on flags that are not recorded.
 #pragma once

@@ -27,7 +27,8 @@ struct Waiting {
   const std::vector<std::size_t>* blockers = nullptr;  // states that have not reached it
 };
 
-// Calls with equal keys meet: the group's hash, the sender and receiver of a message, and the ordinal.
+// Calls of different ranks belong together, or meet, if their keys are equal. A key consists of the group's hash, the
+// sender and receiver of a message, and the ordinal.
 using MeetingKey = std::tuple<std::uint64_t, std::int32_t, std::int32_t, std::uint32_t>;
 
 struct Meeting {
@@ -44,11 +45,11 @@ MeetingKey meeting_of(const session::Communicator& group, const Call& call) {
   return {group.hash, sends ? group.rank : call.peer, sends ? call.peer : group.rank, call.ordinal};
 }
 
-// Finds where ranks first call from different lines after they had called from the same ones. Later differences count
-// as intentional.
+// Finds the first collective of a group that ranks call from different lines, after they called earlier ones from the
+// same lines. Ignores later differences, because they are probably intentional.
 class LineHistory {
  public:
-  // Call this for the meetings of one group in order, with each call and the first call of its meeting.
+  // Call this for all calls of a group in order. `b` is the call, and `a` is the first call with the same key.
   bool part(const Meeting& meeting, const Call& a, const Call& b) {
     if (is_message(a) || a.line == 0 || b.line == 0) return false;
     const std::uint64_t hash = std::get<0>(meeting.key);
@@ -102,7 +103,8 @@ class Job {
   }
   const Members& members_of(const session::Communicator& group) const { return groups_.at(group.hash); }
 
-  // Returns how many calls like `call` the other rank has made in `group`, to compare with the ordinal of `call`.
+  // Returns how many calls that may meet `call` the other rank has made in `group`. Compare this with the ordinal of
+  // `call`.
   static std::uint64_t times_come(const session::Communicator& group, const session::Communicator& other,
                                   const Call& call) {
     if (!is_message(call)) return other.collectives;
@@ -129,7 +131,7 @@ class Job {
     return found;
   }
 
-  // Adds the stream's oldest call that another rank has not reached. Later ones have not begun.
+  // Adds the stream's oldest call that another rank has not reached. Later calls of the stream have not begun.
   void add_waiting(std::size_t state, const std::vector<std::size_t>& stream) {
     for (const std::size_t index : stream) {
       const Call& call = states_[state].calls[index];
@@ -146,7 +148,7 @@ class Job {
   }
 
   // Returns the states that have not reached the call. All ranks that wait in a collective have the same blockers, so
-  // they share them.
+  // they share one list.
   const std::vector<std::size_t>& blockers_of(std::size_t state, const Call& call) {
     const std::pair key(meeting_of(group_of(state, call), call), call.function == Function::receive);
     const auto [found, is_new] = blockers_.try_emplace(key);
@@ -303,8 +305,8 @@ class Job {
   std::optional<GroupAnswer> find_present() const {
     std::map<MeetingKey, std::size_t> ranks_at;
     for (const Waiting& waiting : met_) {
-      // A dump does not show in which order a rank runs its calls to several groups, so the rank may be waiting in
-      // another call.
+      // A Flight Recorder dump does not show in which order a rank runs its calls to several groups, so the rank may be
+      // waiting in another call.
       const RankState& state = states_[waiting.state];
       if (state.is_dumped && state.unfinished.size() > 1) continue;
       ++ranks_at[meeting_of(group_of(waiting.state, call_of(waiting)), call_of(waiting))];
@@ -319,7 +321,7 @@ class Job {
     }
     if (first == nullptr) return std::nullopt;
     GroupAnswer answer = answer_at(first->state, first->call);
-    // The missing rank may be one without a recording.
+    // A rank without a recording may not have reached the call.
     answer.kind = answer.unseen.empty() ? GroupAnswer::Kind::present : GroupAnswer::Kind::absence;
     return answer;
   }

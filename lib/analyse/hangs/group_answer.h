@@ -1,5 +1,5 @@
-// Explains why a job hangs, according to NCCL's communicators: which rank has not reached which call of which group,
-// which ranks call it differently, or which ranks wait for each other in a circle.
+// Explains why a job hangs, according to NCCL's communicators. Finds the call that some ranks have not reached or make
+// differently, or the ranks that wait for each other in a circle.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ struct GroupAnswer {
     circle,    // each rank waits for the next one in `circle`
     present,   // all ranks have made the same call, but it does not finish
   };
-  // `line`: the ranks call from different lines now, although they called all earlier recorded collectives from the
-  // same lines.
+  // `line`: the ranks make this call from different lines, but made all earlier recorded collectives from the same
+  // lines.
   enum class Difference { none, function, count, type, root, line };
 
   // A rank at the call in question.
@@ -47,8 +47,8 @@ struct GroupAnswer {
   std::vector<Wait> circle;
 };
 
-// Returns nullopt if no rank waits in a call that others have not reached, or if communicators are missing. `hangs`: we
-// know that the job hangs; otherwise only calls that have waited for a long time count.
+// Returns nullopt if nothing explains a hang, or if communicators are missing. `hangs`: the job is known to hang. If
+// false, returns nullopt unless some rank has waited for a long time.
 std::optional<GroupAnswer> group_answer(std::span<const RankState> ranks, bool hangs);
 
 }  // namespace cudadiag::analyse

@@ -32,7 +32,7 @@ const WaitingThread* who_waits(const UnfinishedWork& work, const UnfinishedStrea
   return found;
 }
 
-// For the case that nothing shows which stream is unfinished: returns the streams that a thread may wait for.
+// Returns the streams that a thread may wait for, if nothing shows which stream is unfinished.
 std::vector<const UnfinishedStream*> possible_streams(const UnfinishedWork& work) {
   std::vector<const UnfinishedStream*> streams;
   if (std::none_of(work.threads.begin(), work.threads.end(), waits)) return streams;

@@ -1,5 +1,4 @@
-// Finds what blocks a process that made no progress when its run was ended: the operation that blocks the GPU, and the
-// thread that waits for it.
+// Finds what blocks a process that hangs: the operation that does not finish, and the thread that waits for it.
 #pragma once
 
 #include <optional>
@@ -9,7 +8,7 @@
 
 namespace cudadiag::analyse {
 
-// `seconds`: how long there was no progress. Returns nullopt if no work of the process is certainly unfinished.
+// `seconds`: how long there was no progress. Returns nullopt if nothing shows that work of the process is unfinished.
 std::optional<Failure> hang(const session::Process& process, double seconds);
 
 // Like hang(), for streams that are stuck together while other streams may make progress. `waiting` is the thread that
@@ -20,8 +19,8 @@ std::optional<Failure> hang_of(const session::Process& process, const std::vecto
 // Returns whether every operation that may be blocking the GPU is a collective.
 bool in_collective(const Failure& hang);
 
-// Finds the hang of a process that ended after a thread had waited a long time for a collective, as libraries do when
-// they give up. Returns nullopt if no thread had waited that long.
+// Finds the collective for which a process waited for a long time before it ended, as libraries do before they give up.
+// Returns nullopt if no thread waited that long.
 std::optional<Failure> hang_until_end(const session::Process& process);
 
 }  // namespace cudadiag::analyse

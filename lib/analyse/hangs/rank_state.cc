@@ -17,7 +17,7 @@ using session::ProcessRecord;
 class Kernels {
  public:
   explicit Kernels(const ProcessRecord& record) : record_(record) {
-    // One look at each name: a process has thousands of launches, but few kernels.
+    // Checks each name only once, because a process has thousands of launches, but few kernels.
     std::vector<bool> is_nccl;
     for (const std::string& function : record.functions) is_nccl.push_back(is_nccl_kernel(function));
     for (const Operation& operation : record.operations) {

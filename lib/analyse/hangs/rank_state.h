@@ -20,10 +20,9 @@ struct RankState {
     double made = 0;               // seconds since the epoch
   };
 
-  // Set in Call::flags, beside the flags of the wire format: the call was made, but earlier work on its stream is
-  // unfinished.
+  // A flag in Call::flags, in addition to those of the wire format: earlier work on the call's stream is unfinished.
   static constexpr std::uint8_t kQueued = 0x80;
-  // Likewise: the call's size is that of this rank alone, and the ranks need not agree on it.
+  // A flag in Call::flags: the size applies only to this rank, and may differ between ranks.
   static constexpr std::uint8_t kOwnSize = 0x40;
 
   std::optional<int> rank;  // in the job
@@ -34,7 +33,7 @@ struct RankState {
   // whose kernel was never launched.
   std::vector<std::vector<std::size_t>> unfinished;
   bool is_whole = true;  // no communicator and no message is missing
-  double waited = 0;     // seconds since the thread of its latest call last issued anything
+  double waited = 0;     // seconds since the thread that made the latest call last issued an operation
   // The state comes from a PyTorch Flight Recorder dump, not from a recording. Then Collective::site is 1 + the index
   // in `stacks`, and Collective::of_function is 0.
   bool is_dumped = false;
@@ -47,7 +46,7 @@ bool launches_nccl(const session::ProcessRecord& record, const session::Operatio
 
 inline constexpr std::size_t kAllCalls = static_cast<std::size_t>(-1);
 
-// Returns nullopt if NCCL reported no communicator. `most`: the number of calls to keep.
+// Returns nullopt if NCCL reported no communicator. `most`: how many of the latest calls to keep.
 std::optional<RankState> rank_state(const session::Process& process, std::size_t most);
 
 }  // namespace cudadiag::analyse

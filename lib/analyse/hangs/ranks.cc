@@ -9,8 +9,8 @@ namespace {
 
 using Launch = CollectiveSequence::Call;
 
-// The most collectives by which a rank may run ahead of another that it waits for. A rank that is further ahead
-// diverged on purpose.
+// By how many collectives a rank may be ahead of another rank for which it waits. A rank that is further ahead diverged
+// on purpose.
 constexpr std::uint64_t kFar = 16;
 
 // A process that is compared, and its index in the caller's list.
@@ -26,7 +26,7 @@ Ranks::Difference difference(const Launch& a, const Launch& b) {
   return a.grid == b.grid ? Ranks::Difference::none : Ranks::Difference::blocks;
 }
 
-// Returns whether the two ranks' threads may just have issued the same collectives in a different order.
+// Returns whether threads of the two ranks may have issued the same collectives in a different order.
 bool may_be_swapped(const CollectiveSequence& a, const CollectiveSequence& b, std::uint64_t number) {
   const Launch &of_a = *a.at(number), &of_b = *b.at(number);
   return a.soon(number, of_b.line, of_a.thread) || b.soon(number, of_a.line, of_b.thread);
@@ -97,7 +97,7 @@ std::optional<Ranks::Uneven> uneven_before(const std::vector<Compared>& ranks, s
   for (std::uint64_t at = first + 1; at < number; ++at) {
     const Turn turn = turn_before(ranks, at);
     if (turn.known && !turn.even) {
-      // Ranks that differ in their kernels more than once do so intentionally.
+      // If the numbers of kernels differ more than once, this is probably intentional.
       if (found || !turn.uneven || even < kEven) return std::nullopt;
       found = turn.uneven;
     }

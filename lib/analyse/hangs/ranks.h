@@ -1,6 +1,6 @@
-// Finds where the ranks of a job diverge: the first collective that some ranks have not reached, or call differently.
-// Kernels of NCCL and similar libraries finish only once every rank has reached the same collective. Ranks that run the
-// same program issue collectives in the same order.
+// Finds the first collective that some ranks of a job have not reached, or that they call differently. Kernels of NCCL
+// and similar libraries finish only once every rank has reached the same collective. Ranks that run the same program
+// issue collectives in the same order.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 
 namespace cudadiag::analyse {
 
-// Seconds in a collective that count as a long wait. Libraries wait for minutes before they give up, whereas a program
-// that ends while working leaves collectives that are younger than this.
+// Seconds in a collective that count as a long wait. Libraries wait for minutes before they give up. If a program ends
+// while it is working, its unfinished collectives are younger than this.
 inline constexpr double kLongForACollective = 10;
 
 // One rank at the collective in question.
@@ -23,8 +23,7 @@ struct RankCall {
   std::optional<int> rank;
   std::uint32_t pid = 0;
   std::string host;
-  std::optional<double> ended;            // seconds since the epoch when the process was last known to run; nullopt if
-                                          // unknown
+  std::optional<double> ended;            // when it was last known to run, in seconds since the epoch
   std::uint64_t issued = 0;               // how many collectives it called in the whole run
   std::optional<std::size_t> collective;  // index in ProcessRecord::operations; nullopt if the rank has not reached it
   double waited = 0;                      // see CollectiveSequence::Call
@@ -35,21 +34,21 @@ struct Ranks {
   enum class Difference { none, line, kernel, blocks };
 
   std::uint64_t number = 0;  // of the collective, from 1
-  std::uint64_t first = 1;   // the first collective compared; all from there up to `number` were called in the same way
+  std::uint64_t first = 1;   // the first collective that was compared; those before `number` do not differ
   Difference difference = Difference::none;
   std::vector<RankCall> calls;  // sorted by rank, then those without a rank number by pid
 
   // If a rank skips a collective, the next collective on the same line may be mistaken for it, so that the ranks seem
-  // to diverge much later. The skip shows in the kernels: that rank launches those of two iterations between two
-  // collectives.
+  // to diverge much later. The number of kernels reveals the skip: between two collectives, that rank launches the
+  // kernels of two iterations.
   struct Uneven {
     std::uint64_t number = 0;  // the collective that follows these kernels
     std::optional<int> rank;
     std::uint32_t pid = 0;
     std::uint64_t kernels = 0, of_others = 0;
   };
-  // The only recorded place where this happens, if all ranks launched the same number of kernels at the two collectives
-  // before; otherwise nullopt.
+  // The only recorded place where this happens, if all ranks launched the same number of kernels before each of the two
+  // preceding collectives; otherwise nullopt.
   std::optional<Uneven> uneven;
 
   bool all_have_come() const;
@@ -64,13 +63,13 @@ struct Ranks {
 // - fewer than two such processes exist, two claim the same rank, or they did not all run at the same time;
 // - something was not recorded, or the recording does not reach back to where the ranks diverge;
 // - collectives run in graphs, or some kernels involve only two ranks, as in a pipeline;
-// - ranks continued long after they diverged, perhaps intentionally, or their threads take turns;
+// - ranks continued long after they diverged, perhaps intentionally, or their threads issue collectives in varying order;
 // - a rank that has not reached the collective waits in another one, or no rank waits in this one any more;
 // - the ranks agree, but not all of them are blocked there.
 std::optional<Ranks> parted_ranks(const std::vector<CollectiveSequence>& processes);
 
-// Returns parted_ranks() if the report should show it. For a job that hangs in a collective, it always should. For any
-// other job, the ranks must diverge, and some process must have waited for a long time.
+// Returns parted_ranks() for the report. If the job does not hang in a collective, returns nullopt unless the ranks
+// diverge and some process has waited for a long time.
 std::optional<Ranks> ranks_to_tell(const std::vector<CollectiveSequence>& processes, bool hangs);
 
 }  // namespace cudadiag::analyse

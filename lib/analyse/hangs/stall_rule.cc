@@ -67,7 +67,7 @@ struct StallRule::Graph {
   const UnfinishedStream& stream(std::size_t place) const { return work->streams[place]; }
   const Head& head(std::size_t place) const { return (*heads)[stream(place).index]; }
   bool told(std::size_t place) const { return head(place).stall.has_value(); }
-  // Returns whether the stream is overdue, and so is everything that it may wait for.
+  // Returns whether the stream and all streams that it may wait for are overdue.
   bool stands(std::size_t place) const {
     if (!overdue[place]) return false;
     for (std::size_t other = 0; other < size(); ++other) {
@@ -75,7 +75,7 @@ struct StallRule::Graph {
     }
     return true;
   }
-  // Returns whether everything that the stream may wait for also waits for the stream.
+  // Returns whether all streams that this one may wait for may also wait for this one.
   bool is_cause(std::size_t place) const {
     for (std::size_t other = 0; other < size(); ++other) {
       if (reach[place][other] && !reach[other][place]) return false;
@@ -96,8 +96,8 @@ bool StallRule::Graph::moved_since(double time, std::uint32_t device, const Proc
   return false;
 }
 
-// Returns whether the stream's operation may not have started because of an older one. A busy GPU starts it only when
-// there is room again, and only one host function runs at a time.
+// Returns whether an older operation may have kept the stream's operation from starting. A fully occupied GPU starts no
+// further operations, and only one host function runs at a time.
 bool StallRule::Graph::may_not_have_begun(std::size_t place, const ProcessRecord& record) const {
   const Operation& operation = *stream(place).candidates.front();
   const auto device = device_of(stream(place), record);
@@ -182,7 +182,6 @@ std::optional<double> StallRule::deadline(const UnfinishedWork& work, const Unfi
       free = std::max(head.since, now - seconds_before(waiting.since, record));
   }
   if (!free) return std::nullopt;
-  // Allows each operation the time that patience() gives it.
   for (const Operation* operation : stream.candidates) {
     *free = std::max(*free, now - seconds_before(operation->ticks, record)) + patience(*operation, record);
   }
@@ -257,7 +256,7 @@ std::vector<session::Stall> StallRule::judge(double now, const session::Process&
   others_work_ = others_work;
   const UnfinishedWork work = unfinished_work(process.record);
   for (Head& head : heads_) {
-    // Checks less often the longer the work is stuck without a reason to report it.
+    // The longer the work is stuck without being reported, the less often it is checked.
     if (head.due <= now) head.due = head.stall ? kNever : now + std::max(limit_, now - head.since) / kFarLonger;
   }
   // A stream that look() did not see may explain everything, so nothing is reported.
@@ -268,7 +267,8 @@ std::vector<session::Stall> StallRule::judge(double now, const session::Process&
   for (std::size_t place = 0; place < graph.size(); ++place) {
     Head& head = heads_[graph.stream(place).index];
     if (!graph.overdue[place] && graph.deadlines[place] != kNever) {
-      // Judges again soon, because the deadline moves forward if the other processes stop working.
+      // Schedules the next check before a late deadline, because the deadline moves closer if the other processes stop
+      // working.
       head.due = others_work_ ? std::min(graph.deadlines[place], now + limit_) : graph.deadlines[place];
     }
     if (graph.told(place) || !graph.overdue[place]) continue;

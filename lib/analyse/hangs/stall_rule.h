@@ -8,8 +8,8 @@
 // - an older operation of the same device, or an older host function, may keep it from starting
 // Its time restarts when that older operation, or the operation it waited for, has finished.
 //
-// A kernel of NCCL waits for other processes. While another process works, it may merely be late, so the kernel may
-// take kFarLate times as long.
+// An NCCL kernel waits for other processes. While another process is working, that process may merely be late, so the
+// NCCL kernel may take kFarLate times the limit.
 //
 // Use one object per process. It reads no clock: times are in seconds on the caller's clock, which must stop while the
 // process is stopped.
@@ -28,7 +28,7 @@
 
 namespace cudadiag::analyse {
 
-// A matrix with twice the rows and columns takes four times as long, and data may well grow that much between batches.
+// Batches may differ in size: a matrix with twice the rows and columns takes four times as long.
 inline constexpr double kFarLonger = 4;
 inline constexpr double kFarLate = 10;
 
@@ -54,13 +54,13 @@ class StallRule {
   // The work that has been at the head of a stream since the stream last made progress.
   struct Head {
     session::StreamProgress progress;
-    double since = 0;                  // when it was first seen there
-    std::optional<double> marked;      // when it was first certainly unfinished and not waiting for anything else
+    double since = 0;                  // when the work was first seen at the head
+    std::optional<double> marked;      // when it was first certainly unfinished and not delayed by other work
     bool held_up = false;              // blocked by another stream when it was last judged
     double due = 0;                    // when to judge it next
     std::vector<std::uint32_t> sites;  // sites of the operations that may be at the head
-    std::optional<std::size_t> stall;  // the stall that was found in it
-    double moved = -1;                 // when the latest finished operation had reached the head; -1 if none has
+    std::optional<std::size_t> stall;  // the index of its stall, if one was found
+    double moved = -1;                 // when the latest finished operation reached the head; -1 if none has finished
   };
   struct Graph;
 

@@ -11,8 +11,8 @@ namespace cudadiag::analyse {
 // Converts a hang that was found while the process ran.
 session::Stall stall_of(const Failure& hang);
 
-// Rebuilds the failure from the stored stall when the same process is read again. `stall` must outlive the result.
-// Returns nullopt if the stall does not fit the process.
+// Rebuilds the failure from a stored stall of the process. `stall` must outlive the result. Returns nullopt if the
+// stall does not fit the process.
 std::optional<Failure> hang_again(const session::Process& process, const session::Stall& stall);
 
 // Returns whether the stall happened in this process.

@@ -16,7 +16,8 @@ using wire::thread::Wait;
 // A call that has only just begun may be about to return, so it proves nothing. After this time, it must be waiting in
 // the driver.
 constexpr double kSettled = 0.1;  // seconds
-// Per context. A legacy default stream that is recreated while it is busy gets a new entry each time.
+// Limits the legacy default streams of a context. The stream gets a new entry each time it is recreated while it is
+// busy.
 constexpr std::size_t kMostLegacy = 16;
 
 bool waits_for_value(const Operation& operation) {
@@ -82,7 +83,7 @@ class Search {
       waiting.site = thread.blocked.site;
       waiting.since = thread.call_ticks;
       const auto index = static_cast<std::uint16_t>(&thread - record_.threads.data());
-      // If the thread's newest record has not returned yet, it is the operation that the call issues.
+      // If the call of the thread's newest record has not returned, that record is the operation that the call issues.
       for (const Operation& operation : record_.operations) {
         const bool open = operation.thread == index && operation.serial == thread.published &&
                           !(operation.flags & wire::operation::kReturned) && operation.ticks >= thread.call_ticks;
@@ -127,7 +128,7 @@ class Search {
   }
   void prove(std::uint32_t stream, std::uint32_t ordinal) { prove(stream, ordinal, ordinal); }
 
-  // Returns the ordinal of the stream's last operation issued before that time; 0 if there is none or it is unknown.
+  // Returns the ordinal of the stream's last operation issued before `ticks`; 0 if there is none or it is unknown.
   std::uint32_t issued_before(std::uint32_t stream, std::uint64_t ticks) const {
     std::uint32_t newest = 0;
     for (const Operation* operation : histories_[stream].operations) {
@@ -136,9 +137,8 @@ class Search {
     return newest;
   }
 
-  // A call that waits returns only when everything that it waits for has finished, so until then some of it is
-  // unfinished. We do not record which streams a wait for the default stream or for a context covers, so these waits
-  // count only if just one stream is possible.
+  // While a call waits, some of the work that it waits for is unfinished. We do not record which streams a wait for the
+  // default stream or for a context covers. Such a wait counts only if the context has just one unfinished stream.
   void prove_by(const WaitingThread& waiting) {
     const session::Thread::Blocked& call = waiting.thread->blocked;
     if (call.site == 0 || record_.seconds(record_.clock_last) - record_.seconds(waiting.since) < kSettled) return;
@@ -198,12 +198,12 @@ class Search {
     }
     const std::uint32_t expected = history.stream->given_between(history.completed, last);
     stream.missing = expected > present ? expected - present : 0;
-    // The calls after the finished operations all failed, so nothing is unfinished.
+    // All later calls failed and queued nothing, so nothing is unfinished.
     if (stream.operations.empty() && stream.missing == 0) return;
     work_.streams.push_back(std::move(stream));
   }
 
-  // Returns whether the event that the operation waits for has completed, so that it blocks nothing.
+  // Returns whether the event that the operation waits for has completed, so that the wait blocks nothing.
   bool passes(const Operation& wait) const {
     const EventLog::Possible possible = events_.possible(wait);
     const auto& all = possible.recordings;
@@ -333,7 +333,7 @@ std::vector<const UnfinishedStream*> standing_streams(const UnfinishedWork& work
     if (stream.waits_for_any) anybody.push_back(i);
     if (stream.proven() && !stream.may_wait_for_stream()) sources.push_back(i);
   }
-  // A stream that may wait for a blocked stream need not be blocked itself.
+  // A stream that may wait for a source may be stuck only because of that wait.
   std::vector<std::size_t> held_up = sources;
   if (!sources.empty()) held_up.insert(held_up.end(), anybody.begin(), anybody.end());
   const std::vector<bool> explained = reached_from(held_up, back);

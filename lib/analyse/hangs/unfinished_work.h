@@ -1,6 +1,6 @@
-// Finds the GPU work that a process has not finished, or may not have finished. The process may still run, hang, or
-// have ended. Events, memory operations and the calls in which threads wait show what waits for what. Pointers refer to
-// the ProcessRecord.
+// Finds the GPU work that a process has not finished, or may not have finished. The process may be running or hanging,
+// or may have ended. Events, memory operations and the calls in which threads wait show what waits for what. Pointers
+// refer to the ProcessRecord.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,7 @@ struct StreamWait {
   enum class For { stream, value, semaphore };
   const session::Operation* operation = nullptr;
   For what = For::stream;
-  const session::Operation* recorded = nullptr;  // For::stream: where the awaited event was recorded; its stream has
-                                                 // not got there
+  const session::Operation* recorded = nullptr;  // For::stream: the pending recording of the awaited event
   const session::Operation* write = nullptr;     // For::value: a queued, unfinished write to that address; null if none
 };
 
@@ -25,24 +24,23 @@ struct UnfinishedStream {
   std::uint32_t index = 0;  // in ProcessRecord::streams
   const session::Stream* stream = nullptr;
   std::uint32_t completed = 0;  // everything up to this ordinal has finished
-  // Some operation up to this ordinal is unfinished, because a later marker is not written, or a thread waits for it.
-  // If 0, operations after `completed` may have finished or not, because no marker follows them.
+  // At least one operation up to this ordinal is unfinished, because the marker that covers them is not written, or a
+  // thread waits for them. If 0, nothing shows whether the operations after `completed` have finished.
   std::uint32_t bound = 0;
-  // The call that queued the evidence for `bound` issued an operation with at most this ordinal; see Window::marked_by.
+  // Like Window::marked_by, for the marker or wait that proves `bound`.
   std::uint32_t shown_by = 0;
   std::vector<const session::Operation*> operations;  // recorded ones after `completed`, oldest first
   // The operations at which the stream may be stuck: those up to `bound`, or all if `bound` is 0.
   std::vector<const session::Operation*> candidates;
-  std::uint32_t missing = 0;           // how many records among them are lost
+  std::uint32_t missing = 0;           // how many records after `completed`, up to `bound`, are lost
   std::vector<std::uint32_t> refused;  // ordinals after `completed` whose calls failed and queued nothing
   std::vector<StreamWait> waits;       // candidates that wait for something outside the stream
-  // The streams, as `index`, that this one may wait for without a recorded operation, as the legacy default stream
-  // does.
+  // The indices of the streams for which this one may wait implicitly, as the legacy default stream does.
   std::vector<std::uint32_t> behind;
   bool waits_for_any = false;  // a candidate waits for an event whose recording is unknown
 
   bool proven() const { return bound != 0; }
-  // Returns whether the stream may be blocked by another stream, whatever else it contains.
+  // Returns whether another stream may block this one.
   bool may_wait_for_stream() const { return waits_for_any || !behind.empty() || !streams_waited_for().empty(); }
   std::vector<std::uint32_t> streams_waited_for() const;  // from `waits`
 };
@@ -65,9 +63,9 @@ struct UnfinishedWork {
 
 UnfinishedWork unfinished_work(const session::ProcessRecord& record);
 
-// Returns the streams that cause a hang, oldest work first. These have proven unfinished work and wait for no other
-// stream. Also returns streams that may wait for others, but for none of these, with all streams that they may wait
-// for.
+// Returns the streams that cause a hang, oldest work first: those that have proven unfinished work and wait for no
+// other stream. If a stream with proven unfinished work waits for none of these, also returns that stream and all
+// streams that it may wait for.
 std::vector<const UnfinishedStream*> standing_streams(const UnfinishedWork& work);
 
 }  // namespace cudadiag::analyse

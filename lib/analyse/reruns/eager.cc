@@ -22,8 +22,8 @@ bool is_inductors(const Code& code) {
   return contains(code.file, "/torch/_inductor/") || session::is_generated(code.file);
 }
 
-// Returns whether this is the compiler's code, found between a compiled function and the code that Inductor generated.
-// In a backward pass on one of autograd's threads, the stack does not contain the compiled function.
+// Returns whether this is the compiler's code. On the stack, it is between a compiled function and the code that
+// Inductor generated. On autograd's own threads, the compiled function is not on the stack.
 bool is_compilers(const Code& code) {
   return is_inductors(code) || contains(code.file, "/torch/_") || contains(code.file, "/torch/autograd/function.py");
 }
@@ -49,7 +49,7 @@ std::vector<const Code*> python_frames(const Failure& failure) {
   return frames;
 }
 
-// Returns the compiled function, as far as one of its frames shows it; null if no function was compiled.
+// Returns the compiled function that launched the kernel; null if none is on the stack.
 const Code* compiled_function(const std::vector<const Code*>& frames) {
   const auto is = [](bool (*what)(const Code&)) { return [what](const Code* code) { return what(*code); }; };
   const auto launched = std::find_if_not(frames.begin(), frames.end(), is(is_launchers));

@@ -51,7 +51,7 @@ void add(Keys& keys, const Failure& failure, Reach reach) {
     const bool may_be_hooked = session::has(failure.process->record, session::Property::python);
     if (may_be_hooked && site != nullptr && site->native != 0)
       keys.add(sites.of_hooked_site(candidate.operation->site), 0);
-    // Adds the call site that created the graph, so that its nodes can be told from those of other graphs.
+    // Adds the call site that created the graph, so that its nodes can be distinguished from those of other graphs.
     const auto* graph = session::by_id(failure.process->record.graphs, candidate.operation->graph);
     if (graph != nullptr) keys.add(sites.of_site(graph->site), 1);
     if (reach == Reach::sites) keys.add(sites.of_kernel(candidate.operation->site), 1);
@@ -63,8 +63,7 @@ std::uint32_t first_saved(const Candidate& candidate) {
   return ordinal > kSlackOfLaunch ? ordinal - kSlackOfLaunch : 1;
 }
 
-// Returns false if other nodes of the same launch may have failed. The saved node might then be the wrong one, and
-// would not fail when it runs alone.
+// Returns false if other nodes of the same launch may have failed, because the saved node may then be the wrong one.
 bool names_its_node(const Failure& failure, const Candidate& candidate) {
   if (&candidate == &failure.candidates.front() && failure.kind != Kind::async_error) return true;
   return std::none_of(failure.candidates.begin(), failure.candidates.end(), [&](const Candidate& other) {
@@ -76,7 +75,7 @@ bool names_its_node(const Failure& failure, const Candidate& candidate) {
 class Nodes {
  public:
   void add(const Candidate& candidate, const session::ProcessRecord& record) {
-    // A node can be saved before it runs only if it is the only one of its line; others would run with it.
+    // Nodes of one line run together, so a node can be saved before it runs only if it is the only one of its line.
     if (candidate.node == nullptr || candidate.node->type != wire::graph_node::kKernel || candidate.nodes != 1) return;
     const auto* kernel = session::by_id(record.functions, candidate.node->function);
     const Key key = kernel == nullptr ? 0 : wire::site_key::of_function(*kernel);
@@ -103,8 +102,8 @@ class Nodes {
   std::vector<std::pair<Place, std::uint32_t>> nodes_;
 };
 
-// Returns the most calls of the operation's site in one backward() call. The forward pass of the failing call is that
-// many of the site's calls earlier. Returns 0 for an operation that is not a backward kernel.
+// Returns the maximum number of calls of the operation's site in one backward() call. The forward pass of the failing
+// call is at most this many calls of the site earlier. Returns 0 for an operation that is not a backward kernel.
 std::uint32_t calls_of_backward(const session::ProcessRecord& record, const session::Operation& operation) {
   if (!runs_node(operation)) return 0;
   std::map<std::uint16_t, std::uint32_t> calls;

@@ -9,7 +9,7 @@
 
 namespace cudadiag::analyse {
 
-// How far a rerun reaches; each value reaches further than the one before.
+// Which operations a rerun waits for. Each value includes the operations of the one before.
 enum class Reach {
   calls,       // each candidate's site, from the candidate's call on
   sites,       // all calls of the candidates' sites and kernels
@@ -25,11 +25,12 @@ struct RerunWindow {
   std::string words;  // for people: "call 3 of train.py's…"
 };
 
-// Covers the asynchronous failures of `analysis`. From Reach::sites on, also covers those that reruns saw.
+// Covers the asynchronous failures of `analysis`. With Reach::sites, also covers the failures of reruns.
 RerunWindow rerun_window(const Analysis& analysis, Reach reach);
 
-// Returns the candidates that launch a kernel, for a rerun that saves the launch and waits for few earlier calls.
-// Identifies kernels by name, because a rerun that is watched differently has different stacks at its call sites.
+// Returns the window of a rerun that saves the failing launch: the candidates that launch a kernel, and few earlier
+// calls. Identifies kernels by name, because the rerun may record other stacks than the first run for the same call
+// site.
 RerunWindow launch_window(const Analysis& analysis);
 
 // Returns a window of all operations of the sites for which `wanted` is true.

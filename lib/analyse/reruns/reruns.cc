@@ -19,8 +19,7 @@ namespace {
 using session::Process;
 using wire::site_key::Key;
 
-// Returns the first failure of each process of the rerun. Proven failures come before those that merely happened
-// earlier.
+// Returns the first failure of each process of the rerun: proven failures first, then by time.
 std::vector<Failure> failures_of(const std::vector<Process>& processes) {
   std::vector<Failure> failures;
   for (const Process& process : processes) {
@@ -48,9 +47,9 @@ Part part_of(const std::vector<Process>& processes, const Process& process) {
   return {std::nullopt, process.argv, before};
 }
 
-// Decides which failures of the two runs may be the same. If either run has several, each is compared with the failure
-// of the process with the same Part. If that process did not fail in the other run, any failure may be the same,
-// because workers take work as it comes.
+// Decides which failures of the two runs may be the same. Failures of processes with the same Part may be. Failures of
+// different processes may be only if neither process failed in the other run, because work may be distributed
+// differently among workers.
 class Counterparts {
  public:
   Counterparts(const std::vector<Process>& first, const std::vector<Failure>& failures,
@@ -85,7 +84,7 @@ bool gave_up(const std::vector<Process>& processes) {
   });
 }
 
-// Returns whether the process has an interpreter, but the hook neither ran nor said why not.
+// Returns whether the process has an interpreter, but the hook neither ran nor left a note that says why.
 bool hook_never_ran(const session::ProcessRecord& record) {
   const bool told = std::any_of(record.notes.begin(), record.notes.end(), [](const session::Note& note) {
     const NoteCode code = note_code(note.code);
@@ -119,7 +118,7 @@ void add_notes(const std::vector<Process>& processes, const session::Pass& pass,
   }
 }
 
-// Returns the number of the graph's replay or, if nothing was replayed, of the line's call; 0 if unknown.
+// Returns the number of the graph's replay; for other operations, the number of the call at its line. 0 if unknown.
 std::uint32_t number_of(const Candidate& candidate) {
   const session::Operation& operation = *candidate.operation;
   return operation.replay != 0 ? operation.replay : operation.site_ordinal;
@@ -127,8 +126,8 @@ std::uint32_t number_of(const Candidate& candidate) {
 
 constexpr const char* kSomeCall = "this line's operation";
 
-// Returns "call 20 of this line (call 50 in the first run)". `first` holds calls of one line, and all possible ones if
-// `complete`. `failure` is from a rerun.
+// Returns "call 20 of this line (call 50 in the first run)". `first`: the calls of one line that may have failed in the
+// first run. `complete`: all such calls are in `first`. `failure`: from a rerun.
 std::string which_call(const std::vector<Candidate>& first, bool complete, Key site, const Failure& failure) {
   const Candidate& again = failure.candidates.front();
   const bool is_replay = again.operation->replay != 0;
@@ -145,7 +144,7 @@ std::string which_call(const std::vector<Candidate>& first, bool complete, Key s
                     : fmt::format("{} (one of {}s {} to {} in the first run)", call, word, from, to);
 }
 
-// If the user edited code that issued a candidate before the rerun, returns its file; otherwise "".
+// If the user edited the code that issued a candidate before the rerun, returns the edited file; otherwise "".
 std::string rewritten_of(const Failure& failure, const session::Pass& pass) {
   if (pass.rewritten.empty() || failure.process == nullptr) return "";
   const auto is_rewritten = [&](const std::string& file) {
@@ -168,12 +167,12 @@ std::string rewritten_of(const Failure& failure, const session::Pass& pass) {
   return "";
 }
 
-// If the rerun `pass` also saw `failure`, updates it and returns true.
+// If `again` shows that `failure` recurred in the rerun `pass`, updates `failure` and returns true.
 bool confirm(Failure& failure, const Failure& again, const session::Pass& pass) {
-  // Edited source may do something else at the same place.
+  // Edited source may behave differently at the same place.
   if (!rewritten_of(failure, pass).empty()) return false;
   if (again.candidates.empty() || again.grade == Grade::suspected) return false;
-  // Even a rerun that proves nothing is useful for the values that it read.
+  // An unproven failure counts nevertheless, because the rerun may have read values.
   if (again.grade == Grade::inferred && again.unproven.empty()) return false;
   auto [kept, very_call, other_way] = same_code(failure, again);
   if (kept.empty()) return false;
@@ -201,7 +200,7 @@ bool confirm(Failure& failure, const Failure& again, const session::Pass& pass) 
 }
 
 // Lowers the grade if only one candidate remained, but a rerun failed at different code. Either the program differs
-// from run to run, or fewer operations had finished than it seemed.
+// from run to run, or fewer operations had finished in the first run than it seemed.
 void doubt(Failure& failure, const Failure& again) {
   const bool all_known = !again.candidates.empty() && again.unlisted == 0;
   if (failure.grade != Grade::bracketed || !all_known || shares_code(failure, again)) return;
@@ -282,8 +281,9 @@ bool confirm_all(const session::Pass& pass, const std::vector<Process>& first, s
   return known != nullptr;
 }
 
-// Returns whether a rerun without the recorder failed. Only a dump proves that, because a program may fail for other
-// reasons, with any status. If the first run failed, a normal exit of this one proves that the failure did not recur.
+// Returns whether a rerun without the recorder failed. Only a dump proves a failure, because a program may exit with
+// any status for other reasons. If the first run exited with a failure, a rerun that exits with 0 proves that the
+// failure did not recur.
 std::optional<bool> failed_unwatched(const session::Pass& first, const session::Pass& pass) {
   if (!pass.dump.empty()) return true;
   if (pass.kind != session::PassKind::device || pass.cut_short || !pass.kept_from.empty() || !ending(first.end).bad)
@@ -330,7 +330,8 @@ Rerun judge(const session::Pass& pass, const session::Pass& record, const std::v
   rerun.gave_up = gave_up(processes);
   const std::vector<Failure> again = failures_of(processes);
   if (again.empty() && pass.failed_after) {
-    rerun.outcome = Rerun::Outcome::not_recorded;  // it failed, but its record is gone: the disk was full, for example
+    rerun.outcome =
+        Rerun::Outcome::not_recorded;  // it failed, but its recording is lost, for example because the disk was full
     return rerun;
   }
   if (again.empty()) {
@@ -358,7 +359,7 @@ Rerun judge(const session::Pass& pass, const session::Pass& record, const std::v
 
 std::string how_it_ended(const Rerun& rerun) { return rerun.end.bad ? "with " + rerun.end.text : "without a failure"; }
 
-// If the next rerun read no values and did not fail either, the values are not the reason in any rerun.
+// If a rerun that read no values did not fail either, reading values is not the reason in any rerun.
 void settle_disturbed(std::vector<Rerun>& reruns) {
   const auto same = [](const Rerun& one, const Rerun& next) {
     constexpr auto kPassed = Rerun::Outcome::did_not_fail;
@@ -385,7 +386,7 @@ void note_disturbed(const std::vector<Rerun>& reruns, std::vector<Note>& notes) 
   }
 }
 
-// Notes in the first run's failure that reruns did not fail. `reruns` ran the same source.
+// Adds to `failure`, which is from the first run, that reruns did not fail. `reruns`: those of unedited source.
 void say_not_reproduced(const std::vector<Rerun>& reruns, Vanished vanished, Failure& failure) {
   const auto count = [&](Rerun::Outcome outcome) {
     return std::count_if(reruns.begin(), reruns.end(), [&](const Rerun& rerun) { return rerun.outcome == outcome; });
@@ -482,7 +483,7 @@ void join_reruns(const session::Session& session, Analysis& analysis) {
     if (is_asynchronous(analysis.failures[i].kind))
       say_not_reproduced(of_same_text, analysis.vanished, analysis.failures[i]);
   }
-  // A failure that a rerun proved comes before failures whose records can no longer be read.
+  // Failures with damaged records come last, after those that a rerun proved.
   std::stable_partition(analysis.failures.begin(), analysis.failures.end(),
                         [](const Failure& failure) { return !failure.damaged; });
 }

@@ -14,14 +14,14 @@ using wire::site_key::Key;
 
 namespace {
 
-// Returns whether the Python hook issued the operation: its site then has no native stack.
+// Returns whether the operation was issued through the Python hook, whose sites have no native stack.
 bool is_hooked(const Failure& failure) {
   const auto& record = failure.process->record;
   const auto* site = session::by_id(record.sites, failure.candidates.front().operation->site);
   return site != nullptr && site->native == 0 && session::has(record, session::Property::python_hook);
 }
 
-// A library may take a different path in the next run, because of what the first run left in a cache. If neither run
+// A library may take a different path in the next run, because of what an earlier run left in a cache. If neither run
 // has an exact match, operations reached from the same lines of the program count as the same.
 class SameLines {
  public:
@@ -37,7 +37,7 @@ class SameLines {
   }
 
  private:
-  // Cached facts of one run.
+  // The keys of one run's call sites.
   class Run {
    public:
     explicit Run(const Failure& failure) : record_(failure.process->record), keys_(record_) {}
@@ -53,7 +53,7 @@ class SameLines {
       fill();
       return whole_.contains(key);
     }
-    // Returns whether a site would have this key if the hook had issued it.
+    // Returns whether a site has this key when its native stack is ignored.
     bool has_hooked(Key key) {
       fill();
       return hooked_.contains(key);

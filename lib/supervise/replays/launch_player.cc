@@ -93,10 +93,9 @@ replay::Run LaunchPlayer::run_at_old_addresses(const Order& order) {
 
 // Requests no dump from the first replay, because the driver ends a process after its dump, before the process can
 // report the error. The second replay leaves a dump. Each later replay leaves one too, and must have the exception and
-// the instruction of the second.
-// A launch that fails without a dump may not fail when a dump is requested. On a busy H200, this happened in half of
-// all launches whose failing warps had exited. Only a replay without a dump can therefore show that the launch does not
-// fail.
+// the instruction of the second. A launch that fails without a dump sometimes succeeds when a dump is requested. On a
+// busy H200, this happened in half of all launches whose failing warps had exited. Only a replay without a dump can
+// therefore show that the launch does not fail.
 replay::Run LaunchPlayer::play(const std::vector<std::uint32_t>& without) {
   Order order{settings_.gpu, false, without, {}, {}, {}};
   if (failure_) {

@@ -1,5 +1,4 @@
-// Repeats a saved launch in a child process. The launch may crash or hang, and after a dump, the driver ends the
-// process.
+// Repeats a saved launch in a child process. The child may crash or hang, and the driver ends it after a dump.
 #pragma once
 
 #include <chrono>
@@ -34,8 +33,8 @@ class LaunchPlayer {
   LaunchPlayer(const LaunchPlayer&) = delete;
   LaunchPlayer& operator=(const LaunchPlayer&) = delete;
 
-  // `without`: indices of blocks to fill with zeros. If the failing instruction is known, a replay must fail at the
-  // same one.
+  // `without`: indices of blocks to fill with zeros. If the failing instruction is known, a replay reproduces the
+  // failure only if it fails at that instruction.
   replay::Run play(const std::vector<std::uint32_t>& without = {});
   // Replays the launch, and then stores the contents of memory in a new folder.
   replay::Run play_for_outputs(const std::filesystem::path& outputs, const replay::GpuChoice& gpu);
@@ -62,10 +61,10 @@ class LaunchPlayer {
   PlaySettings settings_;
   std::filesystem::path scratch_;
   unsigned runs_ = 0;
-  bool fixed_ = false;  // without address randomisation
+  bool fixed_ = false;  // replays run without address randomisation
   bool fixed_tried_ = false;
   bool dumps_ = true;                      // the driver writes dumps that show the instruction
-  std::optional<replay::Dumped> failure_;  // from the first replay whose dump shows that it fails as the launch did
+  std::optional<replay::Dumped> failure_;  // from the dump of the first replay that failed as the launch did
   replay::Answer latest_;
 };
 

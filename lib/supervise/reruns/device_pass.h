@@ -23,7 +23,7 @@ std::vector<launch::Variable> dump_variables(const std::filesystem::path& folder
                                              bool isolated);
 
 // TCP ports on which the driver listens, on all interfaces, while it writes a dump. It takes the first free one. If
-// none is free, it retries for ever (seen with driver 580.159.04 on an H200).
+// none is free, it retries forever (seen with driver 580.159.04 on an H200).
 std::vector<std::uint16_t> core_dump_ports();
 
 // Call this after the pass. Returns the name of the first dump written to `folder`; empty if there is none.
@@ -33,7 +33,7 @@ std::string find_dump(const std::filesystem::path& folder);
 std::string collect_dump(const std::filesystem::path& folder, const std::filesystem::path& working_directory,
                          std::int64_t since);
 
-// Removes dumps of more than 256 MB, and notes this. Call this when the session's last report has been written.
+// Removes dumps of more than 256 MB, and notes this. Call this after the session's last report has been written.
 void drop_large_dumps(session::Session& session, session::SessionWriter& writer);
 
 }  // namespace cudadiag::supervise

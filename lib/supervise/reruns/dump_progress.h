@@ -1,4 +1,4 @@
-// Finds out whether the driver is still writing a GPU core dump, by the progress that it prints for each SM. Dumping a
+// Detects whether the driver is still writing a GPU core dump, from the progress that it prints for each SM. Dumping a
 // whole GPU takes a minute or more, even if the program itself runs only briefly.
 #pragma once
 

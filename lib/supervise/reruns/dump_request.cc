@@ -29,7 +29,7 @@ int pid_of(const fs::path& path) {
   return whole && pid > 0 && path.extension() == kPipe ? pid : 0;
 }
 
-// Requests a dump, for which any byte will do. Returns false if no process reads the pipe.
+// Requests a dump by writing a byte with any value. Returns false if no process reads the pipe.
 bool write_to(const fs::path& pipe) {
   const base::FileDescriptor file(::open(pipe.c_str(), O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
   struct stat status {};
@@ -59,7 +59,7 @@ void DumpRequest::ask() {
 
 bool DumpRequest::proceed() {
   if (Clock::now() < due_) return false;
-  // Asks only once. A process that creates its pipe later has a new context, where nothing can have hung.
+  // Asks only once. A process that creates its pipe later has a new context, in which nothing can have hung yet.
   if (asked_.empty()) ask();
   if (asked_.empty()) return false;
   const bool gone = std::all_of(asked_.begin(), asked_.end(), [](int pid) { return ::kill(pid, 0) != 0; });

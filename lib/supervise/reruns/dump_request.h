@@ -11,7 +11,7 @@ namespace cudadiag::supervise {
 
 class DumpRequest {
  public:
-  // Create this just after the target was started with `pipe_pattern` in its environment.
+  // Create this just after starting the target with `pipe_pattern` in its environment.
   DumpRequest(std::filesystem::path folder, double after_seconds);
 
   // Returns the value for CUDA_COREDUMP_PIPE.
@@ -20,7 +20,7 @@ class DumpRequest {
   // Sends the requests when they are due. Call this regularly. Returns true once the processes that received a request
   // are gone, or take too long.
   bool proceed();
-  // Whether any process received the request.
+  // Returns whether any process received the request.
   bool was_taken() const { return !asked_.empty(); }
 
  private:

@@ -1,5 +1,5 @@
-// Handles the failing call that a rerun saved with its tensors, and the script next to it that repeats the call. Runs
-// the script once in a separate process, to see whether the call fails on its own.
+// Replays the failing call that a rerun saved with its tensors. Runs the script that is stored with the call once, in a
+// separate process, to see whether the call fails on its own.
 #pragma once
 
 #include <chrono>

@@ -131,7 +131,7 @@ base::Result<Start> start_of(const RerunSpec& spec, const session::Session& sess
   return recorded_start(spec, session, folder);
 }
 
-// Gives the rerun folders of its own, and lets it write nowhere else.
+// Gives the rerun private folders, and prevents it from writing anywhere else.
 base::Result<launch::PrivateFolders> isolate(const RerunSpec& spec, const std::filesystem::path& folder, Start& start,
                                              launch::SupervisedOptions& options) {
   auto made = launch::PrivateFolders::make(folder);
@@ -201,7 +201,7 @@ session::Pass planned_pass(const RerunSpec& spec, const session::Session& sessio
   return pass;
 }
 
-// Takes over the files that a rerun left.
+// Reads and stores the files that a rerun left.
 class Leavings {
  public:
   Leavings(const RerunSpec& spec, session::Session& session, session::SessionWriter& writer, RerunListener& listener)
@@ -219,7 +219,7 @@ class Leavings {
     session::attach_deliveries(writer_.pass_folder(), result.processes);
     const double start = std::chrono::duration<double>(started_at_).count();
     result.pass.failed_after = first_freeze(result.processes, start);
-    // The result is reported in any case, even if later reports will lack it.
+    // The result is reported even if it cannot be stored. Later reports then lack it.
     store(store_areas(arena, writer_));
   }
 

@@ -1,4 +1,5 @@
-// Reruns a recorded command once: away from the terminal, within a time limit, and ended early if it makes no progress.
+// Reruns a recorded command once, detached from the terminal and within a time limit. Ends the command early if it
+// makes no progress.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +21,9 @@ struct RerunSpec {
   session::PassKind kind = session::PassKind::confirm;
   std::string window{};                  // see wire/rerun/window.h
   std::string values{};                  // see wire/rerun/values.h; empty: read no values
-  double seconds_for_values = 0;         // for an origin pass: how long it may spend on values
+  double seconds_for_values = 0;         // for an origin pass: how long it may take to read values
   unsigned save_limit = 0;               // MiB of memory to save with each launch that it waits for; 0: save nothing
-  bool without_values = false;           // reading values may have changed the path of the previous rerun
+  bool without_values = false;           // reads none, because this may have disturbed the previous rerun
   std::string waits{};                   // what it waits for, in words
   std::string sanitizer{};               // path of compute-sanitizer
   std::vector<std::string> kernels{};    // mangled names of the kernels that the sanitizer checks
@@ -44,7 +45,8 @@ struct RerunResult {
   bool dump_asked = false;  // a process received the request for a dump
 };
 
-// Adds a pass folder to the session, and reads the pass into `session`, with notes on whatever cannot be read.
+// Runs the command, and stores its recording in a new pass folder of the session. Adds notes to `session` about what
+// cannot be read.
 base::Result<RerunResult> rerun(const RerunSpec& spec, session::Session& session, session::SessionWriter& writer,
                                 launch::SignalRelay& relay, RerunListener& listener);
 

@@ -21,7 +21,7 @@ struct RerunProblem {
     debugger_failed,  // the debugger could not read `file`: failure.what
     no_suspected_kernel,
     no_sanitizer,
-    nothing_confirmed,   // so there is nothing to save
+    nothing_confirmed,   // no rerun confirmed a failure, so there is nothing to save
     nothing_saved,       // a call was confirmed, but no part of it was saved
     replay_not_started,  // failure.what
     no_launch_saved,
@@ -32,7 +32,7 @@ struct RerunProblem {
   int pid = 0;
 };
 
-// The rerun that was added to the session last.
+// The latest rerun of the session.
 struct RerunEnded {
   const RerunSpec& spec;
   const session::Session& session;

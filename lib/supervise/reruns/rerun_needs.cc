@@ -46,7 +46,6 @@ auto* find_unchecked(Passes& passes) {
   return found == passes.rend() || found->debugger ? nullptr : &*found;
 }
 
-// Adds the kernel of a candidate.
 void add_kernel(const session::ProcessRecord& record, const analyse::Candidate& candidate, SuspectedKernels& kernels) {
   const session::Site* site = session::by_id(record.sites, candidate.operation->site);
   const std::uint32_t function = candidate.node != nullptr ? candidate.node->function
@@ -110,7 +109,7 @@ bool wants_hang_dump(const Analysis& analysis, const session::Manifest& manifest
   const bool told = std::any_of(manifest.passes.begin(), manifest.passes.end(), [](const session::Pass& pass) {
     return pass.kind == PassKind::device && !pass.dump.empty();
   });
-  // Without a recorded hang, we would not know when to end a rerun that hangs too.
+  // A rerun that hangs too can be ended only if the first run's hang was recorded.
   return manifest.hang && !told &&
          any_failure(analysis, [](const analyse::Failure& failure) { return failure.kind == analyse::Kind::hang; });
 }

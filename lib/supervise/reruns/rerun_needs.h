@@ -16,12 +16,12 @@ namespace cudadiag::supervise {
 // yet.
 bool wants_reruns(const analyse::Analysis& analysis, const session::Manifest& manifest, const RerunOptions& options);
 
-// Returns how many reruns will follow if each of them succeeds. If some do not, there will be more.
+// Returns how many reruns will follow if each of them succeeds. Otherwise, there will be more.
 unsigned planned_reruns(const analyse::Analysis& analysis, const session::Session& session, const RerunPlan& plan);
 
 // Returns whether any failure of GPU work is not proven.
 bool wants_proof(const analyse::Analysis& analysis);
-// Returns whether a device exception occurred that no rerun has left a dump of yet.
+// Returns whether a device exception occurred for which no rerun has left a dump yet.
 bool wants_dump(const analyse::Analysis& analysis, const session::Manifest& manifest);
 bool wants_hang_dump(const analyse::Analysis& analysis, const session::Manifest& manifest);
 // Returns whether a call ran out of device memory in a process with PyTorch's allocator.
@@ -31,7 +31,7 @@ bool wants_memory(const analyse::Analysis& analysis, const session::Manifest& ma
 bool wants_origin(const analyse::Analysis& analysis, const session::Manifest& manifest, bool asked);
 // Returns whether code that torch.compile generated failed, and no rerun has run its lines uncompiled.
 bool wants_eager(const analyse::Analysis& analysis, const session::Manifest& manifest);
-// Returns whether a rerun may name the tensors that race, or decide about pairs that are undecided.
+// Returns whether a rerun may name the tensors that race, or decide whether undecided pairs of operations race.
 bool wants_races(const session::Session& session);
 
 // Returns whether the session has a pass of this kind. A pass that was cut short and left no dump does not count.
