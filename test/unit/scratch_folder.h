@@ -1,4 +1,4 @@
-// A temporary folder of one test, removed with this object.
+// A temporary folder for one test. The destructor removes it.
 #pragma once
 
 #include <cstdlib>

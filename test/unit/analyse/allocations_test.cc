@@ -26,7 +26,7 @@ Allocation& add(session::ProcessRecord& record, std::uint64_t address, std::uint
   return record.allocations.back();
 }
 
-// Finds the same answers by checking each allocation in turn.
+// A simple reference implementation, which checks every allocation in turn.
 std::pair<State, std::uint64_t> look_at_each(const session::ProcessRecord& record, std::uint64_t ticks,
                                              std::uint64_t address) {
   const Allocation *live = nullptr, *freed = nullptr, *before = nullptr;
@@ -121,9 +121,9 @@ TEST_CASE("the holders are the live allocations on the device, and the peak is t
   on(add(record, 0x1000, 100, 1), 0, 1);
   on(add(record, 0x2000, 70, 2), 0, 2);
   on(add(record, 0x3000, 80, 3), 0, 2);
-  on(add(record, 0x4000, 500, 4, 5), 0, 3);  // freed
+  on(add(record, 0x4000, 500, 4, 5), 0, 3);  // already freed
   on(add(record, 0x5000, 900, 6), 1, 4);     // on another device
-  on(add(record, 0x6000, 900, 20), 0, 5);    // later
+  on(add(record, 0x6000, 900, 20), 0, 5);    // allocated after the failure
   on(add(record, 0x7000, 900, 6), 0, 6);
   record.allocations.back().kind = wire::allocation::Kind::pinned;
   session::FailedCall error;
@@ -180,7 +180,7 @@ TEST_CASE("a parameter that is a pointer, and one that is not") {
 
 TEST_CASE("pointers inside a structure are found by their alignment among all parameters") {
   Launched launched;
-  // With the structure at offset 4, its second and fourth half-word begin at multiples of 8.
+  // The structure is at offset 4, so its second and fourth 4-byte words are aligned to 8 bytes.
   launched.parameters({{4, std::string(4, '\x01') + words({0x10001004}) + std::string(4, '\x02')}});
   const auto arguments = launched.arguments();
   REQUIRE(arguments.size() == 1);
@@ -214,7 +214,7 @@ TEST_CASE("memory of another device is out of reach if access was never granted"
   CHECK(out_of_reach(kKnown));
   CHECK(out_of_reach(kKnown | 1));
   CHECK(!out_of_reach(kKnown | 2));
-  CHECK(!out_of_reach(0));  // from a recorder that did not store it
+  CHECK(!out_of_reach(0));  // the recorder did not store the peers
   SUBCASE("pool memory has separate access rights") { record.allocations[0].kind = wire::allocation::Kind::ordered; }
   SUBCASE("an unknown context") { record.allocations[0].context = 7; }
   CHECK(!out_of_reach(kKnown));
@@ -250,7 +250,7 @@ TEST_CASE("a host address that is no longer pinned belongs to no allocation") {
 
 namespace {
 
-// A copy of 16 bytes that the driver rejected; 0x10000000 is live, 0x20000000 was freed.
+// A copy of 16 bytes that the driver refused. The memory at 0x10000000 is live, and that at 0x20000000 was freed.
 struct Refused : Launched {
   explicit Refused(const char* call) {
     operation().kind = wire::operation::Kind::copy;
@@ -266,7 +266,7 @@ struct Refused : Launched {
     failure.kind = analyse::Kind::sync_error;
   }
   session::ProcessRecord& record() { return picture.process.record; }
-  // Returns the states of destination and source.
+  // Returns the states of the destination's memory and the source's memory.
   std::pair<State, State> states(std::uint64_t destination, std::uint64_t source) {
     operation().destination = destination;
     operation().source = source;
@@ -283,7 +283,8 @@ TEST_CASE("the states of a rejected copy's addresses, as far as the record prove
   using Pair = std::pair<State, State>;
   Refused between("cuMemcpyDtoD_v2");
   CHECK(between.states(0x10000000, 0x20000000) == Pair(State::live, State::freed));
-  CHECK(between.states(0x10001008, 0x30000000) == Pair(State::unknown, State::unknown));  // we cannot tell what follows
+  CHECK(between.states(0x10001008, 0x30000000) == Pair(State::unknown, State::unknown));  // the memory after the
+                                                                                          // allocation is unknown
   between.record().allocations[0].kind = wire::allocation::Kind::pinned;
   CHECK(between.states(0x10000000, 0x20000000) == Pair(State::unknown, State::freed));
 

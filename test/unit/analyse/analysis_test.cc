@@ -97,7 +97,7 @@ TEST_CASE("a process that outlived its command leaves the verdict open if it had
   CHECK(working.notes.front().text ==
         "process 4711 was still running when the command exited, so cudadiag stopped watching it; to watch it until it "
         "exits, make the command wait for it");
-  process.record.state = wire::area::State::finished;  // the process ended between two polls
+  process.record.state = wire::area::State::finished;  // the process exited just after the launcher last checked it
   CHECK(cudadiag::analyse::analyse(session).verdict == Verdict::no_cuda_failure);
   session.processes.push_back(frozen_process(4712, 0));
   const Analysis failed = cudadiag::analyse::analyse(session);
@@ -216,12 +216,13 @@ TEST_CASE("a process that was ended at work because another one had failed does 
         "while this one was working");
   session.processes[0].end.reset();
   CHECK(text().starts_with("process 4711 ended in an unknown way with 2 operations"));
-  session.processes[0].end = {std::nullopt, SIGSEGV};  // its own segmentation fault
+  session.processes[0].end = {std::nullopt, SIGSEGV};  // the process crashed by itself
   CHECK(text().empty());
   session.processes[0].end.reset();
-  first.clock_last = worked + 11000;  // it may have hung earlier
+  first.clock_last = worked + 11000;  // it was already idle for too long, so it may have hung
   CHECK(text().empty());
-  session.processes[0].record.operations.back().ticks = worked + 30000;  // here it continued
+  session.processes[0].record.operations.back().ticks = worked + 30000;  // it kept working after the other process had
+                                                                         // failed
   CHECK(text().empty());
   first.clock_last = worked + 25000;
   CHECK(!text().empty());

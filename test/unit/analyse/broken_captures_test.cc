@@ -13,7 +13,7 @@ constexpr std::uint32_t kGlobal = 0, kThreadLocal = 1, kRelaxed = 2;
 constexpr unsigned kLookedAt = wire::error::kLookedAt, kThenWorked = wire::error::kThenWorked,
                    kLaunch = wire::error::kLaunch;
 
-// Failed calls in the order of their records, each 10 ticks after the previous one.
+// Failed calls in the order of their records, 10 ticks apart.
 struct CapturedCalls {
   session::Process process;
 
@@ -48,7 +48,7 @@ struct CapturedCalls {
   CallFindings after(int status) const { return failed_calls(process, ending({status, std::nullopt})); }
   const session::FailedCall* error(std::size_t index) const { return &process.record.errors[index]; }
 
-  // Returns the only finding, after checking that these errors are its cause and the call that noticed it.
+  // Returns the only failure, after checking which error is its cause and which call noticed it.
   Failure only(int status, std::size_t cause, std::size_t noticed) const {
     const CallFindings findings = after(status);
     REQUIRE(findings.failures.size() == 1);
@@ -180,7 +180,7 @@ TEST_CASE("if the cause is unknown, the first call that found the capture broken
   calls.allocate(1, first, kLookedAt | kThenWorked);
   calls.end(1, first, kLookedAt | kThenWorked);
   calls.fail("cuLaunchKernel", 901, 1, second, kLaunch);
-  calls.allocate(1, second);  // after the break
+  calls.allocate(1, second);  // allocated only after the capture was broken
   calls.end(1, second);
   const Failure failure = calls.only(1, 2, 4);
   CHECK(failure.grade == Grade::inferred);

@@ -19,7 +19,7 @@ struct Frame {
 
 Frame package(const char* file) { return {std::string(kPackages) + file, "call"}; }
 
-// Builds a process that failed in its only operation, with this stack, innermost frame first.
+// Builds a process that failed in its only operation. `frames` is the operation's stack, innermost frame first.
 session::Process failed(const std::vector<Frame>& frames) {
   PictureBuilder picture(710);
   picture.issue(picture.stream(0)).site = 1;
@@ -39,7 +39,7 @@ bool compiled(const std::vector<Frame>& frames) {
   return is_compiled(*first_failure(process));
 }
 
-// Returns whether the first rerun of this session ran without the compiler and shows the line of the failure.
+// Returns true if the session's first rerun ran without the compiler and shows the line of the failure.
 bool told(const session::Session& session) {
   const session::Session eager = eager_session(session);
   if (eager.processes.empty()) return false;
@@ -76,7 +76,7 @@ TEST_CASE("code that Inductor generated from a user's or a library's function is
                   output,
                   dynamo,
                   users}));
-  // TORCHINDUCTOR_CACHE_DIR is set.
+  // The path of a generated file if TORCHINDUCTOR_CACHE_DIR is set.
   CHECK(told(users, {users}, session::PassKind::eager, "",
              "/scratch/3l/c3lgvasfdy6dpfr2hirqpua5bhr7hp2ra7vldjlqt4tsebjzvw77.py"));
   CHECK(compiled({output, dynamo, package("torch/nn/modules/linear.py"), users}));
@@ -84,9 +84,9 @@ TEST_CASE("code that Inductor generated from a user's or a library's function is
   CHECK_FALSE(compiled({package("triton/runtime/jit.py"), {"<string>", "main"}}));
   CHECK_FALSE(compiled({generated, output, dynamo}));
   CHECK_FALSE(compiled({}));
-  // A backward pass, on a thread of autograd.
+  // A backward pass, which runs on an autograd thread without frames of the user.
   CHECK_FALSE(compiled({heuristics, generated, output, package("torch/autograd/function.py")}));
-  // The user's own operator, called by compiled code; its line is on the stack.
+  // Compiled code called the user's own operator, so the line of the failure is already on the stack.
   CHECK_FALSE(compiled({{"/work/operators.py", "smooth"}, generated, output, dynamo, users}));
 }
 
@@ -105,7 +105,7 @@ TEST_CASE("a rerun without torch.compile shows the line of the compiled function
   CHECK_FALSE(told(forward, {called, forward, main}, session::PassKind::eager, called.file));
 }
 
-// The frames of PyTorch 2.11 on a GPU.
+// Uses the stack that PyTorch 2.11 has on a GPU.
 TEST_CASE("from Inductor's kernel outwards, the first frame outside all compilers is the compiled function's") {
   std::vector<Frame> frames = {package("torch/_inductor/runtime/static_triton_launcher.py"),
                                {"<string>", "launcher"},

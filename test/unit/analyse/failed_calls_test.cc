@@ -28,7 +28,8 @@ struct Calls {
     return process.record.errors.back();
   }
 
-  // Makes a call fail in process 7, on thread 1, at 10 ticks. `first` and `second` issue the operations around it.
+  // Makes a call fail in process 7, on thread 1, at tick 10. `first` and `second` are the threads that issue the
+  // operations before and after it.
   void fail_beside(std::uint32_t first, std::uint32_t second) {
     process.record.pid = 7;
     process.record.threads.resize(2);
@@ -253,7 +254,7 @@ TEST_CASE("work of another thread after the failed call may be the reason that t
   session::ProcessRecord& record = calls.process.record;
   session::Operation& later = record.operations.emplace_back();
   later.ticks = 20;
-  CHECK(calls.after(1).failures.at(0).grade == Grade::proven);  // the call's own error
+  CHECK(calls.after(1).failures.at(0).grade == Grade::proven);  // the call itself returned the error
   later.thread = 1;
   CHECK(calls.after(1).failures.at(0).grade == Grade::inferred);
   CHECK(calls.after(1).failures.at(0).because.text().ends_with("afterwards; other threads continued in between"));
@@ -381,20 +382,20 @@ TEST_CASE("an earlier failure matters only if a later call needs what it failed 
   launch.thread = 0;
   const auto swallowed = [&] { return calls.after(1).failures.at(0).swallowed; };
   CHECK(swallowed() == &calls.process.record.errors[0]);
-  launch.code = 400;  // memory is not a handle
+  launch.code = 400;  // error 400 means a bad handle, and a failed allocation yields no handle
   CHECK(swallowed() == nullptr);
   launch.code = 1;
   session::Allocation& memory = calls.process.record.allocations.emplace_back();
   memory.made = 25;
   CHECK(swallowed() == &calls.process.record.errors[0]);
-  memory.made = 15;  // requested again, this time successfully
+  memory.made = 15;  // the program retried the allocation, and it succeeded
   CHECK(swallowed() == nullptr);
 }
 
 TEST_CASE("an earlier failure with nothing issued in between") {
   Calls calls;
   calls.fail("cuModuleGetFunction", 500).operation = 7;
-  calls.fail("cuLaunchKernel", 400, wire::error::kLaunch).operation = 8;  // the launch's own record
+  calls.fail("cuLaunchKernel", 400, wire::error::kLaunch).operation = 8;  // the record of the launch itself
   const auto swallowed = [&] {
     const auto findings = calls.after(0);
     REQUIRE(findings.failures.size() == 1);
@@ -403,7 +404,7 @@ TEST_CASE("an earlier failure with nothing issued in between") {
   CHECK(swallowed() == &calls.process.record.errors[0]);
   calls.process.record.errors[1].operation = 9;
   CHECK(swallowed() == nullptr);
-  // If a launch has no kernel, the call that failed to load the kernel may have come much earlier.
+  // A launch without a kernel can fail long after the call that failed to load the kernel.
   calls.process.record.sites.resize(1);
   calls.process.record.errors[1].site = 1;
   CHECK(swallowed() == &calls.process.record.errors[0]);
@@ -424,7 +425,7 @@ TEST_CASE("an earlier failure with nothing issued in between") {
 
 TEST_CASE("for a launch without a kernel, the latest call that could not load one is named") {
   Calls calls;
-  calls.fail("cuModuleGetFunction", 500).operation = 1;  // an optional kernel
+  calls.fail("cuModuleGetFunction", 500).operation = 1;  // failed to find an optional kernel
   calls.fail("cuModuleLoad", 301).operation = 7;
   calls.fail("cuModuleUnload", 400).operation = 7;
   session::FailedCall& launch = calls.fail("cuLaunchKernel", 400, wire::error::kLaunch);
@@ -432,7 +433,7 @@ TEST_CASE("for a launch without a kernel, the latest call that could not load on
   launch.site = 1;
   calls.process.record.sites.resize(1);
   CHECK(calls.after(0).failures.back().swallowed == &calls.process.record.errors[1]);
-  launch.operation = 8;  // the first operation after those calls
+  launch.operation = 8;  // the first operation after the failed calls
   CHECK(calls.after(0).failures.back().swallowed == &calls.process.record.errors[1]);
 }
 
@@ -445,12 +446,12 @@ TEST_CASE("an earlier failure matters to a rejected copy only through the copy's
   record.sites[1].kind = Kind::copy;
   calls.fail("cuMemAlloc_v2", 2).operation = 7;
   session::FailedCall& refused = calls.fail("cuMemcpyHtoD_v2", 1);
-  refused.operation = 8;  // the copy's own record
+  refused.operation = 8;  // the record of the copy itself
   refused.site = 2;
   refused.thread = 0;
   refused.started = refused.ticks - 2;
   const auto swallowed = [&] { return calls.after(1).failures.at(0).swallowed; };
-  CHECK(swallowed() == &record.errors[0]);  // the copy's record is lost
+  CHECK(swallowed() == &record.errors[0]);  // the record of the copy was lost
 
   session::Operation& copy = record.operations.emplace_back();
   copy.kind = Kind::copy;
@@ -459,16 +460,16 @@ TEST_CASE("an earlier failure matters to a rejected copy only through the copy's
   copy.source = 0x9000;
   CHECK(swallowed() == &record.errors[0]);
   copy.destination = 0x1000;
-  CHECK(swallowed() == &record.errors[0]);  // the address is in no known memory
+  CHECK(swallowed() == &record.errors[0]);  // the destination is in no known allocation
   session::Allocation& rows = record.allocations.emplace_back();
   rows.address = 0x1000;
   rows.bytes = 64;
-  CHECK(swallowed() == nullptr);  // the destination is live, and the source may be any host address
+  CHECK(swallowed() == nullptr);  // the destination is live, and the source may be any host memory
   record.errors[0].call = "cuMemHostAlloc";
   CHECK(swallowed() == &record.errors[0]);
   copy.destination = 0;
   record.errors[0].site = 2;
-  CHECK(swallowed() == nullptr);  // a copy does not provide an address
+  CHECK(swallowed() == nullptr);  // the earlier failed call was a copy, and copies return no address
   record.errors[0].site = 0;
   refused.operation = 9;
   CHECK(swallowed() == nullptr);
@@ -496,9 +497,9 @@ TEST_CASE("a kernel that receives a null pointer after a failed allocation") {
   record.arguments[0].parameters[0].bytes[0] = 1;
   CHECK(recalled() == nullptr);
   record.arguments[0].parameters[0].bytes[0] = 0;
-  record.operations.front().serial = record.arguments[0].serial = 2;  // there was an operation in between
+  record.operations.front().serial = record.arguments[0].serial = 2;  // another operation was issued before this launch
   CHECK(recalled() == &record.errors[0]);
-  record.errors[0].ticks = record.operations.front().ticks + 1;  // the failure came later
+  record.errors[0].ticks = record.operations.front().ticks + 1;  // the allocation failed after the launch
   CHECK(recalled() == nullptr);
   record.errors[0].ticks = 0;
   record.errors[0].call = "cuStreamCreate";

@@ -11,7 +11,7 @@ using namespace cudadiag::analyse;
 
 namespace {
 
-// Returns "stream:ordinal" of each candidate, most likely first.
+// Returns each candidate as "stream:ordinal", most likely first.
 std::vector<std::string> candidates(const Failure& failure) {
   std::vector<std::string> result;
   for (const auto& candidate : failure.candidates) {
@@ -316,7 +316,7 @@ TEST_CASE("an operation that was waited for alone is proven, whatever was issued
   CHECK(failure->grade == Grade::proven);
   CHECK(failure->because == "cudadiag waited for it while nothing else was running, and the error appeared");
 
-  // Earlier operations may not have finished.
+  // Earlier operations may also be unfinished.
   const auto again = [&] { return *first_failure(picture.process); };
   SUBCASE("on another stream") {
     record.streams[0].marker = 0;
@@ -360,7 +360,7 @@ TEST_CASE("under MPS, waiting alone is not a proof") {
 
 namespace {
 
-// Four operations of one stream, all of which may have failed; the third launches a graph for the second time.
+// Four operations on one stream, each of which may have failed. The third launches a graph for the second time.
 struct StaleGraph {
   StaleGraph() : stream(picture.stream(0)) {
     picture.issue_many(stream, 4);
@@ -374,7 +374,7 @@ struct StaleGraph {
     freed.kind = wire::allocation::Kind::device;
     record.stale_pointers.push_back({launch.serial, 0, 1, 8, 0x5010, 7, true});
   }
-  // Gives the operation's kernel a parameter of `bytes` bytes, which begins with `word`.
+  // Gives the operation's kernel a parameter of `bytes` bytes that starts with `word`.
   void give(std::size_t operation, std::uint64_t word, std::size_t bytes) {
     session::Arguments& arguments = picture.process.record.arguments.emplace_back();
     arguments.serial = picture.process.record.operations[operation].serial;

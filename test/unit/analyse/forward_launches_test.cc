@@ -7,7 +7,7 @@ using namespace cudadiag::analyse;
 
 namespace {
 
-// Threads 0 (main) and 1 (the engine's), which PyTorch numbers 1 and 2.
+// A process with the main thread (index 0) and autograd's thread (index 1). PyTorch numbers them 1 and 2.
 class Run {
  public:
   Run() {

@@ -18,10 +18,10 @@ namespace {
 struct Node {
   std::uint8_t type;
   const char* kernel;
-  std::uint32_t line;  // nodes of one line have one site
+  std::uint32_t line;  // nodes on the same line share a call site
 };
 
-// A frozen process in which only the third launch of a graph of these nodes may have been running.
+// A frozen process that launched a graph three times. Only the third launch may have been running.
 struct Replayed {
   Replayed(std::uint32_t code, std::initializer_list<Node> nodes) : picture(code) {
     auto& record = picture.process.record;
@@ -43,7 +43,7 @@ struct Replayed {
       launch.replay = replay;
     }
   }
-  // Gives node `index` different parameters, by a call at this line.
+  // Records a call at `line` that changed the parameters of node `index`.
   void change(std::uint32_t index, std::uint32_t line) {
     auto& record = picture.process.record;
     if (record.graphs.size() == 1) record.graphs.emplace_back().changed_from = 1;
@@ -250,7 +250,7 @@ TEST_CASE("if not every change was recorded, the line is at most the likeliest")
       "; calls changed the parameters of some nodes, and not all of these calls were recorded"));
 }
 
-// ---- the node that a rerun saves
+// ---- Saving a node in a rerun
 
 TEST_CASE("the window of a launch names the one node that may have failed, and its graph by the number of nodes") {
   Replayed replayed(716, {{kCopy, "", 1}, {kKernel, "bad", 2}, {kEmpty, "", 3}});

@@ -42,7 +42,7 @@ TEST_CASE("a node without a marker may have finished as soon as it could begin")
 }
 
 TEST_CASE("a child graph is between the nodes around it") {
-  // 0 > (child 1: 3 > 4) > 2
+  // Node 0 leads to child graph 1, whose node 3 leads to node 4. The child graph leads to node 2.
   auto nested = graph({kKernel, kChild, kKernel, kKernel, kKernel}, {{0, 1}, {1, 2}, {3, 4}});
   nested.nodes[3].parent = nested.nodes[4].parent = 2;
   CHECK(nodes_under_way(nested, Words{0, 0, 0, 0, 0}) == Nodes{0});

@@ -11,7 +11,7 @@ namespace {
 
 constexpr unsigned kLookedAt = wire::error::kLookedAt, kThenWorked = wire::error::kThenWorked;
 
-// The failed calls of one thread.
+// A thread's failed calls, and its later calls that returned the same error again.
 struct CallsAndLooks {
   session::Process process;
 
@@ -32,7 +32,7 @@ struct CallsAndLooks {
   session::FailedCall& copy(unsigned flags = kLookedAt | kThenWorked, std::uint32_t site = 1) {
     return fail(1, site, flags, "cudaMemcpyAsync");
   }
-  // Asks for the error of call number `of`.
+  // Adds a call of cudaGetLastError that returned the error of call number `of`.
   session::FailedCall& look(std::uint64_t of, unsigned flags = kLookedAt) {
     session::FailedCall& error = fail(process.record.errors[of - 1].code, 9, flags, "");
     error.domain = wire::error::Domain::runtime;
@@ -67,7 +67,7 @@ TEST_CASE("a program dies of a call whose error was read late, and the call that
 
 TEST_CASE("of calls that failed alike at one place, the first leads") {
   CallsAndLooks calls;
-  calls.copy(kThenWorked);  // so many copies that the recorder forgot some
+  calls.copy(kThenWorked);  // stands for many copies whose records were overwritten
   calls.copy();
   calls.copy();
   calls.look(2);

@@ -1,4 +1,5 @@
-// Builds a frozen process by hand: one context, streams by index, operations in the order of the calls.
+// Builds a frozen process by hand, with one context. Streams are numbered by index, and operations are recorded in call
+// order.
 #pragma once
 
 #include <string>
@@ -9,7 +10,7 @@ namespace cudadiag::analyse {
 
 namespace op = wire::operation;
 
-// Types of graph nodes, numbered as in CUgraphNodeType.
+// The CUgraphNodeType values of graph nodes.
 inline constexpr std::uint8_t kKernel = 0, kCopy = 1, kHost = 3, kChild = 4, kEmpty = 5, kConditional = 13;
 
 class PictureBuilder {
@@ -32,7 +33,7 @@ class PictureBuilder {
     record.errors.push_back(error);
   }
 
-  // Adds a stream whose marker has the value `marker`.
+  // Adds a stream whose completion marker is `marker`.
   std::uint32_t stream(std::uint32_t marker, std::uint32_t context = 0) {
     session::Stream stream;
     stream.state = wire::stream::State::live;
@@ -43,7 +44,7 @@ class PictureBuilder {
     return static_cast<std::uint32_t>(process.record.streams.size() - 1);
   }
 
-  // Issues the next operation of the stream. Its call returned success unless that is changed afterwards. The reference
+  // Issues the next operation on the stream. Its call returned success, unless the caller changes that. The reference
   // is valid until the next operation is issued.
   session::Operation& issue(std::uint32_t on, op::Kind kind = op::Kind::kernel, unsigned flags = 0,
                             std::uint64_t argument = 0) {
@@ -64,7 +65,7 @@ class PictureBuilder {
     return process.record.operations.back();
   }
 
-  // Adds a call site that launches this kernel; operations issued there get the site's next ordinal.
+  // Adds a call site that launches this kernel. Operations issued there get consecutive ordinals.
   std::uint32_t site(const std::string& kernel) {
     auto& record = process.record;
     record.functions.push_back(kernel);

@@ -25,7 +25,7 @@ TEST_CASE("a ring that a later thread took over is complete from the earlier thr
   PictureBuilder picture;
   picture.issue_many(picture.stream(0), 3);
   auto& record = picture.process.record;
-  record.operations[0].ticks = 100;  // serial 1, written by the later thread
+  record.operations[0].ticks = 100;  // the later thread overwrote the first record with its own serial 1
   record.threads[0].published = 1;
   CHECK(complete_since(record) == 20);
 }

@@ -14,8 +14,8 @@ using Outcome = Rerun::Outcome;
 
 namespace {
 
-// Builds one stream of kernel "bad": `finished` operations have finished, and the later ones up to `issued` have not. A
-// marker follows each operation.
+// Builds a stream of kernels "bad". The first `finished` of its `issued` operations have finished. A marker follows
+// each operation.
 session::Process run_of_bad(int finished, int issued, const std::string& kernel = "bad") {
   PictureBuilder picture;
   const auto site = picture.site(kernel);
@@ -24,7 +24,7 @@ session::Process run_of_bad(int finished, int issued, const std::string& kernel 
   return picture.process;
 }
 
-// Builds two streams. The first operation of either may be the one that failed.
+// Builds two streams with an unfinished operation each. Either operation may have failed.
 session::Process run_of_two(const std::string& first, const std::string& second) {
   PictureBuilder picture;
   for (const std::string& kernel : {first, second}) {
@@ -34,7 +34,7 @@ session::Process run_of_two(const std::string& first, const std::string& second)
   return picture.process;
 }
 
-// Builds a Python program. From call `hooked` on, the Python hook issues the launches, and their site has no native
+// Builds a Python program. From call `hooked` on, the Python hook issues the launches, so their call site has no native
 // stack.
 session::Process run_in_python(int finished, int issued, int hooked) {
   PictureBuilder picture;
@@ -59,7 +59,8 @@ session::Process waited_for(session::Process process, std::size_t operation) {
   return process;
 }
 
-// Builds a rerun that did not fail, and reached the calls of kernels "good" and "bad" this many times.
+// Builds a rerun that did not fail. It waited for `waits` operations, and called kernels "good" and "bad" `calls` times
+// each.
 session::Process passed(std::uint64_t waits, std::uint64_t calls = 3) {
   PictureBuilder picture;
   auto& record = picture.process.record;
@@ -133,7 +134,7 @@ TEST_CASE("an operation failed alone only if a rerun proved it, and never a grap
   const Analysis analysis = runs.look();
   Failure failure = analysis.failures.at(0);
   CHECK(analyse::failed_alone(failure));
-  failure.grade = Grade::inferred;  // under MPS, another process may have caused it
+  failure.grade = Grade::inferred;  // with MPS, another process may have caused the failure
   CHECK_FALSE(analyse::failed_alone(failure));
   failure.grade = Grade::proven;
   session::Operation graph = *failure.again;
@@ -189,7 +190,7 @@ TEST_CASE("threads count their calls of a line separately, so the rerun's number
   CHECK(failure.call_not_known);
   CHECK(says(failure, "one of 2 candidates: in a rerun, call 1 of this line ran alone"));
 
-  // The third call of one thread is listed, but only the first call of the other thread.
+  // Site ordinal 3 is a candidate on one thread only. The other thread's only candidate is its first call.
   PictureBuilder picture;
   const std::uint32_t sites[] = {picture.site("bad"), picture.site("bad")};
   const std::uint32_t streams[] = {picture.stream(0), picture.stream(0)};
@@ -326,7 +327,7 @@ TEST_CASE("a rerun whose operators were inspected says nothing about a race, nor
   runs.add(passed(5));
   CHECK(runs.look().vanished == Vanished::open);
   CHECK(disturbances(runs.look()).empty());
-  CHECK_FALSE(runs.look().reruns[0].disturbed);  // stored values made no difference
+  CHECK_FALSE(runs.look().reruns[0].disturbed);  // storing values made no difference
   runs.session.manifest.passes[1].values = false;
   CHECK_FALSE(runs.look().reruns[0].disturbed);
 }
@@ -349,7 +350,7 @@ TEST_CASE("a race is concluded only if a rerun that waited for nothing failed ag
   CHECK(with_device({0, {}}, "1.gpucore") == Vanished::race);
   CHECK(with_device({1, {}}, "1.gpucore") == Vanished::race);
   CHECK(with_device({0, {}}) == Vanished::comes_and_goes);
-  CHECK(with_device({1, {}}) == Vanished::open);  // it may have failed for any reason
+  CHECK(with_device({1, {}}) == Vanished::open);  // the rerun may have failed for any reason
   CHECK(with_device({2, {}}) == Vanished::open);
   CHECK(with_device({{}, 9}) == Vanished::open);
   CHECK(with_device({0, {}}, "", session::CutShort::time_limit) == Vanished::open);
@@ -527,7 +528,7 @@ TEST_CASE("a manifest with fewer passes than reruns, or more, is read as far as 
   CHECK(runs.look().failures[0].grade == Grade::proven);
 }
 
-// ---- what to wait for
+// ---- The window of operations to wait for
 
 TEST_CASE("the window of calls begins shortly before the candidates' calls") {
   Runs runs(run_of_bad(40, 42));

@@ -11,7 +11,7 @@ using Outcome = Rerun::Outcome;
 
 namespace {
 
-// A Python program that launches through functions of a library, each on a separate stream.
+// A Python program that launches kernels through a library's functions. Each launch is on a separate stream.
 class Program : public PictureBuilder {
  public:
   struct Call {
@@ -29,7 +29,7 @@ class Program : public PictureBuilder {
     issue_at(at, stream(call.finished ? 1 : 0), op::kMarked);
     return *this;
   }
-  // Returns the process of a rerun that waited for the last call.
+  // Returns the process of a rerun that proved the last call.
   session::Process proven() {
     process.record.operations.back().flags |= op::kAlone;
     process.record.waits = process.record.operations.size();
@@ -57,7 +57,7 @@ std::string lead_kernel(const Failure& failure) {
   return record.functions[record.sites[failure.candidates.front().operation->site - 1].function - 1];
 }
 
-// Returns whether the rerun's proof is accepted for the first run's only candidate.
+// Returns true if the rerun's proof is accepted for the only candidate of the first run.
 bool is_taken(const session::Process& first, const session::Process& rerun) {
   const session::Session session = session_of(first, rerun);
   const Analysis analysis = analyse::analyse(session);

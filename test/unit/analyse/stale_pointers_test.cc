@@ -12,7 +12,8 @@ using namespace cudadiag::analyse;
 
 namespace {
 
-// Two launches of a graph of two nodes, at ticks 10 and 20. Memory that node 2 points to was freed at tick `freed`.
+// Two launches of a graph with two nodes, at ticks 10 and 20. The graph's second node points to memory that was freed
+// at tick `freed`.
 struct Replays {
   explicit Replays(std::uint64_t freed, std::uint32_t code = 0) : picture(code) {
     session::ProcessRecord& record = picture.process.record;
@@ -31,7 +32,7 @@ struct Replays {
     record.stale_pointers.push_back({2, 0, 1, 8, 0x1010, 7});
   }
   std::optional<Failure> found() const { return stale_replay(picture.process); }
-  // Builds a failure that blames the whole launch, or these nodes of it.
+  // Builds a failure whose candidate is the launch or, if `nodes` is not empty, these nodes of its graph.
   Failure failed(std::size_t launch, const std::vector<std::uint32_t>& nodes = {}) {
     Failure failure;
     failure.code = 700;
@@ -77,7 +78,7 @@ TEST_CASE("memory that has been allocated again is reported as such") {
 }
 
 TEST_CASE("inconsistent records are not a finding") {
-  CHECK(!Replays(25).found());  // freed after the launch
+  CHECK(!Replays(25).found());  // freed after the second launch
   CHECK(!Replays(0).found());
   CHECK(!Replays(15, 700).found());  // the launch failed
   for (auto damage : {+[](session::ProcessRecord& r) { r.stale_pointers[0].serial = 3; },

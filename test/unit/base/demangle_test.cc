@@ -8,7 +8,7 @@ using namespace cudadiag::base;
 
 TEST_CASE("names are demangled where they are mangled") {
   CHECK(demangle("_Z4fillPii") == "fill(int*, int)");
-  CHECK(demangle("i") == "i");  // not the type `int`
+  CHECK(demangle("i") == "i");  // a mangled type name for `int`, but a function may also be called i
   CHECK(demangle("_Zgarbage") == "_Zgarbage");
   CHECK(demangle("") == "");
   CHECK(without_clone_suffix("_Z4fillPii.part.0.cold") == "_Z4fillPii");
@@ -26,7 +26,7 @@ TEST_CASE("long template names are demangled, unless they expand to an enormous 
   std::string list, wanted;
   for (int i = 0; i < 500; ++i) list += "3foo", wanted += i == 0 ? "foo" : ", foo";
   CHECK(demangle("_Z1f1AIJ" + list + "EE") == "f(A<" + wanted + ">)");
-  // Each link uses the previous one twice.
+  // Each name refers to the previous one twice, so the demangled text grows exponentially.
   std::string chain = "_Z1f1A1BIS_S_E";
   for (const char link : std::string("13579BDFHJLNPRTVXZ")) {
     const std::string before = std::string("S") + link + '_';

@@ -35,7 +35,8 @@ TEST_CASE("objects and arrays may be nested up to the limit") {
 }
 
 TEST_CASE("keys, values and both ends of each object count as parts") {
-  const std::string text = R"({"a":[1,2],"b":null})";  // 2 ends, 2 keys, 2 ends, 2 numbers, null
+  const std::string text = R"({"a":[1,2],"b":null})";  // the 9 parts: 2 object ends, 2 keys, 2 array ends, 2 numbers
+                                                       // and null
   CHECK(is_json_within(text, {.depth = 8, .parts = 9}));
   CHECK_FALSE(is_json_within(text, {.depth = 8, .parts = 8}));
 }

@@ -31,8 +31,8 @@ TEST_CASE("bytes that are not UTF-8 are spelled out one by one") {
   CHECK(printable("\xe0\x80\xaf") == "\\xe0\\x80\\xaf");  // overlong
   CHECK(printable("\xed\xa0\x80") == "\\xed\\xa0\\x80");  // surrogate
   CHECK(printable("\xf4\x90\x80\x80") == "\\xf4\\x90\\x80\\x80");
-  CHECK(printable("ab\xe2\x82") == "ab\\xe2\\x82");  // cut off
-  CHECK(printable("\x9b") == "\\x9b");               // a lone C1 byte
+  CHECK(printable("ab\xe2\x82") == "ab\\xe2\\x82");  // a truncated sequence
+  CHECK(printable("\x9b") == "\\x9b");               // a lone C1 control byte
 }
 
 TEST_CASE("clip counts characters and never splits one") {

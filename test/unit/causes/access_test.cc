@@ -1,4 +1,4 @@
-// Causes of failed accesses whose address is known.
+// Tests the causes of failed accesses with a known address.
 #include <doctest/doctest.h>
 
 #include "unit/causes/symptoms_builder.h"
@@ -108,7 +108,7 @@ TEST_CASE("accesses to freed, null, host, other devices' and misaligned addresse
   CHECK(explain(misaligned)->text ==
         "scale() reads 4 bytes at an address 1 byte past a multiple of 4 bytes; the address is computed from parameter "
         "1");
-  misaligned.access->bytes = 0;  // a bulk copy
+  misaligned.access->bytes = 0;  // a bulk copy has no element size
   misaligned.access->alignment = 16;
   misaligned.access->verb = "copies";
   misaligned.access->parameter.clear();

@@ -14,7 +14,7 @@ TEST_CASE("a text that lacks a fact is omitted") {
   CHECK(!filled("{a} and {b}", facts));
   CHECK(!filled("{a", facts));
   facts.add("b", "{a}");
-  CHECK(filled("{b}", facts) == "{a}");  // braces in a fact are not placeholders
+  CHECK(filled("{b}", facts) == "{a}");  // a brace inside a fact does not start a placeholder
 }
 
 TEST_CASE("sizes and subscripts") {

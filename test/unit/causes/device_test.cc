@@ -33,7 +33,7 @@ TEST_CASE("a wrong device is certain only for calls that just choose it") {
   CHECK(text_of(symptoms).find("CUDA_VISIBLE_DEVICES=0,1") != std::string::npos);
 }
 
-// In cuda.h, the comments on these codes give other reasons, too.
+// The comments in cuda.h name further reasons for these codes.
 TEST_CASE("errors for which only the commonest cause is given") {
   for (const std::uint32_t code : {46u, 222u, 802u}) {
     CAPTURE(code);
@@ -41,7 +41,7 @@ TEST_CASE("errors for which only the commonest cause is given") {
   }
 }
 
-// cudaMemPrefetchAsync also returns 101 for device 0 if the GPU has no concurrentManagedAccess.
+// cudaMemPrefetchAsync also returns error 101 for device 0 if the GPU lacks concurrentManagedAccess.
 TEST_CASE("a device that does not support a prefetch") {
   for (const char* call : {"cudaMemPrefetchAsync", "cuMemPrefetchAsync_v2", "cudaMemAdvise"}) {
     const auto cause = explain(refused_call(101, call));
@@ -54,7 +54,7 @@ TEST_CASE("a device that does not support a prefetch") {
 
 TEST_CASE("a fork of a process that had used CUDA") {
   Symptoms symptoms = refused_call(3, "cudaSetDevice");
-  CHECK(id_of(symptoms) == "none");  // the code alone does not show a fork
+  CHECK(id_of(symptoms) == "none");  // the error code alone does not show that the process was forked
   symptoms.forked_from = 4711;
   CHECK(id_of(symptoms) == "cuda-after-fork");
   CHECK(text_of(symptoms).find("process 4711") != std::string::npos);
@@ -85,5 +85,5 @@ TEST_CASE("errors whose code is the cause") {
     CHECK(id_of(gpu_error(code)) == "none");
   }
   CHECK(id_of(refused_call(500, "cuModuleGetFunction")) == "function-not-found");
-  CHECK(id_of(refused_call(500, "cuGetProcAddress_v2")) == "none");  // a library probes for functions
+  CHECK(id_of(refused_call(500, "cuGetProcAddress_v2")) == "none");  // libraries use this call to probe for functions
 }

@@ -39,7 +39,7 @@ TEST_CASE("kernels that wait for other ranks are recognised by name") {
         "collective-waits-for-rank");
   CHECK(id_of(standing_at(Work::kernel, "vllm::cross_device_reduce_1stage<float, 2>")) == "kernel-waits-for-peer");
   CHECK(id_of(standing_at(Work::kernel, "spin(int*)")) == "kernel-does-not-end");
-  CHECK(id_of(standing_at(Work::kernel)) == "none");  // several kernels are possible
+  CHECK(id_of(standing_at(Work::kernel)) == "none");  // the kernel is not known
 }
 
 TEST_CASE("facts about the job's ranks count for more than the kernel's name") {

@@ -13,7 +13,7 @@ TEST_CASE("causes in the hardware") {
     CHECK(id_of(gpu_error(code)) == id);
     CHECK(explain(gpu_error(code))->certain);
   }
-  CHECK(text_of(gpu_error(702)).find("display") == std::string::npos);  // an H200 drives no display
+  CHECK(text_of(gpu_error(702)).find("display") == std::string::npos);  // data centre GPUs drive no display
   CHECK(id_of(gpu_error(719)) == "none");
   CHECK(id_of(gpu_error(700)) == "none");
 }

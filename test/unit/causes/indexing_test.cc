@@ -102,7 +102,8 @@ TEST_CASE("labels") {
     CHECK(text_of(symptoms) ==
           "target[3] = 10 is not a valid label: the 10 classes are 0 to 9, and the value is not ignore_index");
   }
-  // For nll_loss(ignore_index=255): ignored labels are not valid classes, but are not counted as errors.
+  // The call was nll_loss(ignore_index=255). Ignored labels are not valid classes, but are not reported as errors
+  // either.
   SUBCASE("-100 is a bad label if ignore_index differs") {
     symptoms.arguments = {index_argument("target", -100, 255, 10, 40, {0}, -100)};
     CHECK(text_of(symptoms) ==
@@ -187,7 +188,7 @@ TEST_CASE("indices out of range for a kernel that checks nothing") {
   REQUIRE(cause);
   CHECK(cause->id == "index-argument-out-of-range");
   CHECK(!cause->certain);
-  symptoms.code = 717;  // so far out that it reaches a different kind of memory
+  symptoms.code = 717;  // the index is so large that the address is in a different memory space
   CHECK(id_of(symptoms) == "index-argument-out-of-range");
   symptoms.code = 700;
   symptoms.arguments = {index_argument("block_table", 0, 511, 512, 0, {}, 0)};

@@ -6,7 +6,7 @@ using namespace cudadiag::causes;
 
 TEST_CASE("a kernel's own assertion is the cause") {
   Symptoms symptoms = gpu_error(710);
-  CHECK(id_of(symptoms) == "none");  // the assertion's text is unknown
+  CHECK(id_of(symptoms) == "none");  // the condition of the assertion is unknown
   symptoms.assertion = "count[i] < capacity";
   symptoms.device_file = "/home/u/hash.cu";
   CHECK(text_of(symptoms) == "the kernel's own assertion failed: `count[i] < capacity`");
@@ -42,7 +42,7 @@ TEST_CASE("causes from the code alone are mostly uncertain") {
   CHECK(id_of(gpu_error(714)) == "hardware-stack-error");
   CHECK(id_of(gpu_error(715)) == "invalid-code");
   CHECK(id_of(gpu_error(717)) == "invalid-address-space");
-  // An H200 reported 717 for four programs, none of which had confused kinds of memory.
+  // On an H200, four programs got error 717, and none of them had mixed up memory spaces.
   CHECK(explain(gpu_error(717))->fix.front() ==
         "check the indices, strides and sizes that this kernel computes addresses from");
   CHECK(id_of(gpu_error(721)) == "tensor-memory-leak");

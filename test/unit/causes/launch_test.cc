@@ -30,7 +30,7 @@ TEST_CASE("grids that are empty or too large") {
   CHECK(id_of(refused_launch(9, {65536, 1, 1}, {32, 1, 1})) == "none");
   CHECK(id_of(refused_launch(9, {65536, 65535, 65535}, {32, 1, 1})) == "none");
   CHECK(id_of(refused_launch(9, {0, 1, 1}, {32, 1, 1})) == "empty-grid");
-  CHECK(id_of(refused_call(9, "cudaMemcpy")) == "none");  // without a launch there are no dimensions
+  CHECK(id_of(refused_call(9, "cudaMemcpy")) == "none");  // only a launch has dimensions
 }
 
 TEST_CASE("launches that request too much shared memory") {
@@ -50,7 +50,8 @@ TEST_CASE("too many registers") {
   CHECK(cause->text.find("64 registers") != std::string::npos);
   CHECK(id_of(refused_launch(701, {1, 1, 1}, {1024, 1, 1}, 60000)) == "shared-memory-too-large");
   CHECK(id_of(refused_call(701, "cudaMalloc")) == "none");
-  CHECK(id_of(refused_launch(701, {1, 1, 1}, {32, 1, 1})) == "none");  // a thread never has more than 255
+  CHECK(id_of(refused_launch(701, {1, 1, 1}, {32, 1, 1})) == "none");  // no kernel uses more than 255 registers per
+                                                                       // thread
 }
 
 TEST_CASE("cooperative launches and clusters") {

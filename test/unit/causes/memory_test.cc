@@ -24,7 +24,7 @@ TEST_CASE("memory of a device to which the kernel's device has no access") {
   symptoms.device = 0;
   symptoms.arguments = {pointer_argument("near", 0x1000, "live"), pointer_argument("far", 0x5000, "live")};
   symptoms.arguments[1].allocation->device = 1;
-  CHECK(id_of(symptoms) == "none");  // the GPU has access
+  CHECK(id_of(symptoms) == "none");  // this GPU has access to the other device's memory
   symptoms.arguments[1].allocation->out_of_reach = true;
   const auto cause = explain(symptoms);
   REQUIRE(cause);
@@ -90,14 +90,14 @@ TEST_CASE("a graph that uses freed memory") {
   symptoms.arguments = {pointer_argument("in", 0x5000, "freed")};
   CHECK(id_of(symptoms) == "stale-graph-pointer");
   CHECK(explain(symptoms)->certain);
-  symptoms.pointer_in_doubt = true;  // a different operation may have failed
+  symptoms.pointer_in_doubt = true;  // another operation may have failed instead
   CHECK(id_of(symptoms) == "stale-graph-pointer");
   CHECK(!explain(symptoms)->certain);
   symptoms.pointer_in_doubt = false;
   symptoms.arguments.push_back(pointer_argument("out", 0x1000, "live"));
   CHECK(id_of(symptoms) == "stale-graph-pointer");
   CHECK(!explain(symptoms)->certain);
-  symptoms.code = 0;  // nothing failed: only the pointer into freed memory is reported
+  symptoms.code = 0;  // nothing failed: only the stale pointer is reported
   CHECK(explain(symptoms)->certain);
   symptoms.code = 700;
   symptoms.arguments.pop_back();
@@ -113,7 +113,7 @@ TEST_CASE("recorded allocations explain a failed call") {
   symptoms.host_side = "source";
   symptoms.arguments = {pointer_argument("destination", 0x5000, "freed"), pointer_argument("source", 0x9000, "")};
   CHECK(id_of(symptoms) == "use-after-free");
-  CHECK(explain(symptoms)->certain);  // the source is host memory
+  CHECK(explain(symptoms)->certain);  // certain, because the source is host memory
   symptoms.host_side = "";
   CHECK(id_of(symptoms) == "use-after-free");
   CHECK(!explain(symptoms)->certain);
@@ -149,7 +149,7 @@ TEST_CASE("a copy whose host side is device memory") {
 TEST_CASE("pointers past their allocation, and null pointers") {
   Symptoms symptoms = gpu_error(700);
   symptoms.arguments = {pointer_argument("end", 0x2000, "live", 4096, 4096)};
-  CHECK(id_of(symptoms) == "none");  // the end of a range is a valid argument
+  CHECK(id_of(symptoms) == "none");  // a kernel may receive a pointer to the end of a range
   symptoms.arguments = {pointer_argument("end", 0x2004, "live", 4096, 4100)};
   CHECK(text_of(symptoms).starts_with("end points 4 bytes past the end of an allocation of 4.0 KiB"));
   symptoms.arguments = {pointer_argument("parameter 1", 0, "")};
@@ -169,9 +169,9 @@ TEST_CASE("an odd pointer is not blamed if an index into another one may be at f
   Symptoms symptoms = gpu_error(700, "pool(float*, float*)");
   const Argument live = pointer_argument("parameter 1", 0x7f0000001000, "live", 4096, 0);
   symptoms.arguments = {live, pointer_argument("parameter 2", 0, "")};
-  CHECK(id_of(symptoms) == "none");  // null may be intended: optional weights
+  CHECK(id_of(symptoms) == "none");  // null may be intended, for example for optional weights
   symptoms.swallowed = "cudaMalloc";
-  CHECK(id_of(symptoms) == "null-pointer");  // an allocation had failed earlier
+  CHECK(id_of(symptoms) == "null-pointer");  // an allocation failed earlier
   symptoms.swallowed = "";
   symptoms.arguments = {live, pointer_argument("parameter 2", 0x7f0000003004, "live", 4096, 4100)};
   CHECK(id_of(symptoms) == "none");
@@ -188,7 +188,7 @@ TEST_CASE("an address of the host's heap or stack") {
   CHECK(cause("parameter 2", 0x55aa00001000) == "host-pointer");
   CHECK(text_of(symptoms).starts_with("parameter 2 is an address in the host's heap"));
   CHECK(cause("parameter 2", 0x7ffd00001000) == "host-pointer");
-  CHECK(cause("parameter 2", 0x7f1200001000) == "none");  // GPU memory may be there too
+  CHECK(cause("parameter 2", 0x7f1200001000) == "none");  // GPU memory can be at such an address, too
   CHECK(cause("parameter 3", 0x55aa00001000) == "none");  // this parameter is a number
 }
 
@@ -208,7 +208,8 @@ TEST_CASE("zeros that are not pointers, or that are null by design") {
   CHECK(cause("x") == "none");
   symptoms.kernel = "cudapy::__main__::store[abi:v1](Array<float, 1, C, mutable, aligned>, long long)";
   CHECK(cause("parameter 1") == "none");
-  symptoms.kernel = "increment";  // Triton's kernels list no types, and end in two scratch pointers
+  symptoms.kernel = "increment";  // Triton's kernel names list no types, and the last two parameters are scratch
+                                  // pointers
   CHECK(cause("parameter 7") == "null-pointer");
   CHECK(text_of(symptoms) == "parameter 7 is 0: if it is a pointer, the kernel probably dereferenced it");
   symptoms.swallowed = "cuMemAlloc_v2";
@@ -217,7 +218,7 @@ TEST_CASE("zeros that are not pointers, or that are null by design") {
   CHECK(cause("parameter 7") == "none");
   symptoms.kernel = "scale(float*)";
   symptoms.arguments = {pointer_argument("empty", 0, "")};
-  symptoms.arguments[0].origin = session::ValueOrigin::variable;  // a tensor without elements
+  symptoms.arguments[0].origin = session::ValueOrigin::variable;  // a tensor without elements has a null pointer
   CHECK(id_of(symptoms) == "none");
 }
 
@@ -261,7 +262,7 @@ TEST_CASE("misaligned addresses") {
   CHECK(explain(symptoms)->fix[0].find(".clone()") != std::string::npos);
   symptoms.kernel = "k(float*, unsigned long)";
   symptoms.arguments = {pointer_argument("parameter 1", 0x1000, ""), pointer_argument("parameter 2", 1001, "")};
-  CHECK(id_of(symptoms) == "none");  // a number
+  CHECK(id_of(symptoms) == "none");  // the value is probably a number
   symptoms.arguments[0].pointer = 0x1004;
   CHECK(id_of(symptoms) == "misaligned-view");
 }
@@ -270,15 +271,16 @@ TEST_CASE("addresses out of range in shared memory") {
   Symptoms symptoms = gpu_error(719);
   symptoms.exception = "Warp Out-of-range Address";
   CHECK(id_of(symptoms) == "shared-out-of-range");
-  CHECK(!explain(symptoms)->certain);  // a double used as a pointer also ends this way
-  CHECK(explain(symptoms)->fix[1].find("cudaLimitStackSize") != std::string::npos);  // so does endless recursion
+  CHECK(!explain(symptoms)->certain);  // a double that is used as a pointer gives the same error
+  CHECK(explain(symptoms)->fix[1].find("cudaLimitStackSize") != std::string::npos);  // endless recursion also gives the
+                                                                                     // same error
   symptoms.exception = "Warp Illegal Address";
   CHECK(id_of(symptoms) == "none");
 }
 
 TEST_CASE("out of memory, by call and size") {
   Symptoms symptoms = refused_call(2, "cudaMalloc");
-  CHECK(id_of(symptoms) == "none");  // the size is unknown
+  CHECK(id_of(symptoms) == "none");  // the requested size is unknown
   symptoms.bytes = 12884901888;
   CHECK(id_of(symptoms) == "out-of-memory");
   CHECK(text_of(symptoms) == "cudaMalloc requested 12.0 GiB, but the device had less free memory");
@@ -294,7 +296,7 @@ TEST_CASE("out of memory, by call and size") {
   CHECK(id_of(symptoms) == "no-pinned-memory");
   symptoms.call = "cudaMallocManaged";
   CHECK(id_of(symptoms) == "out-of-memory");
-  CHECK(!explain(symptoms)->certain);  // a device that can page may allocate more than it has
+  CHECK(!explain(symptoms)->certain);  // a device with paging may allocate more than its memory
   CHECK(id_of(refused_call(2, "cuDevicePrimaryCtxRetain")) == "no-memory-for-the-context");
   CHECK(id_of(refused_call(2, "cudaLaunchKernel")) == "none");
 }
@@ -313,7 +315,8 @@ TEST_CASE("freeing a pointer that is not allocated") {
   CHECK(id_of(refused_call(1, "cuMemFree_v2")) == "invalid-free");
   CHECK(explain(refused_call(1, "cudaFree"))->certain);
   CHECK(id_of(refused_call(1, "cudaMemcpy")) == "none");
-  for (const char* call : {"cudaFreeAsync", "cuMemFreeAsync"}) {  // in a capture, only memory of a graph can be freed
+  for (const char* call : {"cudaFreeAsync", "cuMemFreeAsync"}) {  // only memory of a graph can be freed during a
+                                                                  // capture
     CHECK(id_of(refused_call(1, call)) == "invalid-free");
     CHECK(!explain(refused_call(1, call))->certain);
   }

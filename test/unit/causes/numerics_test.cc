@@ -62,7 +62,7 @@ TEST_CASE("binary cross entropy") {
   CHECK(id_of(pytorch_assert("input_val >= zero", "Loss.cu")) == "failed-assertion");
 }
 
-// The model's output has no name. The weights have one, but may be any numbers.
+// The model's output has no name in the source. The weights have a name, but may have any values.
 TEST_CASE("binary cross entropy with weights") {
   Symptoms symptoms = pytorch_assert(kBce, "Loss.cu");
   symptoms.arguments = {floats("self", 0, 0.5, 3), floats("y", 0, 1), floats("weight", 0.5, 20)};

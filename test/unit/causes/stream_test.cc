@@ -37,13 +37,15 @@ TEST_CASE("handles of another device or context") {
 
 TEST_CASE("access between devices, and no context") {
   CHECK(id_of(refused_call(217, "cudaDeviceEnablePeerAccess")) == "peer-access-unsupported");
-  CHECK(id_of(refused_call(704, "cudaDeviceEnablePeerAccess")) == "none");  // already enabled, which is harmless
+  CHECK(id_of(refused_call(704, "cudaDeviceEnablePeerAccess")) == "none");  // access is already enabled, which is
+                                                                            // harmless
   CHECK(id_of(refused_call(201, "cuMemAlloc_v2")) == "no-context");
-  CHECK(!explain(refused_call(201, "cuCtxSetCurrent"))->certain);  // the bad context may be the argument
+  CHECK(!explain(refused_call(201, "cuCtxSetCurrent"))->certain);  // the invalid context may be the argument
   CHECK(id_of(refused_call(202, "cuCtxPushCurrent")) == "none");
 }
 
-// "trying to disable peer access which has not been enabled yet" (cuda.h): enabling it does not help.
+// This error means "trying to disable peer access which has not been enabled yet" (cuda.h), so enabling it is no
+// remedy.
 TEST_CASE("disabling peer access that was not enabled") {
   const Symptoms symptoms = refused_call(705, "cudaDeviceDisablePeerAccess");
   CHECK(id_of(symptoms) == "peer-access-not-enabled");

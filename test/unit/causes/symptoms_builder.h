@@ -1,4 +1,4 @@
-// Symptoms built by hand, as diagnose derives them from a session.
+// Builds by hand the symptoms that diagnose derives from a session.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -66,7 +66,7 @@ inline Argument index_argument(const std::string& name, std::int64_t min, std::i
   return argument;
 }
 
-// Builds a pointer argument. `name` is "parameter 2", "parameter 2 at byte 8", or the name of an operator's parameter.
+// Builds a pointer argument. `name` is "parameter 2", "parameter 2 at byte 8", or an operator's parameter name.
 inline Argument pointer_argument(const std::string& name, std::uint64_t pointer, const std::string& state,
                                  std::uint64_t bytes = 4096, std::uint64_t offset = 0) {
   Argument argument;

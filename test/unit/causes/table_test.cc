@@ -62,7 +62,7 @@ TEST_CASE("fixes mention calls of the API that the program uses") {
         for (const bool torch : {false, true}) {
           const std::string said = in_dialect(step, {driver, true, torch});
           CAPTURE(said);
-          // If any of these remains, a brace or a bar is missing in the text.
+          // Any of these shows that a text has an unmatched brace or bar.
           for (const char* raw : {"{cuda:", "{python:", "{torch:", "|"}) CHECK(said.find(raw) == said.npos);
         }
       }
@@ -84,7 +84,7 @@ TEST_CASE("without symptoms most codes have no cause") {
     symptoms.code = code;
     symptoms.asynchronous = true;
     const auto cause = explain(symptoms);
-    // A code alone is enough only for hardware errors and for the last rules of the kernel family.
+    // Only hardware errors and the last rules of the kernel family may match the error code alone.
     const std::set<std::uint32_t> telling = {214, 220, 226, 702, 714, 715, 717, 718, 721, 912};
     CAPTURE(code);
     CHECK((cause.has_value()) == (telling.count(code) > 0));

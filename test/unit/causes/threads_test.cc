@@ -1,4 +1,5 @@
-// Failures that users reported: the text in the log, and the cause. The thread is named above each case.
+// Tests failures that users reported: each text from a log must give the right cause. Above each test case are the
+// threads in which users reported it.
 #include <doctest/doctest.h>
 
 #include "unit/causes/symptoms_builder.h"
@@ -98,7 +99,7 @@ TEST_CASE("invalid configuration argument after batches or rows grew") {
         "known-bug");
 }
 
-// pytorch/pytorch#17357: "cuda runtime error (3) : initialization error" in multiprocessing's child
+// pytorch/pytorch#17357: "cuda runtime error (3) : initialization error" in a child of multiprocessing
 TEST_CASE("initialization error in a forked worker") {
   Symptoms symptoms = refused_call(3, "cudaSetDevice");
   symptoms.forked_from = 100;

@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 
 constexpr TerminalState kPerson{true, true, true, true, false, false};
 
-// A terminal that is no process's controlling terminal, and the question asked on it.
+// A question on a terminal that is not the controlling terminal of any process.
 class Desk {
  public:
   Desk() {
@@ -28,7 +28,7 @@ class Desk {
     person_ = base::FileDescriptor(person);
     program_ = base::FileDescriptor(program);
   }
-  // Types the line. Once this returns, the line has arrived, if it ends with a newline.
+  // Types the line. If it ends with a newline, waits until it has arrived.
   void type_ahead(std::string_view line) const {
     type(line);
     pollfd arrival{program_.get(), POLLIN, 0};
@@ -41,7 +41,7 @@ class Desk {
     launch::SignalRelay relay;
     return command::ask("Run it again?", program_.get(), relay, times);
   }
-  // Types the keys once the question has discarded what was typed before.
+  // Types the keys after the question has discarded all earlier input.
   bool answer(std::string_view keys) {
     type_ahead("y\n");
     std::jthread person([&] {

@@ -1,5 +1,5 @@
-// The access that must have failed, deduced from what the kernel's code is certain to do and from the memory passed to
-// it. Each rule is paired with a near miss that it must not match.
+// Tests which access must have failed, as deduced from the kernel's code and the memory passed to it. For each rule, a
+// similar case must not match.
 #include "diagnose/access_by_code.h"
 
 #include <doctest/doctest.h>
@@ -27,7 +27,8 @@ struct Fixture {
     return made;
   }
   void word(std::uint64_t value) { values.push_back(value); }
-  // Adds an access through the pointer in the word at this offset, or at constant addresses.
+  // Adds an access through the pointer in the parameter word at this offset. Without `word`, the access is at constant
+  // addresses.
   CertainAccess& access(std::optional<std::uint32_t> word, std::int64_t least, std::int64_t most) {
     CertainAccess& made = accesses.accesses.emplace_back();
     made.instruction = static_cast<std::uint32_t>(16 * accesses.accesses.size());
@@ -78,7 +79,7 @@ TEST_CASE_FIXTURE(Fixture, "an access far outside its allocation must have faile
   }
 }
 
-// The driver maps its own memory next to what it returns: 200 MiB after an allocation of an H200, stores succeeded.
+// The driver maps memory of its own next to allocations. On an H200, stores 200 MiB past an allocation succeeded.
 TEST_CASE_FIXTURE(Fixture, "an access near its allocation need not fail") {
   allocation(kFirst, 3 * kMiB);
   word(kFirst);

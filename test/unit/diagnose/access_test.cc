@@ -1,4 +1,4 @@
-// The access that failed: from dumps of an H200 (data/gpucore) alone, and combined with a recording.
+// Tests which access failed, using dumps of an H200 (data/gpucore) with and without a recording.
 #include "diagnose/reruns/access.h"
 
 #include <doctest/doctest.h>
@@ -26,7 +26,7 @@ std::optional<DumpAccess> access_in(const std::string& dump, const std::string& 
   return dump_access(*std::get<evidence::Testimony>(read).failure, text);
 }
 
-// Memory of a recorded launch, and the pointer to it that the kernel got as its first parameter.
+// The memory of a recorded launch, and the pointer to it in the kernel's first parameter.
 struct Recorded {
   explicit Recorded(std::uint64_t bytes, std::uint64_t offset = 0) {
     allocation.address = 0x7a0000000000;
@@ -40,7 +40,7 @@ struct Recorded {
   analyse::OperationArgument argument;
 };
 
-// Builds four threads whose addresses have these distances from the parameter's value in the dump.
+// Builds a dump with one thread per distance: each address is that far from the parameter's value.
 DumpAccess dump_at(std::initializer_list<std::int64_t> distances, std::uint32_t bytes = 4) {
   constexpr std::uint64_t kValue = 0x7f0000000000;
   DumpAccess dump{.kind = AccessKind::load, .space = Space::global, .bytes = bytes};
@@ -92,7 +92,7 @@ TEST_CASE("a misaligned store: one byte after the parameter") {
   CHECK(access->lanes[0].address == 0x7fb937e00001);
   CHECK(access->lanes[3].address == 0x7fb937e00004);
   CHECK(only_parameter(*access)->value == 0x7fb937e00000);
-  // Every fourth address is aligned by chance; the first misaligned one is the answer.
+  // Every fourth address happens to be aligned. The first misaligned address is reported.
   const Access found = joined(*access, nullptr, false);
   CHECK(found.relation == Relation::misaligned);
   CHECK(found.distance == 1);
@@ -153,7 +153,7 @@ TEST_CASE("an address past the end, relative to the parameter in another run") {
   CHECK(access.distance == 0);
   CHECK(access.farthest == 4096);
   CHECK(access.threads == 3);
-  CHECK(access.others == 1);  // the first of the addresses is inside
+  CHECK(access.others == 1);  // the first address is inside the memory
   CHECK(access.thread == std::array{1u, 0u, 0u});
   CHECK(access.address == 0x7f0000001000);
   CHECK_FALSE(access.overflow);
@@ -186,12 +186,12 @@ TEST_CASE("an address before the beginning") {
 }
 
 TEST_CASE("a 32-bit index overflow is reported only if 2^32 elements explain the address") {
-  constexpr std::int64_t kWrap = std::int64_t{1} << 34;  // 2^32 elements of 4 bytes
+  constexpr std::int64_t kWrap = std::int64_t{1} << 34;  // 2^32 elements of 4 bytes each
   const Recorded large(3ull << 32 << 2);
   CHECK(joined(dump_at({8 - kWrap / 2}), &large.argument, true).overflow);
   const Recorded small(4096);
   CHECK_FALSE(joined(dump_at({8 - kWrap / 2}), &small.argument, true).overflow);
-  CHECK(joined(dump_at({kWrap - 4}), &small.argument, true).overflow);  // -1 as an unsigned number
+  CHECK(joined(dump_at({kWrap - 4}), &small.argument, true).overflow);  // the index is -1 as an unsigned 32-bit number
   CHECK_FALSE(joined(dump_at({kWrap / 2 - 4}), &small.argument, true).overflow);
 }
 
@@ -275,7 +275,7 @@ TEST_CASE(
   CHECK(access_now(true).distance == (std::uint64_t{1} << 40) - 4096);
   REQUIRE(access_now(true).allocation);
   CHECK(access_now(true).allocation->bytes == 4096);
-  CHECK(access_now(false).relation == Relation::unknown);  // a rerun's addresses differ
+  CHECK(access_now(false).relation == Relation::unknown);  // a rerun has different addresses
   SUBCASE("freed memory may have been allocated again") {
     process.record.allocations.front().freed = 5;
     CHECK(access_now(true).relation == Relation::unknown);

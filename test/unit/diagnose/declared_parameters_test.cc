@@ -8,7 +8,7 @@ using namespace cudadiag::diagnose;
 
 namespace {
 
-// Returns the names as "a|b"; a parameter without a name is empty.
+// Returns the names separated by "|". A parameter without a name gives an empty name.
 std::string names(const DeclaredParameters& parameters) {
   std::string out;
   for (std::size_t i = 0; i < parameters.size(); ++i) out += (i == 0 ? "" : "|") + parameters[i].name;

@@ -1,4 +1,4 @@
-// Sessions with a device pass, built from dumps of an H200 (data/gpucore): the facts that a finding gets from them.
+// Tests the facts that a finding takes from a device pass. The dumps are from an H200 (data/gpucore).
 #include <doctest/doctest.h>
 #include <fmt/core.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ constexpr const char* kAssertion =
 constexpr const char* kOtherAssertion =
     "/tmp/cases/other.cu:9: other: block: [1,0,0], thread: [2,0,0] Assertion `n < 3` failed.\n";
 
-// A record pass whose first failing operation is the third of three kernels, as in the dumps.
+// A session whose first failed operation is the third of three kernels, as in the dumps.
 class Recorded {
  public:
   Recorded() {
@@ -77,11 +77,11 @@ class Recorded {
   void name_kernel(const char* mangled) { session.processes[0].record.functions[0] = mangled; }
   session::Operation& failing() { return session.processes[0].record.operations[2]; }
 
-  // Places the sites at lines 10 and 20 of a Python program.
+  // Gives the call sites a Python stack: site 1 is at line 10, site 2 at line 20.
   void add_lines() {
     session::ProcessRecord& record = session.processes[0].record;
     for (std::uint32_t id = 1; id <= record.sites.size(); ++id) {
-      // All instructions of the code are at the function's first line.
+      // Maps all instructions to the function's first line.
       record.codes.push_back({"/tmp/cases/train.py", "train", 10 * id, 11, std::string("\xef\0", 2)});
       record.python_stacks.push_back({{{id, 0}}, false});
       record.sites[id - 1].python = id;
@@ -109,7 +109,7 @@ class Recorded {
   session::Session session;
 };
 
-// Returns the lines of one section, without its label.
+// Returns the lines of one section of the text report, without the section's label.
 std::vector<std::string> section(const Diagnosis& report, const std::string& label, bool verbose = false) {
   using report::Verbosity;
   std::string text = report::write_text(report, {verbose ? Verbosity::verbose : Verbosity::normal, false, 160, false});
@@ -205,7 +205,7 @@ TEST_CASE("under MPS, the code that failed shows which process failed") {
   CHECK(recorded.report(700, true).findings.at(0).grade != analyse::Grade::proven);
 }
 
-// The dump of `neighbour works` (test/gpu/cuda/neighbour.cu), which ended because another process failed.
+// Uses the dump of `neighbour works` (test/gpu/cuda/neighbour.cu), which was killed because another process failed.
 TEST_CASE("under MPS an exception in unknown code belongs to another program") {
   Recorded recorded;
   recorded.session.processes[0].record.properties["mps"] = "1";
@@ -268,7 +268,7 @@ std::vector<int> lines_of(const diagnose::Finding& finding) {
 
 }  // namespace
 
-// The candidates are operation 3 at line 10, and operation 2 at line 20, which has the kernel in the dump.
+// Candidate 3 is at line 10. Candidate 2 is at line 20 and has the kernel that the dump shows.
 TEST_CASE("the candidate with the dump's kernel leads, and is proven if no other line launches it") {
   Recorded recorded;
   recorded.add_lines();
@@ -324,7 +324,7 @@ TEST_CASE("an incomplete record does not show that only one line launches a kern
       [](session::Session& session) {
         session::Graph& graph = session.processes[0].record.graphs.emplace_back();
         graph.whole = true;
-        graph.nodes.emplace_back().type = 13;  // a conditional node, whose body is unknown
+        graph.nodes.emplace_back().type = 13;  // a conditional node, whose body may contain any kernel
       },
       [](session::Session& session) { session.processes[0].record.sites[1].python = 0; },
       [](session::Session& session) { session.processes[0].record.operations[1].origin.node_thread = 1; }};
@@ -360,7 +360,7 @@ TEST_CASE("a dump that does not match leaves several candidates unchanged") {
   CHECK_FALSE(changes(answer("freed.nvcudmp.gz", 700, Grade::inferred, [](Recorded& recorded) {
     recorded.session.manifest.passes.back().rewritten = {"/tmp/cases/train.py"};
   })));
-  // The same kernel, but with a different grid.
+  // The dump shows the kernel of this candidate, but with a different grid.
   const diagnose::Finding finding = answer("load.nvcudmp.gz", 700, Grade::inferred, [](Recorded& recorded) {
     recorded.session.processes[0].record.functions[1] = "_Z8far_loadPi";
   });
@@ -396,7 +396,7 @@ TEST_CASE("a dump does not outweigh a leading node of a graph") {
   CHECK(leads(&node, analyse::Kind::async_error));
   CHECK(leads(&node, analyse::Kind::graph_node));
   CHECK(leads(nullptr, analyse::Kind::graph_stale_pointer));
-  // The node's pointer alone does not show whether the node or the other operation failed.
+  // A stale pointer in the node does not show whether the node failed or the other operation.
   CHECK_FALSE(leads(&node, analyse::Kind::graph_stale_pointer, &pointer));
 }
 
@@ -502,7 +502,7 @@ TEST_CASE("no dump: the only assertion that Triton printed belongs to the kernel
   CHECK_FALSE(recorded.report().findings.at(0).device);
 }
 
-// Triton's message does not name a function.
+// The assertion message that Triton prints does not name a function.
 TEST_CASE("no dump: a proven failure gets the only assertion that its rerun printed, from any function") {
   Recorded recorded;
   recorded.add_pass("confirm");

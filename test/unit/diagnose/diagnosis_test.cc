@@ -15,12 +15,13 @@ namespace {
 
 constexpr const char* kProgram = TEST_DATA "/report/program.py";
 
-// Returns code whose instructions are all at `line` (PEP 657: no columns, eight code units, no step).
+// Returns code whose instructions are all at `line`. The bytes are an entry of PEP 657: no columns, eight code units,
+// line delta 0.
 session::Code code_at(std::uint32_t line, const char* function) {
   return {kProgram, function, line, 11, std::string("\xef\0", 2)};
 }
 
-// Builds a process with site 1 at program.py:3, which launches a kernel, and site 2 at program.py:7.
+// Builds a process in which site 1 (program.py:3) launches a kernel. Site 2 is at program.py:7.
 session::Process process() {
   session::Process process;
   process.pid = 4711;
@@ -101,7 +102,7 @@ Diagnosis report_of(const session::Session& session, std::vector<analyse::Failur
 
 }  // namespace
 
-// Users edit their scripts during long runs.
+// During a long run, users may edit the source.
 TEST_CASE("a source written after the program had started") {
   session::Session session = session_of({process()});
   const auto is_noted = [&](const Diagnosis& report) {
@@ -111,14 +112,14 @@ TEST_CASE("a source written after the program had started") {
   session.processes[0].record.start_realtime = 9'000'000'000'000'000'000;
   const Diagnosis older = report_of(session, {failure_of(session.processes[0], 1)});
   CHECK_FALSE(is_noted(older));
-  session.processes[0].record.start_realtime = 1'000'000'000;  // ns: in 1970
+  session.processes[0].record.start_realtime = 1'000'000'000;  // nanoseconds since the epoch, so in 1970
   const Diagnosis newer = report_of(session, {failure_of(session.processes[0], 1)});
   CHECK(is_noted(newer));
   CHECK(newer.findings[0].location.line == 3);
   CHECK(report::write_text(newer, {}).find("the line may have been different") != std::string::npos);
 }
 
-// Sets the clock of a process so that it failed 10 seconds after `start`.
+// Sets the clock of the process so that it failed 10 seconds after `start` (seconds since the epoch).
 void failed_after(session::Process& process, double start) {
   session::ProcessRecord& record = process.record;
   record.start_realtime = static_cast<std::uint64_t>(start * 1e9);
@@ -374,7 +375,7 @@ TEST_CASE("the location of a failed call is the call, with all its dimensions") 
   CHECK(finding.launch->grid == session::Dim3{1, 100000, 1});
   CHECK(finding.launch->device == 2u);
   CHECK_FALSE(finding.launch->process_ordinal);
-  error.grid = {0, 1, 1};  // an empty grid is a fact, too
+  error.grid = {0, 1, 1};  // an empty grid is known, not missing
   CHECK(report_of(session, {failure}).findings.at(0).launch->shape_known());
 }
 
@@ -475,7 +476,7 @@ TEST_CASE("a note on failed calls names their lines") {
     REQUIRE(found != report.notes.end());
     return found->text;
   };
-  add_site(3);  // the third site is on the line of the first
+  add_site(3);  // site 3 is on the same line as site 1
   add_site(4);
   add_site(5);
   const std::string end = " returned launch out of resources (701) and the program continued";

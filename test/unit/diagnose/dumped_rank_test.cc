@@ -23,7 +23,7 @@ namespace {
 
 constexpr double kStart = 1.7e9;
 
-// The dump of one rank, which makes its calls a second apart.
+// The dump of one rank. Its calls are one second apart.
 class Dump : public FlightDump {
  public:
   explicit Dump(std::int32_t rank) : rank_(rank) { version = "2.10", is_whole = true; }
@@ -38,7 +38,7 @@ class Dump : public FlightDump {
     ++numbers_[group];
     return again(group, function, state, size);
   }
-  // Adds a call in the same batch as the previous one.
+  // Adds a call to the batch of the previous call.
   Dump& again(std::uint32_t group, const std::string& function, State state, std::uint64_t size = 1024) {
     FlightCall& made = begin(group, function, state, size);
     made.collective = numbers_[group];
@@ -81,7 +81,7 @@ std::optional<GroupAnswer> answer_of(const std::vector<Dump>& dumps, bool hangs 
   return analyse::group_answer(states, hangs);
 }
 
-// Ranks 0 to 2 in one group, after one all-reduce.
+// Ranks 0 to 2 in one group. Each has finished one all-reduce.
 std::vector<Dump> world() {
   std::vector<Dump> ranks;
   for (std::int32_t rank = 0; rank < 3; ++rank) {
@@ -106,7 +106,7 @@ TEST_CASE("the rank that did not come is known by the number of its calls") {
   CHECK_FALSE(answer->ranks[2].has_come);
 }
 
-// The dumps that data/flight_recorder/make_dumps.py wrote with PyTorch 2.11.
+// Reads dumps that data/flight_recorder/make_dumps.py wrote with PyTorch 2.11.
 TEST_CASE("the rank that did not come is known by PyTorch's own dumps") {
   std::vector<RankState> states;
   for (int rank = 0; rank < 3; ++rank) {
@@ -208,7 +208,7 @@ TEST_CASE("sends and receives are matched by peer and direction") {
   CHECK(answer->kind == GroupAnswer::Kind::absence);
   CHECK(answer->call.function == Function::send);
   CHECK(answer->call.ordinal == 2);
-  // Without the first calls, the message numbers are unknown.
+  // If the first calls are missing, messages cannot be numbered.
   for (Dump& dump : ranks) dump.is_whole = false;
   CHECK_FALSE(answer_of(ranks));
 }

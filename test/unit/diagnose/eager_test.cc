@@ -22,7 +22,7 @@ struct Frame {
 
 const Frame kForward{"/work/train.py", "Model.forward", 29}, kCalled{"/work/train.py", "Tower.forward", 18};
 
-// Builds a process that failed in its only operation, with this stack, innermost frame first.
+// Builds a process that failed in its only operation. `frames` is the operation's stack, innermost frame first.
 session::Process failed(const std::string& kernel, const std::vector<Frame>& frames, unsigned flags = 0) {
   analyse::PictureBuilder picture(710);
   const auto site = picture.site(kernel);
@@ -31,7 +31,7 @@ session::Process failed(const std::string& kernel, const std::vector<Frame>& fra
   record.threads[0].tid = 4711;
   session::RawStack<session::RawPythonFrame> stack;
   for (const Frame& frame : frames) {
-    // All instructions of the code are at the function's first line.
+    // Maps all instructions to the function's first line.
     record.codes.push_back({frame.file, frame.function, frame.line, 11, std::string("\xef\0", 2)});
     stack.frames.push_back({static_cast<std::uint32_t>(record.codes.size()), 0});
   }
@@ -41,8 +41,8 @@ session::Process failed(const std::string& kernel, const std::vector<Frame>& fra
   return picture.process;
 }
 
-// Builds a program that fails in the compiled forward(). Without the compiler, it fails in a function that forward()
-// calls.
+// Builds a program that fails inside the compiled forward(). In the rerun without the compiler, it fails in a function
+// that forward() calls.
 session::Session compiled() {
   session::Session session;
   session.processes = {failed(kFused, {{"/tmp/torchinductor_u/ab/cab.py", "call", 3}, kForward})};
@@ -53,7 +53,7 @@ session::Session compiled() {
   return session;
 }
 
-// Adds a rerun in which the hook reported the arguments at the line.
+// Adds a rerun in which the hook reported the argument values at the line.
 void add_values(session::Session& session) {
   session::Process again = failed(kGather, {kCalled, kForward}, op::kAlone);
   again.record.properties["python"] = "3.11.7";

@@ -9,7 +9,7 @@ namespace {
 
 using analyse::RankState;
 
-// Makes rank `rank` of the job join a group.
+// Makes rank `rank` of the job a member of a group.
 void join(RankState& state, std::uint64_t hash, std::int32_t rank, std::int32_t ranks, const char* name = "") {
   session::Communicator& communicator = state.communicators.emplace_back();
   communicator.hash = hash;

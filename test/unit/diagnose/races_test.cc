@@ -16,14 +16,14 @@ using session::RaceMode;
 namespace {
 
 constexpr const char* kProgram = TEST_DATA "/report/program.py";
-constexpr std::uint64_t kThen = 0x7000, kNow = 0x9000;  // address in the first run and in the rerun
+constexpr std::uint64_t kThen = 0x7000, kNow = 0x9000;  // the buffer's address in the first run, and in the rerun
 
 session::Code code_at(std::uint32_t line, const char* function) {
   return {kProgram, function, line, 11, std::string("\xef\0", 2)};
 }
 
-// Builds a process in which site 1 (program.py:3) and site 2 (program.py:7) launch a kernel; with `native`, through
-// native code.
+// Builds a process in which site 1 (program.py:3) and site 2 (program.py:7) launch a kernel. `native`: the launches
+// have native stacks.
 session::Process process(bool native) {
   session::Process process;
   process.pid = native ? 4711 : 4900;
@@ -98,7 +98,7 @@ session::Delivery told(DeliveryKind kind, std::uint64_t ticks, int line, const c
   return delivery;
 }
 
-// A first run with one race or one unproven pair, and a rerun that shows it again.
+// A first run with one race or one unproven pair. A rerun shows the same race or pair again.
 struct Runs {
   explicit Runs(RaceMode first = RaceMode::write, RaceMode second = RaceMode::read) {
     session.manifest.working_directory = TEST_DATA;
@@ -121,7 +121,7 @@ struct Runs {
                     told(DeliveryKind::results, 220, 7, "aten::sum", {})};
   }
   std::vector<session::Delivery>& deliveries() { return session.reruns[0][0].deliveries; }
-  // Makes both modes unknown, so that each run has only a count.
+  // Makes both access modes unknown, so that each run has an unproven pair rather than a race.
   void open_both() {
     for (session::Races* races : {&*session.races, &*session.rerun_races[0]}) {
       races->unjudged = std::move(races->found);
@@ -170,7 +170,7 @@ TEST_CASE("operators that use every element give exact byte ranges") {
   runs.deliveries()[2].whole = false;
   CHECK(grade() == analyse::Grade::inferred);
   runs.deliveries()[2].whole = true;
-  runs.deliveries()[2].values[0].strides = {8, 1};  // every other row of a larger tensor
+  runs.deliveries()[2].values[0].strides = {8, 1};  // every other row of a larger tensor, so not all bytes in the range
   CHECK(grade() == analyse::Grade::inferred);
   runs.deliveries()[2].values[0].strides = {1, 16};
   CHECK(grade() == analyse::Grade::proven);
@@ -254,11 +254,11 @@ TEST_CASE("a rerun may show the two accesses in the other order") {
 TEST_CASE("a call that the hook did not report is named if all reported uses of its address are alike") {
   Runs runs;
   auto& found = runs.session.rerun_races[0]->found[0];
-  found.first.ticks = 10000;  // long after the reported call
+  found.first.ticks = 10000;  // long after the reported call of this operator
   CHECK(runs.report().findings[0].race->accesses[0].op == "aten::add_.Tensor");
   runs.deliveries().push_back(told(DeliveryKind::untold, 900, 0, "", {}));
   CHECK(runs.report().findings[0].race->accesses[0].op == "");
-  found.second.ticks = 10000;  // not in the last reported call either
+  found.second.ticks = 10000;  // this access is not within the last reported call either
   CHECK(runs.report().findings[0].race->accesses[1].op == "");
   found.second.ticks = 210;
   runs.deliveries().back() = told(DeliveryKind::call, 300, 3, "aten::mul_", {tensor("x", "self", true)});

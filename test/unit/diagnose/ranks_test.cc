@@ -112,7 +112,7 @@ TEST_CASE("a report without a failure shows all lines about the ranks") {
 TEST_CASE("a crowded page shortens other sentences before it drops a rank") {
   Diagnosis report = crowded_report();
   Finding& hang = report.findings[0];
-  hang.device.reset();  // a hang has neither this nor the fields below
+  hang.device.reset();  // a hang never has these members
   hang.inputs.reset();
   hang.saved_launch.reset();
   hang.memory_use.reset();

@@ -180,7 +180,7 @@ TEST_CASE("only operations after the last one shown are counted as waiting") {
   picture.process.record.errors.clear();
   const auto other = picture.stream(1), stream = picture.stream(0);
   picture.issue(other, Kind::event_record, kMarked, 0xe1);
-  picture.issue(stream, Kind::event_wait, 0, 0xe1);  // has finished
+  picture.issue(stream, Kind::event_wait, 0, 0xe1);  // this wait has finished
   picture.issue(stream, Kind::kernel, kMarked);
   picture.issue(stream);
   session::Session session;
@@ -191,13 +191,13 @@ TEST_CASE("only operations after the last one shown are counted as waiting") {
   CHECK(look().operations[0].ordinal == 2);
   CHECK(look().more == 1);
 
-  // Lost records among the candidates are counted as missing.
+  // Lost records of possible candidates count as missing.
   auto& operations = session.processes[0].record.operations;
   operations.erase(operations.begin() + 1);
   CHECK(look().missing == 1);
   CHECK(look().more == 1);
 
-  // A call that failed queued nothing, so its operation does not wait.
+  // A call that failed queued no operation, so none is waiting.
   operations.back().result = 700;
   CHECK(look().more == 0);
 }

@@ -25,7 +25,7 @@ RaceOverlap overlap(const RaceTensor& a, const RaceTensor& b) {
   return diagnose::overlap(diagnose::strided_bytes(a).value(), diagnose::strided_bytes(b).value()).value();
 }
 
-// Computes the same result byte by byte.
+// A simple reference implementation, which collects the tensor's byte addresses one by one.
 std::set<std::uint64_t> bytes_of(const RaceTensor& tensor, std::uint64_t element) {
   std::set<std::uint64_t> starts = {tensor.begin}, bytes;
   for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
@@ -55,7 +55,7 @@ TEST_CASE("two columns of one matrix share no byte") {
   const RaceTensor left = tensor(1000, {512, 4}, {8, 1}), right = tensor(1016, {512, 4}, {8, 1});
   CHECK(overlap(left, right).bytes == 0);
   CHECK(overlap(left, left).bytes == 512u * 16);
-  // A column that begins in the left half and ends in the right half.
+  // The second tensor spans the columns' border: only half of its bytes are in `right`.
   const RaceOverlap found = overlap(right, tensor(1012, {512, 2}, {8, 1}));
   CHECK(found.bytes == 512u * 4);
   CHECK(found.begin == 1016);

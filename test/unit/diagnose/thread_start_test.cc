@@ -23,7 +23,7 @@ const StartFrames kStarted = {{"/venv/lib/python3.11/site-packages/torch/nn/para
                               {kStartingScript, "Trainer.fit", 7},
                               {kStartingScript, "<module>", 3}};
 
-// Builds a process with one operation, on thread 4711 at tick 500, with this stack, innermost frame first.
+// Builds a process with one operation, on thread 4711 at tick 500. `frames` is its stack, innermost frame first.
 session::Process process_on_thread(const std::vector<OwnFrame>& frames) {
   session::Process process;
   process.pid = 4700;
@@ -34,7 +34,7 @@ session::Process process_on_thread(const std::vector<OwnFrame>& frames) {
   record.sites[0].python = 1;
   record.python_stacks.resize(1);
   for (const OwnFrame& frame : frames) {
-    // All instructions of the code are at the function's first line.
+    // Maps all instructions to the function's first line.
     record.codes.push_back({frame.file, frame.function, frame.line, 11, std::string("\xef\0", 2)});
     record.python_stacks[0].frames.push_back({static_cast<std::uint32_t>(record.codes.size()), 0});
   }
@@ -58,7 +58,7 @@ session::Delivery told_start(const std::vector<StartFrames>& stacks) {
   return delivery;
 }
 
-// A failure in a library's thread, and a rerun that failed there too.
+// A failure on a library's thread, and a rerun that failed on that thread too.
 struct ThreadRuns {
   explicit ThreadRuns(const std::vector<OwnFrame>& frames = {{kLaunchingLibrary, "embedding", 2567},
                                                              {kThreading, "Thread.run", 975}}) {
@@ -99,7 +99,7 @@ TEST_CASE("the line that started a thread leads if the thread runs no user line"
          finding.location.language == symbolize::Language::python));
   CHECK(finding.location.function == "Trainer.fit");
   CHECK(!finding.location.source.empty());
-  CHECK(finding.excerpt.size() == 2);  // the file has no further line
+  CHECK(finding.excerpt.size() == 2);  // the file ends after the line
   REQUIRE(finding.related.size() == 1);
   CHECK((finding.related[0].role == diagnose::Role::started &&
          diagnose::same_line(finding.related[0].location, finding.location)));

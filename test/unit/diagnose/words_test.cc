@@ -12,7 +12,7 @@ using namespace cudadiag::diagnose;
 
 namespace {
 
-// Returns the words into which bash splits the text after it is pasted.
+// Pastes the text into bash, and returns the words that bash splits it into.
 std::string pasted(const std::string& word) {
   const std::string command = "exec bash -c " + shell_word("printf %s " + word);
   std::FILE* shell = ::popen(command.c_str(), "r");

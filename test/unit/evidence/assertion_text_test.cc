@@ -86,7 +86,7 @@ TEST_CASE("a timestamp at the start of the line, and a line that another one int
   CHECK(cut[0].function == "scale");
 }
 
-// Each colon of such a line could be the one before the line number.
+// Each colon in such a line could be the one before the line number. A parser that backtracks would be slow.
 TEST_CASE("a line of colons does not take longer than others") {
   const std::string colons = std::string(30'000, ':') + " x: block: [0,0,0], thread: [0,0,0] Assertion `x` failed.\n";
   std::string output;
@@ -119,7 +119,7 @@ TEST_CASE("a truncated line is ignored and affects nothing else") {
     REQUIRE(found.size() == 1);
     CHECK(found[0].threads == (whole.find("` failed") + 8 <= size ? 2 : 1));
   }
-  // One line is inside another, so we cannot tell whose condition that is.
+  // One line begins inside another, so the condition at the end could belong to either.
   CHECK(assertions_in(whole.substr(0, whole.size() - 14) + line(0, 9)).empty());
 }
 
@@ -151,7 +151,7 @@ TEST_CASE("limits for hostile output") {
 TEST_CASE("assertions that PyTorch keeps and prints in its exception") {
   const std::string head =
       "CUDA error: device-side assert\n2 CUDA device-side assertion failures were found on GPU #0!\n";
-  // The exception is printed twice, once with the tag of a rank.
+  // PyTorch prints the exception twice, the second time with a rank prefix.
   const auto found = assertions_in(head + dsa(0, 3) + dsa(1, 4) + "[rank0]: " + dsa(0, 3));
   REQUIRE(found.size() == 1);
   CHECK(found[0].condition == "a != a");

@@ -1,5 +1,5 @@
-// The texts have the form of the CUDA-GDB manual ("GPU core dump support", "Displaying the error PC") and of published
-// sessions. Their values are those of the dumps in data/gpucore.
+// Tests the parser of cuda-gdb's output. The texts have the form of the CUDA-GDB manual ("GPU core dump support",
+// "Displaying the error PC") and of published sessions. Their values come from the dumps in data/gpucore.
 #include "evidence/tools/debugger_text.h"
 
 #include <doctest/doctest.h>
@@ -126,7 +126,7 @@ TEST_CASE("what the debugger omits is not compared") {
       cross_check(failure_of("load.nvcudmp.gz"), debugger_testimony("CUDA Exception: Warp Illegal Address\n"));
   CHECK(check.same == Fields{"exception"});
   CHECK(check.different.empty());
-  // The grid of a warp that has exited is not in the dump.
+  // The dump does not contain the grid of a warp that has exited.
   const CrossCheck far = cross_check(failure_of("far.nvcudmp.gz"), debugger_testimony(kLoad));
   for (const std::string& field : far.same) CHECK(field != "grid");
   for (const Difference& difference : far.different) CHECK(difference.field != "grid");

@@ -1,4 +1,4 @@
-// Hand-built dumps: rows of other drivers, sections in a different order, and files that no driver wrote.
+// Tests hand-built dumps: rows of other drivers, sections in a different order, and invalid files.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -23,7 +23,8 @@ Testimony testimony_of(const ElfBuilder& dump) {
   return std::move(*testimony);
 }
 
-// Checks the failure of the sample dump; members that old drivers do not write may be missing.
+// Checks the failure of the sample dump. `sm_knows`: the SM's row contains the failure and its message, which old
+// drivers do not write.
 void check_failure(const Testimony& testimony, bool sm_knows) {
   CHECK(testimony.damaged == 0);
   CHECK(testimony.failed_sms.size() == (sm_knows ? 1 : 0));
@@ -114,8 +115,8 @@ TEST_CASE("the PC comes from the warp, then from the SM, then from the thread") 
   CHECK(testimony_of(dump).failure->witness == PcWitness::thread);
   CHECK(testimony_of(dump).failure->place.pc == kDeepAddress + 0x20);
 
-  // As in older drivers, the PC is a host address. The offset is then the kernel's own, unless the kernel had called a
-  // function.
+  // As with older drivers, the PC is a host address. The offset is then relative to the kernel, unless the kernel had
+  // called a function.
   std::string& lanes = dump.part(S::lanes).data;
   lanes = RowBuilder(112).u64(56, 0x5600001234).u64(64, 0x20).u32(72, 1).u32(76, 1).u32(88, 14);
   CHECK(testimony_of(dump).failure->place.pc == kKernelAddress + 0x20);
@@ -150,7 +151,8 @@ TEST_CASE("the first thread is that of the lowest block, whichever SM it ran on"
   const std::uint32_t warps =
       dump.add({.name = "warp", .type = 0x8000000e, .data = RowBuilder(64).u32(12, 3), .entry_size = 64, .link = ctas});
   const std::string lane = RowBuilder(56).u32(16, 0).u32(20, 0).u32(32, 14);
-  const std::string never = RowBuilder(56).u32(16, 2).u32(20, 2).u32(32, 14);  // not in the mask of valid lanes
+  const std::string never = RowBuilder(56).u32(16, 2).u32(20, 2).u32(32, 14);  // this lane is not in the warp's mask of
+                                                                               // valid lanes
   dump.add({.name = "lane", .type = 0x8000000f, .data = lane + never, .entry_size = 56, .link = warps});
   const Testimony testimony = testimony_of(dump);
   CHECK(testimony.failure->block == Dim3{0, 0, 0});
@@ -180,7 +182,7 @@ TEST_CASE("a table with an impossible parent is ignored with everything below it
       dump.part(section).info = row;
     });
   };
-  // A bad link makes three tables unreadable: the CTAs, and the warps and lanes below them.
+  // A bad link makes three tables unreadable: the CTAs, the warps in them, and the lanes in those warps.
   for (const Testimony& testimony :
        {link(S::ctas, S::ctas, 0), link(S::ctas, S::lanes, 0), link(S::ctas, S::warps, 0), link(S::ctas, S::devices, 0),
         link(S::ctas, S::sms, 2), link(S::ctas, S::sms, 0xffffffff), link(S::ctas, 0, 0),
@@ -209,7 +211,7 @@ TEST_CASE("sections that share their bytes are read no more often than separate 
   std::string file = dump.bytes();
   const std::uint64_t headers = Bytes(file.data(), file.size()).u64(40);
   const std::uint64_t rows = Bytes(file.data(), file.size()).u64(headers + S::lanes * 64 + 24);
-  // Two thousand more tables of lanes, all in the same place.
+  // Adds 2,000 lane tables that all share the same bytes.
   for (int i = 0; i < 2000; ++i) {
     file += RowBuilder(64).u32(4, 0x8000000f).u64(24, rows).u64(32, 112).u32(40, S::warps).u64(56, 56);
   }
@@ -232,7 +234,8 @@ TEST_CASE("a dump truncated anywhere gives what it contains") {
     CHECK(testimony->damaged > 0);
     answered += testimony->failure ? 1 : 0;
   }
-  // The section headers are last, and those of the tables come before that of the section names.
+  // The section headers are at the end of the file. The tables' headers come before the header of the section names, so
+  // a slightly truncated file still has them.
   CHECK(answered > 64);
 }
 

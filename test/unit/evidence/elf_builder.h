@@ -1,4 +1,4 @@
-// Writes ELF files section by section: dumps of drivers that we do not have, and dumps that no driver would write.
+// Writes ELF files section by section, to build dumps of drivers that we do not have, and invalid dumps.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace cudadiag::evidence {
 
-// A row of `size` bytes, zero except for numbers at given offsets.
+// A row of `size` bytes. All bytes are zero, except for the numbers that are put at given offsets.
 class RowBuilder {
  public:
   explicit RowBuilder(std::size_t size) : bytes_(size, '\0') {}
@@ -34,11 +34,11 @@ class ElfBuilder {
  public:
   explicit ElfBuilder(std::uint16_t type) : type_(type) {}
 
-  // Returns the index of the new section. Index 0 is reserved.
+  // Adds a section and returns its index. Index 0 is reserved.
   std::uint32_t add(Part part);
   Part& part(std::uint32_t section) { return parts_[section - 1]; }
 
-  // Returns the same sections in reverse order, with links adjusted.
+  // Returns the same sections in reverse order, with adjusted links.
   ElfBuilder reversed() const;
   std::string bytes() const;
 

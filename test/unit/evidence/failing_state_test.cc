@@ -1,4 +1,4 @@
-// The state of threads that failed, in hand-built dumps.
+// Tests the state of failed threads in hand-built dumps.
 #include <doctest/doctest.h>
 
 #include "evidence/testimony.h"
@@ -19,7 +19,7 @@ DumpedFailure failure_of(const ElfBuilder& dump) {
   return std::move(*testimony->failure);
 }
 
-// Builds the sample dump, in which the second lane failed, with what drivers since r400 save about that lane.
+// Builds the sample dump, whose second lane failed. Adds the sections about that lane that drivers since r400 write.
 ElfBuilder full_sample() {
   ElfBuilder dump = sample_dump();
   dump.add({.name = ".cudbg.pred",
@@ -53,7 +53,7 @@ TEST_CASE("registers, predicates and parameters of a failed thread") {
   CHECK(warp.uniform_predicates == 1);
   REQUIRE(warp.lanes.size() == 1);
   CHECK(warp.lanes[0].lane == 1);
-  CHECK(warp.lanes[0].stands == 0xa0);  // in the kernel, not in the function that it calls
+  CHECK(warp.lanes[0].stands == 0xa0);  // an offset in the kernel, not in the function that the kernel calls
   CHECK(warp.lanes[0].registers == std::vector<std::uint32_t>{0x11, 0x22});
   CHECK(warp.lanes[0].predicates == 0b1010);
 }

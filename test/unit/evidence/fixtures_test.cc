@@ -1,4 +1,4 @@
-// Dumps of an H200 (data/gpucore), compared with NVIDIA's debugger and with conclusions from the registers.
+// Tests dumps of an H200 (data/gpucore). The expected values come from NVIDIA's debugger, and from the registers.
 #include <doctest/doctest.h>
 
 #include "evidence/core_file.h"
@@ -18,8 +18,7 @@ Testimony read(const std::string& name) {
   return testimony;
 }
 
-// Checks a line of cases.cu, the source of all dumps but two. The fault has no inlined functions and no message.
-// fault.
+// Checks a place in cases.cu, the source of all dumps but two. The place is not in an inlined function.
 void check_line(const CodePlace& place, std::uint32_t line) {
   REQUIRE(place.lines.size() == 1);
   CHECK(place.lines[0].function == place.function);
@@ -27,7 +26,7 @@ void check_line(const CodePlace& place, std::uint32_t line) {
   CHECK(place.lines[0].line == line);
 }
 
-// Checks the third launch of a process, with `blocks` blocks of 32 threads, all of which failed in the same way.
+// Checks the third launch of a process. It has `blocks` blocks of 32 threads, and all threads failed in the same way.
 void check_launch(const DumpedFailure& failure, std::uint32_t blocks, std::uint32_t host_thread) {
   CHECK(failure.grid_id == 3);
   CHECK(failure.grid == Dim3{blocks, 1, 1});
@@ -42,7 +41,8 @@ void check_launch(const DumpedFailure& failure, std::uint32_t blocks, std::uint3
   CHECK(failure.message.empty());
 }
 
-// `offset` is that of the instruction in the comment at the call, as nvdisasm shows it.
+// `offset` is the offset of the failing instruction. The comment at each call shows that instruction as nvdisasm prints
+// it.
 void check_code(const DumpedFailure& failure, std::size_t size, std::uint64_t offset) {
   REQUIRE(failure.code);
   CHECK(failure.code->architecture == "sm_90");
@@ -89,7 +89,8 @@ TEST_CASE("a bad load") {
   CHECK(f.place.offset == 0x70);
   check_code(f, 384, 0x70);  // LDG.E R5, desc[UR4][R4.64]
   check_line(f.place, 16);
-  // Two warps are at the store that waits for the load. R4 and R5 were the address, and R5 is the loaded value.
+  // Two warps have stopped at the store that waits for the load. R4 and R5 held the address, and R5 now holds the
+  // loaded value.
   REQUIRE(f.state);
   REQUIRE(f.state->warps.size() == 2);
   CHECK(f.state->left_out == 0);
@@ -108,7 +109,7 @@ TEST_CASE("a bad load") {
   CHECK(warp.together);
   CHECK(warp.uniform_registers.size() == 64);
   CHECK(warp.uniform_predicates == 0x80);
-  CHECK(warp.shared_bytes == 1024);  // the part that the system reserves in every block
+  CHECK(warp.shared_bytes == 1024);  // what the system reserves in every block
   REQUIRE(warp.lanes.size() == 32);
   CHECK(warp.lanes[5].thread == Dim3{5, 0, 0});
   CHECK(warp.lanes[5].stands == 0x90);
@@ -134,8 +135,8 @@ TEST_CASE("a misaligned store: the thread has advanced by one instruction") {
   check_line(*f.stands, 18);
 }
 
-// The kernel is `extern "C" __global__ void good(int* p) { p[threadIdx.x] = threadIdx.x * 3; }` with its fourth
-// instruction overwritten by ones. It is the only launch of its process.
+// The kernel is `extern "C" __global__ void good(int* p) { p[threadIdx.x] = threadIdx.x * 3; }`. Its fourth instruction
+// was overwritten with ones. It is the only launch of its process.
 TEST_CASE("an illegal instruction") {
   const Testimony testimony = read("illegal.nvcudmp.gz");
   const DumpedFailure& f = *testimony.failure;
@@ -158,7 +159,8 @@ TEST_CASE("an illegal instruction") {
   CHECK(f.stands->pc == f.place.pc + 0x10);
 }
 
-// An index for which torch.nn.Embedding has no row, in PyTorch 2.11. The code has no line information.
+// The dump of torch.nn.Embedding with an index out of range, in PyTorch 2.11. The kernel's code has no line
+// information.
 TEST_CASE("an assertion in PyTorch's own code") {
   const Testimony testimony = read("pytorch.nvcudmp.gz");
   const DumpedFailure& f = *testimony.failure;
@@ -235,7 +237,7 @@ TEST_CASE("shared memory out of range") {
   CHECK(f.threads == 32);
   REQUIRE(f.state);
   REQUIRE(f.state->warps.size() == 1);
-  CHECK(f.state->warps[0].shared_bytes == 2048);  // 1024 of them are the kernel's own
+  CHECK(f.state->warps[0].shared_bytes == 2048);  // 1024 bytes for the system, and 1024 for the kernel
   CHECK(f.state->facts.parameters.size() == 2);
   CHECK(f.state->facts.at(11)->index == 1);
   CHECK(f.place.pc == 0x7fce8f7a0a90);

@@ -123,7 +123,7 @@ TEST_CASE("the JSON form is read as well, without lines") {
   CHECK(found.calls[0].stack == 0);
 }
 
-// The dumps that data/flight_recorder/make_dumps.py wrote with PyTorch 2.11.
+// Reads dumps that data/flight_recorder/make_dumps.py wrote with PyTorch 2.11.
 TEST_CASE("dumps of PyTorch's own recorder are read") {
   const FlightDump found = read(of_pytorch("rank_1"));
   CHECK(found.version == "2.10");

@@ -1,5 +1,5 @@
-// Lines and inlined functions of a linked cubin from nvcc 13.0 (data/gpucore/inlined), placed as the driver would, and
-// of the sample dump.
+// Tests lines and inlined functions in a cubin that nvcc 13.0 linked (data/gpucore/inlined), and in the sample dump.
+// The cubin is relocated here, as the driver would do.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -27,7 +27,7 @@ void put(std::string& bytes, std::uint64_t offset, std::uint64_t value) {
   std::memcpy(bytes.data() + offset, &value, sizeof value);
 }
 
-// Gives every kernel an address, and relocates the line table, as the driver does when it loads functions.
+// Gives every kernel an address and relocates the line table, as the driver does when it loads functions.
 LoadedCubin load(const std::string& file) {
   std::ifstream in(file, std::ios::binary);
   LoadedCubin cubin;
@@ -36,7 +36,7 @@ LoadedCubin load(const std::string& file) {
   REQUIRE(elf);
   const Section symbols = *elf->named(".symtab");
   const Bytes names = elf->contents(elf->section(symbols.link));
-  std::map<std::uint64_t, std::uint64_t> addresses;  // by symbol
+  std::map<std::uint64_t, std::uint64_t> addresses;  // by symbol index
   for (std::uint64_t i = 0; i < symbols.size / 24; ++i) {
     const Bytes symbol = elf->contents(symbols).slice(i * 24, 24);
     if (symbol.u8(4) != 0x12) continue;
@@ -83,12 +83,12 @@ TEST_CASE("each kernel of a linked cubin has its lines and inline chains") {
         "/src/first.cu:7 _Z12first_middlePil\n"
         "/src/first.cu:10 \n");
   CHECK(at("_Z14first_inliningPil", 0xb0) == "/src/first.cu:11 \n");
-  // The names of the second unit begin after those of the first.
+  // The second unit's names follow the first unit's names in the same table.
   CHECK(at("_Z15second_inliningPil", 0x70) ==
         "/src/leaf.cuh:2 _ZN39_INTERNAL_2e97d7d1_9_second_cu_0f008dd84leafEPil\n"
         "/src/second.cu:3 _Z13second_middlePil\n"
         "/src/second.cu:10 \n");
-  // In its second kernel, the call rows are counted from 1 again.
+  // The unit's second kernel numbers its call rows from 1 again.
   CHECK(at("_Z13second_directPil", 0x40) ==
         "/src/leaf.cuh:2 _ZN39_INTERNAL_2e97d7d1_9_second_cu_0f008dd84leafEPil\n"
         "/src/second.cu:6 \n");
@@ -127,12 +127,12 @@ TEST_CASE("an invalid line table costs only its lines") {
     lines[offset] = byte;
     return lines;
   };
-  CHECK_FALSE(found(changed(4, 5), 1));     // a future version
-  CHECK(found(changed(4, 5) + good, 1));    // and a valid unit after it
-  CHECK_FALSE(found(changed(1, 0x7f), 1));  // a unit longer than the section
-  CHECK_FALSE(found(changed(8, 0x7f), 1));  // a header longer than the unit
-  CHECK_FALSE(found(changed(13, 0), 1));    // line_range is 0: would divide by zero
-  CHECK_FALSE(found(changed(14, 0), 1));    // no opcodes
+  CHECK_FALSE(found(changed(4, 5), 1));     // a version from the future
+  CHECK(found(changed(4, 5) + good, 1));    // such a unit, followed by a valid one
+  CHECK_FALSE(found(changed(1, 0x7f), 1));  // a unit longer than its section
+  CHECK_FALSE(found(changed(8, 0x7f), 1));  // a header longer than its unit
+  CHECK_FALSE(found(changed(13, 0), 1));    // line_range is 0, so using it would divide by zero
+  CHECK_FALSE(found(changed(14, 0), 1));    // the number of opcodes is 0
   CHECK_FALSE(found(good.substr(0, good.size() / 2), 1));
 }
 

@@ -14,7 +14,7 @@ Testimony sample() {
   return *examine(Bytes(file.data(), file.size()));
 }
 
-// Builds the state after a store whose warp has exited, in code without line information.
+// Builds the state after a failed store in code without line information. The warp of the store has exited.
 Testimony exited() {
   DumpedFailure failure;
   failure.exception = 14;

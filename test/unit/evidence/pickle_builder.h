@@ -1,4 +1,4 @@
-// Writes pickles as PyTorch's C++ pickler does, and also damaged ones.
+// Writes pickles in the form of PyTorch's C++ pickler, including damaged ones.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class PickleBuilder {
     if (value == static_cast<std::int32_t>(value)) return raw("J").little(value, 4);
     return raw("\x8a\x08").little(value, 8);
   }
-  // A text is written once; later uses refer to it.
+  // Writes a text in full only once. Later uses refer to the first.
   PickleBuilder& text(const std::string& value) {
     const auto [known, is_new] = texts_.emplace(value, stored_);
     if (!is_new) return recall(known->second);

@@ -15,7 +15,7 @@ std::optional<std::string> refused(const std::string& bytes) {
   return read_pickle(document);
 }
 
-// Reads a pickle with these operations after the protocol and before the end.
+// Reads a pickle that consists of these operations, between the protocol header and the end.
 std::optional<std::string> refused_with(std::string_view operations) {
   return refused(PickleBuilder().raw(operations).bytes());
 }

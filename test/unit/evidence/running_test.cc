@@ -17,7 +17,7 @@ std::vector<RunningKernel> running(const std::string& file) {
   return running_kernels(*dump, DeviceCode(dump->code, dump->budget()));
 }
 
-// Builds the sample dump with `count` grids, each with a block of two threads on the GPU, and a large line table.
+// Builds the sample dump with `count` running grids and a large line table. Each grid has one block of two threads.
 ElfBuilder many_grids(std::uint32_t count) {
   using S = SampleSections;
   ElfBuilder dump = sample_dump();
@@ -42,7 +42,7 @@ ElfBuilder many_grids(std::uint32_t count) {
   return dump;
 }
 
-// Builds the testimony of a requested dump, with a running kernel and no failure.
+// Returns the testimony of a dump that cudadiag requested: a kernel is running, and nothing has failed.
 Testimony asked_for() {
   const std::string file = sample_dump().bytes();
   Testimony testimony;
@@ -80,7 +80,7 @@ TEST_CASE("each of many running kernels has its lines") {
   CHECK(dump->budget().damaged() == 0);
 }
 
-// If each thread were compared with all functions, this test would take minutes.
+// If each thread were searched in a list of all functions, this test would take minutes.
 TEST_CASE("very many threads in very many functions") {
   using S = SampleSections;
   constexpr std::uint32_t kFunctions = 400'000, kThreads = 400'000, kInstruction = 16;
@@ -119,8 +119,8 @@ TEST_CASE("a requested dump says what was running") {
   CHECK(write_json(testimony, "", nullptr).find("\"kernel\": \"kernel(int*)\"") != std::string::npos);
 }
 
-// The dump is from an H200, requested through its pipe. NVIDIA's debugger reports: kernel spin, grid 4, (1,1,1) of
-// (64,1,1), one warp at spin.cuh:8 with PC ...a60, the other one 16 bytes earlier.
+// The dump was requested from an H200 through the driver's pipe. NVIDIA's debugger shows kernel spin, grid 4, with
+// (1,1,1) blocks of (64,1,1) threads. One warp is at spin.cuh:8 with PC ...a60, and the other is 16 bytes earlier.
 TEST_CASE("a kernel that waits for time to pass") {
   const auto read = read_core(TEST_DATA "/gpucore/running.nvcudmp.gz");
   REQUIRE(std::holds_alternative<Testimony>(read));

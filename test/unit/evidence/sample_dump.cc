@@ -4,7 +4,8 @@ namespace cudadiag::evidence {
 namespace {
 
 constexpr std::uint32_t kKind = 0x80000000;
-constexpr std::uint8_t kFunction = 0x12, kLocalFunction = 0x02;  // global and local
+constexpr std::uint8_t kFunction = 0x12, kLocalFunction = 0x02;  // the symbols' ELF type and binding: a global and a
+                                                                 // local function
 constexpr std::uint8_t kKernel = 0x10;
 
 std::string zeros(std::size_t size) { return std::string(size, '\0'); }
@@ -39,7 +40,7 @@ std::string lane_row(std::size_t size, std::uint32_t lane, std::uint32_t excepti
       .u32(36, 1);
 }
 
-// Joins the texts, each with its NUL. The first text is empty.
+// Joins the texts into an ELF string table, which starts with an empty text. Each text is NUL-terminated.
 std::string string_table(std::initializer_list<const char*> texts) {
   std::string table(1, '\0');
   for (const char* text : texts) table += std::string(text) + '\0';
@@ -48,14 +49,14 @@ std::string string_table(std::initializer_list<const char*> texts) {
 
 const std::string kStrings = string_table({"GPU", "sm_90", "too far"});
 const std::string kSymbolNames = string_table({"_Z6kernelPi", "$_Z6kernelPi$_Z4deepPi", "_Z5otherPi"});
-// The names of inlined functions are counted from kNamesBase; earlier ones belong to another unit.
+// Offsets of inlined function names are relative to kNamesBase. Names before it belong to another unit.
 const std::string kInlinedNames = string_table({"another unit's", "_Z4leafPi", "_Z3midPi"});
 const std::size_t kNamesBase = kInlinedNames.find("_Z4leafPi");
 
-// Encodes a number below 64 in magnitude, which takes one byte.
+// Encodes a number between -64 and 63 as one byte (LEB128).
 std::string small(int number) { return std::string(1, static_cast<char>(number & 0x7f)); }
 
-// Writes a line program, operation by operation.
+// Writes a DWARF line program, one operation at a time.
 class LineProgram {
  public:
   LineProgram& address(std::uint64_t value) { return extended("\x02" + std::string(RowBuilder(8).u64(0, value))); }
@@ -83,7 +84,7 @@ class LineProgram {
 
 std::uint32_t type(std::uint32_t kind) { return kKind + kind; }
 
-// Adds the contents of the multiprocessor: a block, a warp, two lanes, and one lane's stack and registers.
+// Adds the state of one multiprocessor: a block, a warp, two lanes, and the stack and registers of one lane.
 void add_threads(ElfBuilder& dump, const RowSizes& sizes) {
   using S = SampleSections;
   const std::string sm =
@@ -176,17 +177,17 @@ std::string sample_cubin(std::size_t times) {
   return cubin.bytes();
 }
 
-// The kernel that is not loaded comes first, so rows counted from the start of the table would be wrong.
+// Rows of a kernel that is not loaded come first. A reader that counts rows from the start of the table would be wrong.
 std::string sample_lines() {
   const auto name = [](const char* text) { return kInlinedNames.find(text) - kNamesBase; };
   LineProgram program;
   program.address(0).row(1, 4).advance(0x20).row(1, 1).end();
   program.address(kKernelAddress).row(1, 9);          // row 1: line 10 of the kernel
   program.advance(0x3f).row(1, 2);                    // row 2: line 12, the call of deep()
-  program.advance(1).row(1, 1);                       // row 3: line 13, after it
+  program.advance(1).row(1, 1);                       // row 3: line 13, after the call
   program.advance(0x20).advance(0x20).row(1, 7);      // row 4: line 20 of deep()
-  program.advance(0x10).row(1, 1);                    // row 5: line 21, where mid() was inlined
-  program.inlined(5, name("_Z3midPi")).row(1, 9);     // row 6: line 30 of mid(), where leaf() was inlined
+  program.advance(0x10).row(1, 1);                    // row 5: line 21, into which mid() was inlined
+  program.inlined(5, name("_Z3midPi")).row(1, 9);     // row 6: line 30 of mid(), into which leaf() was inlined
   program.inlined(6, name("_Z4leafPi")).row(2, -27);  // row 7: line 3 of leaf()
   program.inlined(0, 0).advance(0x10).row(1, 19);     // row 8: line 22 of deep()
   program.advance(0x30).advance(0x30).end();

@@ -1,5 +1,5 @@
-// The texts have the format of the Compute Sanitizer manual ("Example Use of Memcheck", memcheck_demo) and of published
-// logs, for releases from 2021 to 2025.
+// Tests the parser of compute-sanitizer's output. The texts have the format of its manual ("Example Use of Memcheck",
+// memcheck_demo) and of published logs, for releases from 2021 to 2025.
 #include "evidence/tools/sanitizer_text.h"
 
 #include <doctest/doctest.h>
@@ -93,7 +93,7 @@ TEST_CASE("mangled names, code without lines, and the end of an access") {
   const auto said = [](const char* address, const char* nearest) {
     return sentence(only(record("k+0x10", "Access to " + std::string(address) + " is out of bounds", nearest)));
   };
-  // The tool counts the first byte after an allocation as one byte after it.
+  // compute-sanitizer calls the first byte after an allocation "1 bytes after" it.
   CHECK(said("0x1fa0", "and is 1 bytes after the nearest allocation at 0x1000 of size 4,000 bytes") ==
         "16-byte read at 0x1fa0, right after the 4,000-byte allocation at 0x1000");
   CHECK(said("0x1fa1", "and is 2 bytes after the nearest allocation at 0x1000 of size 4000 bytes") ==
@@ -148,7 +148,7 @@ TEST_CASE("texts that are not findings") {
   CHECK(failed.accesses.empty());
   CHECK(!failed.errors);
   CHECK(failed.complaint == "Error: Target application terminated before first instrumented API call");
-  // The program's own output does not count.
+  // Text that the program itself printed is ignored.
   CHECK(sanitizer_log("Invalid __global__ write of size 4 bytes\n at f+0x1\n by thread (0,0,0) in block (0,0,0)\n")
             .accesses.empty());
 }

@@ -52,7 +52,7 @@ TEST_CASE("a memory file that could shrink while it is read is not an arena") {
   REQUIRE(::fstat(file.get(), &status) == 0);
   const session::LivePlace place{static_cast<std::uint32_t>(::getpid()), file.get(), status.st_ino};
   CHECK(!can_attach(place));
-  // A sealed file without contents.
+  // The file is sealed, but empty.
   ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK);
   CHECK(!can_attach(place));
 }

@@ -24,7 +24,7 @@ void write(const fs::path& path, fs::perms rights) {
 constexpr fs::perms kExecutable = fs::perms::owner_all;
 constexpr fs::perms kPlain = fs::perms::owner_read;
 
-// Sets PATH for the duration of a scope.
+// Sets PATH until the end of the scope.
 class SearchPath {
  public:
   explicit SearchPath(const std::string& path) : before_(std::getenv("PATH")) { ::setenv("PATH", path.c_str(), 1); }

@@ -13,12 +13,12 @@ using namespace cudadiag;
 
 namespace {
 
-// Starts a process that does not react to signals, like one that waits for a file server. It writes a byte when it is
-// ready, and one for each request that its handlers have seen.
+// Starts a process that does not react to signals, as if it were waiting for a file server. It writes a byte when it is
+// ready, and another for each signal that its handlers receive.
 pid_t work(int told, std::chrono::milliseconds patience) {
   const pid_t child = ::fork();
   if (child != 0) return child;
-  ::alarm(20);  // if nothing ends the process, the test must fail, not hang
+  ::alarm(20);  // if nothing else kills the process, the test must fail rather than hang
   launch::SignalRelay relay;
   const launch::EndableWork endable(patience);
   [[maybe_unused]] ssize_t written = ::write(told, "r", 1);

@@ -1,4 +1,4 @@
-// Passes system calls of this process to the code that checks those of an isolated rerun.
+// Calls the checks for an isolated rerun with system calls of this process.
 #include "launch/isolation/isolation.h"
 
 #include <arpa/inet.h>
@@ -118,7 +118,7 @@ TEST_CASE("a link counts as its target") {
   CHECK(rerun.open(rerun.own / "link", O_WRONLY).error == EACCES);
   CHECK(rerun.open(rerun.own / "dangling", O_WRONLY | O_CREAT).error == EACCES);
   CHECK(rerun.open(rerun.others / "back" / "new", O_WRONLY | O_CREAT).error == 0);
-  // The link itself is in the rerun's own folder.
+  // The link itself is in the rerun's own folder, so removing it is allowed.
   CHECK(rerun.ask(SYS_unlinkat, {word(AT_FDCWD), word((rerun.own / "link").c_str())}).error == 0);
 }
 
@@ -159,7 +159,7 @@ TEST_CASE("the working folder is protected like others if a call gives it as an 
     REQUIRE(refused.kept);
     CHECK(refused.kept->object == fs::current_path().string() + "/");
   }
-  // For these calls, the kernel itself returns an error.
+  // The kernel itself rejects these calls.
   CHECK(rerun.ask(SYS_unlinkat, {word(AT_FDCWD), word(empty), 0}).error == 0);
 }
 

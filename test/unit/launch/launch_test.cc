@@ -31,7 +31,7 @@ using test::ScratchFolder;
 
 namespace {
 
-// Sets a variable for the duration of a test.
+// Sets an environment variable for the duration of a test.
 class Setting {
  public:
   Setting(const char* name, const char* value) : name_(name) {
@@ -51,7 +51,7 @@ launch::Arena new_arena() {
   return std::move(std::get<launch::Arena>(arena));
 }
 
-// A recorder's view of the arena: opened by its path, as another process does.
+// Opens the arena by its path, as a recorder in another process does.
 class RecorderSide {
  public:
   explicit RecorderSide(const std::string& path) : file_(::open(path.c_str(), O_RDWR | O_CLOEXEC)) {
@@ -294,10 +294,10 @@ TEST_CASE("a command that cannot be started gives the exit statuses of a shell")
 
 namespace {
 
-// While this is set, this program cannot create threads.
+// If true, creating a thread fails in this program.
 bool no_thread_can_be_made = false;
 
-// If not 0, this process's child gets this signal between fork and exec of a target.
+// If not 0, the child receives this signal between the fork and the exec of a target.
 int signal_of_the_child = 0;
 
 std::string blocked_signals_of(const char* status_file) {

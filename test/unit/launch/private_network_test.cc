@@ -1,4 +1,4 @@
-// Each test enters its private network in a child process, because a process cannot leave such a network again.
+// Tests private networks in child processes, because a process cannot leave its private network.
 #include "launch/isolation/private_network.h"
 
 #include <arpa/inet.h>
@@ -40,7 +40,7 @@ const sockaddr* generic(const sockaddr_in& address) { return reinterpret_cast<co
 
 FileDescriptor stream_socket() { return FileDescriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)); }
 
-// Accepts connections at `port`, or at any free port if it is 0.
+// Returns a server socket that accepts connections at `port`, or at a free port if `port` is 0.
 FileDescriptor server_at(std::uint16_t port) {
   FileDescriptor server = stream_socket();
   const sockaddr_in address = loopback_address(port);
@@ -65,10 +65,10 @@ void become_nobody() {
   const bool done = ::setgroups(0, nullptr) == 0 && ::setresgid(kUnprivileged, kUnprivileged, kUnprivileged) == 0 &&
                     ::setresuid(kUnprivileged, kUnprivileged, kUnprivileged) == 0;
   if (!done) ::_exit(kRefused);
-  ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);  // as for a program that this user starts
+  ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);  // a process that a user starts is dumpable
 }
 
-// Drops the capability that root lacks in most containers.
+// Drops CAP_SYS_ADMIN, which root lacks in most containers.
 void give_up_administration() {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct sets[2]{};
@@ -79,8 +79,8 @@ void give_up_administration() {
 
 enum class Who { self, nobody, root_of_container };
 
-// Checks the claims in a child that enters a private network. Returns kRefused if this machine does not allow private
-// networks, 0 if all claims are true, and otherwise the number of the first false one.
+// Checks claims in a child that enters a private network. Returns kRefused if this machine does not allow private
+// networks. Otherwise returns the number of the first false claim, or 0 if all are true.
 int status_inside(Who who, const std::function<int()>& first_false_claim) {
   const pid_t child = ::fork();
   if (child == 0) {

@@ -1,5 +1,4 @@
-// The conditions of a rerun: the same input again, no traces of the first run, and an end for everything that it
-// starts.
+// Tests how a rerun is started and ended: the same input, no traces of the first run, and no process left behind.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -53,7 +52,7 @@ launch::Target spawn(const std::string& script, const launch::SpawnOptions& opti
   return std::get<launch::Target>(std::move(spawned));
 }
 
-// Looks up NAME in the "NAME=VALUE" lines that a script wrote.
+// Returns the value of NAME from the "NAME=VALUE" lines that a script wrote.
 std::string value(const fs::path& path, const std::string& name) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -80,7 +79,7 @@ TEST_CASE("a pipe that has a writer, or that was filled later, cannot be given a
   CHECK(Input(open.from.get()).obstacle() == "its input is a pipe that cannot be read again");
   Pipe later;
   const Input input(later.from.get());
-  // If anything has been written and read since, it has left no trace.
+  // Data that was written and read in the meantime would have left no trace in the pipe.
   CHECK(input.obstacle() == "its input is a pipe that another process could write to");
   CHECK(all_of(input.again()) == "");
   later.write("words");
@@ -90,7 +89,7 @@ TEST_CASE("a pipe that has a writer, or that was filled later, cannot be given a
 TEST_CASE("a large pipe is given again completely") {
   Pipe pipe;
   REQUIRE(::fcntl(pipe.to.get(), F_SETPIPE_SZ, 1 << 18) >= 1 << 18);
-  // Many small writes can fill a pipe although their bytes would fit.
+  // Many small writes can fill a pipe even if their bytes would fit.
   std::string text;
   for (int line = 0; line < 20; ++line) {
     pipe.write(std::string(4096, static_cast<char>('a' + line)));
@@ -158,7 +157,7 @@ TEST_CASE("a relative path is resolved in the folder in which the target starts"
 TEST_CASE("everything that a target started is ended, in other sessions too, and nothing else") {
   const ScratchFolder scratch;
   launch::SignalRelay relay;
-  // A process that an earlier target left running.
+  // A target that exited but left a process running.
   Pipe started;
   auto earlier = spawn("sleep 1000 & echo", {true, -1, started.to.get(), ""});
   while (!earlier.reap()) relay.wait(1000);
@@ -175,11 +174,11 @@ TEST_CASE("everything that a target started is ended, in other sessions too, and
   }
   CHECK(target.reap());
   CHECK(target.end().signal == SIGKILL);
-  // No process holds the other end any more.
+  // The pipe has no writer left, because the target's processes were killed.
   ready.close();
   CHECK(all_of(ready.from).empty());
   int status = 0;
-  CHECK(::waitpid(-1, &status, WNOHANG) == 0);  // the earlier target's process still runs
+  CHECK(::waitpid(-1, &status, WNOHANG) == 0);  // the process of the earlier target is still running
   started.close();
   CHECK(earlier.signal_all(SIGKILL));
   CHECK(all_of(started.from) == "\n");

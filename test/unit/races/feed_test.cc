@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::uint64_t kBuffer = 0x7f0000000000, kExec = 0x91, kEvent = 0xe1;
 
-// One process with two non-blocking streams and a buffer. It passes on records as a ring would.
+// A process with two non-blocking streams and a buffer. It passes records to the feed as a ring would.
 struct Process {
   Process() {
     for (std::size_t i = 0; i < 2; ++i) {
@@ -62,7 +62,7 @@ struct Process {
     wire::store(record, race::kWord2, std::uint64_t{wire::stream::kNonBlocking});
     hand();
   }
-  // Makes the entry belong to a later stream.
+  // Makes the table entry belong to a stream that was created later.
   void later_stream(std::uint32_t index) { wire::store(area.stream(index), wire::stream::kCreated, ticks + 1000); }
   void made(std::uint64_t address, std::uint64_t size, wire::allocation::Kind kind = wire::allocation::Kind::none,
             std::uint32_t stream = operation::kNoStream) {
@@ -87,8 +87,8 @@ struct Process {
     wire::store(record, race::kZeros, zeros);
     hand();
   }
-  // Launches a kernel. Function 1 writes, the effect of function 4 is unknown, and all others read. Each function's
-  // site has the same number.
+  // Launches a kernel. Function 1 writes, function 4 has an unknown effect, and all others read. The call site has the
+  // same number as the function.
   void kernel(std::uint32_t stream, std::uint32_t function, std::uint64_t address = kBuffer, std::uint8_t flags = 0,
               std::uint32_t zeros = 0) {
     parameter(address, function, 0, zeros);
@@ -117,7 +117,7 @@ struct Process {
     wire::store(blank(kind, stream), kind == Kind::event_made ? race::kWord0 : operation::kArgument, kEvent);
     hand();
   }
-  // Adds a graph node that waits for an event (CUgraphNodeType 6) or records one (7).
+  // Adds a graph node that waits for an event (CUgraphNodeType 6) or records an event (7).
   void event_node(std::uint32_t node, std::uint32_t type) {
     std::byte* record = blank(Kind::graph_node, operation::kNoStream);
     wire::store(record, race::kNode, node);
@@ -144,7 +144,7 @@ struct Process {
   test::AreaBuilder area{shape()};
   std::uint64_t ticks = 0;
   alignas(8) std::byte bytes[wire::area::kOperationSize];
-  LaunchWords asked;  // of the launch that the feed last asked about
+  LaunchWords asked;  // the words of the latest launch whose mode the feed requested
   Feed feed{area.bytes(), [this](std::uint32_t function, std::uint32_t, const LaunchWords& words) {
               asked = words;
               return std::optional(function == 1 ? Mode::write : function == 4 ? Mode::unknown : Mode::read);
@@ -197,7 +197,7 @@ TEST_CASE("which words of a launch are addresses, and which of these are equal, 
   p.kernel(1, 1);
   CHECK(p.races() == 1);
   CHECK(p.asked.live == LiveWords{{8, 8}, {16, 16}, {24, 8}, {0, 16}});
-  // There are so many parameters that the recorder may have omitted some.
+  // With this many parameters, the recorder may have omitted some.
   p.kernel(0, 3);
   for (std::uint16_t each = 0; each < 40; ++each) p.parameter(kBuffer, 1, static_cast<std::uint16_t>(8 + 8 * each));
   p.kernel(1, 1);
@@ -240,7 +240,7 @@ TEST_CASE("nothing is concluded across a gap or inside it, but everything after 
   p.kernel(0, 1), p.kernel(1, 2);
   CHECK(p.races() == 0);
   p.ticks += 10;
-  // Memory that was allocated in the gap is in the table of allocations.
+  // An allocation in the gap has no record here, but the table of allocations shows it.
   p.area.allocation(0, kBuffer, 1 << 20);
   p.kernel(1, 2);
   CHECK(p.races() == 0);
@@ -254,7 +254,7 @@ TEST_CASE("a graph from before a gap, or from inside one, may have been replaced
   for (const bool inside : {false, true}) {
     Process p;
     if (!inside) p.graph(false);
-    p.feed.lost(1, p.ticks + (inside ? 10 : 1));  // the lost record may be one of its edges
+    p.feed.lost(1, p.ticks + (inside ? 10 : 1));  // the lost record may be an edge of the graph
     if (inside) p.graph(false), p.ticks += 10;
     p.made(kBuffer, 1 << 20);
     p.launch(0);
@@ -303,7 +303,7 @@ TEST_CASE("a record belongs to the stream that had the entry at that time, which
     p.kernel(0, 1), p.kernel(1, 2);
     REQUIRE(p.races() == (told ? 1 : 0));
     if (told) CHECK(p.feed.races().front().second.stream == 0x200);
-    // If the earlier stream is unknown, its record cannot be assigned.
+    // If the earlier stream is unknown, its record cannot be assigned to any stream.
     CHECK(p.feed.counts().gaps == (told ? 0 : 1));
   }
 }

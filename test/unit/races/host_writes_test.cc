@@ -1,4 +1,4 @@
-// Changes to a copy's source, and which of them the host must have made.
+// Tests changes to the source of a copy, and which of them only the host can have made.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -32,7 +32,8 @@ races::Codes known_code() {
   return {std::make_shared<const sass::ByteRanges>(all, sass::ParameterBank{0x210, 64})};
 }
 
-// A process with two non-blocking streams, a pinned buffer and a device buffer. It passes on records as a ring would.
+// A process with two non-blocking streams, a pinned buffer and a device buffer. It passes records to the feed as a ring
+// would.
 struct Process {
   Process() {
     for (std::size_t i = 0; i < 2; ++i) {
@@ -109,7 +110,7 @@ struct Process {
     wire::store(blank(Kind::host_saw_stream, stream), race::kWord0, static_cast<std::uint64_t>(race::kAnyway));
     hand();
   }
-  // Counts the host's writes among the races.
+  // Returns the number of races with a write on the host.
   std::size_t found() const {
     const auto races = feed.races();
     return static_cast<std::size_t>(

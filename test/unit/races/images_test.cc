@@ -1,4 +1,4 @@
-// Textures, surfaces and arrays. The kernels are those of test/data/sass/images.
+// Tests races on textures, surfaces and arrays. The kernels are in test/data/sass/images.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -21,8 +21,9 @@ using operation::Kind;
 namespace {
 
 constexpr std::uint64_t kMemory = 0x7f0000000000, kOut = 0x7f0000100000, kArray = 0x5500, kOther = 0x5600;
-constexpr std::uint64_t kTexture = 1, kSurface = 1;  // textures and surfaces are numbered separately
-constexpr std::uint32_t kRow = 1024, kRows = 64;     // of the array
+constexpr std::uint64_t kTexture = 1, kSurface = 1;  // may be equal, because textures and surfaces are numbered
+                                                     // separately
+constexpr std::uint32_t kRow = 1024, kRows = 64;     // the array's row size in bytes, and its number of rows
 enum Function : std::uint32_t { kSample = 1, kDraw, kFetch, kVolume };
 
 races::Codes code_of(const std::string& kernel, std::uint32_t size, const std::string& folder = "images") {
@@ -34,7 +35,8 @@ races::Codes code_of(const std::string& kernel, std::uint32_t size, const std::s
   return {std::make_shared<const sass::ByteRanges>(all.substr(begin, end - begin), sass::ParameterBank{0x210, size})};
 }
 
-// A process with two non-blocking streams, memory, an array of floats, and a texture and a surface of the array.
+// A process with two non-blocking streams, a buffer, and an array of floats. A texture and a surface refer to the
+// array.
 struct Images {
   Images() {
     for (std::size_t i = 0; i < 2; ++i) {
@@ -114,7 +116,7 @@ struct Images {
     const std::uint64_t out = kOut + (outs++ << 16);
     launch(stream, kFetch, out, 1, kTexture, out, first, count);
   }
-  // Copies a part of the array to or from memory that nothing else uses.
+  // Copies a part of the array to or from memory that no other operation uses.
   struct Box {
     std::uint64_t x = 0, y = 0, z = 0, width = kRow, height = kRows, depth = 1;
   };
@@ -210,7 +212,7 @@ TEST_CASE("copies of parts of an array race where they overlap") {
     Images q;
     q.copy(0, a, race::kIsSource), q.copy(1, b, race::kIsSource);
     CHECK(q.races() == 0);
-    // The same parts in elements of 4 bytes.
+    // The same parts, with sizes given in elements of 4 bytes.
     Images r;
     r.copy(0, {a.x / 4, a.y, 0, a.width / 4, a.height}, race::kInElements);
     r.copy(1, {b.x / 4, b.y, 0, b.width / 4, b.height}, race::kInElements | race::kIsSource);
@@ -301,7 +303,7 @@ TEST_CASE("a handle means what was made last, and nothing once that is destroyed
   q.copy(0, {});
   q.sample(1);
   CHECK(q.races() == 0);
-  // The array was destroyed, and another one has its handle. The texture still refers to the first one.
+  // The array is destroyed, and a new array gets its handle. The texture still refers to the destroyed array.
   Images r;
   r.array(kArray, 0);
   r.array(kArray);
@@ -326,10 +328,10 @@ TEST_CASE("copies that do not fit their array are dropped") {
   CHECK(p.races() == 0);
 }
 
-// ---- tensor copies
+// ---- Tensor copies
 
 TEST_CASE("a tensor copy races with what meets one of its boxes") {
-  constexpr std::uint32_t kLoadTiles = 5, kMap = 0x70;  // where the CUtensorMap begins
+  constexpr std::uint32_t kLoadTiles = 5, kMap = 0x70;  // the offset of the CUtensorMap in the parameters
   for (const std::uint32_t row : {63u, 64u}) {
     for (const bool known : {true, false}) {
       Images p;
@@ -343,7 +345,7 @@ TEST_CASE("a tensor copy races with what meets one of its boxes") {
         wire::store(record, race::kOffset0, static_cast<std::uint16_t>(which));
         p.feed.record(record);
       };
-      // 96 rows of 128 floats, in boxes of 32 by 32.
+      // A tensor of 96 rows of 128 floats, copied in boxes of 32 by 32 elements.
       part(race::kTensorShape, 128 | std::uint64_t{96} << 32, 0, 2 | 4 << 8 | 31 << 16 | 31 << 24);
       part(race::kTensorStrides, 512, 0, 0);
       std::byte* words = p.blank(Kind::parameters, operation::kNoStream);

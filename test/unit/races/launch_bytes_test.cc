@@ -1,5 +1,5 @@
-// Kernels whose accessed bytes are known. The kernel `part` of test/data/sass/ranges reads and writes 4-byte elements;
-// its parameters give the first element and the count.
+// Tests kernels for which the accessed bytes are known. The kernel `part` of test/data/sass/ranges reads and writes
+// elements of 4 bytes. Its parameters give the first element and the count.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -35,8 +35,8 @@ std::shared_ptr<const sass::ByteRanges> code_of(const std::string& kernel) {
   return std::make_shared<const sass::ByteRanges>(all.substr(begin, end - begin), sass::ParameterBank{0x210, 16});
 }
 
-// A process with two non-blocking streams and a buffer. Function 1 is `part`; the code of all other functions is
-// unknown. All of them write.
+// A process with two non-blocking streams and a buffer. Function 1 is the kernel `part`. Other functions have unknown
+// code. All functions write.
 struct Process {
   explicit Process(Memories kind = Memories::device) {
     for (std::size_t i = 0; i < 2; ++i) {
@@ -80,7 +80,7 @@ struct Process {
     wire::store(record, operation::kBlock, operation::Block::pack({256, 1, 1}));
     return record;
   }
-  // Uses elements from `begin` on at the address.
+  // Launches a kernel on `count` elements from `begin` on.
   void kernel(std::uint32_t stream, int begin, int count, std::uint64_t address = kBuffer, std::uint32_t function = 1) {
     parameter(address, function);
     feed.record(bytes);
@@ -186,8 +186,8 @@ TEST_CASE("if several kernels with one name use the same bytes, it does not matt
   CHECK(p.races() == 0);
   p.kernel(1, 511, 1);
   CHECK(p.races() == 1);
-  // The kernel may have been `fill`, which begins at its pointer. Only the first byte then counts, and both launches
-  // use it.
+  // The kernel may have been `fill`, whose range begins at its pointer. Only the first byte is then certain, and both
+  // launches use that byte.
   Process q;
   q.codes.push_back(code_of("fill"));
   q.kernel(0, 0, 512), q.kernel(1, 512, 512);
@@ -225,7 +225,7 @@ TEST_CASE("each copy of a batch has separate bytes") {
     q.fill(1, kBuffer + at + 63, 1);
     CHECK(q.races() == 1);
   }
-  // A part belongs only to the next batch.
+  // The part of a batch belongs only to the batch that follows.
   Process r;
   r.part(kBuffer, 0, 64), r.batch(0), r.batch(1);
   r.fill(1, kBuffer + 2048, 64);
@@ -240,16 +240,16 @@ TEST_CASE("a source that a batch may read out of order races with earlier unfini
     const auto races = p.feed.races();
     REQUIRE(races.size() == (order == race::kInStreamOrder ? 0 : 1));
     for (const session::Race& race : races) CHECK(race.second.out_of_order);
-    // Later work of the stream comes after the copy.
+    // Later work on the stream starts after the copy.
     p.fill(0, kBuffer, 64);
     CHECK(p.races() == races.size());
   }
-  // The destination is always written in stream order.
+  // A batch always writes its destination in stream order.
   Process q;
   q.fill(0, kBuffer, 64);
   q.part(kBuffer, kBuffer + 1024, 64, race::kAnyTime), q.batch(0);
   CHECK(q.races() == 0);
-  // Another stream comes after a read during the call, but not after one at any time.
+  // A read during the call is over before another stream's work is issued. A read at any time may not be.
   for (const auto order : {race::kDuringCall, race::kAnyTime}) {
     Process r;
     r.part(kBuffer + 1024, kBuffer, 64, order), r.batch(0);
@@ -264,7 +264,7 @@ TEST_CASE("a source that a batch may read out of order races with earlier unfini
   CHECK(s.races() == 0);
 }
 
-// ---- out of bounds
+// ---- Accesses out of bounds
 
 TEST_CASE("a kernel that uses more bytes than its memory has") {
   Process p;
@@ -277,7 +277,7 @@ TEST_CASE("a kernel that uses more bytes than its memory has") {
   CHECK(overrun.bytes == kBytes);
   CHECK(overrun.access.begin == kBuffer);
   CHECK(overrun.access.end == kBuffer + 4100);
-  CHECK(overrun.times == 4);  // each launch reads and writes
+  CHECK(overrun.times == 4);  // each of the two launches reads and writes
 }
 
 TEST_CASE("a kernel that begins before its memory") {
@@ -310,7 +310,7 @@ TEST_CASE("registered memory has no known end") {
   CHECK(p.feed.overruns().empty());
 }
 
-// ---- records that wait for code
+// ---- Records that wait for code
 
 TEST_CASE("records wait in order until the code of a kernel has been read") {
   Process p;
@@ -372,6 +372,6 @@ TEST_CASE("a kernel may write elsewhere if it stores through a pointer from memo
   CHECK(bytes.may_write_elsewhere(1));
   CHECK_FALSE(bytes.may_write_elsewhere(2));
   CHECK(bytes.may_write_elsewhere(3));  // its code is unknown
-  CHECK(bytes.may_write_elsewhere(4));  // its code cannot be followed
+  CHECK(bytes.may_write_elsewhere(4));  // its code cannot be analysed
   CHECK(races::LaunchBytes({}).may_write_elsewhere(2));
 }

@@ -1,4 +1,4 @@
-// A program as the driver sees it, call by call, for tests of order and races.
+// Issues calls as the driver sees them, for tests of stream order and races.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 
 namespace cudadiag::races {
 
-inline constexpr std::uint64_t kA = 0x7f0000000000, kB = 0x7f0000100000;  // two buffers
+inline constexpr std::uint64_t kA = 0x7f0000000000, kB = 0x7f0000100000;  // the addresses of two buffers
 
 class Story {
  public:
@@ -17,7 +17,7 @@ class Story {
   StreamNumber non_blocking(std::uint32_t context = 0) { return order.stream_made({++handle_, context, false, false}); }
   StreamNumber legacy(std::uint32_t context = 0) { return order.stream_made({1, context, true, true}); }
 
-  // Launches, at its own line, a kernel that uses its single pointer in this way.
+  // Launches a kernel that accesses its only pointer with `mode`. Each such kernel has its own line.
   void kernel(StreamNumber stream, Mode mode, std::uint64_t address = kA) {
     Access access = base(order.issue(stream), stream);
     access.begin = address;
@@ -61,12 +61,12 @@ class Story {
   }
 
   std::size_t races() const { return history.races().size(); }
-  // Returns whether there is exactly one race, and it is certain.
+  // Returns true if there is exactly one race, and it is certain.
   bool one_race() const { return races() == 1 && !history.races().front().possible; }
   bool one_possible_race() const { return races() == 1 && history.races().front().possible; }
 
   Order order;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Mode> modes;  // of (function, parameter)
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Mode> modes;  // by function and parameter
   std::size_t asked = 0;
   History history{order, [this](const Access& access) {
                     ++asked;

@@ -33,7 +33,7 @@ TEST_CASE("an error concerns the stream's capture, or else the thread's own, or 
   captures.began(stream(0x300), capture(3, 12, CU_STREAM_CAPTURE_MODE_GLOBAL));
   CHECK(captures.concerned(stream(0x100), 12).began == 1);
   CHECK(captures.concerned({}, 11).began == 2);
-  CHECK(captures.concerned({}, 10).began == 3);  // the thread's own capture is relaxed
+  CHECK(captures.concerned({}, 10).began == 3);  // the thread's own capture is relaxed, so it does not count
   CHECK(captures.concerned({}, 99).began == 3);
 }
 

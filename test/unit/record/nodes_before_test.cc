@@ -42,14 +42,14 @@ TEST_CASE("dependencies are followed to their beginning, in any order of edges")
 }
 
 TEST_CASE("nodes of another branch and later nodes do not come before") {
-  // 0 leads to 1 and 2, both lead to 3.
+  // Node 0 leads to nodes 1 and 2, which both lead to node 3.
   const std::vector<GraphEdge> edges = {{0, 1}, {0, 2}, {1, 3}, {2, 3}};
   CHECK(nodes_before(1, List(4, 0), edges).before == List{0});
   CHECK(nodes_before(3, List(4, 0), edges).before == List{0, 1, 2});
 }
 
 TEST_CASE("a node in a child graph comes after the child graph's dependencies") {
-  // 0, then the child graph 1 with the nodes 3 and 4, then 2.
+  // Node 0 leads to child graph 1, which contains nodes 3 and 4 and leads to node 2.
   const List parents = {0, 0, 0, 2, 2};
   const std::vector<GraphEdge> edges = {{0, 1}, {1, 2}, {3, 4}};
   CHECK(nodes_before(4, parents, edges).before == List{0, 3});
@@ -57,7 +57,7 @@ TEST_CASE("a node in a child graph comes after the child graph's dependencies") 
 }
 
 TEST_CASE("if a child graph comes before, all its nodes do, at any depth") {
-  // The child graph 0 contains 2 and the child graph 3, which contains 4; then 1.
+  // Child graph 0 contains node 2 and child graph 3, which contains node 4. Child graph 0 leads to node 1.
   const List parents = {0, 0, 1, 1, 4};
   CHECK(nodes_before(1, parents, {{0, 1}, {2, 3}}).before == List{0, 2, 3, 4});
 }

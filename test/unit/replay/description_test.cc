@@ -35,7 +35,7 @@ class Builder {
   std::vector<std::byte> bytes_;
 };
 
-// Describes a block of 256 bytes at 0x7f0000001000, with 128 bytes saved from offset 64.
+// Returns the words of a block of 256 bytes at 0x7f0000001000. Of these, 128 bytes from offset 64 on are saved.
 std::vector<std::uint32_t> block_words() { return {0x1000, 0x7f00, 256, 0, 64, 0, 128, 0, 3, 1, 1, 0}; }
 
 Builder sample() {
@@ -106,10 +106,10 @@ TEST_CASE("a damaged description is rejected") {
   CHECK(is_refused(sample().add(Record::parameter, {0x10000, 4, 1})));
   CHECK(is_refused(sample().add(Record::block, {1, 2, 3})));
   std::vector<std::uint32_t> words = block_words();
-  words[9] = 99;  // not a valid kind of memory
+  words[9] = 99;  // an invalid kind of memory
   CHECK(is_refused(sample().add(Record::block, words)));
   words = block_words();
-  words[6] = 512;  // more than the block has
+  words[6] = 512;  // more bytes than the block has
   CHECK(is_refused(sample().add(Record::block, words)));
   words = block_words();
   words[3] = 0xffffffff;

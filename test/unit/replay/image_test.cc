@@ -51,7 +51,7 @@ TEST_CASE("variables are found in every form of an image") {
   CHECK(read);
   if (has_zstandard()) CHECK(names_in(image("variables-zstd.fatbin"), Form::fatbin, read) == kVariables);
   CHECK(read);
-  // Without code for this GPU, code for other GPUs is read.
+  // If the image has no code for this GPU, code for another GPU is read.
   CHECK(names_in(image("variables.fatbin"), Form::fatbin, read, 75) == kVariables);
 }
 
@@ -103,7 +103,7 @@ TEST_CASE("LZ4 is decompressed, and damaged data is rejected") {
   CHECK(decompressed(literals, 3) == "abc");
   CHECK(decompressed(literals, 4) == "refused");
   CHECK(decompressed(literals, 2) == "refused");
-  // Three letters, then 4 + 5 bytes copied from 3 bytes back, then one letter.
+  // Three letters, then a match of 4 + 5 bytes at distance 3, then one letter.
   const std::string match(
       "\x35"
       "abc"
@@ -118,7 +118,7 @@ TEST_CASE("LZ4 is decompressed, and damaged data is rejected") {
       "\x04\x00",
       6);
   CHECK(decompressed(far, 12) == "refused");
-  // 15 + 255 + 2 letters.
+  // A run of 15 + 255 + 2 letters.
   CHECK(decompressed("\xf0\xff\x02" + std::string(272, 'x'), 272) == std::string(272, 'x'));
   CHECK(decompressed("\xf0\xff", 272) == "refused");
 }

@@ -11,7 +11,8 @@ using namespace cudadiag::replay;
 
 namespace {
 
-// Returns the error message after one change to the text; empty if the text can be read.
+// Replaces `old` by `changed` in the text of a launch. Returns the error from reading that text; empty if there is
+// none.
 std::string refusal_of(const std::string& old, const std::string& changed) {
   std::string text = write_launch(test::sample_launch());
   const std::size_t at = text.find(old);

@@ -30,7 +30,7 @@ TEST_CASE("the program contains the launch's numbers") {
   CHECK(text.find("grid[] = {4, 2, 1}") != text.npos);
   CHECK(text.find("shared_bytes = 1024") != text.npos);
   CHECK(text.find("{0x7f0000200000, 1048576, false, nullptr, \"memory-1\", 512, 1024, 0}") != text.npos);
-  // Memory that nothing points to is not needed.
+  // Memory that no pointer refers to is left out.
   CHECK(text.find("0x7f0000400000") == text.npos);
   CHECK(text.find("@tables@") == text.npos);
 }

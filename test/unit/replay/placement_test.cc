@@ -40,12 +40,12 @@ TEST_CASE("pointers follow a block that moves") {
   CHECK(placement.rewritten(0x10000) == 0x90000);
   CHECK(placement.rewritten(0x10fff) == 0x90fff);
   CHECK(placement.rewritten(0xffff) == 0xffff);
-  // The end of the first block is the start of the second, which is not moved.
+  // The end of the first block is also the start of the second block, which was not moved.
   CHECK(placement.rewritten(0x11000) == 0x11000);
   CHECK(placement.rewritten(0x20000) == 0x20000);
   CHECK(placement.rewritten(0x5) == 0x5);
   placement.put(2, 0xa0000);
-  // The address after the last byte is a pointer, too.
+  // A pointer to the end of a block is rewritten, too.
   CHECK(placement.rewritten(0x20100) == 0xa0100);
   CHECK(placement.rewritten(0x20101) == 0x20101);
 }

@@ -1,4 +1,4 @@
-// Prints launch.json of two launches for schema_test.py, each as one line of JSON.
+// Prints launch.json of two launches for schema_test.py, one per line.
 #include <algorithm>
 #include <cstdio>
 #include <string>

@@ -4,7 +4,7 @@
 
 namespace cudadiag::test {
 
-// Returns a launch with a value in every field.
+// Returns a launch that has a value in every field.
 replay::SavedLaunch sample_launch();
 
 }  // namespace cudadiag::test

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""schema_test.py PRINT_LAUNCH SCHEMA: checks launch.json against the schema, which must reject invalid ones."""
+"""schema_test.py PRINT_LAUNCH SCHEMA: checks that the schema accepts launch.json and rejects damaged copies of it."""
 import copy
 import json
 import subprocess

@@ -34,7 +34,7 @@ TEST_CASE("the same error at a different instruction is a different failure") {
   CHECK(outcome_of("launching\nresult 700\n", false, at("_Z5scalePff", 0x90)) == Outcome::as_it_did);
   CHECK(outcome_of("launching\nresult 700\n", false, at("_Z5scalePff", 0xa0)) == Outcome::otherwise);
   CHECK(outcome_of("launching\nresult 700\n", false, at("_Z4fillPf", 0x90)) == Outcome::otherwise);
-  // The driver ended the process after it had written its dump.
+  // The driver killed the process after writing its dump.
   CHECK(outcome_of("launching\n", false, at("_Z5scalePff", 0x90)) == Outcome::as_it_did);
 }
 
@@ -102,7 +102,7 @@ TEST_CASE("replays are counted and summarised") {
 TEST_CASE("a launch that does not fail alone proves no race if part of its memory was not saved") {
   SavedLaunch launch = test::sample_launch();
   session::ReplayTally counted = tally_for(launch);
-  CHECK(counted.unsaved == (1 << 20) - 1024);  // the pinned block, to which nothing points, does not count
+  CHECK(counted.unsaved == (1 << 20) - 1024);  // the pinned block does not count, because nothing points to it
   CHECK(counted.lacks_more);
   add(counted, Run{Outcome::did_not_fail});
   CHECK(session::sentence(counted) ==

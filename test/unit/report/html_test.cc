@@ -164,7 +164,7 @@ TEST_CASE("a page without a failure says so, and repeats nothing") {
   CHECK(page.find("and old") != page.npos);
 }
 
-// Whatever the input, a page gives the browser nothing to run and nothing to fetch.
+// For any input, the page contains no scripts and no references to other files.
 TEST_CASE("a page has no script and loads nothing") {
   for (const Diagnosis& report : {python_report(), native_report(), crowded_report(), explained_report(),
                                   clean_report(), parted_ranks_report()}) {

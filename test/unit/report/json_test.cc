@@ -13,8 +13,8 @@ using nlohmann::json;
 
 namespace {
 
-// Every object of the schema is closed and lists all its members, so no member that we write can be missing in the
-// schema.
+// Checks that every object in the schema forbids unknown members and requires all known members. The schema then cannot
+// lack a member that we write.
 void check_strict(const json& node) {
   if (node.is_object() && node.contains("properties")) {
     CHECK(node["additionalProperties"] == false);

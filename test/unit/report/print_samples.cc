@@ -1,4 +1,4 @@
-// Prints the JSON of every sample report, one on each line, for schema_test.py.
+// Prints the JSON of the sample reports for schema_test.py, one report per line.
 #include <iostream>
 #include <nlohmann/json.hpp>
 

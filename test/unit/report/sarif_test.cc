@@ -16,7 +16,7 @@ namespace {
 
 json run_of(const Diagnosis& report) { return json::parse(write_sarif(report, "1.2.3"))["runs"][0]; }
 
-// Returns the artifact location of a finding in this file.
+// Returns the SARIF artifact location of a finding in this file.
 json physical(const std::string& file, const std::string& directory) {
   Diagnosis report = python_report();
   report.working_directory = directory;
@@ -36,7 +36,7 @@ std::vector<std::string> related(const Diagnosis& report) {
 
 }  // namespace
 
-// This output was checked against the schema of OASIS when the test was written.
+// When this test was written, its output was checked against the SARIF schema of OASIS.
 TEST_CASE("a finding in Python") {
   const std::string expected = read_file(TEST_DATA "/report/python.sarif");
   const std::string written = write_sarif(python_report(), "1.2.3");

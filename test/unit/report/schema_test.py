@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""schema_test.py PRINT_SAMPLES SCHEMA: checks the JSON of every sample report against the schema, which must reject
-missing and added members, and members of the wrong type."""
+"""schema_test.py PRINT_SAMPLES SCHEMA: checks that the schema accepts the JSON of every sample report. It must reject
+missing members, added members, and members of the wrong type."""
 
 import copy
 import json
@@ -22,7 +22,7 @@ except ImportError:
 
 
 def without_repeats(pairs):
-    """Rejects duplicate members, which would hide each other."""
+    """Rejects duplicate members: json.loads() would silently keep only the last one."""
     members = dict(pairs)
     assert len(members) == len(pairs), [name for name, _ in pairs]
     return members
@@ -30,7 +30,8 @@ def without_repeats(pairs):
 
 PRINT_SAMPLES = sys.argv.pop(1)
 SCHEMA = json.loads(pathlib.Path(sys.argv.pop(1)).read_text(), object_pairs_hook=without_repeats)
-# Older releases of jsonschema support only an older dialect, but the schema is valid in both.
+# Older jsonschema releases do not support the schema's dialect. The schema is also valid in the older dialect that they
+# support.
 VALIDATOR = jsonschema.validators.validator_for(SCHEMA, default=jsonschema.Draft7Validator)(SCHEMA)
 SAMPLES = [json.loads(line) for line in subprocess.check_output([PRINT_SAMPLES]).splitlines()]
 

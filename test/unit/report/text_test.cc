@@ -270,7 +270,7 @@ TEST_CASE("the verbose report also names the commands that can find more, a plai
   CHECK(next() ==
         "cudadiag bisect /s --sanitize  # needs compute-sanitizer\n"
         "        compute-sanitizer --tool memcheck python train.py");
-  // compute-sanitizer cannot help if the operation is not a kernel.
+  // compute-sanitizer checks only kernels.
   report.findings[0].launch->mangled.clear();
   report.findings[0].candidates.clear();
   report.findings[0].witness_wanted.clear();
@@ -314,7 +314,7 @@ TEST_CASE("a plain rerun is named first if the last rerun could not prove the an
   Diagnosis foreign = report;
   foreign.foreign = "it belongs to another user";
   CHECK(next(foreign).find("bisect") == std::string::npos);
-  // A later rerun that waited for every operation has tried what a plain one would do.
+  // A later rerun waited for every operation, so a plain rerun would add nothing.
   report.passes.push_back({cudadiag::session::PassKind::confirm, "failed", 3, 0, 0});
   CHECK(next(report) == sanitize);
 }

@@ -1,5 +1,5 @@
-// nvcc compiled test/data/sass/ranges.cu for each architecture; the code is in test/data/sass/ranges. The tests
-// describe what each kernel does a second time, thread by thread: both must give the same bytes.
+// Tests which bytes the kernels of test/data/sass/ranges.cu use. nvcc compiled them for several architectures
+// (test/data/sass/ranges). Each test also models its kernel thread by thread, and the model must give the same bytes.
 #include "sass/byte_ranges.h"
 
 #include <doctest/doctest.h>
@@ -53,7 +53,7 @@ struct Parameters {
   }
 };
 
-// The bytes that a kernel uses, by parameter and mode.
+// The bytes that a kernel uses, by parameter and access mode.
 using Bytes = std::map<std::pair<std::uint32_t, Mode>, std::set<std::int64_t>>;
 
 struct Thread {
@@ -103,7 +103,7 @@ Bytes by_code(const ByteRanges& code, const LaunchValues& launch) {
   return out;
 }
 
-// Checks each parameter that the model uses. The bytes of all other parameters must be unknown.
+// Compares the kernel's bytes with the model. The bytes of parameters that the model does not use must be unknown.
 void check(const std::string& kernel, Sizes grid, Sizes block, const Parameters& parameters, const Model& model) {
   const Bytes expected = by_model(grid, block, model);
   for (const Architecture& architecture : kArchitectures) {
@@ -411,7 +411,7 @@ TEST_CASE("bytes of a kernel: loops within a thread") {
 
 namespace {
 
-// Counts the uses whose bytes are all known.
+// Returns the number of uses for which all bytes are known.
 std::ptrdiff_t known_in(const std::string& text) {
   Parameters p;
   p.pointer();
@@ -433,22 +433,22 @@ TEST_CASE("bytes of a kernel: with an unknown opcode, nothing is known") {
 TEST_CASE("bytes of a kernel: uses by other instructions through a parameter") {
   const std::string load = "/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n/*0010*/ STG.E desc[UR4][R2.64], R9 ;\n";
   CHECK(known_in(load + "/*0020*/ EXIT ;\n") == 1);
-  // The called function is elsewhere.
+  // The called function is not in this code.
   CHECK(known_in(load +
                  "/*0020*/ MOV R4, R2 ;\n/*0030*/ MOV R5, R3 ;\n/*0040*/ CALL.ABS.NOINC R20 ;\n/*0050*/ EXIT ;\n") ==
         0);
-  // We cannot tell where a thread stops.
+  // It is unknown at which instruction a thread exits.
   CHECK(known_in("/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n/*0010*/ @P0 EXIT ;\n/*0020*/ STG.E desc[UR4][R2.64], R9 "
                  ";\n/*0030*/ EXIT ;\n") == 0);
-  // We cannot tell whether it loads at all.
+  // It is unknown whether the thread executes the load.
   CHECK(known_in(load + "/*0020*/ @P0 LDG.E R8, desc[UR4][R2.64+0x4] ;\n/*0030*/ EXIT ;\n") == 0);
   CHECK(known_in(load + "/*0020*/ @!PT LDG.E R8, desc[UR4][R2.64+0x4] ;\n/*0030*/ EXIT ;\n") == 1);
-  // The code ends here, without an unconditional exit.
+  // The code ends without an unconditional EXIT.
   CHECK(known_in("/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n/*0010*/ STG.E desc[UR4][R2.64], R9 ;\n/*0020*/ @P0 EXIT ;\n") ==
         0);
-  // A warp whose threads have diverged does the same at another place.
+  // If the warp has diverged, its threads do the same work at the branch target.
   CHECK(known_in(load + "/*0020*/ BRA.DIV UR4, 0x40 ;\n/*0030*/ EXIT ;\n/*0040*/ BRA 0x30 ;\n") == 1);
-  // An endless loop takes too long.
+  // The analysis gives up on an endless loop.
   CHECK(known_in(load + "/*0020*/ BRA 0x20 ;\n") == 0);
 }
 

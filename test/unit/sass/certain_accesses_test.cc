@@ -1,5 +1,5 @@
-// The accesses that launches certainly make. The code in test/data/sass/certain.sm90.txt was compiled by nvcc from the
-// kernels in test/gpu/addresses/cuda and the last two in test/data/sass/kernels.cu.
+// Tests which accesses a launch is certain to make. The code in test/data/sass/certain.sm90.txt was compiled with nvcc
+// from the kernels in test/gpu/addresses/cuda and the last two kernels in test/data/sass/kernels.cu.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -56,7 +56,7 @@ struct Extent {
   bool operator==(const Extent&) const = default;
 };
 
-// Returns the extent of all accesses of that kind through that word; empty if there is none.
+// Returns the combined extent of all accesses of kind `kind` through parameter word `word`; empty if there are none.
 std::optional<Extent> extent(const CertainAccesses& all, std::optional<std::uint32_t> word, AccessKind kind) {
   std::optional<Extent> out;
   for (const CertainAccess& each : all.accesses) {

@@ -1,4 +1,5 @@
-// Addresses of failing instructions. The machine code is from nvdisasm (data/gpucore), or hand-written in its form.
+// Tests computing the address of a failing instruction. The machine code is output of nvdisasm (data/gpucore), or is
+// written by hand in the same form.
 #include "sass/failing_address.h"
 
 #include <doctest/doctest.h>
@@ -44,7 +45,7 @@ LaunchState launch(const std::vector<std::uint32_t>& words) {
   return {.parameters = bytes(words), .grid = std::array{3u, 1u, 1u}, .block = std::array{32u, 1u, 1u}};
 }
 
-// Builds a thread whose registers are 0xdead0000 plus their number, except the given ones.
+// Builds a thread in which register N has the value 0xdead0000 + N, except for the given registers.
 LaneState lane_at(std::uint32_t stands, const std::vector<std::pair<std::uint32_t, std::uint32_t>>& registers = {}) {
   LaneState lane;
   lane.stands = stands;
@@ -59,7 +60,7 @@ LaneState lane_at(std::uint32_t stands, const std::vector<std::pair<std::uint32_
 
 using Address = std::optional<std::uint64_t>;
 
-// Code in which "!" marks the failing line, and "*" the line where the thread has stopped.
+// Code in which "!" marks the failing line, and "*" marks the line at which the thread stopped.
 struct Marked {
   explicit Marked(std::vector<std::string> lines) {
     for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -74,7 +75,7 @@ struct Marked {
                   const std::vector<std::uint32_t>& parameters = {0x1000, 0x7f00, 7, 0},
                   std::optional<std::uint32_t> predicates = {}) const {
     LaneState lane = lane_at(stands, registers);
-    // Without registers, everything is computed.
+    // No given registers means that the address must be computed from the parameters alone.
     if (registers.empty()) lane.registers.clear();
     lane.predicates = predicates;
     return FailingAddress(text, kBank, failing, launch(parameters)).of(lane);
@@ -88,7 +89,8 @@ struct Marked {
 }  // namespace
 
 TEST_CASE("a load whose destination is half of its own address: 1 TiB past the parameter") {
-  // The thread is at the store that waits for the load. R4 is unchanged, R5 was loaded, R2 and R3 are new.
+  // The thread has stopped at the store that waits for the load. R4 still holds half of the address, R5 was overwritten
+  // by the load, and R2 and R3 have new values.
   FailingAddress load(text_of("far_load"), {0x210, 8}, 0x70, launch({0x1fe00000, 0x7f21}));
   REQUIRE(load.known());
   CHECK(load.kind() == AccessKind::load);
@@ -120,7 +122,7 @@ TEST_CASE("shared memory: the overwritten uniform register is computed from the 
   LaneState lane = lane_at(0xc0);
   lane.uniform_registers.assign(64, 0);
   lane.uniform_predicates = 0x80;
-  CHECK(store.of(lane) == Address(0x400400));  // 4 bytes times 2^20, after the system's 1024 bytes
+  CHECK(store.of(lane) == Address(0x400400));  // 1024 bytes for the system, plus 2^20 elements of 4 bytes
   SUBCASE("not if the block may be a different one of its cluster") {
     LaunchState clustered = launch({0x87e00000, 0x7fce, 1 << 20});
     clustered.clusters = true;
@@ -134,7 +136,7 @@ TEST_CASE("shared memory: the overwritten uniform register is computed from the 
 TEST_CASE("local memory, in a function that calls itself: the register is kept until the call") {
   FailingAddress store(text_of("overflow_stack"), {0x210, 8}, 0x1a0, launch({0x53f5e000, 0x7f54}));
   CHECK(store.space() == Space::local);
-  // The thread is at the start of the next call, where R2 is first stored, and written afterwards.
+  // The next call begins at 0xb0. It saves R2 on the stack before it overwrites R2.
   CHECK_FALSE(store.of(lane_at(0xb0, {{1, 0xfff7e0}, {2, 0xfff7ec}})));
   CHECK(store.of(lane_at(0x1b0, {{1, 0xfff7e0}, {2, 0xfff7ec}})) == Address());
 }
@@ -172,7 +174,7 @@ TEST_CASE("a loop may have started another iteration") {
 }
 
 TEST_CASE("no thread gets past an instruction that needs the failed load") {
-  // The loop cannot have started again, because FADD waits for R8.
+  // The loop cannot have started again, because FADD needs R8, which the load did not deliver.
   const std::vector<std::string> lines{"MOV R9, R9",
                                        "!LDG.E R8, desc[UR4][R2.64]",
                                        "MOV R10, R11",
@@ -269,7 +271,7 @@ TEST_CASE("a conditional definition counts if its condition is known") {
   decided[5] = "ISETP.NE.AND P1, PT, R14, RZ, PT";
   decided.insert(decided.begin() + 6, "*FADD R4, R2, R2");
   CHECK_FALSE(Marked(decided).address({}, {0x1000, 0x7f00, 7, 0}, 0x82));
-  // The failing instruction's own condition was true.
+  // The predicate of the failing instruction must have been true.
   decided[4] = "!@P1 LDG.E R2, desc[UR4][R2.64]";
   CHECK(Marked(decided).address({}, {0x1000, 0x7f00, 7, 0}, 0x80) == Address(0x7f0000000007));
   decided[4] = "!@!P1 LDG.E R2, desc[UR4][R2.64]";
@@ -284,7 +286,7 @@ TEST_CASE("values from memory, other threads and new opcodes are unknown") {
                          "MOV R6, RZ", "*FADD R4, R2, R2", "EXIT"});
     CHECK_FALSE(loaded.address({}));
   }
-  // The index is known if its register is still unchanged.
+  // The index is known if its register has not been overwritten.
   const Marked kept({"LDG.E R6, desc[UR4][R8.64]", "LDC.64 R2, c[0x0][0x210]", "IMAD.WIDE R2, R6, 0x4, R2",
                      "!LDG.E R2, desc[UR4][R2.64]", "*FADD R4, R2, R2", "EXIT"});
   CHECK(kept.address({{3, 0x7f00}, {6, 3}}) == Address(0x7f000000100c));
@@ -303,7 +305,7 @@ TEST_CASE("thread and block indices, their sizes, and constants") {
                      "LOP3.LUT R6, R6, 0xfffffffc, RZ, 0xc0, !PT", "SHF.R.U32.HI R6, RZ, 0x1, R6",
                      "LDC.64 R2, c[0x0][0x210]", "IMAD.WIDE R2, R6, 0x1, R2", "!LDG.E R2, desc[UR4][R2.64]",
                      "*FADD R4, R2, R2", "EXIT"});
-  // ((2 * 32 + 5) * 4 + 3) & ~3 = 276; / 2 = 138
+  // the index: (((2 * 32 + 5) * 4 + 3) & ~3) / 2 = 276 / 2 = 138
   CHECK(code.address({}) == Address(0x7f000000108a));
 }
 
@@ -315,7 +317,7 @@ TEST_CASE("uniform registers count if all threads of the warp are at one place")
   lane.uniform_registers.assign(64, 0);
   lane.uniform_registers[6] = 0x7fffff00;
   CHECK(address.of(lane) == Address(0x80000008));
-  lane.uniform_registers[7] = 0x7f;  // it may not form a 64-bit number with UR6
+  lane.uniform_registers[7] = 0x7f;  // UR6 and UR7 may not form a 64-bit number
   CHECK_FALSE(address.of(lane));
   const Marked sure({"ULDC.64 UR6, c[0x0][0x210]", "!STG.E desc[UR4][R2.U32+UR6+0x8], R5", "*EXIT"});
   CHECK(sure.address({{2, 0x100}}) == Address(0x7f0000001108));

@@ -1,5 +1,5 @@
-// nvcc compiled test/data/sass/images/images.cu for each architecture. The tests describe which bytes of which image each
-// kernel uses.
+// Tests which bytes of which image each kernel in test/data/sass/images/images.cu uses. nvcc compiled the kernels for
+// several architectures.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -43,7 +43,7 @@ std::string parameters(Values... values) {
 
 constexpr std::uint64_t kHandle = 3, kOut = 0x7f0000000000;
 
-// An image of 64 rows of 1,000 bytes. Each row begins 1,024 bytes after the one before.
+// An image of 64 rows of 1,000 bytes each. Rows begin 1,024 bytes apart.
 const Image kFlat = {0, 1000, 1024, 64, 1, 65536, 4};
 
 struct Used {
@@ -51,7 +51,7 @@ struct Used {
   std::vector<ByteRows> rows;
 };
 
-// Returns what the launch uses of the image whose handle is the parameter at `parameter`.
+// Returns the bytes that the launch uses of the image whose handle is at offset `parameter`.
 Used used(const ByteRanges& code, const LaunchValues& launch, Mode mode, std::uint32_t parameter = 0) {
   for (const ParameterBytes& each : code.of(launch)) {
     if (each.parameter == parameter && each.mode == mode) return {each.all, each.rows};
@@ -95,14 +95,14 @@ TEST_CASE("the bytes of a surface follow from its coordinates") {
   for (const Architecture& architecture : kArchitectures) {
     CAPTURE(architecture.name);
     const ByteRanges draw = code_of(architecture, "draw__8_4_4_4", 20);
-    // 250 columns, in rows 10 to 14.
+    // Draws 250 columns in rows 10 to 14.
     LaunchValues launch{{2, 5, 1}, {128, 1, 1}, parameters(kHandle, 250, 5, 10), {}, {kFlat}};
     const Used rows = used(draw, launch, Mode::write);
     CHECK(rows.known);
     CHECK(rows.rows == std::vector<ByteRows>{{10 * 1024, 1000, 1024, 5}});
     launch.parameters = parameters(kHandle, 100, 1, 63);
     CHECK(used(draw, launch, Mode::write).rows == std::vector<ByteRows>{{63 * 1024, 400, 0, 1}});
-    // Without a gap between rows, they are one piece.
+    // If rows have no gap between them, they form a single piece.
     launch.images = {{0, 1000, 1000, 64, 1, 64000, 4}};
     launch.parameters = parameters(kHandle, 250, 5, 10);
     CHECK(used(draw, launch, Mode::write).rows == std::vector<ByteRows>{{10000, 5000, 0, 1}});
@@ -182,17 +182,17 @@ TEST_CASE("surfaces of one dimension, of layers and of volumes") {
   }
 }
 
-// ---- tensor copies
+// ---- Tensor copies
 
 namespace {
 
 struct Tiles {
   Architecture architecture;
-  std::uint32_t map = 0;  // where the CUtensorMap begins, aligned to 64 bytes in the bank
+  std::uint32_t map = 0;  // the offset of the CUtensorMap in the parameter bank, aligned to 64 bytes
 };
 const std::vector<Tiles> kTiles = {{{"sm90", 0x210}, 0x70}, {{"sm100", 0x380}, 0}, {{"sm120", 0x380}, 0}};
 
-// Rows of 128 floats, in boxes of 32 by 32.
+// A tensor of `rows` rows of 128 floats, copied in boxes of 32 by 32 elements.
 TensorMap tensor(std::uint32_t parameter, std::uint64_t rows) { return {parameter, {{128, 4, 32}, {rows, 512, 32}}}; }
 
 Used used_tiles(const Tiles& tiles, const std::string& kernel, Mode mode, std::uint64_t rows, int first = 0) {
@@ -209,7 +209,7 @@ Used used_tiles(const Tiles& tiles, const std::string& kernel, Mode mode, std::u
 TEST_CASE("a tensor copy uses one box of the tensor") {
   for (const Tiles& tiles : kTiles) {
     CAPTURE(tiles.architecture.name);
-    // On sm_120, a condition on the address of the shared memory decides how the copy is made.
+    // On sm_120, the code chooses how to copy by the address of the shared memory, which is unknown here.
     const std::vector<ByteRows> loaded{{0, 64 * 512, 0, 1}};
     const auto known = tiles.architecture.name == "sm120" ? std::vector<ByteRows>() : loaded;
     CHECK(used_tiles(tiles, "load_tiles", Mode::read, 96).rows == known);

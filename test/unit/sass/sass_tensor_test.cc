@@ -1,4 +1,4 @@
-// Copies between global and shared memory by the tensor memory accelerator, as nvdisasm prints them.
+// Tests copies between global and shared memory by the tensor memory accelerator (TMA), as nvdisasm prints them.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -11,7 +11,8 @@ using enum Mode;
 
 namespace {
 
-// Descriptors of 128 bytes at 0x240 and 0x2c0, a pointer at 0x340. Padding before the first descriptor aligns it.
+// The parameters are descriptors of 128 bytes at 0x240 and 0x2c0 and a pointer at 0x340. Padding aligns the first
+// descriptor.
 constexpr ParameterBank kHopper{0x210, 0x138};
 constexpr std::uint32_t kFirst = 0x30, kSecond = 0xb0, kPointer = 0x130;
 
@@ -23,13 +24,13 @@ KernelAccesses read_lines(const std::string& lines, ParameterBank bank = kHopper
 
 using Modes = std::vector<Mode>;
 
-// Returns the modes of the first descriptor, the second one and the pointer.
+// Returns the modes of the first descriptor, of the second descriptor, and of the pointer.
 Modes modes_of(const std::string& lines) {
   const KernelAccesses kernel = read_lines(lines);
   return {kernel.mode(kFirst), kernel.mode(kSecond), kernel.mode(kPointer)};
 }
 
-// UR6 holds the address of the first descriptor, UR4 that of the second.
+// Loads the address of the first descriptor into UR6, and that of the second into UR4.
 const std::string kAddresses =
     "/*0010*/ ULDC.64 UR12, c[0x0][0x198] ;\n"
     "/*0020*/ UIADD3 UR6, UP0, UR12, 0x30, URZ ;\n"

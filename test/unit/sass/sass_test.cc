@@ -1,4 +1,5 @@
-// The texts are nvdisasm's output for the kernels in test/data/sass/kernels.cu.
+// Tests how kernels access their parameters. The code is nvdisasm's output for the kernels in
+// test/data/sass/kernels.cu.
 #include "sass/sass.h"
 
 #include <doctest/doctest.h>
@@ -22,7 +23,7 @@ std::string text_of(const std::string& name) {
 using Modes = std::vector<Mode>;
 using enum Mode;
 
-// Returns the modes of the pointers, in order.
+// Returns the modes of the pointers at these parameter offsets, in order.
 Modes modes(const std::string& name, const std::vector<std::uint32_t>& pointers, std::uint32_t bank = 0x210,
             ZeroWords zeros = 0) {
   const KernelAccesses kernel = read_sass(text_of(name), {bank, 0x800}, Calls::anything, zeros);
@@ -32,7 +33,7 @@ Modes modes(const std::string& name, const std::vector<std::uint32_t>& pointers,
   return out;
 }
 
-// Returns the modes of a kernel with this many pointer parameters, the first one at 0x210.
+// Returns the modes of a kernel whose parameters are `pointers` pointers, the first at 0x210.
 Modes modes_of(const std::string& text, std::uint32_t pointers = 2) {
   const KernelAccesses kernel = read_sass(text, {0x210, 8 * pointers});
   REQUIRE(kernel.known);
@@ -84,7 +85,7 @@ TEST_CASE("a write through a selected pointer is certain if the other choices ar
   CHECK(kernel.mode(8, {{8, 8}, {16, 16}}) == write);
   CHECK(kernel.mode(8, {{0, 0}, {8, 0}, {16, 16}}) == write);
   CHECK(kernel.mode(16, {{0, 0}, {8, 0}, {16, 16}}) == read);
-  // The input and the output are at the same address.
+  // The input and the output have the same address.
   CHECK(kernel.mode(16, {{0, 0}, {8, 0}, {16, 0}}) == write);
 }
 
@@ -101,7 +102,7 @@ TEST_CASE("a block's index uses every element of an array, another index only on
 
 TEST_CASE("an index may mean a separately read word of its array, up to the next parameter") {
   KernelAccesses kernel = read_sass(text_of("picked.sm90"), {0x210, 0x44});
-  CHECK(kernel.mode(24) == read);  // it is unknown where the array ends
+  CHECK(kernel.mode(24) == read);  // the end of the array is unknown
   kernel.parameters = {0, 64};
   CHECK(kernel.mode(24) == unknown);
   CHECK(kernel.mode(24, {{0, 0}, {24, 24}}) == unknown);
@@ -120,7 +121,7 @@ TEST_CASE("a value does not become a pointer by going through local memory") {
 }
 
 TEST_CASE("a pointer that was reloaded from local memory is still recognised") {
-  // After the reload, the two halves cannot be distinguished, so the pointer may be written through.
+  // After the reload, the two halves of the pointer look alike, so the store may write through it.
   CHECK(modes_of("/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n"
                  "/*0010*/ STL.64 [R1], R2 ;\n"
                  "/*0020*/ LDL.64 R4, [R1] ;\n"
@@ -247,7 +248,7 @@ TEST_CASE("code that adds a parameter to an address uses a place near that addre
   CHECK(modes("part.sm120", {0}, 0x380) == Modes{near_write});
   CHECK(modes("product.sm80", {0}, 0x160) == Modes{near_write});
   CHECK(modes("bytes_on.sm90", {0, 16}) == Modes{near_write, read});
-  // The pointer moves in steps that a parameter gives, starting at the address, and at most as far as a parameter says.
+  // The pointer advances from its start by a parameter's step, at most up to a limit that a parameter gives.
   CHECK(modes("stride.sm90", {0, 8}) == Modes{write, read});
   CHECK(modes("strided_loop.sm90", {0}) == Modes{write});
   CHECK(modes("clamped.sm90", {0}) == Modes{write});
@@ -355,7 +356,7 @@ TEST_CASE("words of the stack are distinguished until code writes somewhere in i
   CHECK(modes_of(spilled + "/*0060*/ STL.64 [R11], R2 ;\n" + used) == Modes{unknown, unknown});
   CHECK(modes_of(spilled + "/*0060*/ ST.E.64 [R12.64], R2 ;\n" + used) == Modes{unknown, unknown});
   CHECK(modes_of(spilled + "/*0060*/ STL.64 [R1+0x10], R2 ;\n" + used) == Modes{write, none});
-  // The stack pointer changes in the middle.
+  // The stack pointer changes between the stores and the loads.
   CHECK(modes_of(spilled + "/*0060*/ IADD3 R1, R1, 0x8, RZ ;\n" + used) == Modes{unknown, unknown});
 }
 

@@ -1,4 +1,4 @@
-// Builds an area by hand, field by field, as drawn in lib/wire. Its regions are as small as the test needs.
+// Builds an area by hand, field by field, in the layout of lib/wire. Its regions are as small as the test allows.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ namespace cudadiag::test {
 struct AreaShape {
   std::size_t threads = 2, contexts = 1, streams = 2, errors = 4, sites = 32, held_per_stream = 2, ring = 4;
   std::size_t graph_words = 2, allocations = 4, intern_bytes = 4096;
-  std::size_t layout_numbers = 16, parameter_slots = 1;  // slots: per thread
+  std::size_t layout_numbers = 16, parameter_slots = 1;  // the slots of each thread
   std::size_t communicators = 2, peers = 4, collectives = 4;
 };
 
@@ -76,7 +76,7 @@ class AreaBuilder {
   std::byte* stream(std::size_t i) { return at(Region::streams, i * wire::area::kStreamSize); }
   std::byte* marker(std::size_t i) { return at(Region::markers, i * wire::area::kMarkerSize); }
   std::byte* frozen(std::size_t i) { return at(Region::frozen, i * wire::area::kFrozenSize); }
-  // Fills entry i of `allocations` with a live one, and returns it for further fields.
+  // Makes entry i of `allocations` a live allocation. Returns the entry, so that the caller can set further fields.
   std::byte* allocation(std::size_t i, std::uint64_t address, std::uint64_t bytes) {
     namespace w = wire::allocation;
     std::byte* entry = at(Region::allocations, i * wire::area::kAllocationSize);
@@ -110,7 +110,7 @@ class AreaBuilder {
     wire::store(stream(i), wire::stream::kState, static_cast<std::uint32_t>(wire::stream::State::live));
   }
 
-  // Writes a kernel to its place in the ring of `thread`, and returns it for further fields.
+  // Writes a kernel to its slot in the ring of `thread`. Returns the record, so that the caller can set further fields.
   std::byte* kernel(std::size_t thread, std::uint64_t serial, std::uint32_t stream, std::uint64_t ticks) {
     return write_kernel(ring(thread, (serial - 1) % shape_.ring), thread, serial, stream, ticks);
   }
@@ -125,11 +125,11 @@ class AreaBuilder {
     return record;
   }
 
-  // Writes the numbers of `layouts` from `index` on.
+  // Writes numbers to `layouts`, starting at `index`.
   void layout(std::size_t index, const std::vector<std::uint16_t>& numbers) {
     std::memcpy(at(Region::layouts, index * 2), numbers.data(), numbers.size() * 2);
   }
-  // Fills the slot of a launch, and returns it for further fields.
+  // Fills the parameter slot of a launch. Returns the slot, so that the caller can set further fields.
   std::byte* parameters(std::size_t thread, std::uint64_t serial, std::uint32_t layout, const std::string& values) {
     namespace p = wire::launch_parameters;
     const std::size_t place = thread * shape_.parameter_slots + serial % shape_.parameter_slots;
@@ -145,7 +145,7 @@ class AreaBuilder {
     raw_entry(wire::intern::Tag::string, static_cast<std::uint16_t>(text.size()), text);
     return ++strings_;
   }
-  // Appends 32-bit payload words, then raw bytes.
+  // Appends an entry whose payload is the 32-bit `words`, followed by the bytes of `rest`.
   void entry(wire::intern::Tag tag, std::uint16_t count, const std::vector<std::uint32_t>& words,
              const std::string& rest = {}) {
     std::string payload(reinterpret_cast<const char*>(words.data()), words.size() * 4);
@@ -169,7 +169,7 @@ class AreaBuilder {
 
   AreaShape shape_;
   std::uint64_t offsets_[wire::area::kRegions] = {};
-  std::vector<std::uint64_t> words_;  // of 8 bytes, so that the area is aligned like a mapping
+  std::vector<std::uint64_t> words_;  // 8-byte words, so that the area is aligned like a mapping
   std::uint64_t intern_used_ = 0;
   std::uint32_t strings_ = 0;
 };

@@ -114,12 +114,12 @@ TEST_CASE("an ordinal without a record is not an operation yet while its thread 
   CHECK(issued(2, 1) == 2);
   CHECK(issued(3, 1) == 2);
   CHECK(issued(4, 2) == 2);
-  CHECK(issued(3, 0) == 3);  // lost
+  CHECK(issued(3, 0) == 3);  // no call in flight, so the record was lost
   CHECK(issued(4, 1) == 4);
   wire::store(area.stream(0), wire::stream::kMarkerIssued, 3u);
   CHECK(issued(4, 1) == 3);
   wire::store(area.stream(0), wire::stream::kMarkerIssued, 0u);
-  // The call in progress belongs to the newest record.
+  // The call in flight belongs to the newest record.
   wire::store(newest, wire::operation::kFlags, std::uint8_t{0});
   CHECK(issued(3, 1) == 3);
   CHECK(issued(3, 2) == 2);
@@ -141,7 +141,7 @@ TEST_CASE("an ordinal without a record between others is not an operation yet, e
     wire::store(area.stream(0), wire::stream::kInFlight, in_flight);
     return read(area).streams[0];
   };
-  CHECK(stream(0).not_given.empty());  // lost
+  CHECK(stream(0).not_given.empty());  // no call in flight, so the record was lost
   CHECK(stream(0).given_between(0, 3) == 3);
   const auto met = stream(1);
   CHECK(met.issued == 3);
@@ -150,8 +150,8 @@ TEST_CASE("an ordinal without a record between others is not an operation yet, e
   CHECK(met.given_between(0, 1) == 1);
   CHECK(met.given_between(2, 3) == 1);
   CHECK(met.given_between(3, 3) == 0);
-  // A marker, or an operation that began while no other thread was in a call, proves that everything before it was
-  // queued.
+  // A marker proves that all earlier operations were queued. An operation that began with no other thread in a call
+  // proves this, too.
   std::byte* newest = area.ring(0, 1);
   wire::store(newest, wire::operation::kFlags, std::uint8_t{wire::operation::kReturned});
   CHECK(stream(1).not_given.empty());
@@ -161,7 +161,7 @@ TEST_CASE("an ordinal without a record between others is not an operation yet, e
   CHECK(stream(1).not_given.empty());
   wire::store(area.stream(0), wire::stream::kMarkerIssued, 1u);
   CHECK(stream(1).not_given.size() == 1);
-  // The marker shows that everything here has finished.
+  // The marker shows that all operations up to it have finished.
   wire::store(area.marker(0), wire::marker::kCompleted, 2u);
   CHECK(stream(1).not_given.empty());
 }
@@ -220,8 +220,7 @@ TEST_CASE("a graph is assembled from its pieces") {
   area.entry(Tag::site, 0, {0, 0, 1, 1});
   area.entry(Tag::graph, 0, {1, 3, 1, 0});
   area.entry(Tag::graph, 0, {0, 0, 0, 0});
-  // A kernel of grid 5,6,7 and block 8,9,10 with 11 bytes; the node that contains the child graph; a memset in that
-  // graph.
+  // The nodes are a kernel with grid 5,6,7, block 8,9,10 and 11 bytes, a child graph, and a memset in the child graph.
   area.entry(Tag::graph_nodes, 2, {1, 0, 1, 1, 5, 6 | 7 << 16, 8 | 9 << 16, 10, 11, 0, 1, 0, 0, 0, 0, 4 << 16, 0, 0});
   area.entry(Tag::graph_nodes, 1, {1, 2, 0, 0, 0, 0, 0, 2 << 16, 0, 2});
   area.entry(Tag::graph_edges, 1, {1, 0, 0, 1});
@@ -244,7 +243,8 @@ TEST_CASE("a graph is assembled from its pieces") {
 
 namespace {
 
-// Builds graph 1 with three nodes, and graph 2, its changed state, which the second of two launches uses.
+// Builds graph 1 with three nodes, and graph 2, which is graph 1 after `changes`. The second of two launches uses graph
+// 2.
 AreaBuilder changed_graph(const std::vector<std::uint32_t>& graph, const std::vector<std::uint32_t>& changes) {
   using wire::intern::Tag;
   AreaBuilder area;
@@ -299,7 +299,7 @@ TEST_CASE("missing or invalid changes do not count as all of them") {
 }
 
 TEST_CASE("a graph whose original was not described is not a changed one") {
-  for (const std::uint32_t before : {2u, 3u}) {  // the node itself, then a later one
+  for (const std::uint32_t before : {2u, 3u}) {  // the node itself, then a later node
     AreaBuilder area = changed_graph({1, 2, 0, before}, {2, 0, 1, 2, 2, 3});
     const auto record = read(area);
     CHECK(record.damaged == 1);
@@ -313,11 +313,11 @@ TEST_CASE("pieces of graphs that do not fit are ignored and counted") {
   AreaBuilder area;
   using wire::intern::Tag;
   area.entry(Tag::graph, 0, {0, 2, 1, 0});
-  area.entry(Tag::graph_nodes, 1, {1, 1, 0, 0, 0, 0, 0, 0, 0, 0});  // not the next node
-  area.entry(Tag::graph_nodes, 1, {9, 0, 0, 0, 0, 0, 0, 0, 0, 0});  // of no graph
-  area.entry(Tag::graph_nodes, 1, {1, 0, 0, 0, 0, 0, 0, 0, 0, 1});  // inside itself
-  area.entry(Tag::graph_edges, 1, {1, 0, 0, 7});                    // to a node that does not exist
-  area.entry(Tag::graph_edges, 9, {1, 0, 0, 0});                    // more than it contains
+  area.entry(Tag::graph_nodes, 1, {1, 1, 0, 0, 0, 0, 0, 0, 0, 0});  // a node that is not the next one
+  area.entry(Tag::graph_nodes, 1, {9, 0, 0, 0, 0, 0, 0, 0, 0, 0});  // a node of an unknown graph
+  area.entry(Tag::graph_nodes, 1, {1, 0, 0, 0, 0, 0, 0, 0, 0, 1});  // a node that is its own parent
+  area.entry(Tag::graph_edges, 1, {1, 0, 0, 7});                    // an edge to a missing node
+  area.entry(Tag::graph_edges, 9, {1, 0, 0, 0});                    // the count says 9 edges, but there is one
   const auto record = read(area);
   CHECK(record.damaged == 5);
   REQUIRE(record.graphs.size() == 1);
@@ -440,7 +440,7 @@ TEST_CASE("the parameters of a launch are read, each padded to eight bytes") {
   using namespace std::string_literals;
   area.entry(wire::intern::Tag::arguments, 2, {7, 0, 1, wire::intern::kCut, 0, 4, 8, 8},
              "\x01\0\0\0\0\0\0\0\x02\0\0\0\0\0\0\x80"s);
-  area.entry(wire::intern::Tag::arguments, 1, {8, 0, 0, 0, 0, 9}, std::string(8, 'x'));  // a byte is missing
+  area.entry(wire::intern::Tag::arguments, 1, {8, 0, 0, 0, 0, 9}, std::string(8, 'x'));  // one byte is missing
   const auto record = read(area);
   REQUIRE(record.arguments.size() == 1);
   const session::Arguments& arguments = record.arguments[0];
@@ -454,7 +454,7 @@ TEST_CASE("the parameters of a launch are read, each padded to eight bytes") {
 TEST_CASE("a launch of a graph with a pointer to freed memory is read") {
   AreaBuilder area;
   area.entry(wire::intern::Tag::stale_pointer, 0, {7, 0, 1, 2, 0x1010, 5, 4, 0, 16, wire::intern::kInStructure});
-  area.entry(wire::intern::Tag::stale_pointer, 0, {7, 0, 1, 2, 0x1010, 5, 4, 0});  // truncated
+  area.entry(wire::intern::Tag::stale_pointer, 0, {7, 0, 1, 2, 0x1010, 5, 4, 0});  // truncated entry
   const auto record = read(area);
   REQUIRE(record.stale_pointers.size() == 1);
   const session::StalePointer& stale = record.stale_pointers[0];

@@ -1,5 +1,5 @@
-// A small area with something in every table: four launches of a thread, one unfinished on another stream, a graph, and
-// a sticky error that froze the state. Tests of hostile bytes start from this area.
+// Builds a small area with an entry in every table, for tests with hostile bytes. One thread has made four launches,
+// one of which is unfinished on another stream. There is also a graph, and a sticky error that froze the state.
 #pragma once
 
 #include "unit/session/area_builder.h"

@@ -45,7 +45,7 @@ TEST_CASE("communicators, their messages and calls are read as written") {
   make_group(area, 0, 0xabc, 2);
   wire::store(area.peer(1), wire::peer::kKey, wire::peer::key_of(0, 3, true));
   wire::store(area.peer(1), wire::peer::kCalls, 9u);
-  // There is room for four calls, so the first of five is overwritten.
+  // The ring holds four calls, so the fifth overwrites the first.
   for (std::uint64_t number = 1; number <= 5; ++number) make_call(area, number, 4);
   const auto contents = session::read_area(area.bytes());
   const session::ProcessRecord& record = contents.record;

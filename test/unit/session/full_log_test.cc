@@ -49,7 +49,7 @@ Record launch(std::uint32_t serial, std::uint16_t site, std::uint64_t ticks) {
   return record;
 }
 
-// Builds records that repeat, and records that have nothing in common with any other.
+// Builds two kinds of records: some repeat, and some have nothing in common with any other.
 std::vector<Record> mixed_records() {
   std::vector<Record> records;
   std::minstd_rand random(1);
@@ -183,7 +183,7 @@ TEST_CASE("reading a log of random bytes ends, and is safe") {
     session::join_log(*reader, record);
     for (const auto& operation : record.operations) REQUIRE(operation.recorded <= record.operations.size());
   }
-  // Counts for which no memory would suffice.
+  // Counts so large that no memory would suffice.
   const std::string most = "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01";
   for (const std::string& item : {std::string("\0\x02", 2) + most, most + most, std::string("\x02\0", 2) + most}) {
     write_bytes(file, whole.substr(0, session::kLogHeader) + item);

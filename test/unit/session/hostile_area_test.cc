@@ -1,4 +1,4 @@
-// Whatever bytes an area contains, the reader answers, without a crash, a hang, or an id that points outside its table.
+// Tests that the reader survives arbitrary bytes in an area: no crash, no hang, and no id outside its table.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -55,7 +55,7 @@ TEST_CASE("every truncation of an area is read") {
   const auto whole = area.bytes();
   REQUIRE(session::read_area(whole).record.operations.size() == 5);
   for (std::size_t size = 0; size < whole.size(); ++size) {
-    // A copy of exactly this size lets the address sanitizer detect a read beyond the end.
+    // A copy of exactly this size lets the address sanitizer detect reads past the end.
     const std::vector<std::byte> cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
     const auto contents = session::read_area(cut);
     REQUIRE(contents.error.empty() == (size >= wire::area::kHeaderSize));
@@ -70,7 +70,7 @@ TEST_CASE("areas with flipped bits are read") {
     AreaBuilder area = busy_area();
     const auto bytes = area.bytes();
     for (int flips = 0; flips < 16; ++flips) {
-      // The header's padding has no meaning, so bits are flipped only in what is read.
+      // Flips only bits that the reader uses. The padding in the header has no meaning.
       const std::size_t at = flips % 2 == 0
                                  ? wire::area::kHeaderSize + random() % (bytes.size() - wire::area::kHeaderSize)
                                  : (random() % 2 == 0 ? random() % 160 + 12 : 1024 + random() % 160);

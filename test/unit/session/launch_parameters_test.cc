@@ -1,4 +1,4 @@
-// The parameters of recent launches in hand-built areas.
+// Tests reading the parameters of recent launches from hand-built areas.
 #include "session/area/launch_parameters.h"
 
 #include <doctest/doctest.h>
@@ -10,7 +10,7 @@ using namespace cudadiag;
 
 namespace {
 
-// A kernel with a pointer, a 4-byte number and another pointer.
+// The layout of a kernel's parameters: a pointer, a 4-byte number and another pointer.
 const std::vector<std::uint16_t> kLayout = {3, 0, 8, 8, 4, 16, 8};
 
 struct Launch {

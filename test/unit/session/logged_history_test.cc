@@ -24,7 +24,7 @@ namespace o = wire::operation;
 
 namespace {
 
-// A process with one thread whose ring has room for four records, and its full log.
+// A process with a full log, and one thread whose ring has room for four records.
 class Program {
  public:
   Program() : area_({.streams = 3, .ring = 4}) {
@@ -119,11 +119,11 @@ TEST_CASE("unfinished operations that the ring has lost come from the log, with 
 TEST_CASE("an event's recording is known however long ago it was") {
   Program program;
   program.launch(0, 3);
-  program.issue(o_kind::event_record, 0, 0xe);  // stream 0, 4
+  program.issue(o_kind::event_record, 0, 0xe);  // ordinal 4 on stream 0
   program.launch(0, 2);
-  program.issue(o_kind::event_record, 0, 0xf);  // stream 0, 7
+  program.issue(o_kind::event_record, 0, 0xf);  // ordinal 7 on stream 0
   program.launch(2, 20);
-  program.issue(o_kind::event_wait, 1, 0xe);  // stream 1, 1: never passed
+  program.issue(o_kind::event_wait, 1, 0xe);  // ordinal 1 on stream 1, never passed
   program.launch(1);
   program.launch(2, 20);
   program.issue(o_kind::event_sync, 0, 0xf);
@@ -165,7 +165,7 @@ TEST_CASE("an event that has come to refer to something else is not connected wi
 TEST_CASE("an event that is recorded again after a gap refers to nothing that is known") {
   Program program;
   program.issue(o_kind::event_record, 0, 0xe);
-  // The ring wraps around before it is read, so the event may have been recorded again in between.
+  // The ring wraps around before it is read. The event may have been recorded again in the lost records.
   for (int i = 0; i < 9; ++i) program.issue(o_kind::kernel, 2, 0, false);
   program.issue(o_kind::event_wait, 1, 0xe);
   program.launch(2, 9);
@@ -201,7 +201,7 @@ TEST_CASE("forward launches of a node that is being run backwards come from the 
     wire::store(record, o::kOwnThread, std::uint8_t{1});
     wire::store(record, o::kNumber, count);
   };
-  // The launch that follows drains each operation, because a record is complete once its thread issues the next one.
+  // A record is complete only after its thread has issued another. The extra launch therefore completes each operation.
   for (const std::uint32_t count : {1u, 2u, 5u, 5u, 6u})
     number(program.issue(o_kind::kernel, 0, 0, false), count), program.launch(2);
   program.launch(2, 20);

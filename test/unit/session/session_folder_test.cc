@@ -32,7 +32,7 @@ session::SessionWriter new_session(const fs::path& root, std::int64_t time = 0, 
   return std::move(std::get<session::SessionWriter>(created));
 }
 
-// Creates a file that contains one area, like the launcher's memory.
+// Creates a file that contains one area, as the launcher's memory file does.
 base::FileDescriptor area_file(const fs::path& folder) {
   test::AreaBuilder area;
   const std::string properties[][2] = {{"argv", std::string("python\0train.py\0", 16)}, {"rank", "3"}};
@@ -162,7 +162,7 @@ TEST_CASE("the latest session is the newest one in all roots that belongs to thi
   CHECK(latest() == newest);
   CHECK(session::sessions_in({usual, second}) == std::vector<fs::path>{newest, newer, first});
 
-  // Makes a root's link `latest` point to a folder elsewhere, whose name begins like that of the newest session.
+  // Makes `latest` in a root point to a folder elsewhere, whose name begins with the name of the newest session.
   const fs::path strange = scratch.path() / (newest.filename().string() + ".strange");
   fs::create_directories(strange / "record");
   fs::remove(usual.folder / "latest");
@@ -216,7 +216,7 @@ TEST_CASE("a process without a launcher lives while it maps its area") {
   session::ProcessRecord record;
   record.state = wire::area::State::recording;
   record.pid = static_cast<std::uint32_t>(::getpid());
-  CHECK(session::lives(writer.folder(), record) == false);  // another process with this number
+  CHECK(session::lives(writer.folder(), record) == false);  // the pid now belongs to another process
   const fs::path area = writer.pass_folder() / (std::to_string(record.pid) + further + ".area");
   const base::FileDescriptor file(::open(area.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   void* mapped = ::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, file.get(), 0);

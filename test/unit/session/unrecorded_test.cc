@@ -39,7 +39,7 @@ TEST_CASE("the message says who was not recorded, why, and what to do") {
   CHECK(refused.what ==
         "nothing was recorded for 2 processes that initialised CUDA; one of them: no file could be created for the "
         "recording (Permission denied)");
-  // A newer recorder may write an unknown reason.
+  // A newer recorder may write a reason that this build does not know.
   CHECK(session::nothing_recorded_of({1, static_cast<What>(9), EPERM}).what ==
         "nothing was recorded for a process that initialised CUDA: the recorder could not start in it (Operation not "
         "permitted)");

@@ -1,4 +1,4 @@
-// Words in the files of a session: each value has a unique word, and each word leads back to its value.
+// Tests the text of each enumeration value in session files: each text is unique, and reads back as its value.
 #include <doctest/doctest.h>
 
 #include <set>

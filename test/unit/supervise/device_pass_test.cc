@@ -41,7 +41,7 @@ TEST_CASE("the user's own path for dumps is kept, unless the rerun is isolated")
   theirs.file("core_host_4711", "dump");
   CHECK(collect_dump(ours.path(), "/", 0) == "dump.gpucore");
   CHECK(std::filesystem::file_size(ours.path() / "dump.gpucore") == 4);
-  // A dump that already existed is from another run.
+  // A dump that already existed was written by another run.
   std::filesystem::remove(ours.path() / "dump.gpucore");
   CHECK(collect_dump(ours.path(), "/", INT64_MAX).empty());
   ::unsetenv("CUDA_COREDUMP_FILE");

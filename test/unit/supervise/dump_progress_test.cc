@@ -23,12 +23,12 @@ struct Output {
 
 TEST_CASE("a dump progresses while the driver logs messages about it") {
   Output output;
-  CHECK_FALSE(output.progress.moves());  // there is no output
+  CHECK_FALSE(output.progress.moves());  // no output yet
   output.write("step 41\n");
   CHECK_FALSE(output.progress.moves());
   output.write("[11:55:17.029149] coredump: SM 32/132 has finished state collection\n");
   CHECK(output.progress.moves());
-  CHECK_FALSE(output.progress.moves());  // nothing new
+  CHECK_FALSE(output.progress.moves());  // no new output since the last check
   output.write("[11:55:17.499905] coredump: SM 33/132 has finished state collection\n");
   CHECK(output.progress.moves());
 }

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kAtOnce = 0, kNever = 1e6;
 
-// Creates a pipe as the driver does, and opens it for reading.
+// Creates a named pipe as the driver does, and opens it for reading.
 base::FileDescriptor pipe_of(const test::ScratchFolder& folder, const std::string& name) {
   const std::string path = (folder.path() / name).string();
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
@@ -30,7 +30,7 @@ std::string read_from(const base::FileDescriptor& pipe) {
   return {text, static_cast<std::size_t>(std::max<ssize_t>(length, 0))};
 }
 
-// Returns the pid of a process that has ended.
+// Returns the pid of a process that has exited.
 pid_t ended_process() {
   const pid_t pid = ::fork();
   if (pid == 0) ::_exit(0);
@@ -46,11 +46,11 @@ TEST_CASE("every process with a pipe receives a request for a dump once it is ti
   CHECK_FALSE(early.was_taken());
   CHECK(read_from(pipe).empty());
   DumpRequest request(folder.path(), kAtOnce);
-  CHECK_FALSE(request.proceed());  // the process still exists
+  CHECK_FALSE(request.proceed());  // the process is still running
   CHECK(request.was_taken());
   CHECK(read_from(pipe) == "1");
   CHECK_FALSE(request.proceed());
-  CHECK(read_from(pipe).empty());  // requested only once
+  CHECK(read_from(pipe).empty());  // the dump is requested only once
 }
 
 TEST_CASE("the request ends when the processes that were asked are gone") {

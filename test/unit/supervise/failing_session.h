@@ -1,4 +1,4 @@
-// Sessions with one failing process, for tests of reruns.
+// Builds sessions with one failing process, for tests of reruns.
 #pragma once
 
 #include "session/session.h"
@@ -6,7 +6,7 @@
 
 namespace cudadiag::supervise {
 
-// Builds a stream with `open` unfinished operations, each of a different kernel: "kernel1", "kernel2" and so on.
+// Builds a stream with `open` unfinished operations. Each launches a different kernel: "kernel1", "kernel2" and so on.
 inline session::Session failing_session(int open = 2, std::uint32_t code = 700) {
   analyse::PictureBuilder picture(code);
   const auto stream = picture.stream(0);

@@ -1,4 +1,5 @@
-// The JSON is from nvdisasm 13.5, for the kernel `called` of test/data/sass/ranges and sm_90.
+// Tests reading nvdisasm's JSON. The JSON was written by nvdisasm 13.5 for kernel `called` of test/data/sass/ranges on
+// sm_90.
 #include "supervise/tools/json_disassembly.h"
 
 #include <doctest/doctest.h>

@@ -17,7 +17,7 @@ TEST_CASE("a failure that is not proven calls for reruns") {
   const auto analysis = analyse::analyse(session);
   CHECK(wants_proof(analysis));
   CHECK(wants_reruns(analysis, session.manifest, {}));
-  CHECK(planned_reruns(analysis, session, {}) == 2);  // for the operation, and for a core dump
+  CHECK(planned_reruns(analysis, session, {}) == 2);  // one that waits for the operation, and one for a core dump
   RerunPlan plan;
   plan.options.device = false;
   CHECK(planned_reruns(analysis, session, plan) == 1);
@@ -58,11 +58,12 @@ TEST_CASE("only device exceptions call for a core dump") {
 TEST_CASE("after a failed assertion in Python, the origin of its bad value is traced") {
   session::Session session = failing_session(2, 710);
   const auto wants = [&](bool asked) { return wants_origin(analyse::analyse(session), session.manifest, asked); };
-  CHECK_FALSE(wants(true));  // there is no Python
+  CHECK_FALSE(wants(true));  // the program does not use Python
   session.processes[0].record.properties["python"] = "3.11";
   CHECK(wants(true));
   CHECK(wants(false));
-  CHECK(planned_reruns(analyse::analyse(session), session, {}) == 2);  // for the operation, and for a core dump
+  CHECK(planned_reruns(analyse::analyse(session), session, {}) == 2);  // one that waits for the operation, and one for
+                                                                       // a core dump
   session.processes[0].record.modules.push_back({"/x/torch/lib/libc10_cuda.so", "", 0, 0, 1});
   CHECK(planned_reruns(analyse::analyse(session), session, {}) == 3);
   session.manifest.passes.push_back(rerun_pass(PassKind::origin));
@@ -78,7 +79,7 @@ TEST_CASE("the suspected kernels are those of the candidates") {
   CHECK(kernels.all);
   CHECK(std::set<std::string>(kernels.names.begin(), kernels.names.end()) ==
         std::set<std::string>{"kernel1", "kernel2", "kernel3"});
-  // memcheck does not look for failed assertions.
+  // memcheck does not report failed assertions.
   const session::Session assertion = failing_session(3, 710);
   CHECK(suspected_kernels(analyse::analyse(assertion)).names.empty());
 }

@@ -17,7 +17,8 @@ using Kind = RerunObstacle::Kind;
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-// While this object exists, the variables that would show a job or another launcher are unset, except for `set`.
+// Unsets the variables that would indicate a job or another launcher, except for those in `set`. The destructor
+// restores them.
 class Environment {
  public:
   explicit Environment(const Variables& set = {}) {
@@ -121,7 +122,7 @@ TEST_CASE("a run under another cudadiag is left to that one to repeat") {
     const Environment recorded(Variables{{"CUDADIAG_PASS", "record"}, {"CUDADIAG_ARENA", "/proc/1/fd/3"}});
     CHECK(obstacle(session) == Kind::under_another_launcher);
   }
-  // The variables of a shell that evaluated the output of cudadiag env.
+  // These variables are set in a shell that evaluated the output of cudadiag env.
   const Environment exported(Variables{{"CUDADIAG_PASS", "record"}, {"CUDADIAG_SESSION", "/tmp/s"}});
   CHECK_FALSE(obstacle(session));
 }

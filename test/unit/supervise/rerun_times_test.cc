@@ -15,7 +15,7 @@ TEST_CASE("a rerun takes as long as the first run took to fail") {
   CHECK(expected_seconds(session) == 10);
   record.failed_after = 4.5;
   CHECK(expected_seconds(session) == 4.5);
-  // The system clock was changed during the run.
+  // Such times occur if the system clock is set during the run.
   for (const double nonsense : {-3.0, 1e6}) {
     record.failed_after = nonsense;
     CHECK(expected_seconds(session) == 10);
@@ -24,7 +24,7 @@ TEST_CASE("a rerun takes as long as the first run took to fail") {
   CHECK(expected_seconds(session) == 0);
 }
 
-// Ticks are milliseconds. The operations start 1 s, 2 s and 6 s after the process, and the freeze is at 7 s.
+// One tick is a millisecond. The operations start 1, 2 and 6 seconds after the process, and the freeze is at 7 seconds.
 session::Session paced_session() {
   session::Session session = failing_session(3);
   auto& record = session.processes.front().record;

@@ -10,7 +10,7 @@ namespace {
 using analyse::Reach;
 using Outcome = analyse::Rerun::Outcome;
 
-// A search for the failing operation of one session.
+// Searches for the failing operation of one session.
 class Search {
  public:
   explicit Search(RerunPlan plan = {}, const session::Session& session = failing_session())

@@ -19,7 +19,7 @@ using Dim3 = std::array<std::uint32_t, 3>;
 constexpr const char* kAssertionLine =
     "/tmp/cases/cases.cu:17: assert_positive: block: [0,0,0], thread: [0,0,0] Assertion `p[threadIdx.x] > 0` failed.\n";
 
-// A session on disk with a record pass, and the reruns that a test adds.
+// A session on disk with a record pass. Tests add the reruns.
 class Recorded {
  public:
   Recorded() {

@@ -48,7 +48,7 @@ TEST_CASE("inlined functions are separate frames, innermost first") {
     INFO(path);
     const auto frames = frames_of(path, fixture::kInlined);
     REQUIRE(frames.size() == 3);
-    CHECK(frames[0].function.starts_with("fixture::(anonymous namespace)::Inner::call"));  // compilers may add "()"
+    CHECK(frames[0].function.starts_with("fixture::(anonymous namespace)::Inner::call"));  // some compilers append "()"
     CHECK(frames[0].line == fixture::marked_line("inner"));
     CHECK(frames[0].inlined);
     CHECK(frames[1].function.starts_with("fixture::(anonymous namespace)::middle"));

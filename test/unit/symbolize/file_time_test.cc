@@ -22,7 +22,7 @@ std::string written_at(const std::filesystem::path& file, std::time_t seconds) {
   return file;
 }
 
-// Builds a process that started at second 1000, was last seen 100 seconds later, and has this module.
+// Builds a process that loaded `module`. It started at second 1000 and made its last record 100 seconds later.
 session::Process process_with(const std::string& module) {
   session::Process process;
   process.record.start_realtime = 1'000'000'000'000;

@@ -1,4 +1,4 @@
-// Loads a build of the fixture library, and gives the addresses of its marked lines as the recorder would write them.
+// Loads a build of the fixture library, and returns addresses of its marked lines in the form that the recorder writes.
 #pragma once
 
 #include <dlfcn.h>
@@ -26,7 +26,8 @@ class Library {
     return found;
   }
 
-  // Calls `function`, whose probe returns its return address, and subtracts the load bias.
+  // Calls `function`, which returns a return address inside the library. Returns that address relative to the load
+  // address.
   std::uint64_t return_address(const char* function) const {
     const void* address = entry<const void* (*)()>(function)();
     Dl_info info{};

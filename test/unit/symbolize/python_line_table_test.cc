@@ -30,10 +30,10 @@ std::string from_hex(const std::string& hex) {
   return bytes;
 }
 
-// A code object as record_tables.py prints it.
+// A code object in the form that record_tables.py prints.
 struct RecordedCode {
   Code code;
-  std::vector<int> lines;  // of the instruction at byte 2 * index
+  std::vector<int> lines;  // element i is the line of the instruction at byte 2 * i
 };
 
 std::vector<RecordedCode> read_tables(const std::filesystem::path& path) {
@@ -102,7 +102,8 @@ TEST_CASE("hand-made tables") {
     CHECK(python_line(code, 8) == 0);
   }
   SUBCASE("locations: no columns with delta -3, then no location, then the long form with delta 100") {
-    // 0xe8: kind 13, one unit; 7 = -3. 0xf9: kind 15, two units. 0xf0: kind 14; 200 = 0x48 0x03 in chunks of six bits.
+    // 0xe8 is kind 13 with one unit, and 7 encodes -3. 0xf9 is kind 15 with two units. 0xf0 is kind 14, and 0x48 0x03
+    // encode 200 in chunks of six bits.
     const Code code = code_of(12, 10, std::string("\xe8\x07\xf9\xf0\x48\x03\x00\x00\x00", 9));
     CHECK(python_line(code, 0) == 7);
     CHECK(python_line(code, 2) == 0);
@@ -124,5 +125,5 @@ TEST_CASE("damaged tables end the search and never give a line below one") {
     }
   }
   CHECK(python_line(code_of(11, 1, std::string("\xe8\x41", 2)), 0) == 1);  // a truncated number
-  CHECK(python_line(code_of(9, 1, std::string("\x00\x9c", 2)), 0) == 0);   // 1 - 100
+  CHECK(python_line(code_of(9, 1, std::string("\x00\x9c", 2)), 0) == 0);   // the line would be 1 - 100
 }

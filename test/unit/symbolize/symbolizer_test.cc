@@ -9,7 +9,8 @@ using symbolize::Symbolizer;
 
 namespace {
 
-// A script that calls into the fixture library through ctypes: its frames, the library's, then the interpreter's.
+// A script that calls the fixture library through ctypes. The stack has frames of the script, of the library and of the
+// interpreter.
 struct RecordedSite {
   session::Session session;
   session::Site site;
@@ -41,14 +42,15 @@ TEST_CASE("a stack through Python and native code") {
   Symbolizer symbolizer(recorded.session);
   const auto stack = symbolizer.stack(recorded.process(), recorded.site);
 
-  REQUIRE(stack.python.size() == 2);  // the frame whose code is not in the record is omitted
+  REQUIRE(stack.python.size() == 2);  // a frame is omitted if its code was not recorded
   CHECK(stack.python[0].file == "/home/user/project/train.py");
   CHECK(stack.python[0].line == 41);
   CHECK(stack.python[0].function == "Model.forward");
   CHECK(stack.python[0].user);
   CHECK_FALSE(stack.python[1].user);
 
-  REQUIRE(stack.native.size() == 4);  // unknown module, two inlined functions, their caller; not the interpreter
+  REQUIRE(stack.native.size() == 4);  // an unknown module, two inlined functions and their caller, but not the
+                                      // interpreter
   CHECK(stack.native[0].module == "");
   CHECK(stack.native[1].line == fixture::marked_line("inner"));
   CHECK(stack.native[3].function == "fixture::from_inlined_functions()");
@@ -74,17 +76,17 @@ TEST_CASE("a rebuilt library gives no lines and one note") {
   CHECK(symbolizer.notes()[0].find("rebuilt") != std::string::npos);
 }
 
-// Linkers omit the build-id unless they are told to write one.
+// Linkers write a build-id only if asked to.
 TEST_CASE("a library without a build-id that was written after the run") {
   RecordedSite recorded(FIXTURE_DWARF5, "", address_in(FIXTURE_DWARF5));
   session::ProcessRecord& record = recorded.session.processes[0].record;
-  record.start_realtime = 1'000'000'000;  // in 1970
+  record.start_realtime = 1'000'000'000;  // nanoseconds since the epoch, so in 1970
   record.seconds_per_tick = 1e-9;
   const auto line = [&] {
     Symbolizer symbolizer(recorded.session);
     return symbolizer.true_line(symbolizer.stack(recorded.process(), recorded.site), "").location;
   };
-  CHECK(line().file == FIXTURE_SOURCE);  // it is unknown when the process ended
+  CHECK(line().file == FIXTURE_SOURCE);  // the time at which the process ended is unknown
   record.clock_last = 5'000'000'000;
   CHECK(line().language == symbolize::Language::python);
   record.clock_last = 9'000'000'000'000'000'000;
@@ -117,7 +119,7 @@ TEST_CASE("a launch by one of JAX's own threads is noted, and other launches are
     const bool by_jax = std::string(module).find("jax") != std::string::npos;
     Symbolizer symbolizer(recorded.session);
     symbolizer.stack(recorded.process(), recorded.site);
-    CHECK(symbolizer.notes().empty());  // there are Python frames
+    CHECK(symbolizer.notes().empty());  // none, because the stack has Python frames
     recorded.site.python = 0;
     symbolizer.stack(recorded.process(), recorded.site);
     CHECK(symbolizer.notes().size() == (by_jax ? 1 : 0));

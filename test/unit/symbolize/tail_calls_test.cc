@@ -27,7 +27,8 @@ Dl_info module_of(const void* address) {
   return info;
 }
 
-// Adds a frame as the recorder would. The test itself, which calls through a pointer, appears as `caller`.
+// Adds a frame in the form that the recorder writes. The test itself appears as module `caller`, because it calls
+// through a pointer.
 void add_frame(session::ProcessRecord& record, const void* address, const char* caller) {
   const Dl_info info = module_of(address);
   const std::string path = is_fixture(info.dli_fname) ? info.dli_fname : caller;
@@ -38,7 +39,7 @@ void add_frame(session::ProcessRecord& record, const void* address, const char* 
   record.native_stacks[0].frames.push_back({module + 1, offset});
 }
 
-// Calls `function` of a library. The stack is the one that the runtime below it saw.
+// Calls `function` of a library, and symbolizes the stack that the runtime saw.
 struct Launched {
   symbolize::SourceStack stack;
   TrueLine line;
@@ -54,8 +55,8 @@ struct Launched {
     session::ProcessRecord& record = session.processes[0].record;
     record.functions = {kernel};
     record.native_stacks.emplace_back();
-    // With a sanitizer, the runtime calls the sanitizer's backtrace(), which is in the test and would count as a
-    // caller.
+    // Skips frames before the runtime. With a sanitizer, the runtime calls the sanitizer's backtrace(), which is in the
+    // test and would be taken for a caller.
     int runtime = 0;
     while (runtime < depth && !is_fixture(module_of(addresses[runtime]).dli_fname)) ++runtime;
     for (int i = runtime; i < depth; ++i) add_frame(record, addresses[i], caller);
@@ -77,7 +78,7 @@ void check_found(const Launched& launched, const std::string& function, const ch
   CHECK(launched.line.location.line == mark(marked));
 }
 
-// Counts the restored frames of user code. The kernel's own host function is not one of them.
+// Returns the number of restored frames in user code. The host function of the kernel is not user code.
 int restored(const symbolize::SourceStack& stack) {
   int count = 0;
   for (const NativeFrame& frame : stack.native) count += frame.tail_call && frame.user;

@@ -15,11 +15,11 @@ TEST_CASE("text from the target cannot drive a terminal") {
   CHECK(plain_text("caf\xc3\xa9", 100) == "caf\xc3\xa9");
   CHECK(plain_text("\xc2\x9b"
                    "2J",
-                   100) == "?2J");  // C1 control sequence introducer
+                   100) == "?2J");  // a C1 control character, which starts an escape sequence
   CHECK(plain_text("\xe2\x80\xae"
                    "evil",
                    100) == "?evil");                               // right-to-left override
-  CHECK(plain_text("\xc0\xaf\xed\xa0\x80\xff", 100) == "??????");  // overlong, surrogate, stray
+  CHECK(plain_text("\xc0\xaf\xed\xa0\x80\xff", 100) == "??????");  // overlong, surrogate, and a stray byte
   CHECK(plain_text(std::string_view("a\0b", 3), 100) == "a?b");
 }
 
@@ -45,7 +45,7 @@ TEST_CASE("an excerpt has the line and those of its neighbours that exist") {
   CHECK(at(5, 1) == "");
   CHECK(at(0, 1) == "");
   std::ofstream(file) << "one\rtwo\r\nthree\n\rfive\r";
-  CHECK(at(2, 1) == "1one 2two 3three ");  // a lone CR ends a line, for compilers and Python as well
+  CHECK(at(2, 1) == "1one 2two 3three ");  // a lone CR also ends a line in compilers and Python
   CHECK(at(5, 1) == "4 5five ");
   CHECK(at(6, 0) == "");
   fs::remove(file);
@@ -53,7 +53,7 @@ TEST_CASE("an excerpt has the line and those of its neighbours that exist") {
   CHECK(source_excerpt("<string>", 1, 1).empty());
   CHECK(source_excerpt("/dev/zero", 1, 1).empty());
   CHECK(source_excerpt("/", 1, 1).empty());
-  CHECK(source_excerpt("/proc/self/status", 1, 0).empty());  // its contents depend on the reader
+  CHECK(source_excerpt("/proc/self/status", 1, 0).empty());  // the contents of this file depend on who reads it
 }
 
 TEST_CASE("a comment is not code, and a mark inside a string does not begin a comment") {

@@ -32,7 +32,7 @@ TrueLine true_line(SourceStack stack, std::string_view kernel = "") {
 const std::string kExe = "/home/u/fill", kSource = "/home/u/fill.cu", kStub = "/tmp/tmpxft_1_fill.cudafe1.stub.c";
 const std::string kCrt = "/usr/local/cuda/targets/x86_64-linux/include/crt/device_functions.h";
 
-// Frames inside CUDA with a shared and with a static runtime. The internal functions of a static runtime have no names.
+// Frames inside CUDA with a shared and with a static runtime. Internal functions of a static runtime have no names.
 std::vector<NativeFrame> inside_shared() {
   return {native("/x/libcudadiag_record.so", "on_call"),
           native("/usr/lib/x86_64-linux-gnu/libcuda.so.1", "cuLaunchKernel"),
@@ -395,9 +395,9 @@ TEST_CASE("the script that starts a package by its name is not the user's line")
   CHECK_FALSE(is_users("/home/u/env/bin/train", 8));
   CHECK_FALSE(is_users("/usr/bin/train", 8));
   CHECK_FALSE(is_users("/home/u/.local/bin/train", 8));
-  CHECK(is_users("/home/u/bin/train", 8));         // not the interpreter's folder
-  CHECK(is_users("/home/u/env/bin/train.py", 8));  // installers do not use such a name
-  CHECK(is_users("/home/u/env/bin/train", 80));    // too long for such a script
+  CHECK(is_users("/home/u/bin/train", 8));         // the folder has no interpreter
+  CHECK(is_users("/home/u/env/bin/train.py", 8));  // installers do not create scripts with such names
+  CHECK(is_users("/home/u/env/bin/train", 80));    // the line is beyond the end of any generated script
   CHECK(is_users("/home/u/env/bin/train", 8, "main"));
   CHECK(UserCode({{"/home/u/env/bin/train", true}}, {"/home/u/env/bin"})
             .python(PythonFrame{"/home/u/env/bin/train", 8, "<module>"}));
@@ -436,7 +436,7 @@ TEST_CASE("user rules for libraries and the sources in them") {
   CHECK(find_true_line(stack, "").location.line == 30);
 }
 
-// The cell's own frame is on its first line, whichever line of the cell runs.
+// In such a cell, the frame of the cell stays on its first line while later lines run.
 TEST_CASE("a cell that begins with %%time") {
   const auto called = [](const char* file, int line, const char* function) {
     return PythonFrame{file, line, function};

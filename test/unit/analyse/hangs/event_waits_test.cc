@@ -76,7 +76,7 @@ TEST_CASE("the wait refers to the latest record before it") {
   picture.issue(s, op::Kind::event_wait, 0, kEvent);
   picture.issue(s, op::Kind::kernel, op::kMarked);
   picture.issue(t, op::Kind::kernel, op::kMarked);
-  picture.issue(t, op::Kind::event_record, 0, kEvent);  // after the wait
+  picture.issue(t, op::Kind::event_record, 0, kEvent);  // recorded again after the wait, so this record does not matter
   CHECK(candidate_streams(picture) == StreamIds{s, t});
 }
 
@@ -251,7 +251,7 @@ TEST_CASE("a full log shows what an event referred to even if the rings have los
   picture.issue(s, op::Kind::event_wait, 0, kEvent);
   picture.issue(s, op::Kind::kernel, op::kMarked);
   auto& operations = picture.process.record.operations;
-  // The rings have lost the records in between.
+  // Simulates lost records between the first two operations and the others.
   operations[2].serial += 100, operations[3].serial += 100;
   picture.process.record.threads[0].published += 100;
   CHECK(candidate_streams(picture) == StreamIds{t, s});

@@ -16,7 +16,7 @@ using wire::collective::Type;
 using Kind = GroupAnswer::Kind;
 using Difference = GroupAnswer::Difference;
 
-// One rank of a job, which makes its calls a second apart.
+// One rank of a job. Its calls are one second apart.
 class Rank : public RankState {
  public:
   explicit Rank(int of_job) { rank = of_job, pid = 100 + static_cast<std::uint32_t>(of_job), waited = 60; }
@@ -44,7 +44,7 @@ class Rank : public RankState {
     return message(group, Function::receive, peer, count, communicators[group].receives[peer]);
   }
 
-  // Its stream may be in any of these calls.
+  // Adds a stream on which any of these calls may be the unfinished one.
   Rank& in(std::vector<std::size_t> stream) {
     unfinished.push_back(std::move(stream));
     return *this;
@@ -81,7 +81,7 @@ std::optional<GroupAnswer> answer_of(const std::vector<Rank>& ranks, bool hangs 
   return group_answer(states(ranks), hangs);
 }
 
-// Builds the ranks of one group. Rank i has called `calls[i]` all-reduces.
+// Builds the ranks of one group. Rank i has called `calls[i]` all-reduces, all unfinished.
 std::vector<Rank> world(const std::vector<int>& calls) {
   std::vector<Rank> ranks;
   for (std::size_t i = 0; i < calls.size(); ++i) {
@@ -209,7 +209,7 @@ TEST_CASE("calls that became nodes of a graph are ignored") {
   CHECK(answer_of(ranks)->kind == Kind::present);
 }
 
-// Ranks 0 and 1 share a group, and so do 1 and 2.
+// Ranks 0 and 1 share group "a". Ranks 1 and 2 share group "b".
 TEST_CASE("a rank that waits for another one is not the missing one") {
   std::vector<Rank> ranks = {Rank(0), Rank(1), Rank(2)};
   const auto a0 = ranks[0].join("a", 2, 0), a1 = ranks[1].join("a", 2, 1);
@@ -302,7 +302,7 @@ TEST_CASE("a message is matched by its peer and direction, not only by the group
   std::vector<Rank> ranks = {Rank(0), Rank(1), Rank(2)};
   std::vector<std::uint32_t> group;
   for (Rank& rank : ranks) group.push_back(rank.join("pp", 3, *rank.rank));
-  // Rank 1 has received from rank 2 and sent to rank 0; rank 0 waits for neither.
+  // Rank 1's receive from rank 2 and its send to rank 0 are matched. Rank 0's second send to rank 1 is not.
   ranks[1].receive(group[1], 2), ranks[2].send(group[2], 1);
   ranks[1].send(group[1], 0), ranks[0].receive(group[0], 1);
   ranks[0].in({ranks[0].send(group[0], 1)});

@@ -48,7 +48,7 @@ TEST_CASE("work that may all have finished is not a hang") {
   const auto stream = run.stream(0);
   run.issue_many(stream, 13);
   CHECK(!hang(run.process, 60));
-  // A thread in a call that need not wait for the GPU does not hang either.
+  // A thread does not hang in a call that need not wait for the GPU.
   run.wait(wire::thread::Wait::none);
   CHECK(!hang(run.process, 60));
 }
@@ -202,7 +202,7 @@ TEST_CASE("a wait for an event whose recording is lost may wait for any stream")
   const auto first = run.stream(0), second = run.stream(0);
   run.issue(second);
   run.issue(first, op::Kind::event_wait, op::kMarked, 0xe0);
-  CHECK(hang(run.process, 60)->candidates.size() == 1);  // an event that was never recorded blocks nothing
+  CHECK(hang(run.process, 60)->candidates.size() == 1);  // waiting for an event that was never recorded does not block
   run.process.record.dropped_operations = 1;
   const auto failure = hang(run.process, 60);
   REQUIRE(failure);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kAllReduce = "_Z39ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE";
 
-// A process with one communicator, whose stream has the handle 0x5000.
+// A process with one communicator and one stream, whose handle is 0x5000.
 class Rank : public PictureBuilder {
  public:
   Rank() {
@@ -26,7 +26,7 @@ class Rank : public PictureBuilder {
     other_ = site("gemm");
   }
 
-  // Records the call before its launch, as version 5 of NCCL's plugin interface does.
+  // Records the call before its launch, as NCCL's plugin interface does from version 5 on.
   void call_before_launch(bool launches = true) {
     add_call(wire::collective::kBeforeLaunch, 0x5000);
     if (launches) launch(kernel_);
@@ -36,7 +36,7 @@ class Rank : public PictureBuilder {
     add_call(0, 0);
   }
   void work() { launch(other_); }
-  // Makes every operation up to this ordinal finish.
+  // Marks all operations up to `ordinal` as finished.
   void finish(std::uint32_t ordinal) {
     session::Stream& stream = process.record.streams[stream_];
     stream.marker = ordinal, stream.marker_issued = stream.issued;
@@ -49,7 +49,7 @@ class Rank : public PictureBuilder {
     session::Collective call;
     call.number = calls.size() + 1;
     call.ordinal = static_cast<std::uint32_t>(call.number);
-    // The call is after the previous operation, and before the next one.
+    // The time of the call is between the previous and the next operation.
     call.ticks = now_ + (now_ == 0 ? 0 : 1);
     call.stream = stream;
     call.flags = flags;
@@ -76,7 +76,7 @@ TEST_CASE("a call belongs to the next kernel on its stream, or to the last kerne
       before ? rank.call_before_launch() : rank.call_after_launch();
       rank.work();
     }
-    // The second all-reduce is the third operation.
+    // The second all-reduce is the third operation on the stream, so it is unfinished.
     rank.finish(2);
     const auto state = rank_state(rank.process, kAllCalls);
     REQUIRE(state);

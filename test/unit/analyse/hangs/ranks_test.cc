@@ -21,7 +21,7 @@ constexpr const char* kAllReduce = "_Z39ncclDevKernel_AllReduce_Sum_f32_RING_LL2
 constexpr const char* kAllGather = "_Z31ncclDevKernel_AllGather_RING_LL24ncclDevKernelArgsStorageILm4096EE";
 constexpr const char* kSendRecv = "_Z22ncclDevKernel_SendRecv24ncclDevKernelArgsStorageILm4096EE";
 
-// A process whose source lines are offsets in its executable. A tick is a tenth of a second.
+// A process whose source lines are offsets in its executable. One tick is a tenth of a second.
 class Rank : public PictureBuilder {
  public:
   explicit Rank(std::optional<int> rank, std::uint32_t pid = 100) {
@@ -36,7 +36,7 @@ class Rank : public PictureBuilder {
     stream_ = stream(0);
   }
 
-  // Adds a call site at offset `at`. `callers` are the program's own outer frames.
+  // Adds a call site at offset `at`. `callers` are the outer frames of its stack, all in the program.
   std::uint32_t line(std::uint64_t at, const std::string& kernel = kAllReduce,
                      std::vector<std::uint64_t> callers = {}) {
     session::ProcessRecord& record = process.record;
@@ -57,7 +57,7 @@ class Rank : public PictureBuilder {
     for (int i = 0; i < count; ++i) call(line);
   }
 
-  // stand() leaves the last operation unfinished. finish() makes all operations finish.
+  // stand() leaves the last operation unfinished. finish() finishes all operations.
   Rank& stand() {
     session::Stream& stream = process.record.streams[stream_];
     process.record.operations.back().flags |= op::kMarked;
@@ -93,7 +93,7 @@ session::Pass ended(int status) {
   return pass;
 }
 
-// Makes the rank's thread wait in its last call until the process ends.
+// Makes the rank's thread block in its last call until the process ends.
 void wait_in_call(Rank& rank) {
   session::Thread& thread = rank.process.record.threads[0];
   thread.state = wire::thread::State::live;
@@ -135,7 +135,7 @@ TEST_CASE("a rank that has called fewer collectives has not come") {
 }
 
 TEST_CASE("ranks diverge where they call at different lines, and not where they finally hang") {
-  // The second rank skips its fourth all_reduce, and its barrier is mistaken for that call.
+  // The second rank skips its fourth all_reduce. Its barrier is a collective too, so it takes that call's number.
   Rank first(0), second(1);
   const auto reduce = first.line(0x10), barrier = first.line(0x20);
   first.call_many(reduce, 5);
@@ -177,7 +177,7 @@ TEST_CASE("ranks that have made the same calls agree") {
   REQUIRE(ranks);
   CHECK(ranks->agree());
   CHECK(ranks->number == 4);
-  // One of the ranks is past the collective, or is blocked in a different kernel.
+  // The second rank has passed the collective, or is blocked in a different kernel.
   processes = job({first, second.finish()});
   CHECK(!parted(processes));
 }
@@ -270,7 +270,7 @@ TEST_CASE("lost records are counted, and where the ranks diverge before them is 
   CHECK(ranks->number == 60);
   CHECK(ranks->first == 41);
   CHECK(!ranks->calls[1].collective);
-  // The second rank never reached the calls that the first rank's remaining records show.
+  // The first rank now has only records of calls that the second rank never reached.
   first.lose(19);
   processes = job({first, second});
   CHECK(parted(processes)->number == 60);
@@ -281,7 +281,8 @@ TEST_CASE("lost records are counted, and where the ranks diverge before them is 
 }
 
 TEST_CASE("a rank that skips a collective launches the kernels of two iterations") {
-  // Iterations of four kernels. A rank that skips a collective continues with the next iteration's kernels.
+  // Each iteration has four kernels and a collective. A rank that skips the collective launches the next iteration's
+  // kernels at once.
   const auto train = [](Rank& rank, int turns, std::vector<int> without, std::vector<int> with_more = {}) {
     const auto kernel = rank.line(0x30, "_Z4stepPf"), reduce = rank.line(0x10);
     const auto among = [](const std::vector<int>& list, int turn) {
@@ -337,13 +338,13 @@ TEST_CASE("two threads that issue in any order do not make the ranks diverge") {
       operation.thread = 1;
       operation.serial = ++rank->process.record.threads[1].published;
     }
-    // call() counted both operations for the first thread; it issued only one.
+    // Corrects the records: call() assigned both operations to the first thread, but it issued only one of them.
     rank->process.record.threads[0].published = 1;
     for (auto& operation : rank->process.record.operations) operation.serial = 1;
   }
   auto processes = job({first, second});
   CHECK(!parted(processes));
-  // The order of one thread's calls does make the ranks diverge.
+  // If one thread issues both operations, their order makes the ranks diverge.
   for (session::Process& process : processes) {
     std::uint64_t serial = 0;
     for (auto& operation : process.record.operations) operation.thread = 0, operation.serial = ++serial;
@@ -374,7 +375,7 @@ TEST_CASE("calls with unknown lines differ only by what they launch") {
 }
 
 TEST_CASE("a rank that waits in a collective is not missing, and if no rank waits in it, none is missing") {
-  // Two of the ranks have one more collective, in their own group. The rings no longer contain it.
+  // Two of the ranks first call a collective in a group of their own. Its records are lost.
   std::vector<Rank> ranks;
   for (int rank = 0; rank < 4; ++rank) {
     Rank& made = ranks.emplace_back(rank);
@@ -511,9 +512,9 @@ TEST_CASE("a job that was asked to end, or ended with a failed process, has not 
           session.manifest.passes[0].end = {{}, 15};
           first.process.end = session::ProcessEnd{{}, 15};
         }) == nothing);
-  // An evaluation on one rank raises an exception, and the common parent ends the other rank.
+  // One rank fails in an evaluation, and the parent of both ranks then kills the other rank.
   CHECK(found([](auto&, Rank&, Rank& second) { second.process.record.exit_status = 1; }).first == 0);
-  // The first rank was about to end by itself.
+  // The first rank was already exiting when it was killed.
   CHECK(found([](auto&, Rank& first, Rank&) {
           first.process.record.threads[0].blocked = {};
           first.process.record.exit_status = 1;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kLimit = 3;
 
-// A process whose operations are all followed by a marker, on a clock in seconds; one tick is a millisecond.
+// A process in which a marker follows every operation. One tick is a millisecond, and `now` is in seconds.
 struct Live : PictureBuilder {
   Live() {
     auto& record = process.record;
@@ -40,7 +40,7 @@ struct Live : PictureBuilder {
   }
   void end(std::uint32_t on) { ++process.record.streams[on].marker; }
 
-  // Calls look() every tenth of a second until `time`.
+  // Calls look() every tenth of a second until `time`, and returns the stalls that were found.
   std::vector<session::Stall> until(double time) {
     std::vector<session::Stall> found;
     while (now < time - 1e-9) {
@@ -55,7 +55,6 @@ struct Live : PictureBuilder {
     }
     return found;
   }
-  // Returns how many stalls are found until `time`.
   std::size_t count(double time) { return until(time).size(); }
 
   StallRule rule{kLimit};
@@ -159,7 +158,7 @@ TEST_CASE("a stream that waits for a value is explained by the stream that shoul
 TEST_CASE("streams that may wait for each other are ordinary while one of them progresses") {
   Live run;
   const auto first = run.own_stream(), second = run.own_stream();
-  // No record shows where these events were recorded.
+  // Some events may have been recorded where the recorder did not see it.
   run.process.record.events_unseen = 1;
   run.begin(first, op::Kind::event_wait, 0xe0);
   for (int i = 0; i < 10; ++i) run.begin(second, op::Kind::event_wait, 0xe1);
@@ -181,7 +180,7 @@ TEST_CASE("a kernel after a long one on a full GPU is ordinary") {
   run.begin(first);
   CHECK(run.count(2) == 0);
   run.end(first);
-  run.begin(first);  // at a line whose kernels take long
+  run.begin(first);  // at the same line, whose kernels are known to take long
   run.until(2.2);
   run.begin(second);
   CHECK(run.count(2 + 7) == 0);

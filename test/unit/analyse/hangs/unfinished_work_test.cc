@@ -11,7 +11,7 @@ using wire::thread::Wait;
 
 namespace {
 
-// A running process with 10 ticks per second, read half a minute after its last operation.
+// A running process with 10 ticks per second. It was read half a minute after its last operation.
 struct Running : PictureBuilder {
   Running() {
     auto& record = process.record;
@@ -80,7 +80,7 @@ TEST_CASE("a thread that waits for a stream proves that something issued before 
   run.issue_many(stream, 3);
   run.wait(Wait::stream, stream);
   CHECK(run.look().streams[0].bound == 3);
-  // A call that has just begun proves nothing.
+  // A call that has only just begun may not be blocked.
   run.process.record.threads[0].call_ticks += 300;
   CHECK(!run.look().streams[0].proven());
 }
@@ -146,7 +146,8 @@ TEST_CASE("a wait whose call overlapped with another thread's recording of the e
   auto& operations = run.process.record.operations;
   run.issue(first);
   run.issue(second, op::Kind::event_wait, op::kMarked, 0xe0);
-  auto& record = run.issue(first, op::Kind::event_record, 0, 0xe0);  // called later, but may take effect earlier
+  auto& record = run.issue(first, op::Kind::event_record, 0, 0xe0);  // called after the wait, but the two calls
+                                                                     // overlap, so it may take effect first
   record.thread = 1;
   record.serial = run.process.record.threads[1].published = 1;
   --run.process.record.threads[0].published;
@@ -173,7 +174,7 @@ TEST_CASE("a wait whose call overlapped with another thread's recording of the e
   SUBCASE("unless the recording has finished, and an older one may be lost") {
     run.process.record.streams[first].marker = 2;
     run.process.record.threads[0].published += 1;
-    run.process.record.operations[1].serial += 1;  // the previous record is missing
+    run.process.record.operations[1].serial += 1;  // the record before this one is missing
     CHECK(waiting(run.look()));
   }
   SUBCASE("if the recording's own call may have taken effect later, the previous recording counts, too") {
@@ -242,7 +243,7 @@ TEST_CASE("for a wait for a value, the write that is queued for it is named") {
   work = run.look();
   REQUIRE(work.streams[0].waits[0].write != nullptr);
   CHECK(work.streams[0].waits[0].write->stream == second);
-  // A stream cannot be blocked in a write.
+  // A write to memory never blocks its stream.
   CHECK(ordinals(work.streams[1].candidates) == Ordinals{1});
 }
 
