@@ -43,8 +43,7 @@ struct OpenStream {
   std::vector<OpenOperation> operations;  // the oldest ones only
   std::uint32_t more = 0;                 // how many operations follow these
   std::vector<OpenWait> waits;
-  std::vector<std::string>
-      may_wait_for;  // streams that this stream may wait for implicitly, as the default stream does
+  std::vector<std::string> may_wait_for;  // streams for which this stream may wait implicitly
 };
 
 struct OpenCall {

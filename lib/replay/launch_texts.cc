@@ -36,7 +36,7 @@ std::string hex(const std::byte* bytes, std::size_t count) {
 
 bool is_of_host(const Block& block) { return block.kind == MemoryKind::pinned || block.kind == MemoryKind::registered; }
 
-// Returns a table with at least one row, because C++ does not allow empty arrays. The constant named by `count` holds
+// Returns a table with at least one row, because C++ does not allow empty arrays. `count` is the name of a constant for
 // the actual number of rows.
 std::string table(const char* type, const char* name, const char* count, const std::vector<std::string>& rows) {
   std::string text = fmt::format("static {} {}[] = {{\n", type, name);

@@ -20,7 +20,7 @@ struct Comparison {
   std::optional<FirstDifference> first;
 };
 
-// Compares the folders that two replays filled (PlayOrder::outputs). Returns nullopt if a file is missing or too short.
+// Compares the output folders of two replays (PlayOrder::outputs). Returns nullopt if a file is missing or too short.
 std::optional<Comparison> compare_outputs(const SavedLaunch& launch, const std::filesystem::path& here,
                                           const std::filesystem::path& there);
 

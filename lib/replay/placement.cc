@@ -48,7 +48,7 @@ std::uint64_t Placement::rewritten(std::uint64_t word) const {
       std::upper_bound(by_address_.begin(), by_address_.end(), word,
                        [&](std::uint64_t value, std::size_t i) { return value < (*blocks_)[i].address; });
   if (after == by_address_.begin()) return word;
-  // Blocks hardly ever overlap, so this looks only at the last block that begins at or before the address.
+  // Blocks rarely overlap, so this checks only the last block that begins at or before `word`.
   const std::size_t i = *(after - 1);
   const Block& block = (*blocks_)[i];
   if (word - block.address > block.bytes || !now_[i]) return word;

@@ -1,5 +1,6 @@
-// Computes which granules of device memory the blocks of a saved launch need, remembers the address of each block in the
-// replay, and rewrites pointers to moved blocks. The player chooses the addresses.
+// Places the memory blocks of a saved launch for a replay, and rewrites pointers to blocks that moved. Computes which
+// granules of device memory the blocks need, and keeps the address of each block in the replay. The player chooses the
+// addresses.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@ namespace cudadiag::replay {
 
 // Returns whether the block is host memory that the GPU could access.
 bool is_of_host(const Block& block);
-// Returns whether the replay chooses the block's address. It does not for variables and host memory.
+// Returns true if the replay allocates device memory for the block. It does not for variables and host memory.
 bool is_of_device(const Block& block);
 
 struct Range {

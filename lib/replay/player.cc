@@ -19,7 +19,7 @@ namespace cudadiag::replay {
 namespace {
 
 constexpr std::size_t kPiece = std::size_t{8} << 20;
-// The driver rounds the address that it is asked to reserve up to a multiple of this (measured with driver 580).
+// The driver rounds a requested address up to a multiple of this (measured with driver 580).
 constexpr std::uint64_t kReservation = std::uint64_t{32} << 20;
 
 // Returns whether the range is in one of `ranges`, which are sorted and do not overlap.
@@ -86,7 +86,7 @@ class Player {
   CUdevice device_ = 0;
   CUmemAllocationProp properties_{};
   Placement placement_;
-  std::vector<bool> present_;  // by block: whether this process has it
+  std::vector<bool> present_;  // by block: true if this process has the block
   std::size_t placed_ = 0, moved_ = 0, rewritten_ = 0;
   CUfunction function_ = nullptr;
   std::vector<std::byte> image_;
@@ -116,7 +116,7 @@ bool Player::choose_gpu() {
   return true;
 }
 
-// Asks for a small core dump, because only the failing instruction matters.
+// Requests a small core dump, because only the failing instruction matters.
 void Player::arm_dump() {
   const auto set = driver_.coredump_set_attribute_global;
   if (set == nullptr) return;
@@ -133,8 +133,8 @@ void Player::arm_dump() {
 
 // ---- memory
 
-// Chooses all blocks that were allocated at the launch, because what follows a block decides how an access past its end
-// fails. If the GPU has no room for them all, chooses only the blocks that something points to.
+// Chooses all blocks that were allocated at the launch, because an access past the end of one may reach the next. If
+// the GPU has too little memory for all blocks, chooses only those to which something points.
 void Player::choose_blocks(std::uint64_t granule) {
   std::size_t free = 0, total = 0;
   driver_.mem_get_info(&free, &total);
@@ -156,7 +156,7 @@ bool Player::place() {
   }
   choose_blocks(granule);
   std::vector<bool> mapped(present_.size());
-  // Must be the first allocation in this process, so that the old addresses are free.
+  // These must be the first allocations in this process, so that the old addresses are free.
   if (maps) {
     std::vector<Range> ranges = reserved_granules(granule);
     std::erase_if(ranges, [this](const Range& range) { return !map(range); });
@@ -175,7 +175,7 @@ bool Player::place() {
   return true;
 }
 
-// Returns the granules of the blocks that could be reserved at their original addresses.
+// Reserves the granules of the blocks at their original addresses. Returns those for which this succeeded.
 std::vector<Range> Player::reserved_granules(std::uint64_t granule) const {
   std::vector<Range> around = granules(launch_.blocks, present_, kReservation);
   std::erase_if(around, [this](const Range& range) { return !reserve(range); });
@@ -206,7 +206,7 @@ bool Player::map(const Range& range) const {
 
 bool Player::place_alone(std::size_t index) {
   const Block& block = launch_.blocks[index];
-  // The replay can do without this block, because no pointer leads to it.
+  // The replay does not need this block, because no pointer leads to it.
   if (block.reach == Reach::nothing) {
     present_[index] = false;
     placement_.leave_out(index);
@@ -287,7 +287,7 @@ bool Player::copy_in(const Block& block, std::uint64_t address, std::span<std::b
   return true;
 }
 
-// Leaves zeros where the file has holes. If the block is one of `order_.without`, leaves all of it zero.
+// Holes in the file become zeros. If `order_.without` contains the block, the whole block becomes zeros.
 bool Player::fill(std::size_t index) {
   const Block& block = launch_.blocks[index];
   const Contents& contents = *block.contents;

@@ -20,7 +20,7 @@ struct GpuChoice {
 
 struct PlayOrder {
   GpuChoice gpu{};
-  bool tight = false;                    // give each block an allocation of its own, of its old size
+  bool tight = false;                    // allocate each block separately, with its old size
   std::vector<std::uint32_t> without{};  // indices of the blocks to fill with zeros
   std::filesystem::path outputs{};       // folder that receives the blocks' contents after the launch; empty: none
   std::filesystem::path dump{};          // file for a GPU core dump, which ends the process; empty: none

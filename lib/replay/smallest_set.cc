@@ -14,8 +14,8 @@ std::vector<std::uint32_t> all_but(const std::vector<std::uint32_t>& all, const 
 
 }  // namespace
 
-// Tries to leave out halves first, then smaller and smaller parts. This is delta debugging without the step that tries
-// the parts alone.
+// Tries to drop all blocks, then halves, then smaller and smaller parts. This is delta debugging without the step that
+// tests each part alone.
 Smallest smallest_set(const std::vector<std::uint32_t>& blocks,
                       const std::function<bool(const std::vector<std::uint32_t>& without)>& fails, unsigned most) {
   std::vector<std::uint32_t> all = blocks;

@@ -10,11 +10,11 @@ namespace cudadiag::replay {
 struct Smallest {
   std::vector<std::uint32_t> needed;  // indices of blocks, ascending
   unsigned replays = 0;
-  bool whole = true;  // no single block can be left out any more; false if the search was cut short
+  bool whole = true;  // no further block can be dropped; false if the search was cut short
 };
 
-// `fails(without)` returns whether the launch still fails as it did when the blocks in `without` contain only zeros.
-// `most` limits the number of replays.
+// `fails(without)` returns true if the launch still fails in the same way when the blocks in `without` contain only
+// zeros. `most` limits the number of replays.
 Smallest smallest_set(const std::vector<std::uint32_t>& blocks,
                       const std::function<bool(const std::vector<std::uint32_t>& without)>& fails, unsigned most);
 

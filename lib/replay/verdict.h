@@ -14,7 +14,7 @@ namespace cudadiag::replay {
 
 enum class Outcome {
   as_it_did,  // the same error and, if both are known, the same instruction
-  otherwise,  // another error, or another instruction
+  otherwise,  // a different error, or a different instruction
   did_not_fail,
   hung,        // still running at the time limit, when cudadiag killed it
   crashed,     // the process ended during the launch without reporting an error
@@ -37,19 +37,19 @@ struct Run {
   Answer answer{};
 };
 
-// `cut_short`: cudadiag ended the run at its time limit. `dumped`: from a dump that this run left. When it writes a
-// dump, the driver ends the process without an answer.
+// `cut_short`: cudadiag killed the replay at its time limit. `dumped`: the failure in the replay's core dump. After
+// writing a dump, the driver ends the process, so the answer has no result.
 Run judge(const SavedLaunch& launch, const Answer& answer, bool cut_short, std::optional<Dumped> dumped = {});
 
-// Whether the launch failed with an assertion and the run with the error that the driver sometimes reports instead. Only
-// the instruction in a dump of the run then shows whether it is the same failure.
+// Returns true if the launch failed with an assertion, and the run with the error that the driver sometimes reports
+// instead. If so, only the instruction in the run's dump shows whether it is the same failure.
 bool may_be_same_assertion(const SavedLaunch& launch, const Run& run);
 
-// Compares a run with `first`, the dump of an earlier run that failed as the launch did. Counts the run as the same
-// failure only if it left a dump with the same exception at the same instruction.
+// Compares a run with `first`, the dump of an earlier run that failed as the launch did. The run keeps the outcome
+// `as_it_did` only if its dump has the same exception at the same instruction.
 Run judged_by(const Dumped& first, Run run);
 
-// Returns the tally before any replay. It already says how much memory was not saved.
+// Returns the tally before any replay, with the amount of memory that was not saved.
 session::ReplayTally tally_for(const SavedLaunch& launch);
 void add(session::ReplayTally& tally, const Run& run);
 

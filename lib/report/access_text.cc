@@ -23,7 +23,7 @@ std::string threads_of(const diagnose::Access& access) {
   return text;
 }
 
-// Describes an access that was found in the code, so no particular thread is known.
+// Describes an access that was inferred from the code. Its thread is unknown.
 std::string line_by_code(const diagnose::Access& access, const std::string& what) {
   std::string text = what;
   if (access.parameter) text += fmt::format(" through parameter {}", *access.parameter);

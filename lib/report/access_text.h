@@ -1,4 +1,4 @@
-// Writes about the access that failed, as lines of a report.
+// Describes the access that failed, as lines of a report.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace cudadiag::report {
 
 // Returns "load of 4 bytes at 0x7f5b61a00000 by block 2,0,0 thread 512,0,0; 32 threads, all past the same end".
-// `verbose` adds where these facts come from.
+// `verbose` adds the source of these facts.
 std::vector<std::string> access_lines(const diagnose::Finding& finding, bool verbose);
 
 }  // namespace cudadiag::report

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t kBlamedSource = 40;
 
-// Returns whether a call other than the failing one noticed the error: calls after the one that broke a capture notice
-// the broken capture, and a call that queries the last error notices an earlier failed call.
+// Returns true if a call other than the failing call noticed the error. A later call may notice a broken capture, and a
+// query of the last error may notice an earlier failed call.
 bool noticed_elsewhere(const diagnose::Finding& finding) {
   if (!finding.reported_at) return false;
   const auto key = [](const diagnose::Location& at) {
@@ -24,7 +24,7 @@ bool noticed_elsewhere(const diagnose::Finding& finding) {
   return key(*finding.reported_at) != key(finding.location);
 }
 
-// Returns whether the location is in user code. A location without a line is if its module is.
+// Returns true if the location is in user code. A location without a line counts as user code if its module does.
 bool is_users(const diagnose::Location& at, const diagnose::Finding& finding) {
   if (!at.called_from.empty()) return true;
   const auto& native = finding.stack.native;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kFunctionColumns = 40;
 
-// Without -v, gives only the names of files outside the directory: the folders in which libraries were built mean
+// Without -v, omits the folders of files outside `directory`, because the folder in which a library was built means
 // nothing to users.
 std::string file_of(const std::string& file, const std::string& directory, bool verbose) {
   const std::string relative = diagnose::relative_path(file, directory);

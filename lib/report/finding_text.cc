@@ -28,7 +28,7 @@ namespace {
 
 constexpr std::size_t kCandidatesNamed = 3;
 
-// In parentheses after the title: the error code, or how long there was no progress.
+// Adds the error code in parentheses, or the time without progress.
 std::string headline_at(const diagnose::Location& location, const diagnose::Finding& finding,
                         const std::string& directory) {
   std::string size = finding.code != 0 ? fmt::format(" ({})", finding.code) : "";
@@ -86,7 +86,7 @@ class FindingText {
                               verbose_ ? Wide::stays : Wide::wraps, false, topic});
   }
 
-  // Adds a section of sentences. These wrap at spaces even with -v, because users do not search for them.
+  // Adds a section of sentences. These wrap at spaces even with -v, because users do not search the output for them.
   void tell(std::string label, std::vector<std::string> sentences, std::size_t at_least, int sacrifice,
             Topic topic = Topic::fact) {
     page_.sections.push_back(
@@ -280,7 +280,7 @@ class FindingText {
       lines.push_back(fmt::format("{}{}: {}", place(candidates[i].location), of(candidates[i].launch),
                                   base::printable(candidates[i].because)));
     }
-    // For several launches of one line, the lines above already say so.
+    // If all launches are on one line, the text above already shows that line.
     if (candidates.size() > 1) add("Maybe", std::move(lines), kCandidatesNamed + 1, 1);
   }
 
@@ -335,14 +335,14 @@ class FindingText {
     if (text.empty() && !finding_.reported_api.empty()) add("Call", {base::printable(finding_.reported_api)}, 1, 0);
     if (text.empty()) return;
     add("Blamed", {text}, 2, 0, Topic::blame);
-    // The program then sees only the library's status, such as CUBLAS_STATUS_ALLOC_FAILED.
+    // The program sees only the status of this library, such as CUBLAS_STATUS_ALLOC_FAILED.
     if (async() && !finding_.reported_library.empty()) {
       page_.sections.back().lines.push_back(
           fmt::format("{} issued that call; its own error hides this one", base::printable(finding_.reported_library)));
     }
   }
 
-  // Adds the values that watched lines had at their latest visits, newest first.
+  // Adds the values that were captured at watched lines, newest first.
   void watched() {
     constexpr std::size_t kMost = 3;
     if (finding_.watched.empty()) return;

@@ -11,8 +11,8 @@ namespace cudadiag::report {
 // Returns "illegal memory access (700) in train.py:41, forward". Shows paths inside `directory` relative to it.
 std::string headline(const diagnose::Finding& finding, const std::string& directory);
 
-// `ranks`: the report's lines about the job's ranks; empty to leave them out. `rerun_follows`: a rerun will add facts
-// that are still unknown.
+// `ranks`: the report's lines about the job's ranks; empty to omit them. `rerun_follows`: a rerun will add facts that
+// are still unknown.
 void add_finding(Page& page, const diagnose::Finding& finding, const std::vector<std::string>& ranks,
                  const std::string& directory, bool verbose, bool rerun_follows);
 

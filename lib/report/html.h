@@ -1,6 +1,6 @@
 // Writes the report as one file for a browser: the verdict with its line, grade and cause, the source around it,
-// drawings, and everything that `-v` prints, with stacks folded. The page has no script and loads nothing. Whatever the
-// target may control is escaped, so that it stays text.
+// drawings, and everything that `-v` prints, with stacks folded. The page has no script and loads nothing. Text that
+// the target may control is escaped, so that it cannot become markup.
 #pragma once
 
 #include <string>
@@ -14,10 +14,10 @@ namespace cudadiag::report {
 
 struct PageOptions {
   const Redaction* redaction = nullptr;  // removes names of people, hosts and home folders; null to keep them
-  std::string version;                   // of cudadiag
+  std::string version;                   // the version of cudadiag
 };
 
-// `pictures` are those of the report's findings, in the same order. There may be fewer pictures than findings.
+// `pictures` has one entry for each finding, in the same order. Entries at the end may be missing.
 std::string write_html(const diagnose::Diagnosis& report, const std::vector<diagnose::FindingPictures>& pictures = {},
                        const PageOptions& options = {});
 

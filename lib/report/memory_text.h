@@ -12,10 +12,10 @@ namespace cudadiag::report {
 using causes::size_text;
 
 // Returns the operation's pointers into freed memory or past the end of an allocation, unless the cause already names
-// them. `verbose`: returns all of them in any case.
+// them. If `verbose`, always returns all of them.
 std::vector<std::string> wrong_pointer_lines(const diagnose::Finding& finding, const std::string& directory,
                                              bool verbose);
-// Returns what PyTorch's allocator reported, if a rerun asked it.
+// Returns what PyTorch's allocator reported, if a rerun queried it.
 std::vector<std::string> tensor_lines(const diagnose::MemoryUse& memory, const std::string& directory, bool verbose);
 // Returns what was requested, how much was free, and what held the rest.
 std::vector<std::string> memory_lines(const diagnose::MemoryUse& memory, const std::string& directory, bool verbose);

@@ -1,4 +1,4 @@
-// A page of a report: labelled sections, cut to a number of lines and then coloured. Knows nothing about CUDA.
+// A page of a report: labelled sections, cut to a number of lines and then coloured. Does not depend on CUDA.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 namespace cudadiag::report {
 
 inline constexpr std::size_t kLabelWidth = 8;
-// On wider pages, the text ends here.
+// The last column of text on wider pages.
 inline constexpr std::size_t kRightEdge = 100;
 
 enum class Ink { plain, headline, marked };
@@ -36,12 +36,12 @@ struct Section {
   int sacrifice = 0;               // the section with the highest value loses lines first
   Ink ink = Ink::plain;
   Wide wide = Wide::wraps;
-  bool is_link = false;  // an address of cudadiag's or a vendor's pages; never data from a session
+  bool is_link = false;  // the lines are web addresses from cudadiag's own tables, never data from a session
   Topic topic = Topic::fact;
 };
 
-// Wraps `text` at spaces into rows of at most `columns`. All rows keep its indentation; from the second on they get
-// `hang` more. A word that is too long gets a row of its own.
+// Wraps `text` at spaces into rows of at most `columns`. All rows keep the indentation of `text`. Rows after the first
+// are indented by `hang` more columns. A word that is too long gets a row of its own.
 std::vector<std::string> wrapped(std::string_view text, std::size_t columns, std::size_t hang = 0);
 
 // Puts `left` at the left edge and `right` at the right edge of one row.
@@ -55,9 +55,9 @@ struct Page {
   // Returns the rows that a line of the section takes, without the label.
   std::vector<std::string> rows(const Section& section, std::string_view line) const;
 
-  // Shortens the page to `limit` rows. First drops lines of sections that can spare them; a section that lost lines
-  // ends in "...". If that is not enough, sections with a `sacrifice` keep one line. If even that is not enough,
-  // because a sentence is longer than any of cudadiag's own, cuts the longest lines.
+  // Shortens the page to `limit` rows. First drops lines of sections that have more than `at_least`; a section that
+  // lost lines ends in "...". If the page is still too long, reduces sections with a `sacrifice` to one line. If that
+  // is not enough, cuts the longest lines.
   void fit(std::size_t limit);
   std::string print() const;
 

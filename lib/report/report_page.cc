@@ -68,7 +68,7 @@ std::vector<SharedFinding> shared_findings(const diagnose::Diagnosis& report) {
 Section others(const diagnose::Diagnosis& report) {
   Section section{"", {}, kOthersNamed + 1, 0, Ink::plain, Wide::wraps};
   std::size_t named = kOthersNamed;
-  // Lists all races, because users who search for races want to see all.
+  // Lists all races, because users who search for races want to see all of them.
   for (const diagnose::Finding& finding : report.findings) named += finding.race ? 1 : 0;
   std::vector<SharedFinding> all = shared_findings(report);
   std::vector<diagnose::RankName>& same = all.front().ranks;
@@ -99,8 +99,8 @@ bool was_rerun(const diagnose::Diagnosis& report) {
   });
 }
 
-// Returns whether a plain cudadiag bisect may prove the first answer. There must have been reruns, and the last one
-// must have left the proof open.
+// Returns true if cudadiag bisect without isolation may prove the first answer: the last rerun must have left that
+// open.
 bool plain_rerun_may_prove(const diagnose::Diagnosis& report) {
   const auto last = std::find_if(report.passes.rbegin(), report.passes.rend(), [](const diagnose::PassLine& pass) {
     return pass.kind == session::PassKind::confirm && pass.cut_short != session::CutShort::interrupted;
@@ -120,22 +120,23 @@ Section withheld(const diagnose::Diagnosis& report) {
 Section next_commands(const diagnose::Diagnosis& report, const TextOptions& options) {
   Section section{"Next", {}, 2, 0, Ink::plain, Wide::stays};
   if (report.session.empty() || report.findings.empty() || report.passes.empty()) return section;
-  // A rerun would run the session's command, which another user chose.
+  // If another user owns the session, a rerun would run a command that this user chose.
   const bool suggest_rerun = options.suggest_rerun && report.foreign.empty();
   const bool first_rerun = suggest_rerun && !was_rerun(report);
   const auto bisect = [&](const char* with = "") {
     return diagnose::bisect_command(report.session, report.input_read, with);
   };
-  // The first rerun is the one that cudadiag run performs by itself, if it may. A second one would prove nothing more.
+  // The first rerun is like the one that cudadiag run performs by itself, so it is isolated if possible.
   const bool isolated = first_rerun && options.isolates;
   const char *how = isolated ? diagnose::kIsolated : "", *limits = isolated ? kIsIsolated : kWrites;
-  // A first rerun can show more. The shell ignores the text after #, so users can paste the whole line.
+  // The shell ignores the text after #, so users can paste the whole line.
   const bool may_prove = first_rerun || (suggest_rerun && plain_rerun_may_prove(report));
   if (may_prove && analyse::is_asynchronous(report.findings.front().kind) && report.findings.front().code != 0) {
     section.lines.push_back(base::printable(
         fmt::format("{}  # {} a rerun{}", bisect(how), roughly(report.passes.front().seconds), limits)));
   }
-  // Without a rerun that waits for every operation, the failed call may only be reporting earlier GPU work.
+  // The failed call may only be reporting a failure of earlier GPU work. A rerun that waits for every operation can
+  // tell.
   const diagnose::Finding& answer = report.findings.front();
   const bool refused = answer.kind == analyse::Kind::sync_error || answer.kind == analyse::Kind::unchecked_error;
   if (first_rerun && refused && answer.grade == analyse::Grade::suspected && analyse::is_undocumented(answer.code)) {

@@ -147,7 +147,8 @@ void RerunText::print_failure(const Gain& gain, const Diagnosis& after) {
   if (!is_quiet() || new_place) write(after, !is_quiet());
 }
 
-// Prints a line for each race that the rerun explained. If it found other races, prints the whole report again.
+// Prints a line for each race that the rerun explained. If the rerun found different races, prints the whole report
+// again.
 void RerunText::print_races(const Diagnosis& after) {
   constexpr std::size_t kMost = 5;
   const auto pass = std::find_if(after.passes.rbegin(), after.passes.rend(),

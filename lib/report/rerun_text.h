@@ -1,5 +1,5 @@
-// Says what reruns add to a report that was already printed: the proof as soon as there is one, and in the end the
-// whole report again if anything in it is new.
+// Writes what reruns add to a report that was already printed. This is the proof as soon as a line is proven and, at
+// the end, the whole report if it has new facts.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace cudadiag::report {
 
-// A sentence, or a report with its line ends.
+// A sentence without a newline, or a report with all its newlines.
 struct RerunMessage {
   enum class Kind { sentence, report };
   Kind kind = Kind::sentence;

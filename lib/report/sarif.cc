@@ -24,7 +24,7 @@ constexpr const char* kBase = "SRCROOT";
 
 Json message(std::string_view text) { return {{"text", base::printable(text)}}; }
 
-// RFC 3986: percent-encodes every byte of a path that is not allowed as it is.
+// RFC 3986: percent-encodes every byte of a path that must not appear unencoded.
 std::string uri_path(std::string_view path) {
   std::string uri;
   for (const char c : path) {
@@ -36,7 +36,7 @@ std::string uri_path(std::string_view path) {
   return uri;
 }
 
-// In "file://NAME", NAME would be a host, and an editor might contact it.
+// In "file://NAME", NAME is a host that an editor may contact, so paths lose their leading slashes.
 std::string_view without_leading_slashes(std::string_view path) {
   path.remove_prefix(std::min(path.find_first_not_of('/'), path.size()));
   return path;

@@ -10,7 +10,7 @@
 namespace cudadiag::report {
 
 // `version` is cudadiag's version. Paths of files in the target's working directory are relative to it (uriBaseId
-// `SRCROOT`). The result is ASCII, and whatever the target may control is made harmless.
+// `SRCROOT`). The result is ASCII, and text from the target is made printable.
 std::string write_sarif(const diagnose::Diagnosis& report, const std::string& version);
 
 }  // namespace cudadiag::report

@@ -18,7 +18,7 @@ struct Block {
   const char* file;      // null if its contents were not saved
   std::uint64_t from;    // offset of the contents in the block
   std::uint64_t saved;
-  std::uint64_t now;  // its address in this process
+  std::uint64_t now;  // the block's address in this process
 };
 struct Parameter {
   unsigned offset, bytes;
@@ -99,8 +99,8 @@ static void map_at(std::uint64_t begin, std::uint64_t end, const CUmemAllocation
 
 static bool is_of_device(const Block& block) { return !block.host && block.variable == nullptr; }
 
-// Finds blocks from `first` on that have no gap between them when rounded to multiples of `unit`. Sets their range.
-// Returns the index of the next block.
+// Starting at `first`, finds the blocks without gaps between them when rounded to multiples of `unit`. Sets `begin` and
+// `end` to their range. Returns the index after the last of them.
 static std::size_t neighbours(std::size_t first, std::size_t limit, std::uint64_t unit, std::uint64_t& begin,
                               std::uint64_t& end) {
   begin = end = 0;

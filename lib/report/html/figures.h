@@ -10,11 +10,11 @@
 
 namespace cudadiag::report {
 
-// The texts around a quotation, already marked up.
+// The texts around a quotation, already in HTML.
 struct SourceWords {
   std::string heading, caption;
   std::string kind;                        // a CSS class
-  int other_line = 0;                      // number of another line of the quotation to mark; 0: none
+  int other_line = 0;                      // number of a second line to mark; 0 for none
   std::string own_label{}, other_label{};  // shown next to the two marked lines, if there are two
 };
 
@@ -24,7 +24,7 @@ std::string source_figure(const diagnose::Quotation& quotation, const SourceWord
 // Returns "train.py:41", without folders.
 std::string short_place(const diagnose::Location& location);
 
-// Shows the operations of each stream in the order of issue, with how far they got and the completion markers.
+// Shows the operations of each stream in the order of issue, with their progress and completion markers.
 std::string stream_figure(const diagnose::Timeline& timeline, const std::string& directory, const Markup& markup);
 
 // Shows the two accesses of a race, and the order that is missing between them.

@@ -84,7 +84,7 @@ class FindingArticle {
     return fmt::format("{} {} alike", ranked ? "ranks" : "processes", diagnose::joined(ranked ? ranks : pids, " and "));
   }
 
-  // Puts the first sentence, which is the cause, in front. Values and the rest of the section follow.
+  // Puts the first sentence, which is the cause, into the lead paragraph. Lists the other lines below.
   std::string cause() const {
     std::string lead, values;
     for (const Section* section : sections(Topic::cause)) {
@@ -181,7 +181,7 @@ class FindingArticle {
     std::string remarks;
     for (const Section* section : sections(Topic::fact)) {
       if (!section->label.empty()) continue;
-      // In a terminal, these lines are indented like source.
+      // The text report indents these lines like source.
       for (std::string line : section->lines) {
         line.erase(0, line.find_first_not_of(' '));
         remarks += "<p class=\"known\">" + markup_.text(line) + "</p>\n";
@@ -190,7 +190,7 @@ class FindingArticle {
     return (figures.empty() ? "" : "<h3>Source</h3>\n<div class=\"lines\">\n" + figures + "</div>\n") + remarks;
   }
 
-  // Shows the lines in the report itself, in case the page's writer could not read the file.
+  // Quotes the lines in the report itself, because the file could not be read when the page was written.
   std::string excerpt() const {
     return source_figure({finding_.location.nearest(), finding_.excerpt},
                          {own_words().heading, place(finding_.location), "own"}, markup_);

@@ -12,15 +12,16 @@
 namespace cudadiag::report {
 
 struct ArticleSources {
-  const std::vector<const diagnose::Finding*>& findings;  // one finding, or those of several processes that failed
-                                                          // alike
-  const Page& page;                                       // of the first finding
-  const diagnose::FindingPictures& pictures;              // of the first finding
+  const std::vector<const diagnose::Finding*>&
+      findings;      // one finding, or the findings of several processes that failed in the same way
+                     // alike
+  const Page& page;  // of the first finding
+  const diagnose::FindingPictures& pictures;  // of the first finding
   const std::string& directory;
   bool leads = false;  // it is the first article of the page
 };
 
-// `context` is the line above the headline, already marked up.
+// `context` is the line above the headline, already in HTML.
 std::string finding_article(const ArticleSources& sources, const std::string& context, const Markup& markup);
 
 }  // namespace cudadiag::report

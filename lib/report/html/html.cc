@@ -24,7 +24,7 @@ std::string context_line(const diagnose::Diagnosis& report, const Markup& markup
   std::vector<std::string> parts;
   if (!report.command.empty())
     parts.push_back(fmt::format("<code>{}</code>", markup.text(diagnose::shell_line(report.command))));
-  // This is "2026-11-21T10:15:00Z"; the page shows "2026-11-21 10:15:00 UTC".
+  // Turns "2026-11-21T10:15:00Z" into "2026-11-21 10:15:00 UTC".
   std::string started = report.started;
   if (const std::size_t at = started.find('T'); at != started.npos) started[at] = ' ';
   if (started.ends_with('Z')) started.replace(started.size() - 1, 1, " UTC");

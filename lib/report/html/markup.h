@@ -1,4 +1,4 @@
-// Escapes text for a page, so that whatever the target may control stays text.
+// Escapes text for a page, so that text from the target cannot become markup.
 #pragma once
 
 #include <string>

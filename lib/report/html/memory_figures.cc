@@ -41,8 +41,8 @@ std::string figure(const Drawing& drawing, std::string_view caption) {
 std::string memory_figure(const diagnose::MemoryCurve& curve, const diagnose::MemoryUse& use, const Markup& markup) {
   constexpr double kTop = 24, kBottom = 170, kLeft = 4, kRight = kFigureWidth - 210, kAsked = 34;
   const std::uint64_t total = use.of_host ? 0 : use.total.value_or(0), held = curve.points.back().bytes;
-  // The requested size is drawn on top of the memory in use. It is limited, because a damaged record may contain any
-  // size.
+  // The requested size is drawn on top of the memory in use. The drawn size is limited, because a damaged record may
+  // contain any size.
   const std::uint64_t wanted = held + std::min(use.asked, std::max(total, held));
   std::uint64_t most = std::max<std::uint64_t>({total, wanted, 1});
   for (const Point& point : curve.points) most = std::max(most, point.bytes);

@@ -5,7 +5,7 @@
 namespace cudadiag::report {
 namespace {
 
-constexpr std::size_t kFolded = 8;  // the most lines that a section shows unfolded
+constexpr std::size_t kFolded = 8;  // a section with more lines is folded
 
 }  // namespace
 

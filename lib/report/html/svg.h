@@ -1,4 +1,4 @@
-// A drawing. Coordinates are in pixels, `kind` is a class of the page's style, and texts must be marked up already.
+// An SVG drawing. Coordinates are in pixels, `kind` is a CSS class of the page, and texts must already be escaped.
 #pragma once
 
 #include <string>
@@ -18,10 +18,10 @@ class Drawing {
   void line(double x1, double y1, double x2, double y2, std::string_view kind);
   void text(double x, double y, std::string_view kind, std::string_view text);
   void centred(double x, double y, std::string_view kind, std::string_view text);
-  // Draws a triangle that points up to (x, y).
+  // Draws a triangle whose top is at (x, y).
   void triangle(double x, double y, std::string_view kind, std::string_view title);
   void dot(double x, double y, std::string_view kind);
-  // Draws a closed outline: "M0 0H10V5Z".
+  // Draws an area that is bounded by the SVG path `path`, such as "M0 0H10V5Z".
   void area(std::string_view path, std::string_view kind);
 
   // Returns the drawing in a <div> that scrolls if the page is narrower.

@@ -55,7 +55,7 @@ std::string without_user_of(const std::string& text, std::string_view root) {
   return out + text.substr(from);
 }
 
-// Returns where the value is in "str = value" and "Optional[str] = value"; otherwise `at`.
+// Returns the position of the value in the annotations "str = value" and "Optional[str] = value"; otherwise `at`.
 std::size_t behind_annotation(std::string_view text, std::size_t at) {
   std::size_t end = at;
   while (end < text.size() && (is_name(text[end]) || std::string_view(".[]|, ").find(text[end]) != text.npos)) ++end;
@@ -75,7 +75,7 @@ std::size_t second_argument(std::string_view text, std::size_t begin, std::size_
   return at != text.npos && is_quote(text[at]) ? at : end;
 }
 
-// Where a secret's value is. The secret's name is in [name, at). Empty if the secret has no value.
+// The position of a secret's value; empty if the secret has no value.
 struct Value {
   std::size_t begin = 0, end = 0;
   bool quoted = false;
@@ -135,7 +135,7 @@ bool is_variable(std::string_view value) {
          std::all_of(value.begin() + 1, value.end(), [](char c) { return is_name(c) || c == '{' || c == '}'; });
 }
 
-// Returns whether to remove the value of this name. Keeps more in code, where most values are names themselves.
+// Returns true if the value must be removed. Keeps more values in code, because most of them are names of variables.
 bool is_taken_out(std::string_view name, const Value& value, std::string_view content, bool option, bool is_code) {
   if (content.empty()) return false;
   if (name == "key") return (value.quoted && is_key_text(content)) || (option && is_key_of_option(content));
@@ -144,7 +144,7 @@ bool is_taken_out(std::string_view name, const Value& value, std::string_view co
   return !is_code && value.tight && !is_variable(content);
 }
 
-// Returns whether [begin, end) is a parameter of a connection or an address: "Password" in "Server=db;Password=x",
+// Returns whether [begin, end) is a parameter of a connection string or a URL: "Password" in "Server=db;Password=x",
 // "sig" in "?sv=1&sig=x".
 constexpr const char* kParameterEnds = " \t\n\"';&";
 bool is_parameter(std::string_view text, std::size_t begin, std::size_t end) {
@@ -152,7 +152,7 @@ bool is_parameter(std::string_view text, std::size_t begin, std::size_t end) {
          text[end] == '=' && std::string_view("={$%").find(text[end + 1]) == text.npos;
 }
 
-// Includes the parts of a JSON web token, which dots separate.
+// Returns the end of the token. A JSON web token has several parts, separated by dots.
 std::size_t end_of_token(std::string_view text, std::size_t at) {
   while (at + 1 < text.size() && text[at] == '.' && is_name(text[at + 1])) {
     ++at;
@@ -197,7 +197,7 @@ std::string without_secrets(std::string_view text, Redaction::Kind kind) {
   return out;
 }
 
-// Removes the password from user:password@host. Leaves "mailto:ada@host" alone, and the digest of an image,
+// Removes the password from user:password@host. Keeps "mailto:ada@host", and the digest of an image,
 // "name:tag@sha256:…".
 std::string without_passwords(const std::string& text) {
   std::string out;
@@ -272,7 +272,7 @@ std::string without_hooks(const std::string& text) {
   return out + text.substr(from);
 }
 
-// Removes what is between the two lines that enclose a private key.
+// Removes the text between the opening and the closing line of a private key.
 std::string without_private_keys(const std::string& text) {
   constexpr std::string_view kOpening = "PRIVATE KEY-----", kClosing = "-----END";
   std::string out;
@@ -311,7 +311,7 @@ bool has_password_attached(std::string_view word, bool logs_in) {
   return logs_in || (has_digit && !is_number(value) && value.find_first_of("/.=:,") == value.npos);
 }
 
-// Returns whether the word of a command line is the secret that the option before it takes.
+// Returns true if `word` is the secret that `option`, the word before it, takes.
 bool is_value_of(std::string_view option, std::string_view word) {
   if (option == "-u" || option == "--user") return word.find(':') != word.npos;
   if (option == "-p") return !is_number(word) && !word.starts_with('-');
@@ -323,13 +323,13 @@ bool is_value_of(std::string_view option, std::string_view word) {
 
 Redaction::Redaction(std::vector<std::string> homes, std::vector<std::string> users, std::vector<std::string> hosts)
     : homes_(std::move(homes)), users_(std::move(users)), hosts_(std::move(hosts)) {
-  // Text may give only the first label of a host's name.
+  // A text may contain only the first label of a host name.
   for (std::size_t i = hosts_.size(); i-- > 0;) {
     const std::size_t dot = hosts_[i].find('.');
     if (dot != std::string::npos) hosts_.push_back(hosts_[i].substr(0, dot));
   }
   std::erase_if(hosts_, [](const std::string& host) { return host.size() < 2 || host == "localhost"; });
-  // "root" and one-letter names identify nobody.
+  // "root" and one-letter names do not identify a person.
   std::erase_if(users_, [](const std::string& user) { return user.size() < 2 || user == "root"; });
   std::erase_if(homes_, [](const std::string& home) { return home.size() < 2; });
   const auto longer = [](const std::string& a, const std::string& b) { return a.size() > b.size(); };

@@ -22,8 +22,8 @@ class Redaction {
   enum class Kind { text, word, script };
   std::string text(std::string_view raw, Kind kind = Kind::text) const;
   std::vector<std::string> words(const std::vector<std::string>& command) const;
-  // Redacts every string of a JSON document, and lays it out as write_json does. Returns "" if it is not JSON, or
-  // nested too deeply.
+  // Redacts every string of a JSON document, and formats the result like write_json(). Returns "" if the document is
+  // not JSON or is nested too deeply.
   std::string json(std::string_view document) const;
 
  private:

@@ -26,14 +26,15 @@ bool is_pass(std::string_view word) {
   return word.ends_with("pass") && std::find(kOthers.begin(), kOthers.end(), word) == kOthers.end();
 }
 
-// Returns whether a "pass" after this word is not a password: "forward_pass".
+// Returns true if "pass" after this word does not mean a password, as in "forward_pass".
 bool counts_passes(std::string_view word) {
   static constexpr std::array<std::string_view, 13> kWords = {
       "forward", "backward", "fwd", "bwd", "first", "second", "third", "last", "next", "single", "one", "two", "multi"};
   return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
 }
 
-// Takes the first word of a name, in lower case. A word ends at "_" or "-" or, in camel case, at the next capital.
+// Removes the first word of a name, and returns it in lower case. A word ends at "_" or "-" or, in camel case, at the
+// next capital.
 std::string take_word(std::string_view& name, bool capitals) {
   std::string word;
   bool small = false;

@@ -1,4 +1,4 @@
-// Prepares what other people will see: pages, SARIF for code scanning, bundles.
+// Prepares reports that other people will see: pages, SARIF for code scanning, bundles.
 #pragma once
 
 #include "diagnose/diagnosis.h"

@@ -1,5 +1,4 @@
-// The activity of a run between two readings: how many operations a second, by line and by kernel, and the work that is
-// unfinished.
+// The activity of a run between two readings: operations per second by line and kernel, and unfinished work.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +20,7 @@ struct StreamQueue {
   std::uint32_t pid = 0;
   std::string name;
   std::uint32_t unfinished = 0;  // operations that may be unfinished
-  bool proven = false;           // at least one of them certainly is
+  bool proven = false;           // at least one operation is certainly unfinished
   double seconds = 0;            // since the oldest one was issued
 };
 

@@ -55,7 +55,7 @@ class StatusText {
                                             : "no recording of a process could be read");
   }
 
-  // Says what the ages of operations are relative to.
+  // Returns the time to which the ages of operations are relative.
   const char* since_when(const diagnose::ProcessStatus& process) const {
     if (process.state == wire::area::State::frozen) return "before its error was noticed";
     if (!status_.goes_on) return "before its last record";
