@@ -330,8 +330,7 @@ Rerun judge(const session::Pass& pass, const session::Pass& record, const std::v
   rerun.gave_up = gave_up(processes);
   const std::vector<Failure> again = failures_of(processes);
   if (again.empty() && pass.failed_after) {
-    rerun.outcome =
-        Rerun::Outcome::not_recorded;  // it failed, but its recording is lost, for example because the disk was full
+    rerun.outcome = Rerun::Outcome::not_recorded;  // the recording is lost, for example on a full disk
     return rerun;
   }
   if (again.empty()) {

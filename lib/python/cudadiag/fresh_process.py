@@ -16,7 +16,7 @@ class Template:
     """The template process. It ends when the process that created it ends."""
 
     def __init__(self, serve):
-        """`serve(receive, send)` runs in each fresh process; `receive()` returns None at the end."""
+        """`serve(channel)` runs in each fresh process."""
         ours, theirs = socket.socketpair()
         self._socket = ours
         self._pid = os.fork()

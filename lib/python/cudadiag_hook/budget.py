@@ -1,4 +1,4 @@
-"""The time that the hook may take. The hook is switched off when its time is spent, or at an error."""
+"""Limits the time that the hook may take. The hook is switched off when its time is spent, or at an error."""
 import sys
 
 from . import recorder

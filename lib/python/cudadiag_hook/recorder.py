@@ -24,7 +24,7 @@ def near():
 
 
 def failed():
-    """Returns whether an operation has failed, so that the GPU can no longer be used."""
+    """Returns whether an operation has failed, after which the GPU cannot be used."""
     return False
 
 
@@ -33,5 +33,5 @@ def quiet(on):
 
 
 def hooked(on):
-    """While on, this thread is inside a reported operator. Its native stack goes through the hook, so it is not part of
-    the call site."""
+    """While on, this thread is inside an operator that the hook reports. The native stack then contains the hook, so it
+    is not part of the call site."""

@@ -48,9 +48,9 @@ MOST_STACKS = 4096
 
 
 def places_from(frame):
-    """Returns the stack as (code, instruction) pairs, innermost first. Finding the lines would cost too much here.
-    Equal stacks are the same object, because many small objects would make the target's garbage collector run more
-    often."""
+    """Returns the stack as (code, instruction) pairs, innermost first. Does not look up lines, because this runs for
+    each operator. Equal stacks share one object, because many small objects make the target's garbage collector run
+    more often."""
     numbers, innermost, left = [], frame, MOST_LOOKED_AT
     add = numbers.append
     while frame is not None and left:  # runs for each operator

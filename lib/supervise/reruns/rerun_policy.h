@@ -1,5 +1,4 @@
-// Decides whether cudadiag may rerun a failed run without asking the user. It may only if the rerun is quick and
-// isolated.
+// Decides whether cudadiag may rerun a failed run without asking the user. The rerun must be quick and isolated.
 #pragma once
 
 #include <optional>
@@ -29,10 +28,10 @@ struct RerunObstacle {
   int number = 0;        // a process id, or the number of ranks in the job
 };
 
-// Returns a reason in the run itself against any rerun, even one that the user agreed to; nullopt if there is none.
+// Returns why the run must not be rerun, even if the user agrees; nullopt if it may be.
 std::optional<RerunObstacle> obstacle_in_run(const session::Session& session);
-// Returns a reason against a rerun that the user did not agree to; nullopt if there is none. `isolated`: whether the
-// rerun would be isolated.
+// Returns why the run must not be rerun without asking the user; nullopt if it may be. `isolated`: whether the rerun
+// can be isolated.
 std::optional<RerunObstacle> obstacle_to_rerun(const session::Session& session, const launch::Input& input,
                                                bool isolated);
 

@@ -33,11 +33,10 @@ using Problem = RerunProblem::Kind;
 constexpr double kSlowest = 3;  // how long a rerun may take, relative to the first run
 constexpr double kSlowestSanitized = 30;
 constexpr double kStartSeconds = 30;                       // time that every rerun may take in addition
-constexpr double kValuesSeconds = 10, kValuesShare = 0.2;  // limit for reading values; also limited to this share of
-                                                           // the first run
+constexpr double kValuesSeconds = 10, kValuesShare = 0.2;  // for reading values: at least this share of the first run
 constexpr double kOriginSeconds = 20, kOriginShare = 4;    // likewise, for tracing bad values
-constexpr double kQuietSeconds = 5;                        // time without any operation that is allowed in addition
-constexpr double kSavingSeconds = 60;                      // time in addition if the failing call is saved
+constexpr double kQuietSeconds = 5;                        // seconds without any operation that are always allowed
+constexpr double kSavingSeconds = 60;                      // additional seconds if the failing call is saved
 
 std::uint64_t operations_of(const session::Session& session) {
   std::uint64_t operations = 0;
@@ -81,10 +80,9 @@ class RerunSequence {
   }
 
  private:
-  // The analysis of the session as it is now.
   const Analysis& analysis() { return state_.analysis(); }
 
-  // If isolation denied a rerun something before its failure, it would deny the next rerun the same.
+  // If isolation kept a rerun from reproducing the failure, further reruns cannot reproduce it either.
   bool continues() const { return possible_ && !interrupted_ && !kept_; }
 
   void confirm() {
@@ -119,7 +117,7 @@ class RerunSequence {
     add(spec);
   }
 
-  // Call this after the device pass, because that finds the instruction.
+  // Call this after the device pass, which finds the failing instruction.
   void try_launch() {
     if (const auto problem = try_saved_launch(session_, state_, writer_, relay_)) listener_.cannot(*problem);
   }

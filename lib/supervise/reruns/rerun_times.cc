@@ -11,7 +11,7 @@ namespace cudadiag::supervise {
 double expected_seconds(const session::Session& session) {
   if (session.manifest.passes.empty()) return 0;
   const session::Pass& first = session.manifest.passes.front();
-  // May be wrong, because it comes from the recorded program, and the clock may have been set meanwhile.
+  // May be wrong: it comes from the recorded program, and the clock may have been changed during the run.
   const double failed_after = first.failed_after.value_or(first.seconds);
   return failed_after >= 0 && failed_after <= first.seconds ? failed_after : first.seconds;
 }
@@ -22,7 +22,7 @@ double longest_pause(const session::Session& session) {
   for (const session::Process& process : session.processes) {
     const session::ProcessRecord& record = process.record;
     if (record.state != wire::area::State::frozen) continue;
-    // There may have been a longer pause between operations whose records are gone.
+    // A longer pause may lie between operations whose records are lost.
     if (record.dropped_operations > 0 || record.operations_issued > record.operations.size()) return whole;
     // The recording begins only when CUDA is initialised, so the time before that counts as a pause.
     longest = std::max(longest, whole - record.seconds(record.frozen_ticks));

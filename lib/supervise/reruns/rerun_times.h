@@ -1,4 +1,4 @@
-// How long a rerun will take and may take, according to the first run.
+// Estimates from the first run how long a rerun takes, and how long it may take.
 #pragma once
 
 #include <string>

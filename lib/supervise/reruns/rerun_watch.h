@@ -1,4 +1,4 @@
-// Waits until a rerun ends, and ends it if it must.
+// Waits until a rerun ends. Ends it after its failure, at its time limit, or if it makes no progress.
 #pragma once
 
 #include <chrono>
@@ -34,11 +34,11 @@ class RerunWatch {
   std::optional<session::CutShort> reason_to_end();
   // Returns whether the rerun has failed, has had time to report that, and is not busy writing.
   bool is_done();
-  // Returns whether the time is up. There is more time while the driver writes a dump.
+  // Returns whether the time limit is reached. The limit is extended while the driver writes a dump.
   bool is_too_late();
   void look_at_operations();
-  // These functions exclude the time in which this program is stopped (Ctrl-Z), or the machine is suspended, from the
-  // rerun's time.
+  // These functions extend the limits by the time in which this program is stopped (Ctrl-Z), or the machine is
+  // suspended.
   void stop_with_terminal();
   void leave_out_pause();
 

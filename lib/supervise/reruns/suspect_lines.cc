@@ -28,8 +28,8 @@ struct Frame {
   bool leads_into_generated = false;
 };
 
-// Returns whether the code belongs to a framework, whose variables do not show the inputs. A folder that contains all
-// packages may have such a name, too, and does not count.
+// Returns whether the code belongs to a framework, whose variables do not show the inputs. Ignores a folder above
+// `site-packages` that happens to have such a name.
 bool is_framework(const symbolize::PythonFrame& frame) {
   constexpr const char* kPackages[] = {"/torch/", "/triton/", "/cupy/", "/numba_cuda/", "/numba/"};
   const auto lies_in = [&](const char* package) {
@@ -121,7 +121,7 @@ std::string racing_lines(const session::Session& session, double seconds) {
     for (const std::uint32_t id : {race.first.site, race.second.site}) {
       const auto* site = session::by_id(process->record.sites, id);
       if (site == nullptr) continue;
-      // Leaves out the native stack: the hook does not need it, and a program may have hundreds of sites.
+      // Omits the native stack: the hook does not need it, and a program may have hundreds of sites.
       session::Site python_only = *site;
       python_only.native = 0;
       const symbolize::SourceStack stack = symbolizer.stack(*process, python_only);

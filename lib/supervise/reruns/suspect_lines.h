@@ -1,5 +1,5 @@
-// Chooses the Python lines where a rerun reads values: the innermost lines of user code that issued the candidates, and
-// lines of libraries below those that call into a framework.
+// Chooses the Python lines where a rerun reads values. These are the innermost lines of user code that issued the
+// candidates, and the lines of libraries that call into a framework.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace cudadiag::supervise {
 
-// Returns the text of wire/rerun/values.h; empty without lines. `seconds`: how long reading values may take.
-// `save_limit`: how many bytes of the failing call may be saved; 0 to save none.
+// Returns the request to the hook, in the format of wire/rerun/values.h; empty if there are no lines. `seconds`: how
+// long reading values may take. `save_limit`: how many bytes of the failing call may be saved; 0 to save none.
 std::string suspect_lines(const session::Session& session, const analyse::Analysis& analysis, double seconds,
                           std::uint64_t save_limit);
 

@@ -12,7 +12,8 @@ namespace cudadiag::supervise {
 // Returns the output of nvdisasm, whose path is `tool`. Empty if the tool does not exist, fails, takes longer than
 // a few seconds or prints more than 16 MiB.
 std::string disassembled(const evidence::FunctionCode& code, const std::string& tool, launch::SignalRelay& relay);
-// Finds the failing instruction in that text: "STG.E desc[UR4][R2.64], R5"; empty if it is missing.
+// Returns the failing instruction in `text`, the output of nvdisasm: "STG.E desc[UR4][R2.64], R5". Empty if it is
+// missing.
 std::string failing_instruction(const evidence::FunctionCode& code, const std::string& text);
 
 }  // namespace cudadiag::supervise

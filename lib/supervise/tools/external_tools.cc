@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kDebugger = "cuda-gdb";
 
-// Only text that needs no quoting goes into the debugger's command line, because that has quoting rules of its own.
+// Returns whether the path needs no quoting on the debugger's command line, which has its own quoting rules.
 bool is_plain(const std::string& path) {
   return std::all_of(path.begin(), path.end(), [](unsigned char c) {
     return c < 0x80 && (std::isalnum(c) != 0 || std::string("/._-+@").find(static_cast<char>(c)) != std::string::npos);
@@ -69,7 +69,7 @@ std::vector<std::string> sanitizer_command(const std::string& sanitizer, Sanitiz
                                            const std::filesystem::path& log, const std::vector<std::string>& kernels,
                                            const std::vector<std::string>& command) {
   std::error_code ignored;
-  std::string file;  // the tool takes a single % for a placeholder
+  std::string file;  // the tool interprets a single % as a placeholder
   for (const char c : std::filesystem::absolute(log, ignored).string())
     file += c == '%' ? std::string("%%") : std::string(1, c);
   std::vector<std::string> words = {sanitizer,

@@ -1,4 +1,4 @@
-// Reads the code of a kernel in a cubin, and what the file says about it.
+// Reads the machine code of a kernel from a cubin, and facts about the kernel.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ namespace cudadiag::supervise {
 struct KernelCode {
   std::string architecture;  // in nvdisasm's form: "SM90a"
   sass::ParameterBank bank;
-  std::vector<std::uint32_t> parameters;  // the offset of each parameter from the first
+  std::vector<std::uint32_t> parameters;  // the offset of each parameter, relative to the first
   sass::Calls calls = sass::Calls::anything;
   evidence::Bytes instructions;  // point into the file of the image
 };

@@ -67,7 +67,7 @@ std::optional<sass::Mode> KernelModes::known_mode(const Wanted& wanted, std::uin
   const fs::file_time_type newest = newest_module();
   const Known& now = known(wanted, newest);
   if (now.modules < newest) return std::nullopt;
-  // We cannot tell which of these kernels was launched.
+  // Several kernels may have this name, and we cannot tell which of them was launched.
   std::optional<sass::Mode> mode;
   for (const sass::KernelAccesses& code : now.codes) {
     const sass::Mode its = code.mode(parameter, live);

@@ -1,5 +1,5 @@
-// Finds out from the code of kernels how they use their parameters, with NVIDIA's disassembler if that is installed. A
-// thread of its own analyses the kernels that callers ask about.
+// Determines from the machine code of kernels how they use their parameters. Without NVIDIA's disassembler, all answers
+// are unknown. A separate thread analyses the kernels that callers ask about.
 #pragma once
 
 #include <chrono>
@@ -42,12 +42,12 @@ class KernelModes {
     Codes codes{};
   };
   Code code(const std::string& kernel);
-  // When the program loads more code, results are out of date. Call this before asking about kernels that were launched
-  // since. If there is more code, the number that it returns has changed.
+  // Checks whether the program has loaded more code, which makes earlier results outdated. Call this before asking
+  // about kernels that were launched later. Returns a number that changes whenever there is more code.
   std::uint64_t look_for_modules();
   // Waits until all requests are answered, but at most for `patience`.
   void wait(std::chrono::seconds patience);
-  // How many kernels callers asked about, and of how many the code was found and understood.
+  // The number of kernels that callers asked about, and of those whose code was found and understood.
   std::size_t asked() const;
   std::size_t understood() const;
   // How many opcodes in all of this code are unknown.
@@ -69,7 +69,7 @@ class KernelModes {
   };
   struct Read {
     std::size_t looked_at = 0;    // how many of the modules with this kernel were read
-    std::set<std::string> codes;  // whatever tells codes apart
+    std::set<std::string> codes;  // identifies the codes that were read
     std::vector<sass::KernelAccesses> accesses;
     Codes ranges;  // for launches with any parameters; null for code that could not be read
   };
@@ -91,7 +91,7 @@ class KernelModes {
   bool busy_ = false, stopping_ = false;
   std::filesystem::file_time_type newest_ = std::filesystem::file_time_type::min();  // at the last check
   std::uint64_t generation_ = 0;
-  // Used only on the thread.
+  // Used only on `thread_`.
   std::map<std::string, std::vector<std::filesystem::path>> homes_;  // by kernel: the modules that contain it
   std::map<Wanted, Read> read_;
   std::set<std::filesystem::path> indexed_;

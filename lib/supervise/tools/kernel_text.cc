@@ -41,8 +41,7 @@ std::string read_to_end(int pipe, Clock::time_point deadline) {
   return "";
 }
 
-// Returns the tool's output; empty if it failed. Does not go by the exit status, because another thread may reap the
-// tool.
+// Returns the tool's output; empty if it failed. Ignores the exit status, because another thread may reap the tool.
 std::string output_of(const std::vector<std::string>& command) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return "";

@@ -1,5 +1,5 @@
-// Finds and runs programs of NVIDIA's toolkit. They are used if they are installed, but never required. Each runs as a
-// process of its own with a time limit, and may crash, hang or print anything.
+// Finds and runs programs of NVIDIA's toolkit. They are used if they are installed, but never required. Each runs in a
+// separate process with a time limit, and may crash, hang or print anything.
 #pragma once
 
 #include <chrono>

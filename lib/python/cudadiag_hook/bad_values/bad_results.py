@@ -59,8 +59,8 @@ class Value:
 
 
 def merged(pieces):
-    """Fewer pieces of a storage: without those that turned out clean, and with one piece for the older half of the bad
-    ones. It has the value of the first, because the first NaN is the one to report."""
+    """Drops the pieces of a storage that turned out clean, and merges the older half of the bad ones into one piece.
+    That piece has the value of the first, because the first NaN is the one to report."""
     pieces = [piece for piece in pieces if not piece[2].is_clean()]
     old = [piece for piece in pieces[:len(pieces) // 2] if piece[2].is_bad()]
     if len(pieces) <= Writers.MOST_PIECES // 2 or not old:
@@ -201,7 +201,7 @@ def text_of_error(error):
 
 def finish_failed(error):
     """Reports why the program may have ended: the last value that it checked, compared or read, or with which an
-    operator failed. An earlier value cannot be told apart from an unrelated cause."""
+    operator failed. Earlier values are ignored, because they are probably unrelated."""
     ends = ends_of(error)
     for last in (watch.last_refused, watch.last_asked, watch.last_compared, watch.last_read):
         if last is None or watch.ordinal - last[1] > RECENT:

@@ -1,8 +1,7 @@
 """Finds the operator that produced the first bad element, and whether the program used that element (cudadiag nans).
 
-Each result is checked. A bad result keeps its roots: the operators from which it descends and which had no bad input.
-If the program uses the result, its first root is reported (module `uses`).
-"""
+Each result is checked. A bad result keeps its roots: the operators without a bad input from which it descends. If the
+program uses the result, its first root is reported (module `uses`). """
 import sys
 
 from .. import recorder
@@ -219,7 +218,7 @@ def check_later(call, outputs):
                    for each, values in call.inputs if values]
     call.scalars = scalars_are_bad(call)
     call.args, call.kwargs = (), {}
-    # Queued after the checks of chosen elements, so that those grades are known when these arrive.
+    # Queued after the checks of chosen elements, so that those grades are known when these checks arrive.
     checks = (slots.add(outputs[0][2]),) if len(outputs) == 1 else slots.add_all([floats for _, _, floats in outputs])
     for (tensor, is_written, _), check in zip(outputs, checks):
         value = Value(call, None, check)
@@ -277,7 +276,7 @@ def settle_bad(value, tensor):
         value.computed = not call.facts.structural or any(each.computed for each in bad)
     else:
         value.roots = (root_of(call, tensor),)
-        # The program may mark missing data with NaN. Such a value counts only once something is computed from it.
+        # The program may mark missing data with NaN. This counts only once something is computed from the value.
         value.computed = not call.facts.structural
     value.call = None
 
@@ -352,7 +351,7 @@ def item(call, result):
 def settle_all():
     """Waits for the GPU, and settles all pending values."""
     if watch.pending:
-        with Guard():  # otherwise the slots themselves would be checked
+        with Guard():  # so that the slots themselves are not checked
             slots.wait()
             for value in watch.pending:
                 value.check[0].wait()
