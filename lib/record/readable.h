@@ -1,4 +1,4 @@
-// Checks whether a word of the target's memory can be read: the target may have unmapped it.
+// Checks whether a word of the program's memory can be read, because the program may have unmapped it.
 #pragma once
 
 #include <errno.h>

@@ -119,7 +119,7 @@ ThreadState* Recorder::acquire_thread() {
   return thread;
 }
 
-// Records the site like that of a call that issues no operation.
+// The site has Kind::none, like that of a call that issues no operation.
 void Recorder::collective(ThreadState* thread, const CollectiveCall& call, std::uintptr_t frame) {
   constexpr std::uint32_t kNoCall = 0;
   constexpr std::uint8_t kNoThread = 0xff;
@@ -177,8 +177,8 @@ void Recorder::leave_driver_call(ThreadState* thread, std::uint32_t id, const CU
     resume(*thread);
 }
 
-// Sets an open operation aside. Either this call comes from a signal handler that interrupted the operation's call, or
-// the handler has jumped out of that call. In the second case, the operation was left open between calls.
+// Sets an open operation aside. This call may come from a signal handler that interrupted the operation's call.
+// Otherwise, a handler has jumped out of that call, and the operation has stayed open.
 void Recorder::interrupt(ThreadState& thread) {
   thread.interrupted = thread.open;
   thread.interrupted_turn = thread.turn;
@@ -246,8 +246,7 @@ void Recorder::enter_other(ThreadState& thread, std::uint32_t id, const CallRule
       break;
   }
   if (rule.ends_stream) {
-    // The rerun may be waiting for this stream, which it queries by its handle, so the stream must not be destroyed
-    // yet.
+    // The rerun may be waiting for this stream by querying its handle, so the stream must not be destroyed yet.
     if (alone.on()) alone.pass(thread);
     operations_.mark_last(rule, data);
   }
@@ -320,7 +319,7 @@ void Recorder::finish_wait(ThreadState& thread, std::uint32_t id, const CallRule
 // ---- other callbacks: contexts and streams that end, modules that are loaded and unloaded
 
 void Recorder::resource(ThreadState* thread, std::uint32_t id, const CUpti_ResourceData& data, std::uintptr_t frame) {
-  // Ignores the cleanup after a failure, so that the recording loses nothing.
+  // Ignores the program's cleanup after a failure, so that the recording keeps the state at the failure.
   if (operations_.frozen()) return;
   switch (id) {
     case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING: {

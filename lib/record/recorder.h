@@ -2,9 +2,9 @@
 // part that handles it. The only object is created inside cuInit. It is never destroyed, because threads may be inside
 // it when the process ends.
 //
-// All methods run on the target's threads, inside the target's calls to CUDA. They never throw, allocate on the launch
-// path, print, or wait for anything except the recorder's own short locks. A `thread` parameter is null for a thread
-// without a ring.
+// All methods run on the program's threads, inside the program's calls to CUDA. They never throw, allocate on the
+// launch path, print, or wait for anything except the recorder's own short locks. A `thread` parameter is null for a
+// thread without a ring.
 #pragma once
 
 #include <cupti.h>
@@ -40,14 +40,15 @@ namespace cudadiag::record {
 
 struct Options {
   wire::RecordOptions record;
-  std::string_view window;       // wire/rerun/window.h; empty if the recorder waits for no operations
-  bool hook = false;             // whether cudadiag's Python hook runs in the target
+  std::string_view window;       // see wire/rerun/window.h; empty if the recorder waits for no operations
+  bool hook = false;             // whether cudadiag's Python hook runs in the process
   const char* folder = nullptr;  // folder of the pass
 };
 
 class Recorder {
  public:
-  // Returns false without an area to record to. After any other failure, leaves a note and a disabled area.
+  // Returns false if the process has no area. After any other failure, leaves a note, disables the area, and returns
+  // true.
   bool start(CUpti_CallbackFunc callback, const Options& options);
 
   // In this class and its members' classes, code that few launches need is marked cold and is not inlined.
@@ -62,12 +63,12 @@ class Recorder {
     if (rule.ends_stream) operations_.mark_last(rule, data);
     if (rule.role == Role::event_forgotten) area_.note_events_unseen();
   }
-  // Whether a runtime call must be handled even if it succeeds. Other runtime calls matter only if they fail.
+  // Returns true if a runtime call must be handled even if it succeeds. Other runtime calls matter only if they fail.
   static bool is_special(std::uint32_t id) {
     return id == CUPTI_RUNTIME_TRACE_CBID_cudaDeviceReset_v3020 || WatchedCalls::asks_for_last_error(id);
   }
   void enter_runtime_call(std::uint32_t id) {
-    // The runtime ends its context through calls that CUPTI does not report, so this is the last chance to look at it.
+    // The runtime ends its context through calls that CUPTI does not report, so the context's work is checked now.
     if (id != CUPTI_RUNTIME_TRACE_CBID_cudaDeviceReset_v3020) return;
     if (options_.record.races) races_.context_ends();
     exit_probe_.before_device_reset();
@@ -76,7 +77,7 @@ class Recorder {
     failed_calls_.runtime_call_returned(thread, id, data, frame);
   }
   void resource(ThreadState* thread, std::uint32_t id, const CUpti_ResourceData& data, std::uintptr_t frame);
-  // Whether a context, stream or module ends, so that its handle may be reused.
+  // Returns true if a context, stream or module ends, so that its handle may be reused.
   static bool ends_something(std::uint32_t id) {
     return id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING || id == CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING ||
            id == CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING;
@@ -98,7 +99,7 @@ class Recorder {
     exit_probe_.at_exit(status, thread);
   }
 
-  // Record NCCL's communicators and the calls on them (collectives/entrance.h).
+  // These functions record NCCL's communicators and the calls on them (collectives/entrance.h).
   std::uint32_t communicator(const CommunicatorMade& made, bool may_be_known) {
     return may_be_known ? collectives_.find_or_make(made) : collectives_.made(made);
   }
@@ -119,7 +120,7 @@ class Recorder {
     failed_calls_.refusal_uncaught(thread, refusal);
   }
 
-  // Starts a recorder in the child (forks.h). It records only calls of refused_in_child() and leave_runtime_call().
+  // Starts a recorder in the child (forks.h). It records only what refused_in_child() and leave_runtime_call() report.
   bool start_in_child(const forks::Origin& origin);
   void refused_in_child(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
 
@@ -142,8 +143,8 @@ class Recorder {
   // Handles calls that do more than issue an operation.
   [[gnu::cold, gnu::noinline]] void enter_other(ThreadState& thread, std::uint32_t id, const CallRule& rule,
                                                 const CUpti_CallbackData& data, std::uintptr_t frame);
-  // Handles a call of a thread without a ring. Its operations are lost, but its effects on other threads' objects are
-  // followed.
+  // Handles a call on a thread without a ring. Its operation is not recorded, but its effects on other threads' objects
+  // are.
   [[gnu::cold, gnu::noinline]] void enter_unrecorded(std::uint32_t id, const CallRule& rule,
                                                      const CUpti_CallbackData& data);
   [[gnu::cold, gnu::noinline]] void leave_other(ThreadState& thread, std::uint32_t id, const CallRule& rule,

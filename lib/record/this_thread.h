@@ -11,7 +11,7 @@ struct ThreadState;
 // Must fit a single cache line.
 struct alignas(64) ThisThread {
   ThreadState* state;
-  int* error_number;              // &errno; computing it is a call
+  int* error_number;              // &errno; computing it needs a call
   bool asked;                     // whether `state` was requested (it may still be null), and `error_number` is set
   bool inside;                    // inside the recorder: its own driver calls, and those of a signal handler that
                                   // interrupts it, are not recorded

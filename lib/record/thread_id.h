@@ -1,5 +1,5 @@
-// Finds the kernel's id of the calling thread without a system call, because a seccomp filter may kill a program that
-// calls gettid.
+// Finds the kernel's id of the calling thread without a system call. A seccomp filter may kill a program that calls
+// gettid.
 #pragma once
 
 #include <pthread.h>
@@ -11,8 +11,8 @@
 
 namespace cudadiag::record {
 
-// Reads the id that libc has stored, from the id of the thread's CPU clock: the kernel defines that as ~thread_id << 3
-// | 6.
+// libc has stored the id. It can be computed from the id of the thread's CPU clock, which the kernel defines as
+// ~thread_id << 3 | 6.
 inline std::uint32_t thread_id() {
   clockid_t clock = 0;
   if (pthread_getcpuclockid(pthread_self(), &clock) == 0) return static_cast<std::uint32_t>(~(clock >> 3));

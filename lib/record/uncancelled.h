@@ -1,5 +1,5 @@
-// Keeps the recorder's own calls from being cancellation points (open, read, write, nanosleep), at which a cancelled
-// thread ends. The program expects to be cancelled only in its own calls.
+// Disables thread cancellation during the recorder's own calls, such as open, read, write and nanosleep. These calls
+// are cancellation points. The program expects to be cancelled only in its own calls.
 #pragma once
 
 #include <pthread.h>

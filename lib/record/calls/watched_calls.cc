@@ -36,7 +36,7 @@ void WatchedCalls::enable(bool modules) {
   if (modules) watch_.enable(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED);
 }
 
-// Call this once the process has a runtime that possibly launches without calling the driver.
+// Call this when the process may have a runtime that rejects launches without calling the driver.
 void WatchedCalls::watch_launches() {
   if (runtimes_.hand_launches_on() || launches_.exchange(true)) return;
   for (const auto& launch : Runtimes::kLeftOut) watch_.enable(CUPTI_CB_DOMAIN_RUNTIME_API, launch.id);

@@ -1,5 +1,5 @@
-// Decides which driver and runtime calls trigger a callback, and changes that when necessary. Owns the source of the
-// callbacks.
+// Enables callbacks for the driver and runtime calls that matter, and for more calls when necessary. Owns the source of
+// the callbacks.
 #pragma once
 
 #include <cupti.h>
@@ -22,14 +22,14 @@ class WatchedCalls {
   bool start(CUpti_CallbackFunc callback, const DriverApi& driver, Interner& interner, wire::WatchBy way) {
     return watch_.start(callback, driver, interner, way);
   }
-  // `modules`: whether the recorder also gets a callback when the driver loads device code.
+  // If `modules` is true, the recorder also gets a callback when the driver loads device code.
   void enable(bool modules);
   const Watch& watch() const { return watch_; }
 
   // Called at ENTER of a driver call that may be a runtime's first one.
   void runtime_may_start(std::uint32_t id, const CUpti_CallbackData& data);
-  // Called when a driver call has failed. Returns the name of the runtime launch around it if launches have no
-  // callbacks. Returns null if that launch is missing or unknown.
+  // Called when a driver call has failed. If a runtime launch without a callback made this call, returns the launch's
+  // name. Otherwise, returns null.
   const char* driver_call_failed(const char* name, bool launch);
   // Call this at the first failure. Calls that query the last error matter only after a failure, and are too frequent
   // to be watched from the start.
@@ -44,7 +44,7 @@ class WatchedCalls {
   void watch_launches();
 
   std::atomic<bool> last_error_ = false;
-  std::atomic<bool> launches_ = false;  // the runtimes' launches are watched too
+  std::atomic<bool> launches_ = false;  // true if the runtimes' launches are watched, too
   Watch watch_;
   Runtimes runtimes_;
 };

@@ -20,11 +20,11 @@ namespace cudadiag::record {
 
 namespace delivery = wire::delivery;
 
-// Opens the file for every line, because the target may close descriptors that it does not recognise.
+// Opens the file for every line, because the program may close descriptors that it does not recognise.
 int Deliveries::open(const char* suffix, int flags) {
   const char* folder = getenv(wire::environment::kSession);
   if (folder == nullptr) return -1;
-  // Does not exceed RLIMIT_FSIZE, because the target would get SIGXFSZ and die.
+  // Checks RLIMIT_FSIZE, because the program would get SIGXFSZ and die if the file exceeded it.
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < delivery::kMostBytes) return -1;
   char path[PATH_MAX];

@@ -1,4 +1,4 @@
-// Reads fields of the target's structures by byte offset, because the recorder has no types for them.
+// Reads fields of the program's structures by byte offset, because the recorder has no types for them.
 #pragma once
 
 #include <cstddef>

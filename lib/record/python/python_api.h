@@ -25,10 +25,11 @@ struct PythonApi {
   int (*add_pending_call)(int (*)(void*), void*) = nullptr;  // needs no GIL
   const void* (*main_interpreter)() = nullptr;               // needs no GIL
   // All following functions need the GIL.
-  const void* (*interpreter)() = nullptr;             // the interpreter that the thread runs
-  PyObject* (*add_module)(const char*) = nullptr;     // PyImport_AddModule: a borrowed reference
-  PyObject* (*modules)() = nullptr;                   // sys.modules: a borrowed reference
-  PyObject* (*system_object)(const char*) = nullptr;  // in `sys`: a borrowed reference, or null without an exception
+  const void* (*interpreter)() = nullptr;          // the calling thread's interpreter
+  PyObject* (*add_module)(const char*) = nullptr;  // PyImport_AddModule: a borrowed reference
+  PyObject* (*modules)() = nullptr;                // sys.modules: a borrowed reference
+  // an object of `sys`: a borrowed reference, or null without an exception
+  PyObject* (*system_object)(const char*) = nullptr;
   PyObject* (*compile)(const char* source, const char* file, int start) = nullptr;
   PyObject* (*run)(PyObject* code, PyObject* globals, PyObject* locals) = nullptr;
   PyObject* (*attribute)(PyObject*, const char*) = nullptr;

@@ -78,7 +78,7 @@ void PythonHook::ask(Interner& interner, const Window& window, const Failures& f
     interner.note("python-hook-off", "the Python hook read no values: the interpreter accepts no pending calls");
 }
 
-// Runs with the GIL, on the main thread, between two instructions of the target.
+// Runs with the GIL, on the main thread, between two bytecode instructions of the program.
 int PythonHook::run_pending(void*) { return is_own_process() && !g_hook->run() ? -1 : 0; }
 
 bool PythonHook::run() {
@@ -148,8 +148,8 @@ bool PythonHook::add_text(PyObject* names, const char* name, const char* value) 
   return true;
 }
 
-// Whether the traceback contains code outside the hook and the interpreter. That code is the handler of a signal that
-// came while the hook ran.
+// Returns true if the traceback contains code outside the hook and the interpreter. This is the handler of a signal
+// that came while the hook ran.
 bool PythonHook::comes_from_target(PyObject* traceback) {
   PyObject *file = traceback, *next = nullptr;
   for (const char* name : {"tb_frame", "f_code", "co_filename"}) {

@@ -1,20 +1,21 @@
-// cudadiag's Python code inside the target, in a rerun. It collects data that no callback has, such as the values that
-// a suspect line passes to its operators. The code is the package lib/python/cudadiag_hook. lib/python/load.py runs it
-// once from memory, on the main thread, as soon as the interpreter allows it. The package's module `recorder` gets:
+// Runs cudadiag's Python code inside the user's process, in a rerun. The code collects data that no callback has, such
+// as the values that a suspect line passes to its operators. The code is the package lib/python/cudadiag_hook.
+// lib/python/load.py runs it once from memory, on the main thread, as soon as the interpreter allows it. The package's
+// module `recorder` gets:
 //
 //    lines                the value of CUDADIAG_VALUES (wire/rerun/values.h); "" if no values are wanted
 //    deliver(text)        writes a line for the session, in order with the calling thread's operations
 //    deliver_watched(text)  like deliver(), but writes into a ring of the latest lines
 //    note(text)           reports a degraded mode
 //    inputs_folder        a folder for saving the failing call; it does not exist yet
-//    failed()             whether an operation has failed, so that the GPU can no longer be used
-//    near()               whether an operation that the rerun waits for may come soon
+//    failed()             returns True if an operation has failed, so that the GPU cannot be used
+//    near()               returns True if an operation that the rerun waits for may come soon
 //    quiet(bool)          while on, this thread's CUDA calls are the hook's own, and are not recorded
-//    hooked(bool)         while on, this thread is inside an operator whose values were read. Its native stack goes
-//                         through the hook, so it is not part of the call site
+//    hooked(bool)         while on, this thread is inside an operator whose values were read. The native stack then
+//                         contains frames of the hook, so it is not part of the call site
 //
-// An exception in the hook leaves a note. If a signal handler of the target raises an exception while the hook runs,
-// the exception reaches the target. Python stacks do not contain the package's frames. The target's own code can find
+// An exception in the hook leaves a note. If a signal handler of the program raises an exception while the hook runs,
+// the exception reaches the program. Python stacks do not contain the package's frames. The program's own code can find
 // no part of the hook except what the package installs, because the package's modules are not in sys.modules.
 #pragma once
 
@@ -38,18 +39,18 @@ class PythonHook {
     if (!near_.load(std::memory_order_relaxed)) near_.store(true, std::memory_order_relaxed);
   }
 
-  // Whether a frame with this co_filename belongs to the hook.
+  // Returns true if a frame with this co_filename belongs to the hook.
   bool is_own_file(const void* file) const { return file != nullptr && file_.load(std::memory_order_relaxed) == file; }
 
  private:
   static int run_pending(void*);
-  // Returns false if an exception that belongs to the target is set and must reach the target.
+  // Returns false if an exception of the program is set and must reach the program.
   bool run();
   bool run_loader(PyObject* names);
   bool add_functions(PyObject* names);
   bool add_sources(PyObject* names);
   bool add_text(PyObject* names, const char* name, const char* value);
-  // Returns false if the error belongs to the target. The error is then set again.
+  // Returns false if the error belongs to the program. The error is then set again.
   bool note_error();
   bool comes_from_target(PyObject* traceback);
 

@@ -1,4 +1,4 @@
-// Walks over an interpreter's frames for the first time, and checks everything that it reads.
+// The first walk over an interpreter's frames, which checks everything that it reads.
 #include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
@@ -56,7 +56,7 @@ bool PythonStacks::is_code(const std::byte* code, std::uintptr_t instruction, bo
     instruction -= reinterpret_cast<std::uintptr_t>(code) + layout.code_bytecode;
   }
   const auto offset = static_cast<std::intptr_t>(instruction);
-  // Before a frame's first instruction, the current instruction is one before the first.
+  // In a frame that has not started, the current instruction is the one before the first.
   return offset >= (calling ? 2 : -2) && offset < static_cast<std::intptr_t>(size);
 }
 

@@ -72,7 +72,7 @@ std::string_view read_string(const std::byte* string, const PythonLayout& layout
     const std::uint32_t point = kind == 1   ? read_field<std::uint8_t>(data, i)
                                 : kind == 2 ? read_field<std::uint16_t>(data, i * 2)
                                             : read_field<std::uint32_t>(data, i * 4);
-    // Python stores the invalid bytes of a path like this if the path is not UTF-8 (surrogateescape).
+    // If a path is not valid UTF-8, Python stores each invalid byte as such a character (surrogateescape).
     if (point >= 0xdc80 && point <= 0xdcff) {
       buffer[used++] = static_cast<char>(point & 0xff);
     } else {
@@ -82,8 +82,8 @@ std::string_view read_string(const std::byte* string, const PythonLayout& layout
   return {buffer.data(), used};
 }
 
-// Returns the last eight bytes of a text. The last byte becomes the lowest, which has the most influence on the sum.
-// For a shorter text, the result includes bytes of the object in front of it.
+// Returns the last eight bytes of a text. The last byte becomes the lowest, which has the most influence on the sum. If
+// the text is shorter, the result includes bytes in front of the text, which belong to the same object.
 std::uint64_t tail(const std::byte* data, std::size_t size) {
   return __builtin_bswap64(read_field<std::uint64_t>(data, static_cast<std::ptrdiff_t>(size) - 8));
 }
@@ -93,13 +93,13 @@ std::uint64_t tail(const std::byte* data, std::size_t size) {
   return tail(text.data, text.is_ascii ? text.length : text.length * text.kind);
 }
 
-// Distinguishes code objects that use the same memory one after the other. Their line tables, file names and function
-// names may also be at the same addresses, so the contents are hashed.
+// Distinguishes code objects that occupy the same memory one after the other. Their line tables, file names and
+// function names may also have the same addresses, so the contents are hashed.
 [[gnu::always_inline]] inline std::uint64_t identity(const std::byte* code, const PythonLayout& layout) {
   if (layout.code_version >= 0) return read_field<std::uint32_t>(code, layout.code_version);
   const std::byte* table = pointer(code, layout.code_line_table);
   const auto size = read_field<std::size_t>(table, kBytesSize);
-  // The first word is the table's hash if the table was compiled in this process (3.10, 3.11), and -1 otherwise.
+  // The first word is the table's hash if the table was compiled in this process (3.10, 3.11). Otherwise, it is -1.
   return wire::sum_of(
       read_field<std::uint64_t>(table, kBytesHash), tail(table + kBytesData, size),
       tail(table + kBytesData, size < 8 ? size : 8), read_field<std::uint32_t>(code, layout.code_first_line),

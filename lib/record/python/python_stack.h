@@ -56,10 +56,11 @@ class PythonStacks {
   enum class Trust : std::uint8_t { none, unproven, proven };
 
   const std::byte* innermost(const std::byte* thread) const;
-  // Whether the calling thread's frames match the layout (python_proof.cc).
+  // Checks whether the calling thread's frames match the layout (python_proof.cc). `none_yet`: the thread has no
+  // frames.
   enum class Proof { none_yet, refuted, holds };
   Proof prove(const std::byte* thread) const;
-  // `calling`: whether the frame is at a call, and thus not at its first instruction.
+  // `calling` is true if the frame is inside a call, and thus past its first instruction.
   bool is_code(const std::byte* code, std::uintptr_t instruction, bool calling) const;
   bool is_a(const std::byte* object, const std::byte* type) const;
   bool agrees_with_runtime() const;
@@ -71,8 +72,8 @@ class PythonStacks {
   std::uint32_t find_or_intern(const Walk& walk, const Frames& found);
   std::uint32_t intern(const Walk& walk, const Frames& found);
   std::uint32_t intern_code(const std::byte* code);
-  // Whether the process has several interpreters. We would then always find the main interpreter's frames, whichever
-  // interpreter the thread runs.
+  // Returns true if the process has several interpreters. A walk would then always find the main interpreter's frames,
+  // even on a thread that runs another interpreter.
   bool are_several() const;
   bool looks_like_code(const std::byte* code) const;
   void give_up(const char* why);

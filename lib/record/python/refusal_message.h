@@ -1,4 +1,4 @@
-// Parses the messages of the exceptions that CuPy and JAX raise if their memory pool rejects a request.
+// Parses the messages of the exceptions that CuPy and JAX raise when their memory pool rejects a request.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@ enum class Refuser : std::uint8_t { none, cupy, jax };
 Refuser refuser_of(std::string_view module, std::string_view type);
 
 struct RefusedRequest {
-  const char* pool = nullptr;  // wire/error.h; null if the pool did not reject a request
+  const char* pool = nullptr;  // a name from wire/error.h; null if the pool did not reject a request
   std::uint64_t bytes = 0;     // JAX may round the number to a hundredth of its unit
 };
 
-// Returns no pool if CuPy's message shows that the GPU ran out of memory: a CUDA call has then failed, and is recorded
-// anyway.
+// Returns no pool if CuPy's message shows that the GPU ran out of memory. In this case, a CUDA call has failed and has
+// a record.
 RefusedRequest refused_request(Refuser refuser, std::string_view message);
 
 }  // namespace cudadiag::record

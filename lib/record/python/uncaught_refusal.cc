@@ -14,15 +14,16 @@ namespace cudadiag::record::uncaught_refusal {
 namespace {
 
 constexpr std::size_t kMostFrames = 128;
-constexpr int kLongestChain = 8;  // exceptions that led to the last one
+constexpr int kLongestChain = 8;  // limit for the length of a chain of exceptions
 constexpr std::size_t kLongestMessage = 300;
 
 PythonApi g_python;
 std::atomic<Found> g_found = nullptr;
-std::atomic<bool> g_asked = false;           // whether a pending call was requested, or the function is registered
+// whether a pending call is requested, or the atexit function is registered
+std::atomic<bool> g_asked = false;
 std::atomic<std::uint64_t> g_libraries = 0;  // loaded_libraries() at the latest look
 
-// Returns how many libraries the process has loaded so far. An import of CuPy or JAX loads more.
+// Returns how many libraries the process has loaded so far. Importing CuPy or JAX increases the number.
 std::uint64_t loaded_libraries() {
   std::uint64_t loaded = 0;
   const auto count = [](dl_phdr_info* info, std::size_t, void* to) {
@@ -52,7 +53,7 @@ class Attribute {
 
   PyObject* get() const { return value_; }
   bool is_none() const { return value_ == nullptr || value_ == g_python.none; }
-  // Empty if the value is not a string. The text lives as long as this object.
+  // Empty if the value is not a string. The text is valid as long as this object exists.
   std::string_view text() const { return text_of(value_); }
 
   static std::string_view text_of(PyObject* string) {
@@ -66,7 +67,7 @@ class Attribute {
   PyObject* value_;
 };
 
-// Holds the innermost frames of a traceback, which keeps their code objects alive.
+// Reads the innermost frames of a traceback. The traceback keeps their code objects alive.
 class Traceback {
  public:
   explicit Traceback(PyObject* error) {
@@ -141,14 +142,14 @@ PyObject* register_at_exit() {
   return result;
 }
 
-// Runs with the GIL, on the main thread, between two instructions of the target.
+// Runs with the GIL, on the main thread, between two bytecode instructions of the program.
 int run_pending(void*) {
   PyObject* registered =
       is_own_process() && g_python.interpreter() == g_python.main_interpreter() ? register_at_exit() : nullptr;
   g_asked.store(registered != nullptr, std::memory_order_release);
   if (registered != nullptr) return g_python.drop(registered), 0;
-  // If the exception is not an ordinary error, the target's own signal handler may have raised it, so the target must
-  // receive it.
+  // If the exception is not derived from Exception, a signal handler of the program may have raised it. The program
+  // must receive it.
   if (g_python.error_occurred() != nullptr && g_python.error_matches(*g_python.exception) == 0) return -1;
   g_python.clear_error();
   return 0;

@@ -1,12 +1,12 @@
-// Detects that the program ended because CuPy's or JAX's memory pool rejected a request (a refusal), although no CUDA
-// call failed.
+// Detects when the program ends because CuPy's or JAX's memory pool has rejected a request (a refusal). In this case,
+// no CUDA call has failed.
 //
 // Neither library has a function that this file could replace. Instead, it examines the exception that ended the
-// interpreter. CPython keeps this exception in `sys` before it runs the functions registered with `atexit`, and this
-// file registers one. A refusal that the program caught is never examined.
+// interpreter. CPython stores this exception in `sys`, and then runs the functions that are registered with `atexit`.
+// This file registers one. A refusal that the program has caught is never examined.
 //
-// This runs no Python code, and imports nothing. In a program without these libraries, it only makes one pending call,
-// which looks for them in sys.modules.
+// This runs no Python code, and imports nothing. In a program without these libraries, it only makes pending calls,
+// which look for the libraries in sys.modules.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@ namespace area = wire::area;
 
 namespace {
 
-// How many threads may run alone in succession before the next thread at the gate continues without waiting.
+// How many time limits a thread waits at the gate before it continues anyway.
 constexpr std::uint64_t kTurns = 4;
 
 // Spins at first, because a short kernel finishes within a few polls. Then sleeps, so that other threads can use the
@@ -32,7 +32,7 @@ struct ExclusiveWait::Wait {
   CUstream stream;
   std::uint32_t index;
   std::uint32_t ordinal;
-  bool foreign;  // another thread's default stream: this thread has no handle for it
+  bool foreign;  // true for another thread's default stream, for which this thread has no handle
 };
 
 void ExclusiveWait::attach(AreaMap& map, Interner& interner, const DriverApi& driver, Streams& streams,
@@ -171,7 +171,7 @@ bool ExclusiveWait::wait(ThreadState& thread) {
   const Wait wait = {current, streams_->handle(open.stream), open.stream, open.ordinal, false};
   const CUresult result = wait_for(wait, nanoseconds(CLOCK_MONOTONIC) + patience_);
   if (result == CUDA_ERROR_NOT_READY) give_up("an operation did not finish");
-  // Saves this before the freeze, after which the launcher may read the recording at any time.
+  // Saves the parameters before the freeze, after which the launcher may read the recording at any time.
   if (is_sticky(static_cast<std::uint32_t>(result))) {
     arguments_->keep(thread.index, thread.serial);
     if (saver_ != nullptr) saver_->failed(result);

@@ -3,9 +3,9 @@
 // during this time, no other operation can be the cause.
 //
 // Every wait polls with a deadline, because a blocking call could not be cancelled. An operation may itself wait for a
-// later one (NCCL, persistent kernels), so the recorder stops waiting for good after the time limit, and leaves a note.
-// While any stream is under capture, the recorder does not wait, and while an operation runs alone, no capture can
-// begin. Therefore no call of the recorder can disturb a capture.
+// later one (NCCL, persistent kernels). If the time limit is exceeded, the recorder permanently stops waiting, and
+// leaves a note. While any stream is under capture, the recorder does not wait, and while an operation runs alone, no
+// capture can begin. Therefore no call of the recorder can disturb a capture.
 #pragma once
 
 #include <cuda.h>
@@ -43,7 +43,7 @@ class ExclusiveWait {
   // other.
   bool begin(ThreadState& thread);
   // Call this at EXIT of the same call, if it queued the operation. Waits for the operation. Returns false if the
-  // operation did not stay alone.
+  // operation did not finish within the time limit.
   bool wait(ThreadState& thread);
   // Waits for the recorder's own work on `stream`, on the thread that runs alone. Returns CUDA_ERROR_NOT_READY after
   // the time limit.

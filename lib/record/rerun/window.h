@@ -19,16 +19,17 @@ class Window {
   bool read(std::string_view text);
 
   bool empty() const { return !all_ && used_ == 0 && nodes_used_ == 0; }
-  // Whether the rerun waits for a site's first call, or for a call close to it.
+  // Returns true if the rerun waits for a site's first call, or for a call close to it.
   bool from_the_start() const;
   std::uint32_t patience() const { return patience_; }  // ms
-  // How many calls before the first call that the rerun waits for the Python hook becomes active.
+  // The Python hook becomes active this many calls before the first call that the rerun waits for.
   std::uint32_t near() const { return near_; }
-  // Returns the number of the site's first call that the rerun waits for, or kNever.
+  // Returns the number of the first call at the site that the rerun waits for, or kNever.
   std::uint32_t armed_from(wire::site_key::Key site, wire::site_key::Key function) const;
   // Returns the graph nodes to save before they run, likeliest first.
   std::span<const wire::window::Node> nodes() const { return {nodes_.data(), nodes_used_}; }
-  // Returns the number of a site's first graph launch that the rerun waits for because of these nodes, or kNever.
+  // Returns the number of the first graph launch at a site that the rerun waits for, to save one of these nodes.
+  // Returns kNever if there are no nodes.
   std::uint32_t nodes_from() const;
 
  private:

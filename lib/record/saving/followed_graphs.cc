@@ -11,7 +11,7 @@ namespace cudadiag::record {
 
 namespace intern = wire::intern;
 
-// Lies in separate pages, followed by the lists to which its members point.
+// Allocated in separate pages, together with the arrays to which its members point.
 struct FollowedGraph::Parts {
   NodeLaunch launch;
   std::size_t bytes;  // size of these pages
@@ -49,7 +49,8 @@ std::uint8_t type_of(GraphDescription& description, std::size_t node) {
   return wire::load(description.record(node), intern::kNodeType);
 }
 
-// Whether an update keeps the order of nodes: the new graph must have the same node types and edges as the first one.
+// Returns true if an update keeps the order of nodes: the new graph must have the same node types and edges as the
+// first one.
 bool is_alike(const FollowedGraph& graph, GraphDescription& description) {
   for (std::size_t node = 0; node < graph.count; ++node) {
     if (graph.types()[node] != type_of(description, node)) return false;
@@ -80,7 +81,7 @@ void FollowedGraphs::described(const GraphCall& call, GraphDescription& descript
                                 [&](const auto& node) { return node.count == description.size(); });
   FollowedGraph* graph = nullptr;
   if (call.what == GraphCall::What::instantiate) {
-    // Drops an earlier graph with this handle, which may have been destroyed without a call that we saw.
+    // Drops an earlier graph with this handle. It may have been destroyed by a call that the recorder did not see.
     if (FollowedGraph* old = place_of(*call.made)) drop(*old);
     if (!fits) return;
     made(call, description);
@@ -139,7 +140,7 @@ void FollowedGraphs::node_set(const GraphCall& call) {
   if (graph == nullptr || graph->node == graph->count) return;
   const CUgraphNode node = graph->handles()[graph->node];
   bool is_it = call.node == node;
-  // A call on a child graph's node replaces the whole child graph.
+  // Setting a child graph node replaces the whole child graph.
   for (std::uint32_t at = graph->node; graph->parents()[at] != 0; at = graph->parents()[at] - 1) {
     is_it = is_it || call.node == graph->handles()[graph->parents()[at] - 1];
   }

@@ -1,9 +1,9 @@
-// The executable graphs whose failing node a rerun saves (saving/node_saver.h): their parts, and what that node
-// launches. Follows the calls on graphs. Other runs do not create such an object.
+// The executable graphs with a node that a rerun saves: their parts, and what the node launches. Follows the calls on
+// graphs. Only a rerun that saves a graph node has such an object (saving/node_saver.h).
 //
-// The driver identifies a node of an executable graph by the node of the source graph. But programs destroy the source
-// graph; PyTorch does so right after the instantiation. This class keeps the source until the executable graph is
-// destroyed.
+// The driver identifies a node of an executable graph by the node of the source graph. However, programs destroy the
+// source graph: PyTorch does so right after the instantiation. This class keeps the source graph until the executable
+// graph is destroyed.
 #pragma once
 
 #include <cuda.h>
@@ -29,7 +29,7 @@ struct NodeLaunch {
   static constexpr std::size_t kMostBytes = std::size_t{1} << 15;
   static constexpr std::size_t kMostAttributes = 4;
 
-  bool known;               // false if the recorder did not read the call that set it
+  bool known;               // false if the recorder did not decode the call that set this launch
   bool parameters_unknown;  // true if there are parameters, but the driver does not report their sizes
   CUfunction function;      // or a CUkernel
   std::uint32_t grid[3], block[3], cluster[3], shared_bytes;
@@ -42,8 +42,8 @@ struct NodeLaunch {
 struct FollowedGraph {
   CUgraphExec exec = nullptr;  // null if the entry is free
   CUgraph source = nullptr;    // the graph whose nodes identify the nodes of `exec`
-  bool named = false;          // whether the nodes of `source` still identify those of `exec`
-  bool kept = false;           // whether the program has destroyed the source, so that only this class keeps it
+  bool named = false;          // true if the nodes of `source` still identify those of `exec`
+  bool kept = false;           // true if the program has destroyed `source`, so that only this class keeps it
   std::uint32_t node = 0;      // index of the node to save; `count` if none
   std::uint32_t count = 0, edge_count = 0;
   struct Parts;
@@ -72,13 +72,13 @@ class FollowedGraphs {
   // Call this after the executable graph was instantiated or updated. `description` describes the call's source graph.
   void described(const GraphCall& call, GraphDescription& description);
   void node_set(const GraphCall& call);
-  // Call this before the driver's function.
+  // Call this before the driver destroys the graph.
   void exec_destroyed(CUgraphExec exec);
-  // Call this before the driver's function that destroys the graph. Returns true if the driver must not be called.
+  // Call this before the driver destroys the graph. Returns true if the driver must not be called.
   bool keeps(CUgraph graph);
 
   // Returns null if the graph is not followed, or has no node to save. The result stays valid during the launch,
-  // because the graph is live.
+  // because programs must not destroy a graph during its launch.
   const FollowedGraph* find(CUgraphExec exec) const;
 
  private:

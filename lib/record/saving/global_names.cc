@@ -39,7 +39,8 @@ Bytes part(Bytes bytes, std::uint64_t offset, std::uint64_t size) {
 
 bool starts_with(const char* text, const char* start) { return strncmp(text, start, strlen(start)) == 0; }
 
-// Reads .nv.global, .nv.global.init and .nv.constant3. Other constant banks belong to the compiler, not to variables.
+// Lists the variables in the sections .nv.global, .nv.global.init and .nv.constant3. Other constant banks belong to the
+// compiler.
 class Cubin {
  public:
   explicit Cubin(Bytes bytes) : bytes_(bytes) {

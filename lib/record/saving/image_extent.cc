@@ -23,8 +23,7 @@ T at(const std::byte* place, std::size_t offset = 0) {
   return value;
 }
 
-// A cubin ends with its section headers, its program headers, or the contents of a section. Its size is the highest of
-// these ends.
+// Returns the highest end of the section headers, the program headers and the contents of the sections.
 std::size_t elf_size(const std::byte* image) {
   const auto header = at<Elf64_Ehdr>(image);
   std::uint64_t end = sizeof header;

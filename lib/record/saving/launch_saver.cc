@@ -34,7 +34,7 @@ namespace {
 template <std::size_t kSize>
 using Bytes = std::array<std::byte, kSize>;
 
-// Whether the attribute refers to an object of this process. All other attributes contain only numbers.
+// Returns true if the attribute refers to an object of this process. All other attributes contain only numbers.
 bool names_object(CUlaunchAttributeID id) {
   return id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT || id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT ||
          id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE || id == CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW;
@@ -42,14 +42,14 @@ bool names_object(CUlaunchAttributeID id) {
 
 }  // namespace
 
-// A launch, whichever call issues it.
+// A launch, independent of the call that issues it.
 struct LaunchSaver::Launched {
   const Call& call;
   bool cooperative;
   std::span<const CUlaunchAttribute> attributes;
 };
 
-// The parameters, laid out as the driver does it.
+// The parameters in one piece, in the driver's layout.
 struct LaunchSaver::Parameters {
   static constexpr std::size_t kMostBytes = std::size_t{1} << 15;
   std::size_t size;
@@ -74,7 +74,7 @@ LaunchSaver* LaunchSaver::make(const Rooms& rooms, const char* folder, std::uint
   return saver;
 }
 
-// Opens the folder anew for each launch. The previous launch has passed by then.
+// Opens the folder for a new launch, and closes the files of the previous launch.
 bool LaunchSaver::open_folder() {
   passed();
   if (mkdir(path_, 0700) != 0 && errno != EEXIST) return false;
@@ -253,7 +253,7 @@ void LaunchSaver::save_image(const LoadedImages::Kernel& kernel) {
     const int file = open(kernel.image->file, O_RDONLY | O_CLOEXEC);
     struct stat status {};
     if (file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
-      // Does not save the NUL at the end of text, which is not part of the file.
+      // The end of text has no NUL in the file, so none is saved.
       extent.size = static_cast<std::size_t>(status.st_size);
       mapped = mmap(nullptr, extent.size, PROT_READ, MAP_PRIVATE, file, 0);
       if (mapped != MAP_FAILED) extent.begin = static_cast<const std::byte*>(mapped);

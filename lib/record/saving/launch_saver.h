@@ -1,6 +1,6 @@
-// Saves the launch that a rerun waits for, before it is issued: code, parameters, memory (wire/rerun/saved_launch.h).
-// The caller holds the gate (rerun/exclusive_wait.h). It must run in a hook, because a CUPTI callback must not copy
-// memory.
+// Saves the launch that a rerun waits for: code, parameters and memory (wire/rerun/saved_launch.h). The launch is saved
+// before it is issued. The caller holds the gate (rerun/exclusive_wait.h). It must run in a hook, because a CUPTI
+// callback must not copy memory.
 #pragma once
 
 #include <climits>
@@ -22,8 +22,8 @@ struct NodeLaunch;
 
 class LaunchSaver {
  public:
-  // Limits for all launches together, because a window may contain so many that saving them would take forever: their
-  // number, and their bytes as a multiple of the limit for one launch.
+  // Limits for all launches of a window together, because saving very many launches would take too long. kMostSaved
+  // limits their number. kMostBytes limits their bytes, as a multiple of the limit for one launch.
   static constexpr std::uint32_t kMostSaved = 64;
   static constexpr std::uint64_t kMostBytes = 8;
 
@@ -46,7 +46,7 @@ class LaunchSaver {
   void save(std::uint32_t id, const void* parameters, const Call& launch);
   // Call this at ENTER of a launch of the node's graph, once everything that the node depends on has finished.
   void save_node(const NodeLaunch& launch);
-  // Call one of these when the latest saved launch has failed or has passed.
+  // Call failed() when the latest saved launch has failed, and passed() when it has finished without a failure.
   void failed(CUresult result);
   void passed();
   // Adds a note that explains why a launch is not saved. Only the first reason is noted.

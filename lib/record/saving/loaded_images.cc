@@ -108,8 +108,8 @@ void LoadedImages::got(const void* handle, const void* owner, bool is_kernel) {
   if (known != 0) owners_.insert(key(handle), (known & ~1u) | (is_kernel ? 1u : 0u));
 }
 
-// Calls the dynamic linker, which must never happen at a launch, so this is called once per image when its code is
-// loaded.
+// Copies an image that is not part of a loaded library. Called once per image, when its code is loaded, because it
+// calls the dynamic linker. This must never happen at a launch.
 bool LoadedImages::keep(ImageExtent& extent) {
   Dl_info library{};
   if (dladdr(extent.begin, &library) != 0) return true;
@@ -130,7 +130,8 @@ void LoadedImages::unloaded(const void* library) {
   if (known != 0) images_[known / 2 - 1].library = nullptr;
 }
 
-// Searches by name, because no call need have returned the handle of a graph node whose kernel belongs to a library.
+// Searches by name. The handle may come from a graph node, and then the program has looked up no kernel with this
+// handle.
 LoadedImages::Kernel LoadedImages::find_by_name(CUfunction function, const char* name) {
   if (api_->library_get_kernel == nullptr || api_->kernel_get_function == nullptr) return {};
   const LockGuard lock(mutex_);

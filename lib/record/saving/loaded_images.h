@@ -1,8 +1,8 @@
 // The device code images that the program has loaded, and the image of each kernel. Used only in a rerun that saves
 // launches. Follows the calls that load code and look kernels up.
 //
-// An image in a library that the process has loaded is read from there. Any other image is copied when it is loaded,
-// because the program may free it.
+// If an image is part of a loaded library, it is read from that library's memory. Any other image is copied when it is
+// loaded, because the program may free it.
 #pragma once
 
 #include <cuda.h>

@@ -1,4 +1,4 @@
-// Decompresses an LZ4 block of an old fat binary.
+// Decompresses LZ4 blocks, which older fat binaries contain.
 #pragma once
 
 #include <cstddef>

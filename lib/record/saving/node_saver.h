@@ -1,9 +1,9 @@
-// Saves the kernel that a graph node launches, before it runs, in a rerun that saves launches.
+// Saves the kernel launch of a graph node before the node runs, in a rerun that saves launches.
 //
 // The graph is launched twice instead of once. The first launch runs the nodes on which the failing node depends, while
-// the others are disabled. Then the kernel is saved, and the second launch runs the other nodes. Each node thus runs
-// once. The driver can disable only kernels, copies and memsets. A graph with other work is launched unchanged, and no
-// kernel is saved. If the failing node depends on no other node, the graph is launched only once.
+// all other nodes are disabled. Then the kernel is saved, and the second launch runs the other nodes. Each node thus
+// runs once. The driver can disable only kernels, copies and memsets. A graph with other work is launched unchanged,
+// and no kernel is saved. If the failing node depends on no other node, the graph is launched only once.
 //
 // The caller holds the gate (rerun/exclusive_wait.h), as for any saved launch.
 #pragma once
@@ -31,7 +31,7 @@ class NodeSaver {
   // Call this at ENTER of a graph launch on `stream`. Does nothing if the graph has no node to save. `exclusive_wait`
   // waits for the first of the two launches.
   void save(CUgraphExec exec, CUstream stream, ExclusiveWait& exclusive_wait);
-  // Call this at EXIT of the launch, with any result. Enables again all nodes that the program had enabled.
+  // Call this at EXIT of the launch, even if the launch failed. Re-enables all nodes that the program had enabled.
   void restore();
 
  private:

@@ -45,7 +45,7 @@ void SavedMemory::note(std::uint64_t pointer, Reach reach) {
                                   [](std::uint64_t p, const Block& b) { return p < b.address; });
   if (after == blocks_) return;
   Block& block = after[-1];
-  // A pointer to the end of a block counts too, because it may point past the block's last element.
+  // Accepts a pointer to the end of a block, because it may point one past the block's last element.
   if (pointer - block.address > block.bytes) return;
   if (block.reach == Reach::nothing) block.reach = reach;
   block.wanted = std::min(block.wanted, pointer - block.address);
@@ -79,7 +79,8 @@ SavedMemory::Block SavedMemory::save_global(std::uint64_t address, std::uint64_t
   return block;
 }
 
-// If a block does not fit, saves a part that begins at the first pointer into it, such as a tensor in a pool's segment.
+// If a block does not fit, saves only a part. The part begins where the lowest pointer into the block points, for
+// example at a tensor in a pool's segment.
 void SavedMemory::save_block(Block& block, std::uint32_t number, bool whole, bool follows) {
   const std::uint64_t limit = std::min(left_, file_limit());
   std::uint64_t size = block.bytes;

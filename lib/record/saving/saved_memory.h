@@ -1,6 +1,6 @@
-// The memory that a launch may use, and which parts of it are saved: the blocks that its parameters point to, and the
-// blocks that pointers in these blocks point to. Each saved launch uses a new object in fresh pages. The thread holds
-// the gate (rerun/exclusive_wait.h), so no work is issued while memory is saved.
+// The memory that a launch may use, and which parts of it are saved. A launch may use the blocks that its parameters
+// point to, and the blocks that pointers in these blocks point to. Each saved launch uses a new object in fresh pages.
+// The thread holds the gate (rerun/exclusive_wait.h), so no work is issued while memory is saved.
 #pragma once
 
 #include <cstddef>
@@ -24,12 +24,12 @@ class SavedMemory {
     wire::saved_launch::Unsaved unsaved;
   };
 
-  // `folder` is a file descriptor. `limit` is the number of bytes to save at most.
+  // `folder` is a file descriptor. `limit` is the maximum number of bytes to save.
   void start(const SavingApi& api, const Allocations& allocations, int folder, std::uint64_t limit);
 
-  // Treats each aligned word as a possible pointer, and notes the blocks that these point to.
+  // Treats each aligned word as a possible pointer, and notes the blocks that these pointers refer to.
   void follow(std::span<const std::byte> words, wire::saved_launch::Reach reach);
-  // Saves the blocks that were reached by `reach`. Follows the pointers in blocks that parameters point to.
+  // Saves the blocks that have this `reach`. For Reach::parameter, also follows the pointers in the saved blocks.
   void save(wire::saved_launch::Reach reach);
   // Saves the module's variable at this address. `number` is its block number.
   Block save_global(std::uint64_t address, std::uint64_t bytes, std::uint32_t number);
@@ -41,7 +41,7 @@ class SavedMemory {
   static constexpr std::size_t kPiece = std::size_t{4} << 20;
 
   void note(std::uint64_t pointer, wire::saved_launch::Reach reach);
-  // If `whole`, skips a block that does not fit, instead of saving a part of it.
+  // If a block does not fit, skips it if `whole` is true, and otherwise saves a part of it.
   void save_block(Block& block, std::uint32_t number, bool whole, bool follows);
   bool read(const Block& block, std::uint64_t offset, std::size_t size);
   bool write(int file, std::uint64_t offset, std::size_t size) const;

@@ -16,8 +16,8 @@ namespace cudadiag::record {
 
 namespace {
 
-constexpr std::uint64_t kMost = std::uint64_t{64} << 20;  // bytes of a table
-constexpr std::size_t kLongest = 64;                      // bytes of a name that is looked for
+constexpr std::uint64_t kMost = std::uint64_t{64} << 20;  // limit for the size of a table
+constexpr std::size_t kLongest = 64;                      // limit for the length of a name
 constexpr std::size_t kPiece = std::size_t{64} << 10;
 
 class Executable {
@@ -43,8 +43,8 @@ class Executable {
     return false;
   }
 
-  // Calls `each` with the index of a function and the offset of its name in the string table. Other names may end like
-  // the function's name, and cause further calls.
+  // Calls `each` with the index of a function and the offset of its name in the string table. Also calls it for longer
+  // names that end with the function's name.
   template <typename Each>
   bool find_names(std::span<const NamedFunction> functions, Each each) const {
     return for_each_piece(names_, kLongest, [&](std::uint64_t at, std::span<const char> piece) {
@@ -113,7 +113,7 @@ bool find_in_executable(std::span<NamedFunction> functions) {
   const bool read = executable.find_names(functions, [&](std::size_t which, std::uint64_t at) {
     const auto known = std::span(places).first(count);
     const auto is_it = [&](const Place& place) { return place.name == at && place.which == which; };
-    if (std::any_of(known.begin(), known.end(), is_it)) return;  // where pieces overlap
+    if (std::any_of(known.begin(), known.end(), is_it)) return;  // found twice, because pieces overlap
     fits = fits && count < places.size();
     if (fits) places[count++] = {at, which};
   });

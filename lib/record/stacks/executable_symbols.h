@@ -1,5 +1,5 @@
-// Finds functions in the program's own executable by the symbol table in its file, which is not loaded into memory.
-// Reads the file in pieces and never maps it: if a mapped file were truncated, the program would be killed (SIGBUS).
+// Finds functions in the program's own executable by the symbol table in its file. The table is not loaded into memory.
+// The file is read in pieces and never mapped: if a mapped file were truncated, the program would be killed (SIGBUS).
 #pragma once
 
 #include <cstdint>

@@ -28,7 +28,7 @@ bool LoadedLibrary::read(const LoadedModule& module) {
   for (const auto& segment : Modules::program_headers(module.begin)) {
     if (segment.p_type == PT_DYNAMIC) entry = reinterpret_cast<const ElfW(Dyn)*>(bias_ + segment.p_vaddr);
   }
-  // On most machines, the loader makes these addresses absolute. On others, it leaves them relative.
+  // On most architectures, the loader makes these addresses absolute. On others, it leaves them relative.
   const auto place = [&](const ElfW(Dyn) & dynamic) {
     return dynamic.d_un.d_ptr < bias_ ? bias_ + dynamic.d_un.d_ptr : dynamic.d_un.d_ptr;
   };

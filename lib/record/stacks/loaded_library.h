@@ -1,5 +1,5 @@
-// Reads the symbols of a loaded library from memory. dlsym does not see libraries that Python loaded with RTLD_LOCAL,
-// and dlopen would take the dynamic loader's lock on the launch path.
+// Reads the symbols of a loaded library from memory. This also works for libraries that Python loaded with RTLD_LOCAL,
+// which dlsym does not see. A dlopen would take the dynamic loader's lock on the launch path.
 #pragma once
 
 #include <link.h>
@@ -15,17 +15,18 @@ namespace cudadiag::record {
 
 class LoadedLibrary {
  public:
-  // Finds the library by its file name. Finds it only if the dynamic loader has initialised it, because its code must
-  // not run earlier; only glibc 2.35 and later show this (Modules). `where` receives the module, and may be null.
+  // Finds the library by its file name. Returns false if the dynamic loader has not initialised the library, because
+  // its code must not run before that. This needs glibc 2.35 or later (Modules). `where` receives the module, and may
+  // be null.
   bool find(std::string_view file_name, LoadedModule* where = nullptr);
-  // Reads the given module, whose code must be running.
+  // Reads the given module, which the dynamic loader must have initialised.
   bool read(const LoadedModule& module);
   // Returns the code of a function that the library defines; empty if the library defines no such function.
   std::span<const std::byte> code(std::string_view name) const;
   void* function(std::string_view name) const { return const_cast<std::byte*>(code(name).data()); }
   // Returns a function's entry in the library's symbol table; null if the library does not define it.
   const ElfW(Sym) * symbol(std::string_view name) const;
-  // Calls `visit(std::uintptr_t*)` for each word that holds the address of this function of another library.
+  // Calls `visit(std::uintptr_t*)` for each word in which the loader has stored the address of this imported function.
   template <typename Visit>
   void each_slot(std::string_view name, Visit visit) const {
     for (const auto& table : relocations_) {

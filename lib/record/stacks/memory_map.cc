@@ -47,7 +47,7 @@ bool MemoryMap::next(MemoryRange& range) {
   if (byte < 0) return false;
   for (; byte >= 0 && byte != '\n'; byte = next_byte()) {
     if (field < 5 && (byte == ' ' || (field == 0 && byte == '-' && numbers[1] == 0))) {
-      // Field 0 contains two numbers. Only before the path may several blanks separate fields.
+      // Field 0 contains two numbers. Several blanks may precede the path, but not the other fields.
       if (byte == '-') {
         numbers[1] = numbers[0];
         numbers[0] = 0;

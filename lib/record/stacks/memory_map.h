@@ -1,4 +1,4 @@
-// Reads /proc/self/maps line by line through its own buffer, without the heap or stdio, and with little stack space.
+// Reads /proc/self/maps line by line through its own buffer. Uses neither the heap nor stdio, and little stack space.
 #pragma once
 
 #include <array>

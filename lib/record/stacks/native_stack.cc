@@ -17,7 +17,8 @@ using wire::mix;
 
 namespace {
 
-constexpr std::uint32_t kHopeless = 4096;  // after this many misses in a row, the calls of a set are no longer unwound
+// after this many consecutive misses in a set, its stacks are not unwound again
+constexpr std::uint32_t kHopeless = 4096;
 
 // Hashes a stack's return addresses, innermost first, with polynomials in an odd number. Computes four polynomials in
 // parallel, because a single one would wait for each multiplication. Calls `address` a multiple of kSums times.
@@ -36,7 +37,8 @@ std::uint64_t hash_addresses(std::size_t count, Address address) {
   return wire::mix_all(a, b, c, d);
 }
 
-// Whether a coroutine's stack, which contains the stack pointer, still extends to all return addresses of the shape.
+// Returns true if a coroutine's stack, which contains the stack pointer, still extends to all return addresses of the
+// shape.
 [[gnu::noinline]] bool reaches(const StackShape& shape, std::uintptr_t stack_pointer) {
   constexpr std::uintptr_t kPage = 4096;  // the smallest page size
   std::uintptr_t page = stack_pointer / kPage;

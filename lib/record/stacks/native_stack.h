@@ -35,11 +35,11 @@ class NativeStacks {
   // Python code is on the stack, `closes` whether the program may close libraries.
   std::uint32_t current(ThreadState& thread, std::uintptr_t stack_pointer, std::uint64_t salt, bool python, bool closes,
                         Recognition& recognition);
-  // Whether the current stack is the same as that of the entry's site.
+  // Returns true if the current stack is the same as that of the entry's site.
   [[gnu::hot]] bool still_matches(const SiteCache::Entry& entry, ThreadState& thread, std::uintptr_t stack_pointer);
 
  private:
-  // Whether this library was unloaded from its address. An unloaded library is counted as unloaded code.
+  // Returns true if this library was unloaded from its address. An unloaded library is counted as unloaded code.
   [[gnu::noinline]] bool has_gone(std::uint8_t opened);
   std::uint32_t unloads() const { return static_cast<std::uint32_t>(unloads_->load(std::memory_order_relaxed)); }
   std::uint32_t unwind(std::uintptr_t stack_pointer, StackShape& learn, std::uint64_t key, bool python,

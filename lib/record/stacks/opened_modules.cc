@@ -45,8 +45,8 @@ bool OpenedModules::came_with_program(const LoadedModule& module) const {
   return true;
 }
 
-// Returns the entry of an earlier module at the same address, or else a new entry, or else the entry of a closed
-// module. Returns the number of entries if none is free.
+// Returns an entry to use, in this order of preference: that of an earlier module at the same address, a new entry,
+// that of a closed module. Returns the number of entries if none is free.
 std::size_t OpenedModules::place_for(std::uintptr_t begin) const {
   const std::size_t count = count_.load(kRelaxed);
   for (std::size_t i = 0; i < count; ++i) {
@@ -88,7 +88,7 @@ std::uint8_t OpenedModules::in(const StackShape& shape, std::uintptr_t stack_poi
   return 0;
 }
 
-// Whether this module, or a different one of the same size, is at the address now.
+// Returns true if a module of the same size, possibly a different one, is at the address now.
 bool OpenedModules::is_occupied(const Module& place) {
   const std::uintptr_t begin = place.begin.load(kRelaxed);
   FoundObject now;
@@ -97,7 +97,8 @@ bool OpenedModules::is_occupied(const Module& place) {
          reinterpret_cast<std::uintptr_t>(now.map_end) == place.end.load(kRelaxed);
 }
 
-// This is safe, because the module that is now at the address is on the stack, and cannot be closed during this call.
+// Reading the words is safe. The module that is now at the address is on the stack, so it cannot be closed during this
+// call.
 bool OpenedModules::is_still_there(std::uint8_t module) const {
   const Module& known = modules_[module - 1];
   if (!is_occupied(known)) return false;

@@ -1,6 +1,6 @@
 // The libraries in stacks that the program has opened at run time and may close. A different library with similar code
-// may then be loaded at the same address. If neither has device code, the recorder would not notice the change. CUDA's
-// own libraries are not included.
+// may then be loaded at the same address. If neither library has device code, the recorder cannot notice the change in
+// any other way. CUDA's own libraries are not included.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ class OpenedModules {
  public:
   void start();
   void met(const LoadedModule& module, std::uint64_t identity);
-  // Returns 1 + the index of the innermost such library on the stack; 0 if there is none.
+  // Returns 1 + the index of the innermost of these libraries on the stack; 0 if there is none.
   std::uint8_t in(const StackShape& shape, std::uintptr_t stack_pointer) const;
   bool is_still_there(std::uint8_t module) const;
   void forget() { count_.store(0, std::memory_order_release); }

@@ -16,11 +16,11 @@ struct SiteCache {
     std::uint64_t key;         // 0 if free
     std::uint64_t addresses;   // hash of the native stack's return addresses, compared at each call; 0 if none
     std::uint32_t shape_key;   // lower half of the expected key of `shape`
-    std::uint32_t armed_from;  // Window::armed_from
+    std::uint32_t armed_from;  // see Window::armed_from
     std::uint16_t shape;       // index of the thread's shape that has the positions of these addresses
     std::uint16_t site;
     std::uint16_t function;  // 0 if unknown
-    bool checks_its_data;    // Interner::checks_its_data
+    bool checks_its_data;    // see Interner::checks_its_data
     std::uint8_t opened;     // a library in the stack that the program may close (opened_modules.h); 0 if none
   };
   std::array<Entry, kSets * kWays> entries;  // set by set

@@ -1,12 +1,12 @@
-// The positions of return addresses on a thread's stack, learnt from one unwinding and checked at every later call.
+// The positions of return addresses on a thread's stack, learnt from one unwinding and checked at each call.
 //
 // Unwinding takes microseconds, and a program makes CUDA calls from few places. The first unwinding at some depth
 // therefore keeps the positions of all return addresses relative to the stack pointer (a shape). Later calls at the
 // same depth read the words at these positions, and look up the stack with exactly these addresses by their hash.
 //
-// This is sound, frame by frame. The innermost position is right, because the code between the program and the recorder
-// has frames of fixed size. A correct return address determines the size of its caller's frame, and thus the next
-// position. A caller with alloca could break this. But then a stale word would have to equal a real return address of
+// Why this is correct: the innermost position is right, because the code between the program and the recorder has
+// frames of fixed size. A correct return address determines the size of its caller's frame, and thus the next position.
+// A caller with alloca could break this. However, a stale word would then have to equal a real return address of
 // another known stack, at every position.
 #pragma once
 

@@ -12,11 +12,11 @@ namespace cudadiag::record {
 
 namespace {
 
-// The main thread's stack grows down as it is used, so the result includes the room to grow. No new mapping appears in
-// that room: the kernel maps top down, so the ranges just below it are the oldest ones, from the program's start.
+// Adds the room into which the main thread's stack may grow. No new mapping appears in that room: the kernel maps top
+// down, so the ranges just below it are the oldest ones, from the program's start.
 StackRange with_room_to_grow(StackRange stack, std::uintptr_t end_below) {
   constexpr std::uintptr_t kGap = 1 << 20;     // the kernel normally leaves this gap below
-  constexpr std::uintptr_t kMost = 256 << 20;  // without a limit
+  constexpr std::uintptr_t kMost = 256 << 20;  // limit for the size of the stack
   const std::uintptr_t lowest = std::max(end_below + kGap, stack.high - std::min(stack.high, kMost));
   return {std::min(stack.low, lowest), stack.high};
 }
@@ -33,9 +33,9 @@ bool find_stack(std::uintptr_t inside, StackRange& stack) {
   return false;
 }
 
-// Whether the stack lasts as long as the calling thread. The main thread's stack does; it contains the kernel's random
-// bytes. A stack that contains the thread's own data does too, and is_own() removes the part beyond these data from its
-// range.
+// Returns true if the stack exists as long as the calling thread. This is true for the main thread's stack, which
+// contains the kernel's random bytes. It is also true for a stack that contains the thread's own data. In that case,
+// the part beyond these data is removed from `stack`.
 bool is_own(StackRange& stack, std::uintptr_t stack_pointer) {
   if (stack.has(getauxval(AT_RANDOM))) return true;
   const auto data = reinterpret_cast<std::uintptr_t>(reinterpret_cast<void*>(pthread_self()));

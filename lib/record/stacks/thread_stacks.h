@@ -1,6 +1,6 @@
-// The stack that a thread runs on: its own, or that of a coroutine. There may be hundreds of coroutines. The bounds of
-// a stack are read from the memory map when it is first seen. Later, the stack may have been freed, and a different one
-// may be at its address.
+// The stack that a thread runs on: its own, or that of a coroutine. A thread may run hundreds of coroutines. The bounds
+// of a stack are read from the memory map when the stack is first seen. Later, the stack may have been freed, and a
+// different one may be at its address.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ struct KnownStacks {
     const std::uint64_t page = stack_pointer >> kPageBits;
     return &ranges[(page * 0x9e3779b97f4a7c15 >> (64 - kSetBits)) * kWays];
   }
-  // In sets, by the page that the thread was on; newest first in each set.
+  // The page of the stack pointer determines the set. In each set, the newest stack comes first.
   std::array<StackRange, kSets * kWays> ranges;
 };
 

@@ -12,9 +12,9 @@ namespace cudadiag::record {
 namespace {
 
 // If a frame has no unwind tables, libgcc reads the code at the return address, to see whether it is a signal return.
-// But a coroutine's first frame may return to any address, even an unreadable one. Therefore unreadable addresses get
-// these tables. They describe one function that has nothing to undo, which covers all addresses except the one just
-// below its begin.
+// However, a coroutine's first frame may return to any address, even an unreadable one. Therefore, unreadable addresses
+// get these tables. They describe one function that has nothing to undo. It covers all addresses except the one just
+// below its beginning.
 constexpr std::uint64_t kNowhere = std::uint64_t{1} << 63;
 struct TablesOfNowhere {
   std::uint8_t version = 1, frames_encoding = 0x1b, count_encoding = 0xff, table_encoding = 0xff;  // pcrel sdata4; none
@@ -32,7 +32,7 @@ static_assert(offsetof(TablesOfNowhere, common) == 8 && offsetof(TablesOfNowhere
               "as libgcc reads it");
 constexpr TablesOfNowhere kTablesOfNowhere;
 
-// Whether libgcc can read the code at a return address. `address` is just before that code, or inside it.
+// Returns true if libgcc can read the code at a return address. `address` is just before that code, or inside it.
 bool can_be_code(std::uintptr_t address) { return is_readable(address) && is_readable(address + 2); }
 
 // Finds the stack positions of the return addresses, during one unwinding. libgcc's CFA of a frame is the stack pointer

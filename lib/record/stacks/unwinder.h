@@ -1,6 +1,6 @@
-// Unwinds the native stack of the calling thread, with libgcc's unwinder for C++ exceptions, which is linked in
-// statically. libgcc finds a frame's unwind tables through _dl_find_object. The recorder defines that function itself
-// (unwinder.cc), for any glibc, and takes no lock of the dynamic loader in it.
+// Unwinds the native stack of the calling thread with libgcc's unwinder, which is linked in statically. libgcc finds a
+// frame's unwind tables through _dl_find_object. The recorder has its own definition of this function (unwinder.cc).
+// This definition works with any glibc, and takes no lock of the dynamic loader.
 #pragma once
 
 #include <cstddef>
