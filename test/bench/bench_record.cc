@@ -22,7 +22,7 @@
 namespace {
 
 constexpr int kFrames = 16;
-constexpr int kLaunches = 256;  // between two synchronisations; fewer than the simulated stream's queue holds
+constexpr int kLaunches = 256;  // launches between two synchronisations; fewer than the simulated stream's queue holds
 constexpr int kRounds = 5;
 
 void check(int code, const char* what) {

@@ -16,7 +16,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import rows as bench_rows  # noqa: E402
 
-# launches; the difference cancels a line's costly first launches and the repeated search for PyTorch
+# Launches. The difference cancels a line's costly first launches and the repeated search for PyTorch.
 SHORT, LONG = 5120, 9216
 CALLBACK = "cudadiag::record::(anonymous namespace)::callback*"
 

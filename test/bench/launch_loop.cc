@@ -15,7 +15,7 @@ void CUDARTAPI __cudaRegisterFunction(void** handle, const char* stub, char* nam
 
 namespace {
 
-constexpr int kBatch = 256;  // between two synchronisations; fewer than the simulated stream's queue holds
+constexpr int kBatch = 256;  // launches between two synchronisations; fewer than the simulated stream's queue holds
 char stub;
 
 void fill_cache() {

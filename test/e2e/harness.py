@@ -29,7 +29,7 @@ class Machine:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="cudadiag-e2e-"))
         self.state = self.folder / "state"
         # The simulated driver's files. A real driver writes to a device, so these should be in memory. The folder also
-        # plays the MPS folder, because an isolated rerun may write to the control lock there.
+        # stands in for the MPS folder, because an isolated rerun may write to the control lock there.
         memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
         self.gpu = pathlib.Path(tempfile.mkdtemp(prefix="cudadiag-e2e-", dir=memory))
         self.wrapper = []  # a command that starts cudadiag

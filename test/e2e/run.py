@@ -11,7 +11,8 @@ import traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE / folder) for folder in (".", "answers", "rerunning", "commands", "robustness")]
-sys.pycache_prefix = str(pathlib.Path(sys.argv[1]).resolve() / "pycache")  # each case is a process
+# cached bytecode, because each case is a process
+sys.pycache_prefix = str(pathlib.Path(sys.argv[1]).resolve() / "pycache")
 
 import addresses
 import backward_passes
@@ -85,7 +86,7 @@ def check_rerun(machine, name, recorded):
     expect((rerun.returncode, rerun.stdout), (recorded.returncode, recorded.stdout), "status and stdout")
     report = machine.report()
     passes = [each["name"] for each in report["passes"]]
-    # One of many threads may make the driver reach the fault before another thread has begun to wait for it.
+    # On another thread, the fault may occur before the rerun waits for the suspect. A second rerun then confirms it.
     if name == "many_threads" and passes.count("confirm") == 2:
         passes.remove("confirm")
     expect(passes, ["record", "confirm", "device"] if wanted else ["record"], "passes, with stderr " + rerun.stderr)

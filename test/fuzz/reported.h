@@ -1,4 +1,4 @@
-// Writes a session in all output formats. None may contain anything that a terminal would obey.
+// Writes a session in all output formats. None may contain control characters that a terminal would interpret.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ inline void expect_plain(const std::string& text) {
   for (const char c : text) {
     if ((static_cast<unsigned char>(c) < 0x20 && c != '\n') || c == 0x7f) __builtin_trap();
   }
-  // U+0080 to U+009F: some terminals take these for escapes.
+  // U+0080 to U+009F: some terminals interpret these as escape sequences.
   for (std::size_t at = 0; (at = text.find('\xc2', at)) != text.npos; ++at) {
     if (at + 1 < text.size() && static_cast<unsigned char>(text[at + 1]) < 0xa0) __builtin_trap();
   }

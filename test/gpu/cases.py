@@ -33,14 +33,14 @@ class Case:
     mark: str = ""
     verdict: str = "no_cuda_failure"
     kinds: Tuple[str, ...] = ()
-    codes: Tuple[int, ...] = ()  # empty: any
+    codes: Tuple[int, ...] = ()  # empty: any code is right
     grade: str = "suspected"  # the lowest acceptable grade of the first run
     first: bool = True  # the true line must lead; otherwise it may be any of the candidates
     any_line: bool = False  # any location is right
     kernel: str = ""
     hardware_decides: bool = False  # the hardware decides whether a run fails; if it succeeds, nothing may be reported
     endings: Tuple[int, ...] = ()  # the possible exit statuses, with and without cudadiag, if they vary
-    needs: Tuple[str, ...] = ()  # Python modules
+    needs: Tuple[str, ...] = ()  # Python modules that the case needs
     gpus: int = 1
     session_mib: Optional[int] = None
     argument: Tuple[Tuple[str, object], ...] = ()  # members of one of the finding's arguments after a rerun
@@ -176,7 +176,7 @@ CASES = [
     *[native("graph_" + shape, "graphs " + shape, mark=shape, **fails(700, (ASYNC, GRAPH)))
       for shape in ("captured", "added", "thousand", "updated", "child", "conditional", "branches")],
     native("graph_changed", "graphs changed", mark="changed", **fails(700, (GRAPH,), kernel="fill")),
-    # Followed by one rerun, which does not fail; by three, the last of which fails; and by one that gives up waiting.
+    # One rerun, which does not fail; three reruns, ending with a failure; and one rerun that gives up waiting.
     native("race", "reruns race", mark="race", rerun="did not fail",
            **fails(700, grade="inferred", first=False)),
     native("sometimes", "reruns sometimes @runs", source="reruns.cu", mark="sometimes",

@@ -12,11 +12,11 @@ TRACEBACK = "Traceback (most recent call last):"
 
 ASYNCHRONOUS = ("async_error", "graph_node", "graph_stale_pointer")
 ENOUGH_TO_JUDGE = 30
-LEAST_BRACKETED = 0.8  # share of the first answers to asynchronous failures
+LEAST_BRACKETED = 0.8  # minimum share among the first answers to asynchronous failures
 ILLEGAL_ADDRESS = 700
 WITHOUT_ALLOCATION = ("null", "never_allocated", "host")  # relations of an address that is in no allocation
-LEAST_EXPLAINED = 0.75  # share of illegal addresses
-LEAST_RIGHT = {"line_first": 0.9, "line": 1.0, "cause": 0.8}  # a wrong cause fails its case
+LEAST_EXPLAINED = 0.75  # minimum share among illegal addresses
+LEAST_RIGHT = {"line_first": 0.9, "line": 1.0, "cause": 0.8}  # minimum shares; a wrong cause also fails its own case
 
 Line = namedtuple("Line", "file number")
 

@@ -25,7 +25,7 @@ from run import CANNOT_RUN_HERE, gpu_missing, gpus_here
 HERE = pathlib.Path(__file__).resolve().parent
 JOB = HERE / "python/groups.py"
 LIMIT_S = 240
-# shape, fault -> kind, group, difference, ranks that have not come
+# shape, fault -> kind, group, difference, absent ranks
 EXPECTED = {
     ("ddp", "missing"): ("absence", "world", "none", [1]),
     ("ddp", "size"): ("mismatch", "world", "count", []),

@@ -24,8 +24,8 @@ STANDING = {  # program -> the rule that must give the cause
     "other_stream": "kernel-does-not-end",
     "host_copy": "kernel-does-not-end",
 }
-# The ranks of a job -> how and where they diverge in their group; the all-reduce's number; the marks of their
-# lines; the rule that must give the cause. Only NCCL 2.24 and later reports groups.
+# Fault of the job -> how and where its ranks diverge; the number of that all-reduce; the marks of the ranks' lines; the
+# rule that must give the cause. Only NCCL 2.24 and later reports groups.
 PARTED = {
     "missing": ("absence", "none", 4, "AVERAGE", None, "rank-has-not-come"),
     "other": ("mismatch", "function", 1, "AVERAGE", "EVALUATE", "ranks-call-different-collectives"),

@@ -30,7 +30,7 @@ from compare import (ASYNCHRONOUS, cause_of, differences, explained_shortfalls, 
 HERE = Path(__file__).resolve().parent
 LIMIT_S = 240
 REPORT_LINES = 22
-MORE_PLAIN_RUNS = 3  # if the hardware decides, to find one that ends as the watched run did
+MORE_PLAIN_RUNS = 3  # if the outcome depends on the hardware, to find one that ends like the watched run
 CANNOT_RUN_HERE = 77  # exit status of a script that lacks something
 NOT_STARTED = 127
 
@@ -59,7 +59,7 @@ class Result:
     line: str = ""  # of the leading finding after the reruns: "right" | "wrong"
     cause: str = ""  # "right" | "none" | "wrong"
     cause_found: str = ""
-    first_answer: tuple = ()  # to an asynchronous failure: its grade, and how many operations may have failed
+    first_answer: tuple = ()  # for an asynchronous failure: the grade, and the number of candidates
     is_explained: bool | None = None  # for an illegal address
     report: str = ""  # for a case that failed: the report as a user reads it
 

@@ -19,7 +19,7 @@ import run
 
 PROGRAM = run.HERE / "python/service.py"
 LIMIT_S = 120
-FAILS_AT, REQUESTS = 2000, 100_000  # far more than can be answered before the report is written
+FAILS_AT, REQUESTS = 2000, 100_000  # far more requests than are answered before the report is written
 WAYS = {"once": ["--once"], "hooks": ["--watch-by=hooks", "--rerun=never"], "cupti": ["--rerun=never"]}
 
 

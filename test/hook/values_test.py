@@ -131,7 +131,7 @@ class Values(unittest.TestCase):
             pass
         hook.end()
         self.assertEqual([about["name"] for about in hook.messages[0]["arguments"]], ["owner.x", "batch['ids']"])
-        self.assertEqual(Owner.touched, 2)  # by the line itself, not by the hook
+        self.assertEqual(Owner.touched, 2)  # touched by the line itself, not by the hook
 
     def test_a_statement_of_several_lines(self):
         names = [about["name"] for about in self.watch(several_lines, 1, 2).messages[0]["arguments"]]

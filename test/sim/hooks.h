@@ -18,7 +18,7 @@ struct Hooks {
   std::atomic<bool> resource[kIds]{};
 };
 
-// `shared`: version 13.3, with a driver that allows several tools. `unshared`: the same version, with an older driver.
+// `shared`: CUPTI 13.3, with a driver that allows several tools. `unshared`: the same CUPTI, with an older driver.
 enum class CuptiPolicy : int { normal, held, too_new, shared, unshared };
 
 // A place in shared memory where kernels of several processes wait for each other.
@@ -46,7 +46,7 @@ std::uint32_t sim_context_id(CUcontext context);
 std::uint32_t sim_context_device(CUcontext context);
 // Used by tests: releases everything that a `hold … until=notify` rule holds.
 void sim_notify();
-// Makes the next kernel that this thread launches arrive at all of these meetings. It ends once each meeting has its
-// number of arrivals.
+// Makes the next kernel that this thread launches arrive at all of these meetings. The kernel finishes once each
+// meeting has reached its number of arrivals.
 void sim_next_kernel_meets(const sim::Meeting* meetings, std::size_t count);
 }

@@ -1,5 +1,5 @@
-// Each case needs a new driver, and a process can have only one. So the body runs in a child, and returns its result
-// through a pipe.
+// Runs a test case in a child process, because each case needs a new driver, and a process can have only one. The child
+// returns the case's result through a pipe.
 #pragma once
 
 #include <cuda.h>

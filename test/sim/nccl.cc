@@ -140,7 +140,7 @@ void stop(void* handle) {
 
 template <typename Event>
 void fill_head(Event& event, std::uint64_t type, void* parent, int rank) {
-  // up to version 4, only the lowest byte is defined
+  // Up to version 4, only the lowest byte is defined.
   event.head.type = plugin().version < 5 ? 0x5a5a5a00 | type : type;
   event.head.parent = parent;
   event.head.rank = rank;

@@ -88,7 +88,7 @@ struct CUctx_st {
   std::shared_ptr<CUstream_st> legacy;
   std::vector<std::shared_ptr<CUstream_st>> streams;  // including the legacy and the per-thread streams
   std::unordered_map<std::thread::id, std::shared_ptr<CUstream_st>> per_thread;
-  std::set<CUcontext> peers;  // whose memory it requested; it can access all memory anyway
+  std::set<CUcontext> peers;  // requested peers; all memory is accessible without a request, too
 };
 
 struct CUstream_st : std::enable_shared_from_this<CUstream_st> {
@@ -105,10 +105,11 @@ struct CUstream_st : std::enable_shared_from_this<CUstream_st> {
   std::vector<sim::Op> running;  // only the worker uses it
   std::size_t next = 0;          // only the worker uses it
   std::uint64_t issued = 0;
-  std::uint64_t legacy_seen = 0;   // how much of the legacy stream this one already waits for
-  std::uint64_t last_barrier = 0;  // in the legacy stream: the newest blocking operation that it already waits for
+  std::uint64_t legacy_seen = 0;  // how much of the legacy stream this one already waits for
+  // on the legacy stream: the newest blocking operation that this stream already waits for
+  std::uint64_t last_barrier = 0;
   std::atomic<std::uint64_t> finished{0};
-  std::atomic<std::uint64_t>* operations = nullptr;  // number of finished operations, as in plans
+  std::atomic<std::uint64_t>* operations = nullptr;  // number of finished operations, as counted in plans
 
   std::shared_ptr<sim::Capture> capture;
   std::vector<CUgraphNode> tail;  // the nodes that the next captured node depends on

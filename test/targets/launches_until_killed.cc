@@ -1,6 +1,6 @@
 // Plan: hang stream=1
-// Launches for ever, the first five on a stream on which nothing ever finishes. The file named by the first argument holds
-// our process id and, after each launch, how many there were.
+// Launches for ever, the first five on a stream on which nothing ever finishes. The file named by the first argument
+// holds our process id and the current number of launches.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -13,7 +13,7 @@
 KERNEL(scale);
 
 #ifdef OLDER_AS_WELL
-extern "C" void cudaThreadSynchronize() {}  // removed in 13
+extern "C" void cudaThreadSynchronize() {}  // removed in CUDA 13
 #endif
 
 int main(int count, char** arguments) {

@@ -1,5 +1,5 @@
 // Two devices: a kernel gets memory of the other device, first with access to it and then, unless the argument is
-// "given", without.
+// "given", without access.
 // Plan: devices=2; fault kernel=sim_store_u32 nth=2 code=700
 #include <cstring>
 

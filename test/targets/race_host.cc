@@ -1,4 +1,4 @@
-// The host changes pinned memory that a copy has yet to read, or does something that looks like it: `race_host WHICH`.
+// The host changes pinned memory that a copy has yet to read, or only seems to do this: `race_host WHICH`.
 // Plan: hold kernel=slow until=notify
 #include <atomic>
 #include <cstring>

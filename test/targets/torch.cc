@@ -96,8 +96,8 @@ EXPORTED std::uint64_t fake_number(int node) {
   return torch::autograd::nodes.at(static_cast<std::size_t>(node - 1))->sequence_nr_;
 }
 
-// Runs the backward pass of `count` nodes on a separate thread, each launching `kernel`. With `create_graph`, each also
-// creates a node of its own; the last one created is returned. `hook`, if given, is called before and after each node.
+// Runs the backward pass of `count` nodes on a separate thread, each launching `kernel`. With `create_graph`, each node
+// also creates a new node, and the last new node is returned. `hook`, if given, is called before and after each node.
 EXPORTED int fake_run(const int* nodes, int count, CUfunction kernel, bool create_graph, void (*hook)(int node, bool)) {
   CUcontext context = nullptr;
   cuCtxGetCurrent(&context);

@@ -64,7 +64,7 @@ CASES = (all_at_once, failure_is_reported_while_the_command_goes_on, hang_is_rep
 
 class ThreadSanitizer:
     def __init__(self, folder):
-        # A program's own handler may change errno.
+        # A test program's signal handler may change errno.
         self.environment = {"TSAN_OPTIONS": "report_signal_unsafe=0"}
         self.command = []
 

@@ -36,13 +36,13 @@ sys.path.insert(0, str(HERE.parent))
 import rows as bench_rows  # noqa: E402
 
 LIMIT_S = 60
-TURNS = 4  # how many turns a long-lived process takes in each round of the others
+TURNS = 4  # turns of each long-lived process per round of the other processes
 MAIN = ["plain", "cudadiag run", "empty CUPTI callbacks", "CUDA_LAUNCH_BLOCKING=1"]
 OTHERS = ["cudadiag run --markers off", "cudadiag run --markers dense", "cudadiag races", "core dumps enabled",
           "torch.profiler", "Nsight Systems"]
 OPERATORS = ["cudadiag nans", "cudadiag races --tensors", "anomaly mode"]  # these observe PyTorch's operators
 SLOW = ["compute-sanitizer", "CUDA Stream Sanitizer"]
-CASES = {  # name -> unit, command ("@x" is a file of the build's gpu/ folder), processes of a way at once
+CASES = {  # name -> unit, command ("@x" is a file of the build's gpu/ folder), long-lived processes per way (0: none)
     "empty kernel launch": ("ns", ["@launches", "empty"], 0),
     "launches from 8 threads": ("ns", ["@launches", "threads"], 0),
     "graph of 100, queued": ("ns", ["@launches", "graph"], 0),

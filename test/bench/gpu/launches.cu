@@ -25,7 +25,7 @@ double median(std::vector<double> all) {
   return all[all.size() / 2];
 }
 
-// ns per call.
+// Returns ns per call.
 template <typename F>
 double batch_ns(int batch, F call) {
   auto start = std::chrono::steady_clock::now();

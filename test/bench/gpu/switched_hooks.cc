@@ -33,7 +33,7 @@ struct Slot {
 Pair g_pairs[1024];
 Slot g_slots[1 << 15];
 std::size_t g_pair_count, g_slot_count;
-std::uintptr_t g_recorder;  // the load bias of its library
+std::uintptr_t g_recorder;  // the load bias of the recorder's library
 
 bool is_named(const dl_phdr_info& module, const char* name) {
   const char* slash = std::strrchr(module.dlpi_name, '/');

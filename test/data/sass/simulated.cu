@@ -1,4 +1,4 @@
-// For the simulated driver, where a kernel's name gives the sizes of its parameters.
+// Kernels for the simulated driver, which reads the sizes of their parameters from their names.
 extern "C" __global__ void write__8(float* to) { to[threadIdx.x] = 1; }
 extern "C" __global__ void copy__8_8(float* to, const float* from) { to[threadIdx.x] = from[threadIdx.x]; }
 extern "C" __global__ void count__8(int* to) { atomicAdd(to + threadIdx.x % 4, 1); }

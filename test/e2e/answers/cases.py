@@ -250,7 +250,7 @@ def rerun_that_was_not_watched_says_nothing(machine):
 def missing_cupti_is_said_with_a_remedy(machine):
     machine.plan(FAULT)
     for library in ("libcupti.so.13", "libcupti.so.12"):
-        # the search finds this file before the machine's copies, but it is not a library
+        # The search finds this file before the machine's copies, but it is not a library.
         (machine.folder / library).touch()
     search = f"LD_LIBRARY_PATH={machine.folder}:{machine.build / 'sim'}"
     result = machine.run("env", "-u", "CUDADIAG_CUPTI", search, *program("ten_launches.py"), options=["--watch-by=cupti"])

@@ -159,7 +159,7 @@ def ranks_with_a_launcher_each_are_one_job(machine):
         expect_in("rank 1: called 2 of them; it is on the host at", text, "text")
         expect(text.splitlines()[0].rpartition(",")[0], "cudadiag: first of 2 sessions: rank 0", "whose session it is")
         second.terminate()
-        # the program must be dead before its input is closed, because the end of the input would let it continue
+        # The program must be dead before its input is closed, because the end of the input would let it continue.
         second.wait()
         second.communicate()
     quiet = machine.cudadiag("ranks", "-o", "job", "-q").stdout
@@ -177,7 +177,7 @@ def ranks_of_a_large_job_are_compared_although_their_sessions_are_closed(machine
     machine.environment["RANK"] = copied.decode()
     machine.run(*command, options=["--hang-after", "0.5", "-o", "one"])
     away.terminate()
-    # the program must be dead before its input is closed, because the end of the input would let it continue
+    # The program must be dead before its input is closed, because the end of the input would let it continue.
     away.wait()
     away.communicate()
     (one,) = (machine.folder / "one").glob("2*")

@@ -34,7 +34,7 @@ for step in range(3):
     if step == 2:
         print("waits", flush=True)
         if rank == "1" and how == "missing":
-            # The rank does not end, and this is not an error.
+            # The rank stays alive, without an error.
             sys.stdin.read()  # AWAY
         else:
             sys.stdin.readline()

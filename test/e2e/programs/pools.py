@@ -43,7 +43,7 @@ cuda.check(launch(stream, parameters, None))
 kept = hold()
 if how in ("fails", "huge", "late"):
     request()
-elif how == "lacks":  # the GPU itself has too little
+elif how == "lacks":  # the GPU itself has too little memory
     if library == "jax":
         jax.grow(1 << 20)
     cupy.get_default_memory_pool().set_limit(1 << 60)

@@ -11,7 +11,7 @@ if len(sys.argv) < 3:
     start = [sys.executable, __file__, *sys.argv[1:]]
     alone = "alone" in sys.argv
     with subprocess.Popen([*start, "waits"], stdout=subprocess.PIPE) as waiting:
-        waiting.stdout.readline()  # it is working
+        waiting.stdout.readline()  # until that rank is working
         if alone:
             waiting.kill()
             waiting.wait()

@@ -200,7 +200,7 @@ def of_several_candidates_the_one_leads_whose_kernel_the_core_dump_names(machine
     finding = report["findings"][0]
     expect((finding["launch"]["kernel"], finding["device"]["line"]), ("far_store(int*)", 15), "kernel and device line")
     expect("device-disagrees" in _codes(report), False, "whether the report says that the dump disagrees")
-    # If the kernels fail in the opposite order, the line is the headline from the first run on.
+    # If the kernels fail in the opposite order, this line is already the headline of the first run.
     machine.plan(f"fault kernel={kernel} nth=3 code=700 after=stream:1:2")
     said = machine.run(*program("leaves_dump.py", "smooth", dump, kernel), options=["--rerun=always"], timeout=60).stderr
     _, line = true_line("leaves_dump.py")

@@ -105,7 +105,7 @@ def background_writer_of_a_rerun_writes_nothing(machine):
 def rerun_sends_nothing(machine):
     _expect_once(machine, "sends_to_a_server", "sends_to_a_local_server", "sends_to_a_nameless_server",
                  "sends_a_local_datagram", "writes_to_a_pipe")
-    # In a private network, no process receives what the rerun sends, but the rerun need not notice.
+    # In a private network, no process receives what the rerun sends, although sending may succeed.
     _expect_once(machine, "sends_a_datagram", "sends_a_message", reached=_has_private_network(machine))
 
 
@@ -249,7 +249,7 @@ def nothing_of_a_rerun_is_left(machine):
     (folder,) = [path for path in (machine.state / "cudadiag").iterdir() if not path.is_symlink()]
     expect((folder / "confirm/private").exists(), False, "a private folder in the session")
     expect([name for name in os.listdir(machine.folder) if name.startswith("cudadiag-")], [], "temporary folders")
-    own = [name for name in os.listdir("/dev/shm") if name.startswith(machine.folder.name)]  # of this test
+    own = [name for name in os.listdir("/dev/shm") if name.startswith(machine.folder.name)]  # those of this test
     expect(own, [], "files in shared memory")
 
 

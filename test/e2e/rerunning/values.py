@@ -269,7 +269,8 @@ def librarys_thread_leads_to_the_line_that_started_it(machine):
         assert re.search(rf"\nIssued  by \S+/{name}:\d+, apply, on a thread that this line started\n", text), text
         assert re.search(r"\nPython +\S+/kernels.py:\d+ apply\n(?: .*\n)+Started ", text), text
         assert re.search(rf"\n(?:Started|       ) \* \S+/library_threads.py:{line[1]} in_thread\n", text), text
-        assert not re.search(r"\n  > .* of this line\n", text), text  # the number of calls is the library line's
+        # this number counts the calls on the library's line
+        assert not re.search(r"\n  > .* of this line\n", text), text
 
 
 def what_a_pool_of_threads_was_given_leads_to_the_line_that_gave_it(machine):

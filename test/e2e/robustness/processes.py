@@ -69,7 +69,7 @@ def rank_that_is_ended_for_another_ones_end_is_no_riddle(machine):
     expect(result.returncode, 1, "status")
     expect([line for line in result.stderr.splitlines() if line.startswith("cudadiag:")],
            ["cudadiag: no CUDA failure was recorded"], "what is said")
-    report = machine.report()  # kept, because what was cut off may be useful
+    report = machine.report()  # the session is kept, because the interrupted work may be useful
     pids = {process["argv"][-1]: process["pid"] for process in report["processes"]}
     expect((report["verdict"], report["findings"]), ("no_cuda_failure", []), "verdict")
     expect([note["text"] for note in report["notes"] if note["code"] == "cut-off"],

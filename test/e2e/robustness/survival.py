@@ -63,7 +63,7 @@ def _under_another_allocator(machine, library, launcher=True):
     machine.run(program)
     usual = answer(machine.report()["findings"][0])
     plain = machine.plain(*loaded, program)
-    expect(plain.stderr, "", "what it prints without cudadiag")  # for example, a complaint of the loader
+    expect(plain.stderr, "", "what it prints without cudadiag")  # for example, an error of the dynamic loader
     recorded = machine.run(*loaded, program)
     expect(answer(expect_answer(machine, recorded, plain)), usual, "answer")
     sessions = machine.sessions()
@@ -200,7 +200,8 @@ def _with_an_arena_that_is_not_one(machine, descriptor, *command):
     """Like a program that outlived its launcher: the launcher's pid now belongs to another process."""
     exports = expect_success(machine.cudadiag("env")).stdout
     arena = f"export CUDADIAG_ARENA=/proc/{os.getpid()}/fd/{descriptor}\n"
-    # A new session, because the first terminal that it opens would become its controlling terminal.
+    # A new session has no controlling terminal. If the recorder opened a terminal, that would become the controlling
+    # terminal.
     return machine.plain("sh", "-c", exports + arena + 'exec "$@"', "sh", *command, start_new_session=True)
 
 

@@ -1,8 +1,8 @@
-// Programs on two GPUs. "second": a bad kernel on the second GPU, while the first works on. "unasked": the same, but no
-// call asks the second GPU for errors: a copy from it succeeds. "threads": one thread per GPU, and one of them fails.
-// "peer": a kernel loads from the other GPU's memory after its access was revoked. "stream": a launch into the other
-// GPU's stream, with memory of this one. "copy": a copy between two GPUs, from memory that was never allocated. "well":
-// peers that exchange what they computed; access is requested twice, and the second request is expected to fail.
+// Programs on two GPUs. "second": a bad kernel on the second GPU, while the first keeps working. "unasked": the same,
+// but no call asks the second GPU for errors: a copy from it succeeds. "threads": one thread per GPU, and one of them
+// fails. "peer": a kernel loads from the other GPU's memory after its access was revoked. "stream": a launch into the
+// other GPU's stream, with memory of this GPU. "copy": a copy between two GPUs, from memory that was never allocated.
+// "well": peers exchange what they computed; access is requested twice, and the second request is expected to fail.
 #include <cstdio>
 #include <functional>
 #include <map>

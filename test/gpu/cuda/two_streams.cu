@@ -1,4 +1,4 @@
-// A bad kernel on one stream, long ones in the other. "apart": both streams stop, and either could have failed first.
+// A bad kernel on one stream, long ones on the other. "apart": both streams stop, and either could have failed first.
 // On an H200, the kernel that was running on the other stream still finished, but the next one did not. "ordered": the
 // second stream waits for the first, so none of its kernels can have begun.
 #include <cstdio>

@@ -1,7 +1,7 @@
 """Losses are kept with everything that they reference, until the GPU is full."""
 import torch
 
-BYTES = torch.cuda.mem_get_info()[0] // 9 * 2  # four of them leave some memory for other programs
+BYTES = torch.cuda.mem_get_info()[0] // 9 * 2  # leaves some memory for other programs when there are four
 scale = torch.ones(1, device="cuda", requires_grad=True)
 history = []
 

@@ -91,7 +91,7 @@ def experts():
 
 
 def loop():
-    tensor = data(25 << 18)  # as much as PyTorch reduces at once by default
+    tensor = data(25 << 18)  # the size of a gradient bucket, by default
     turns = []
     for _ in range(4):
         torch.cuda.synchronize()

@@ -3,7 +3,7 @@ import sys
 
 import numpy
 
-numpy.row_stack = numpy.vstack  # Numba needs a name that NumPy 2.5 no longer has
+numpy.row_stack = numpy.vstack  # Numba needs a name that NumPy 2.5 has removed
 from numba import cuda  # noqa: E402
 
 

@@ -147,7 +147,7 @@ def main(fixed, wanted):
             continue
         try:
             operator()
-        except Exception as error:  # not on this machine
+        except Exception as error:  # the operator is not available here
             print("cannot", name, " ".join(str(error).split())[:100])
             torch.cuda.synchronize()
             continue

@@ -3,7 +3,7 @@ import warnings
 
 import torch
 
-warnings.simplefilter("ignore")  # its deprecation
+warnings.simplefilter("ignore")  # TorchScript is deprecated
 
 
 @torch.jit.script

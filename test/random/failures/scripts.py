@@ -24,7 +24,7 @@ class Operation(typing.NamedTuple):
     kernel: str
     thread: int
     context: int
-    ordinals: list  # if only this thread uses the line: which of the calls there
+    ordinals: list  # numbers of the operation among the calls on its line, if only this thread uses the line
     node: int  # node number in its graph, from 1; 0: none, or not reported
     launches: list  # for nodes: (line, number) of each launch that runs it
     can_fail: bool

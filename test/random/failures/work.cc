@@ -178,7 +178,7 @@ CUresult with_graph(Step& s) {
     CUgraphExecUpdateResultInfo info = {};
     return execs[n[1]] == nullptr ? CUDA_ERROR_INVALID_VALUE : cuGraphExecUpdate(execs[n[1]], graph, &info);
   }
-  // replay EXEC STREAM; add_* GRAPH CONTEXT SIZE AFTER; change_* EXEC CONTEXT SIZE NODE
+  // The steps are: replay EXEC STREAM; add_* GRAPH CONTEXT SIZE AFTER; change_* EXEC CONTEXT SIZE NODE.
   if (s.verb == "replay") use_stream(s, n[1]);
   s.graph = graph;
   s.exec = graph == nullptr ? execs[n[0]] : nullptr;
@@ -213,7 +213,7 @@ CUresult with_events(Step& s, CUevent& event) {
   if (s.verb == "wait") return cuStreamWaitEvent(s.stream, event, 0);
   if (s.verb == "sync_event") return cuEventSynchronize(event);
   if (s.verb == "ask_event") return cuEventQuery(event);
-  CHECK(cuEventDestroy(event));  // then created again
+  CHECK(cuEventDestroy(event));  // the program creates it again
   return cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
 }
 
@@ -225,7 +225,7 @@ CUresult with_stream(Step& s) {
   if (s.verb == "ask_stream") return cuStreamQuery(s.stream);
   if (s.verb == "signal") return cuStreamWriteValue32(s.stream, word, 1, 0);
   if (s.verb == "await") return cuStreamWaitValue32(s.stream, word, 1, CU_STREAM_WAIT_VALUE_GEQ);
-  const CUresult result = cuStreamDestroy(s.stream);  // then created again
+  const CUresult result = cuStreamDestroy(s.stream);  // the program creates it again
   if (result == CUDA_SUCCESS) stream.handle = made(stream);
   return result;
 }
@@ -260,7 +260,7 @@ CUresult perform(Step& s) {
   use_stream(s, s.numbers[0]);
   if (s.verb == "begin" || s.verb == "end") return with_graph(s);
   if (s.verb != "kernel" && s.verb != "set" && s.verb != "copy") return with_stream(s);
-  // kernel|set|copy STREAM SIZE COUNT
+  // The step is: kernel|set|copy STREAM SIZE COUNT.
   s.size = s.numbers[1];
   s.launch = {s.size, 1, 1, 32, 1, 1, 0, s.stream, nullptr, 0};
   CUresult result = CUDA_SUCCESS;

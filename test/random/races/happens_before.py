@@ -143,10 +143,10 @@ class Story:
         """Notes what the host has seen when a copy's call returns."""
         now, (origin, to) = step.what.endswith("_now"), kinds
         if HOSTS >= {origin, to}:
-            # "fully synchronous with respect to the host", even if the call's name ends in Async
+            # "fully synchronous with respect to the host", even if the call's name ends in Async.
             self.host_sees(step, [number])
         elif to == "pageable" or (now and "pinned" in kinds):
-            # for an asynchronous call, this is certain until CUDA 11; later it "might be synchronous"
+            # For an asynchronous call, this is certain until CUDA 11; later it "might be synchronous".
             self.host_sees(step, [number])
         elif origin == "pageable":
             # "A stream sync is performed before the copy is initiated". This is certain only for synchronous calls.

@@ -74,7 +74,7 @@ class Maker:
         return number
 
     def use(self, what, stream):
-        # stream-ordered memory may be freed before a captured graph is launched
+        # Stream-ordered memory may be freed before a captured graph is launched.
         known = self.memories + ([] if self.busy else self.ordered)
         to, origin = self.random.choice(known + self.pinned), self.random.choice(known + self.pinned)
         if what.startswith("copy_on"):

@@ -25,7 +25,7 @@ struct Announcement {
 };
 
 std::vector<Announcement>& announcements() {
-  // never destroyed, because it is used until the thread exits
+  // Never destroyed, because it is used until the thread exits.
   thread_local auto* pending = new std::vector<Announcement>;
   return *pending;
 }

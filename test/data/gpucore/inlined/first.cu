@@ -1,4 +1,4 @@
-// Two units of one cubin. Functions are inlined into their kernels, twice in the second unit:
+// Two translation units of one cubin. Functions are inlined into their kernels, twice in the second unit:
 //   for f in first second; do nvcc -lineinfo -arch=sm_90 -rdc=true -cubin /src/$f.cu -o $f.cubin; done
 //   nvlink -arch=sm_90 first.cubin second.cubin -o inlined.cubin
 #include "leaf.cuh"

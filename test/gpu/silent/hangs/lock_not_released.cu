@@ -7,7 +7,7 @@ __global__ void add_under_lock(int* lock, int* sum, int what, long long most) {
     if (clock64() - start > most) return;
   }
   *sum += what;
-  if (what < 0) return;  // the mistake: the lock stays
+  if (what < 0) return;  // the mistake: the lock stays locked
   __threadfence();
   atomicExch(lock, 0);
 }
