@@ -1,4 +1,4 @@
-// Owns a file descriptor.
+// Owns a file descriptor, and closes it at the end.
 #pragma once
 
 #include <unistd.h>

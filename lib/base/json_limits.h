@@ -1,5 +1,5 @@
 // Checks untrusted JSON text before it is parsed. A parsed value takes far more memory than its text, and code that
-// visits the value may recurse once for each level.
+// visits the value may recurse once per level.
 #pragma once
 
 #include <cstddef>

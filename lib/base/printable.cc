@@ -31,7 +31,7 @@ Decoded decode(std::string_view text) {
   return {character, bytes};
 }
 
-// Whether the character could make a terminal move the cursor, start an escape sequence or reorder the displayed text.
+// Returns true if the character could make a terminal move the cursor, start an escape sequence or reorder the text.
 bool obeyed(std::uint32_t c) {
   return c < 0x20 || (c >= 0x7f && c <= 0x9f) || c == 0x61c || (c >= 0x200b && c <= 0x200f) ||
          (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || (c >= 0xfff9 && c <= 0xfffb) ||

@@ -1,4 +1,5 @@
-// A recoverable error of cudadiag itself, as a value. A CUDA call that failed in the program is a session::FailedCall.
+// A result that is either a value or a recoverable error of cudadiag itself. A CUDA call that failed in the program is
+// a session::FailedCall instead.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Trims text.
+// Trims characters from both ends of a text.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Tables that map the values of an enumeration to text. Convert only when text is written or read; all other code
+// Tables that map the values of an enumeration to text. Use them only where text is written or read. All other code
 // compares values.
 #pragma once
 

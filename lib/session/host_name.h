@@ -1,4 +1,4 @@
-// Finds the name of this machine, because process ids mean nothing on a different machine.
+// Finds the host name of this machine, which shows whether a recorded process id is one of this machine.
 #pragma once
 
 #include <string>

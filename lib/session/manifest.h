@@ -1,4 +1,4 @@
-// Reads and writes manifest.json, next to the areas: what the launcher knows about a session. Format
+// Reads and writes manifest.json, in which the launcher stores what it knows about a session. The format is
 // "cudadiag.session/1".
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace cudadiag::session {
 
-// The hint for a manifest that cannot be used.
+// The hint in an error about a manifest that cannot be used.
 inline constexpr const char* kMoveManifestAway = "move it away to read the session without its reruns";
 
 inline constexpr std::uint64_t kMostManifestBytes = 64u << 20;
@@ -23,7 +23,8 @@ std::string_view word(Deed deed);
 
 std::string write_manifest(const Manifest& manifest);
 
-// Members that are missing or have the wrong type keep their default. Fails only if the text is not a manifest at all.
+// Members that are missing or have the wrong type keep their default. Returns an error only if the text is not a
+// manifest of this version.
 base::Result<Manifest> parse_manifest(std::string_view text);
 
 }  // namespace cudadiag::session

@@ -1,8 +1,8 @@
-// Whether a session is the reader's own. cudadiag reads the sources and scripts that a session names, and runs its
-// command, with the reader's rights. A session of another user could name any file and any command.
+// Finds out whether a session is the reader's own. cudadiag reads the sources and scripts that a session names, and
+// runs its command, with the reader's rights. A session of another user could name any file and any command.
 //
-// A session is the reader's own if its folder belongs to the effective user, and it was recorded on this host. The
-// check of the host can be wrong: the session itself states the name, and a container gets a new name at each start.
+// A session is the reader's own if its folder belongs to the effective user and it was recorded on this host. The check
+// of the host is not reliable: its name comes from the session, and a container gets a new name at each start.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace cudadiag::session {
 
-// Returns a clause, "its folder belongs to another user (uid 1001)"; empty for the reader's own session.
+// Returns a clause such as "its folder belongs to another user (uid 1001)"; empty for the reader's own session.
 std::string why_foreign(const Session& session);
 
 }  // namespace cudadiag::session

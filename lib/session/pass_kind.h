@@ -1,5 +1,5 @@
-// The kinds of passes, and the reasons for ending one early, with their words for manifests, folder names, environment
-// variables and reports.
+// The kinds of passes, the reasons for ending a pass early, and the words for both. The words are used in manifests,
+// folder names, environment variables and reports.
 #pragma once
 
 #include <optional>
@@ -9,29 +9,29 @@ namespace cudadiag::session {
 
 enum class PassKind {
   record,    // the first run
-  confirm,   // waits for operations
-  device,    // without the recorder: for a GPU core dump
+  confirm,   // a rerun that waits for operations
+  device,    // without the recorder, to get a GPU core dump
   eager,     // without torch.compile
   sanitize,  // under compute-sanitizer
-  memory,    // asks PyTorch's allocator
-  races,     // looks for the tensors that race
+  memory,    // asks PyTorch's allocator what holds its memory
+  races,     // looks for the tensors that are involved in races
   origin,    // traces a bad value back
   launch,    // saves the failing launch
-  other,     // from a manifest, unknown to this program
+  other,     // a word in a manifest that this version does not know
 };
 
 std::string_view word(PassKind kind);
 // Returns nullopt if no kind has this word.
 std::optional<PassKind> pass_kind(std::string_view word);
 
-// Why cudadiag ended a run early.
+// Why cudadiag ended a pass early.
 enum class CutShort {
-  interrupted,  // by the user
+  interrupted,  // by the user or a signal
   time_limit,
   first_race,
-  issued_nothing,  // for longer than the first run ever did
-  asked_terminal,  // for input that no one provides
-  other,           // from a manifest, unknown to this program
+  issued_nothing,  // it issued no GPU work for longer than the first run ever did
+  asked_terminal,  // it waited for input at the terminal that no one could give
+  other,           // a word in a manifest that this version does not know
 };
 
 std::string_view word(CutShort reason);

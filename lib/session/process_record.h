@@ -1,7 +1,7 @@
 // The contents of one process's area, decoded and checked: plain data, no pointers to wire memory.
 //
-// The reader treats every byte as hostile: a count, offset or id that does not fit is dropped and counted in `damaged`,
-// never followed. Ids that refer to nothing become 0 ("none"); id i is element i-1.
+// The reader treats every byte as hostile: it drops a count, offset or id that does not fit, and counts it in
+// `damaged`. Id i is the element i-1 of its table. An id without an element becomes 0 ("none").
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@ struct Module {
 struct Code {
   std::string file, qualified_name;
   std::uint32_t first_line = 0;
-  std::uint32_t python_minor = 0;  // 11 for CPython 3.11: the format of `line_table`
+  std::uint32_t python_minor = 0;  // 11 for CPython 3.11; determines the format of `line_table`
   std::string line_table;          // raw bytes of co_linetable
 };
 
@@ -68,11 +68,11 @@ struct GraphNode {
   Dim3 grid{}, block{};        // for kernels
   std::uint32_t shared_bytes = 0;
   std::uint8_t type = 0;     // CUgraphNodeType
-  std::uint32_t parent = 0;  // 1 + index of the node whose child graph contains it
+  std::uint32_t parent = 0;  // 1 + index of the node whose child graph contains it; 0 if none
 };
 
 struct GraphChange {
-  std::uint32_t node = 0, site = 0;  // the node's index, and the call that set its current parameters
+  std::uint32_t node = 0, site = 0;  // the node's index, and the site of the call that set its current parameters
 };
 
 struct GraphEdge {
@@ -85,7 +85,8 @@ struct Graph {
   bool whole = false;      // no part of it is missing
   std::vector<GraphNode> nodes;
   std::vector<GraphEdge> edges;
-  // If nodes received new parameters: the id of the original graph, which has the nodes and edges. 0 for an original.
+  // If nodes have been given new parameters: the id of the original graph, which has the nodes and edges. 0 for an
+  // original.
   std::uint32_t changed_from = 0;
   std::vector<GraphChange> changes;  // sorted by node, at most one each
 };
@@ -93,7 +94,7 @@ struct Graph {
 // Memory that the driver allocated (wire/allocation.h).
 struct Allocation {
   std::uint64_t serial = 0, address = 0, bytes = 0;
-  std::uint64_t made = 0, freed = 0;  // ticks; freed is 0 while it lives
+  std::uint64_t made = 0, freed = 0;  // ticks; `freed` is 0 while the allocation is live
   std::uint32_t site = 0, freed_site = 0;
   wire::allocation::Kind kind = wire::allocation::Kind::none;
   std::uint8_t flags = 0;  // wire::allocation::Flag
@@ -116,22 +117,22 @@ struct Arguments {
   std::vector<Parameter> parameters;
 };
 
-// A graph launch for which the memory that one of the graph's nodes points to had been freed (wire/intern.h).
+// A graph launch with a node that points to memory that had been freed (wire/intern.h).
 struct StalePointer {
   std::uint64_t serial = 0;  // of the launch in its thread
   std::uint32_t thread = 0;
   std::uint32_t node = 0, offset = 0;
-  std::uint64_t address = 0, allocation = 0;  // allocation: its serial
-  bool in_structure = false;                  // a word of a larger parameter, which may be left over from another call
+  std::uint64_t address = 0, allocation = 0;  // `allocation` is the serial of the freed allocation
+  bool in_structure = false;  // the pointer is a word of a larger parameter, and may be left over from another call
 };
 
 // The state of PyTorch's autograd at a launch (wire/operation.h).
 struct Origin {
   std::uint32_t number = 0;       // number of nodes that the launching thread had created
   std::uint16_t thread = 0;       // PyTorch's number for that thread; 0 without PyTorch
-  std::uint16_t node_thread = 0;  // the thread that created the node being run backwards; 0 if none is
-  std::uint32_t node = 0;         // that node's number
-  std::uint16_t graph_task = 0;   // the backward() call that runs it
+  std::uint16_t node_thread = 0;  // the thread that created the node whose backward function was running; 0 if none
+  std::uint32_t node = 0;         // number of that node
+  std::uint16_t graph_task = 0;   // the backward() call that was running it
   std::uint16_t node_type = 0;    // id in ProcessRecord::node_types
 };
 
@@ -146,22 +147,23 @@ struct Operation {
   std::uint32_t result = 0;
   std::uint32_t site_ordinal = 0;
   std::uint64_t ticks = 0;
-  std::uint64_t argument = 0;     // unused for kernels; for copies, memsets and prefetches: the number of bytes
+  std::uint64_t argument = 0;     // for copies, memsets and prefetches: the number of bytes; unused for kernels
   std::uint64_t value = 0;        // for memory operations
   std::uint64_t began = 0;        // for event syncs: ticks before the call; 0 if unknown
   std::uint64_t returned_at = 0;  // for event records and waits: ticks after the call; 0 if unknown
   wire::operation::MemoryOperation memory_operation = wire::operation::MemoryOperation::unknown;
   std::uint64_t destination = 0, source = 0;  // addresses of copies, memsets and prefetches; 0 if unknown
-  std::uint32_t graph = 0;                    // for graph launches: id of the graph as first described
-  std::uint32_t graph_changed = 0;            // for graph launches: id of its state at that launch; 0 if unchanged
-  std::uint32_t replay = 0;                   // for graph launches: number among the graph's launches; 0 if unknown
+  std::uint32_t graph = 0;                    // for graph launches: id of the original graph
+  std::uint32_t graph_changed = 0;  // for graph launches: id of the changed graph at that launch; 0 if unchanged
+  std::uint32_t replay = 0;         // for graph launches: number among the graph's launches; 0 if unknown
   std::uint32_t graph_flags = 0;
   std::uint32_t graph_words = 0;  // 1 + the index of the first node's word in ProcessRecord::graph_words; 0 if none
   Dim3 grid{}, block{}, cluster{};
   std::uint32_t shared_bytes = 0;
   Origin origin;
-  // These come from a full log (session/log/logged_history.h). They are 0 or false if unknown or without a log.
-  bool logged = false;         // it comes from the log, so its neighbours may be missing here
+  // These come from a full log (session/log/logged_history.h). They are 0 or false if there is no log or they are
+  // unknown.
+  bool logged = false;         // the operation comes from the log, so its neighbours may be missing here
   std::uint32_t recorded = 0;  // for event waits and syncs: 1 + index in `operations` of the event's record
   std::uint64_t issued = 0;    // number of operations that the process had issued up to this one
   std::uint64_t kernels = 0;   // for kernels: number of kernels up to this one, if no graph had been launched
@@ -169,9 +171,9 @@ struct Operation {
 
 // Facts about a process's full log.
 struct FullLog {
-  std::uint64_t operations = 0;  // number in the log
-  std::uint64_t lost = 0;        // overwritten before they could be read
-  bool reaches_rings = false;    // nothing is missing after its last operation
+  std::uint64_t operations = 0;  // number of operations in the log
+  std::uint64_t lost = 0;        // number of operations that were overwritten before they could be read
+  bool reaches_rings = false;    // no operation is missing between the log and the rings
   bool whole() const { return lost == 0 && reaches_rings; }
 };
 
@@ -186,7 +188,7 @@ struct Thread {
   std::uint64_t call_ticks = 0;
   std::uint64_t python_state = 0;  // address of its PyThreadState in the process; 0 if unknown
 
-  // A call that may block; `site` is 0 if the thread is not inside one.
+  // A call that may block. `site` is 0 if the thread is not in such a call.
   struct Blocked {
     std::uint32_t site = 0;
     wire::thread::Wait wait = wire::thread::Wait::none;
@@ -215,14 +217,14 @@ struct Stream {
   std::uint32_t thread_tid = 0;
   std::uint32_t issued = 0;
   std::uint32_t marker_issued = 0;
-  std::uint32_t marker = 0;          // value that the GPU wrote; at the freeze if there was one, otherwise the latest
+  std::uint32_t marker = 0;          // value that the GPU had written at the freeze or, if there was none, at the read
   std::uint32_t host_completed = 0;  // likewise
-  // Ordinals up to `issued` whose calls had not reached the driver, sorted. Their operations are not in the queue.
+  // Sorted ordinals up to `issued` of operations that had not reached the driver, so they are not in the queue.
   std::vector<std::uint32_t> not_given;
 
-  // Everything up to this ordinal is known to have finished.
+  // Returns the ordinal up to which all operations are known to have finished.
   std::uint32_t completed() const { return marker > host_completed ? marker : host_completed; }
-  // Returns the number of operations with ordinals after `after`, up to `last`.
+  // Returns the number of queued operations with ordinals after `after`, up to `last`.
   std::uint32_t given_between(std::uint32_t after, std::uint32_t last) const {
     if (last <= after) return 0;
     const auto begin = std::upper_bound(not_given.begin(), not_given.end(), after);
@@ -254,7 +256,7 @@ struct FailedCall {
   Dim3 grid{}, block{};
   std::uint32_t shared_bytes = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t device_free = 0, device_total = 0;  // when memory ran out; both 0 if not queried
+  std::uint64_t device_free = 0, device_total = 0;  // when an allocation failed; both 0 if not queried
   std::uint64_t operation = 0;
   std::uint64_t started = 0;  // ticks; 0 if unknown
   Capture capture;
@@ -270,7 +272,7 @@ struct Communicator {
   std::int32_t ranks = 0;  // 0 if unknown
   std::int32_t version = 0;
   std::uint64_t made = 0;                       // ticks
-  std::uint64_t collectives = 0, captured = 0;  // calls in the whole run; captured ones are counted only in `captured`
+  std::uint64_t collectives = 0, captured = 0;  // calls in the whole run; `collectives` excludes captured ones
   std::map<std::uint32_t, std::uint64_t> sends, receives;  // calls in the whole run, by peer
   bool finalized = false;
 };
@@ -282,9 +284,9 @@ struct Collective {
   std::uint64_t count = 0;         // number of elements
   std::uint64_t stream = 0;        // CUstream, if kBeforeLaunch is set
   std::uint32_t communicator = 0;  // index in ProcessRecord::communicators
-  std::uint32_t ordinal = 0;       // from 1, among its collectives, or its sends to or receives from this peer
-  std::uint32_t of_function = 0;   // from 1, among its collectives of this function; 0 if unknown
-  std::int32_t peer = 0;           // or root
+  std::uint32_t ordinal = 0;  // from 1, among the communicator's collectives, sends to this peer, or receives from it
+  std::uint32_t of_function = 0;  // from 1, among the communicator's collectives of this function; 0 if unknown
+  std::int32_t peer = 0;          // peer of a send or receive, root of a collective; -1 if none
   std::uint32_t site = 0;
   wire::collective::Function function = wire::collective::Function::other;
   wire::collective::Type type = wire::collective::Type::other;
@@ -320,7 +322,7 @@ struct ProcessRecord {
   std::vector<RawStack<RawNativeFrame>> native_stacks;
   std::vector<Site> sites;
   std::vector<Graph> graphs;
-  std::vector<std::uint32_t> graph_words;  // not 0 if the node has finished; empty if no operation refers to them
+  std::vector<std::uint32_t> graph_words;  // 0 for a node that has not finished; empty if no operation refers to them
   std::vector<Allocation> allocations;     // sorted by serial
   std::vector<Arguments> arguments;
   std::vector<StalePointer> stale_pointers;
@@ -329,7 +331,7 @@ struct ProcessRecord {
   std::vector<Note> notes;
   std::map<std::string, std::string> properties;  // "argv", "cwd", "driver", "cupti", "python", "device.0.name", …
 
-  std::uint64_t operations_issued = 0;  // in the whole run, from the threads' counts
+  std::uint64_t operations_issued = 0;  // in the whole run; sum of the threads' counts
   std::uint64_t dropped_operations = 0, dropped_sites = 0, dropped_interns = 0, dropped_streams = 0;
   std::uint64_t dropped_graphs = 0;
   std::uint64_t dropped_allocations = 0, forgotten_allocations = 0;
@@ -337,7 +339,7 @@ struct ProcessRecord {
   std::uint64_t dropped_held = 0, failed_markers = 0, error_count = 0;
   std::uint64_t waits = 0;         // number of operations that a rerun waited for
   std::optional<int> exit_status;  // passed to exit(); nullopt if the process never called exit()
-  std::uint64_t damaged = 0;       // number of invalid pieces of the area that were ignored
+  std::uint64_t damaged = 0;       // number of invalid parts of the area, which were ignored
 
   std::uint64_t events_unseen = 0;  // wire::area::kEventsUnseen
   bool sees_events_at(std::uint64_t ticks) const { return events_unseen == 0 || ticks < events_unseen; }
@@ -347,11 +349,11 @@ struct ProcessRecord {
   // Returns the seconds since the epoch, comparable between processes of one host.
   double unix_seconds(std::uint64_t ticks) const { return static_cast<double>(start_realtime) * 1e-9 + seconds(ticks); }
   std::uint64_t clock_start = 0;
-  std::uint64_t clock_last = 0;  // ticks of the last sign of life, or of the read if it was alive; 0 if unknown
+  std::uint64_t clock_last = 0;  // ticks when the process was last known to be alive; 0 if unknown
   double seconds_per_tick = 0;
 };
 
-// Looks up an area's reference to a site, function and so on. Returns null for id 0 or an id out of range.
+// Looks up a site, function or other element by its id. Returns null for id 0 and for an id that is out of range.
 template <typename T>
 const T* by_id(const std::vector<T>& table, std::uint32_t id) {
   return id == 0 || id > table.size() ? nullptr : &table[id - 1];
@@ -368,8 +370,8 @@ inline std::uint32_t changed_at(const ProcessRecord& record, const Operation& la
   return at != changed->changes.end() && at->node == node ? at->site : 0;
 }
 
-// Returns the site of the call that set the node's parameters for this launch: the latest change, or else the creation.
-// Returns 0 if it is unknown.
+// Returns the site of the call that set the node's parameters for this launch; 0 if unknown. This is the latest change
+// or, if the node was never changed, its creation.
 inline std::uint32_t site_at(const ProcessRecord& record, const Operation& launch, const Graph& graph,
                              std::uint32_t node) {
   const std::uint32_t changed = changed_at(record, launch, node);

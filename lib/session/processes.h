@@ -1,4 +1,4 @@
-// Finds processes of a session by their ids, and the rerun of a process.
+// Finds a session's processes by their ids, and the rerun that a process belongs to.
 #pragma once
 
 #include <algorithm>

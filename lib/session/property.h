@@ -9,7 +9,7 @@
 namespace cudadiag::session {
 
 enum class Property : std::uint8_t {
-  argv,  // arguments, each terminated by a NUL
+  argv,  // command-line arguments, each terminated by a NUL
   cuda,  // version of the driver's API
   cupti,
   cupti_path,
@@ -31,10 +31,11 @@ enum class Property : std::uint8_t {
 };
 
 bool has(const ProcessRecord& record, Property property);
-// Returns "" if the process has not recorded it.
+// Returns "" if the process did not record it.
 const std::string& value_of(const ProcessRecord& record, Property property);
 
-// Return a device's PCI bus id and name, by the process's own device number; empty if not recorded.
+// Return the PCI bus id and the name of a device. `device` is the process's own number for it. Return "" if not
+// recorded.
 const std::string& pci_bus_id(const ProcessRecord& record, std::size_t device);
 const std::string& device_name(const ProcessRecord& record, std::size_t device);
 

@@ -9,12 +9,12 @@
 //     record/PID.log                   every operation of the process, if requested (session/log/log_codec.h)
 //     confirm/PID.area                 the same for a rerun; confirm-2, … for further reruns
 //     confirm/PID.values               the Python hook's output in the rerun (wire/rerun/delivery.h)
-//     confirm/PID.inputs/              the failing call with its tensors, and replay.py, which repeats it
+//     confirm/PID.inputs/              the failing call with its tensors, and replay.py, which repeats the call
 //     confirm/output.txt               what the rerun wrote to stdout and stderr
-//     device/PID.gpucore               of a rerun without the recorder: the GPU core dump, and output.txt
-//     eager/PID.area                   of a rerun without torch.compile
-//     races/PID.area, races.json       of a rerun that looked for the same races, with PID.values
-//     sanitize/compute-sanitizer.txt   of a rerun under compute-sanitizer: its log, and output.txt
+//     device/PID.gpucore               a rerun without the recorder: the GPU core dump, and output.txt
+//     eager/PID.area                   a rerun without torch.compile
+//     races/PID.area, races.json       a rerun that looked for the same races, with PID.values
+//     sanitize/compute-sanitizer.txt   a rerun under compute-sanitizer: its log, and output.txt
 //     device/cuda-gdb.txt              what NVIDIA's debugger printed about the dump, if requested
 //
 // All modes are 0700 or 0600. Errors are returned as base::Error: what happened, to what, and what to do.
@@ -40,7 +40,7 @@ namespace cudadiag::session {
 
 struct ProcessEnd {
   std::optional<int> code;    // exit status
-  std::optional<int> signal;  // or the signal that ended it
+  std::optional<int> signal;  // signal that killed it
 };
 
 // One of the target's processes in one pass.
@@ -48,7 +48,7 @@ struct Process {
   std::uint32_t pid = 0, parent_pid = 0;
   std::vector<std::string> argv;
   std::optional<int> rank;
-  std::optional<ProcessEnd> end;  // known for the process that the launcher started, and those it reaped
+  std::optional<ProcessEnd> end;  // known if the launcher started or reaped the process
   ProcessRecord record;
   std::vector<Delivery> deliveries;  // for a rerun: the output of its Python hook
   std::filesystem::path log;         // its full log; empty if there is none
@@ -57,11 +57,11 @@ struct Process {
 // An external program that examined the files of a pass.
 struct Witness {
   ProcessEnd end;
-  std::string cut_short;  // why cudadiag ended it early
+  std::string cut_short;  // why cudadiag ended the program early; empty if it did not
   double seconds = 0;
 };
 
-// Actions that an isolated rerun may not perform outside its own folders.
+// Actions that an isolated rerun cannot perform outside its own folders.
 enum class Deed : std::uint8_t {
   write,
   make,
@@ -74,8 +74,8 @@ enum class Deed : std::uint8_t {
   send,
   signal,
   trace,
-  share,       // memory and messages of all processes, and ways out of the isolation
-  administer,  // the machine itself
+  share,       // use memory or messages that all processes share, or leave the isolation
+  administer,  // change the state of the machine
 };
 
 struct KeptFrom {
@@ -88,7 +88,7 @@ struct KeptFrom {
 struct Pass {
   PassKind kind = PassKind::confirm;
   std::string folder;  // name in the session: "record", "confirm-2"
-  std::string waits;   // for a rerun: what it waited for, in words; empty if nothing
+  std::string waits;   // for a rerun: what it waited for, in words; empty if it waited for nothing
   double seconds = 0;
   ProcessEnd end;
   std::optional<double> failed_after;  // seconds from start to the first freeze
@@ -99,9 +99,9 @@ struct Pass {
   std::optional<Witness> replay{};     // for a confirm pass: the script that repeats the failing call
   // Source files that were edited between the first run and this rerun. The paths are those in the records.
   std::vector<std::string> rewritten{};
-  bool values = false;    // for a rerun: it was meant to read values in Python
+  bool values = false;    // for a rerun: it was started to read Python values
   bool isolated = false;  // for a rerun: it could change nothing outside its own folders
-  // The actions that an isolated rerun was kept from, without duplicates, in the order of the first attempts.
+  // The actions that the isolation of a rerun prevented, without duplicates, in the order of the first attempts.
   std::vector<KeptFrom> kept_from{};
 };
 
@@ -132,21 +132,21 @@ struct Manifest {
   std::string started;  // ISO 8601, UTC
   std::vector<Pass> passes;
   bool python_stacks = true,
-       native_stacks = true;                 // as requested; for reruns too, because stacks identify sites
-  std::string watch_by;                      // "cupti" or "hooks", as the user chose, for reruns too; empty: either
-  std::map<std::uint32_t, ProcessEnd> ends;  // by pid: the started process, and orphans that were reaped
+       native_stacks = true;  // as requested; also apply to reruns, because stacks identify sites
+  std::string watch_by;       // "cupti" or "hooks", as the user chose, also for reruns; empty if either will do
+  std::map<std::uint32_t, ProcessEnd> ends;  // by pid: of the started process, and of reaped orphans
   std::vector<CodeRule> code_rules;          // among equally specific rules, the last one applies
   std::vector<GpuProcess> gpu_processes;
-  std::optional<double> hang;                 // seconds without progress after which it was ended
-  std::vector<Stall> stalls;                  // found while it ran, in this order
-  bool asked_to_end = false;                  // a signal asked the launcher to end it, for example from the terminal
+  std::optional<double> hang;                 // seconds without progress after which the command was ended
+  std::vector<Stall> stalls;                  // found while the command ran, in this order
+  bool asked_to_end = false;                  // the launcher received a signal to end, for example from the terminal
   std::set<std::uint32_t> ended_before_hang;  // pids of processes that had ended before the run hung
   std::vector<HostStack> host_stacks;         // of threads that had issued GPU work, read when the run hung
-  std::set<std::uint32_t> outlived_by;        // pids of processes that outlived the command and are no longer watched
-  std::string unrecorded;                     // why the command was run without recording; empty if it was recorded
-  bool input_read = false;                    // the command read from its standard input, a file or a pipe
-  bool whole = true;                          // false: processes were not recorded for lack of room
-  std::vector<std::string> notes;             // the launcher's: replaced injections, folders that could not be written
+  std::set<std::uint32_t> outlived_by;        // pids of processes that outlived the command
+  std::string unrecorded;                     // why the command ran without being recorded; empty if it was recorded
+  bool input_read = false;                    // the command read its standard input, which was a file or a pipe
+  bool whole = true;                          // false if processes were not recorded for lack of room
+  std::vector<std::string> notes;  // notes of the launcher: replaced injections, folders that could not be written
 };
 
 struct Session {
@@ -154,11 +154,12 @@ struct Session {
   Manifest manifest;
   std::vector<Process> processes;       // of the record pass, sorted by start time
   std::optional<Races> races;           // of the record pass; nullopt if it did not look for races
-  std::vector<KernelCode> kernel_code;  // of kernels that may have failed in the record pass, as far as known
+  std::vector<KernelCode> kernel_code;  // known code of kernels that may have failed in the record pass
   // The processes of the reruns: element i belongs to manifest.passes[i + 1].
   std::vector<std::vector<Process>> reruns;
   std::vector<std::optional<Races>> rerun_races;  // likewise; nullopt if the rerun did not look for races
-  // False if part of the run is missing or if it is still in progress. An empty result then proves nothing.
+  // False if part of the run is missing or the run is still in progress. If no failure is found then, this proves
+  // nothing.
   bool whole = true;
 };
 

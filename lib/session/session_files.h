@@ -1,5 +1,5 @@
-// Recognises and removes cudadiag's own files in a session's folder. A folder of the user may have the name of a
-// session, so we recognise the files to remove by their contents and their names.
+// Recognises and removes cudadiag's own files in a session's folder. A user's folder may happen to have the name of a
+// session. The files to remove are therefore recognised by their names and contents.
 #pragma once
 
 #include <filesystem>
@@ -7,22 +7,21 @@
 
 namespace cudadiag::session {
 
-// In a pass folder: the Python code of a run of `cudadiag nans`.
+// The name of the folder, in a pass folder, with the Python code of a run of `cudadiag nans`.
 inline constexpr const char* kPythonFolder = "python";
 
-// Returns the files whose names are those of areas, without opening them. Empty if `folder` is a link.
+// Returns the files whose names are those of areas. Does not open the files. Returns nothing if `folder` is a link.
 std::vector<std::filesystem::path> areas_in(const std::filesystem::path& folder);
 
 // Returns whether the folder contains a manifest with our schema, in any version, or an area with our magic number.
-// Also returns true for the mark of a process that could not be recorded.
+// Also returns true if the folder contains the mark of a process that could not be recorded.
 bool has_own_content(const std::filesystem::path& folder);
 
 // Returns whether the folder contains only an empty folder for the recording, as `cudadiag env` prepares it.
 bool is_only_prepared(const std::filesystem::path& folder);
 
-// Removes the files that cudadiag writes to a session, and the folders that are then empty. Files with other names
-// stay, with the folders that contain them. Follows no link. Returns false if something is left.
-// `root`: descriptor of the folder that contains the session.
+// Removes the files that cudadiag writes to a session, and the folders that are empty afterwards. Files with other
+// names and the folders that contain them stay. Follows no link. Returns false if anything is left.
 bool remove_session(int root, const char* name);
 bool remove_session(const std::filesystem::path& folder);
 

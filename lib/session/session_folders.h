@@ -1,4 +1,4 @@
-// Session folders and their names.
+// Finds the folders of sessions, and reads what their names mean.
 #pragma once
 
 #include <compare>
@@ -15,7 +15,7 @@ namespace cudadiag::session {
 struct Root {
   std::filesystem::path folder;
   bool asked_for = false;    // the user chose it with -o, so nothing in it is ever deleted
-  std::string warning;       // why this folder is only second best; empty if it is not
+  std::string warning;       // why this folder is only a fallback; empty if it is not
   bool by_variable = false;  // it comes from $CUDADIAG_DIR
 };
 
@@ -23,7 +23,7 @@ struct Root {
 // $XDG_STATE_HOME/cudadiag, ~/.local/state/cudadiag, and finally a private folder in the temporary directory.
 std::vector<Root> roots(const std::optional<std::filesystem::path>& output);
 
-// Returns the roots in which to look for sessions. If CUDADIAG_DIR is a usable folder, that is the only one, because
+// Returns the roots in which to look for sessions. If CUDADIAG_DIR is a usable folder, it is the only root, because
 // users set it to separate the sessions of several jobs.
 std::vector<Root> roots_to_read(const std::optional<std::filesystem::path>& output);
 
@@ -32,12 +32,12 @@ inline constexpr const char* kLatest = "latest";
 inline constexpr const char* kManifest = "manifest.json";
 inline constexpr const char* kRaces = "races.json";
 inline constexpr const char* kSummary = "summary.json";  // what `cudadiag list` shows of the session
-inline constexpr const char* kKept = "kept";             // empty; the session is never removed automatically
+inline constexpr const char* kKept = "kept";             // an empty file: the session is never removed automatically
 inline constexpr const char* kRecordFolder = "record";
-inline constexpr const char* kModulesFolder = "modules";      // in a pass, while it runs: images of device code
-inline constexpr const char* kOutputFile = "output.txt";      // of a rerun, in its folder
-inline constexpr const char* kDebuggerFile = "cuda-gdb.txt";  // likewise: what the debugger printed about its dump
-inline constexpr const char* kCodeFile = "failing-code.txt";  // likewise: nvdisasm's text of the failed kernel
+inline constexpr const char* kModulesFolder = "modules";            // in a pass, while it runs: images of device code
+inline constexpr const char* kOutputFile = "output.txt";            // of a rerun, in its folder
+inline constexpr const char* kDebuggerFile = "cuda-gdb.txt";        // in the pass folder: the debugger's output
+inline constexpr const char* kCodeFile = "failing-code.txt";        // in the pass folder: code of the failed kernel
 inline constexpr const char* kKernelCodeFile = "kernel-code.json";  // of the record pass: notes/kernel_code.h
 inline constexpr const char* kSanitizerFile = "compute-sanitizer.txt";
 
@@ -54,12 +54,12 @@ bool is_session(const std::filesystem::path& folder);
 // that has not failed yet.
 bool is_blank(const std::filesystem::path& folder);
 
-// The parts of a session's name. A newer session compares as greater. The order cannot use the folder's time, because
-// `cudadiag keep` and reruns change it.
+// The parts of a session's name. A newer session compares as greater. The folder's modification time cannot be used,
+// because `cudadiag keep` and reruns change it.
 struct SessionAge {
   std::string second;  // "20261121-101500"
   std::uint64_t pid = 0;
-  std::uint64_t attempt = 0;  // 2 or more if the second and the pid were already in use
+  std::uint64_t attempt = 0;  // 2 or more if an earlier session has the same second and pid
   auto operator<=>(const SessionAge&) const = default;
 };
 SessionAge age_of(const std::filesystem::path& session);
@@ -72,18 +72,18 @@ std::vector<std::filesystem::path> sessions_in(const std::vector<Root>& roots);
 // unreadable ones.
 std::vector<std::filesystem::path> recordings_in(const std::filesystem::path& folder);
 
-// Returns why no session can be created here, whether or not the folder exists; nullopt if nothing prevents it.
+// Returns why no session can be created in the root; nullopt if nothing prevents it. The folder need not exist.
 std::optional<base::Error> obstacle_in(const Root& root);
 
 // Returns whether a SessionWriter holds the folder's lock.
 bool is_being_written(const std::filesystem::path& folder);
 
-// Returns the name that the session has, or will have, once it is finished.
+// Returns the path that the session has, or will have, once it is finished.
 std::filesystem::path finished_name(const std::filesystem::path& folder);
-// Returns the current folder of the session with this finished name. While the run is in progress, the folder has its
-// unfinished name.
+// Returns the current folder of the session with this finished path. While the run is in progress, its name ends in
+// ".incomplete".
 std::filesystem::path present_folder(const std::filesystem::path& folder);
-// Returns whether the run is in progress and a launcher is writing the session.
+// Returns whether the run is in progress: the session is unfinished, and a launcher is writing it.
 bool run_goes_on(const std::filesystem::path& folder);
 
 // The message for a blank session without a launcher.

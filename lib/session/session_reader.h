@@ -12,32 +12,31 @@
 
 namespace cudadiag::session {
 
-// Returns why an existing folder, or a path inside one, cannot be read; nullopt if it can be read or does not exist.
+// Returns why a folder, or a path inside one, cannot be read; nullopt if it can be read or does not exist.
 std::optional<base::Error> unreadable(const std::filesystem::path& folder);
 
-// Returns why some sessions may not be found. A root may be unreadable, be missing although the user chose it, or
-// contain only sessions of other users. An empty default folder is not an obstacle.
+// Returns a reason why sessions may be missing from a search; nullopt if there is none. A root may be unreadable, be
+// missing although the user chose it, or contain only sessions of other users. An empty default folder is not a reason.
 std::optional<base::Error> obstacle_to_reading(const std::vector<Root>& roots);
 // Returns an error if $CUDADIAG_DIR names a folder that does not exist although a run could have created it: probably a
-// typo. If no run could have created it, the other roots contain the sessions.
+// typo. If no run could have created the folder, the sessions are in the other roots.
 std::optional<base::Error> misnamed(const std::vector<Root>& roots);
 
-// Returns the folder of the session that the user means. `wanted` is "" or "latest" for the newest of all roots; the
-// name of a session in them, or its beginning; its number in listed_in(), from 1; or a path. A number takes precedence
-// over a path.
+// Returns the folder of the session that the user means. `wanted` is one of these: "" or "latest" for the newest
+// session in all roots; the name of a session, or its beginning; its number in listed_in(), from 1; a path. A number
+// takes precedence over a path.
 base::Result<std::filesystem::path> find_session(const std::vector<Root>& roots, const std::string& wanted);
 
 // Returns whether `cudadiag env` prepared the session and no program has recorded to it yet.
 bool is_unused(const std::filesystem::path& folder);
-// Returns the sessions to list, newest first: all except those that `cudadiag env` prepared and that no program has
-// used yet.
+// Returns the sessions to list, newest first. Omits those that `cudadiag env` prepared and that no program has used.
 std::vector<std::filesystem::path> listed_in(const std::vector<Root>& roots);
 
 // Opens a finished session, an incomplete one, or a folder of bare areas that a recorder wrote without a launcher. The
 // manifest's notes say what is missing or damaged. Pass the current time as `now` for processes that are still running.
 base::Result<Session> open_session(const std::filesystem::path& folder, std::optional<wire::ClockReading> now = {});
 
-// Reads only the manifest. Returns an empty one if it is missing or cannot be read.
+// Reads only the manifest. Returns an empty manifest if the file is missing or cannot be read.
 Manifest open_manifest(const std::filesystem::path& folder);
 // Like open_manifest(), for a run in progress (session/area/live_place.h).
 Manifest open_running_manifest(const std::filesystem::path& folder);
@@ -49,7 +48,7 @@ void read_areas(const std::vector<std::filesystem::path>& files, Session& sessio
 // Describes a process by its own record.
 Process describe_process(ProcessRecord record, const Manifest& manifest);
 
-// Sorts by start, then pid: the order of Session::processes.
+// Sorts by start time, then pid: the order of Session::processes.
 void sort_processes(std::vector<Process>& processes);
 
 }  // namespace cudadiag::session

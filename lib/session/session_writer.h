@@ -2,9 +2,10 @@
 // processes that it is being written.
 //
 // The writer has open descriptors of the root, the session's folder and the pass folder. It creates and replaces every
-// file relative to them and follows no link. Renaming a folder, or replacing it by a link, does not redirect the
-// writer. Programs that receive the folder by name have no such protection. These are the recorder if it finds no
-// memory, the driver for a GPU core dump, and compute-sanitizer. root_exposure.h says when that matters.
+// file relative to them and follows no link. If another user renames a folder, or replaces it by a link, the writer
+// still writes to the original folder. Programs that receive the folder by name have no such protection: the recorder
+// if it cannot reach the arena, the driver for a GPU core dump, and compute-sanitizer. root_exposure.h describes when
+// other users can do this.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +25,7 @@
 
 namespace cudadiag::session {
 
-// Returns whether a file could not be written because the disk is full, or a quota or limit was reached. `error` is an
-// errno.
+// Returns whether `error`, an errno, means that the disk is full or that a quota or size limit was reached.
 bool is_for_lack_of_room(int error);
 
 class SessionWriter {
@@ -44,28 +44,27 @@ class SessionWriter {
   std::filesystem::path pass_folder() const { return folder_ / pass_; }
   const Root& root() const { return root_; }
 
-  // Copies [begin, end) of `file` as the area of process `pid`. `index` distinguishes areas with the same pid (a
-  // process that replaced itself by exec has two). Storing an index again replaces what was stored.
+  // Copies [begin, end) of `file` as the area of process `pid`. `index` distinguishes areas with the same pid, because
+  // a process that replaced itself by exec has two. Storing the same index again replaces the earlier copy.
   std::optional<base::Error> store_area(std::size_t index, std::uint32_t pid, int file, std::uint64_t begin,
                                         std::uint64_t end);
-  // Returns the areas in the folder that processes wrote themselves because they could not reach the launcher's memory.
+  // Returns the areas in the pass folder that processes wrote themselves, because they could not reach the arena.
   std::vector<std::filesystem::path> foreign_areas() const;
-  // Creates or replaces this file of the session. Never writes to an existing file or through a link. `file` must be
-  // below folder().
+  // Creates or replaces a file of the session, which must be below folder(). Never writes to an existing file or
+  // through a link.
   std::optional<base::Error> store_text(const std::filesystem::path& file, std::string_view text);
   // Creates a file in the pass folder. Returns an invalid descriptor, with errno set, if the file exists already.
   base::FileDescriptor create_file(const std::string& name) const;
   std::optional<base::Error> store_manifest(const Manifest& manifest);
   std::optional<base::Error> store_races(const Races& races);
-  // Stores what `status` and `top` need during the run. finish() removes it.
+  // Stores what `status` and `top` need while the command runs. finish() removes it.
   std::optional<base::Error> store_live_place(const LivePlace& place, const Manifest& manifest);
   void drop_live_place();
 
   // Returns whether the latest attempt to store something failed for lack of room.
   bool lacks_room() const { return lacks_room_; }
 
-  // Creates a folder for a rerun ("NAME", "NAME-2" and so on), in which later areas are stored. Returns the folder's
-  // name.
+  // Creates a folder for a rerun ("NAME", "NAME-2" and so on), to which later areas are written. Returns its name.
   base::Result<std::string> begin_pass(const std::string& name);
 
   // Removes the suffix from the folder's name, points `latest` to this session and removes old sessions.

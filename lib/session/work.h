@@ -8,7 +8,7 @@
 namespace cudadiag::session {
 
 enum class Work : std::uint8_t {
-  call,  // a call that issues no work of the other kinds
+  call,  // a call that queues none of the following
   kernel,
   graph,
   copy,

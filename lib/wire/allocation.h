@@ -1,5 +1,6 @@
-// One allocation that the driver returned, and how it ended: 64 bytes. Entries of freed allocations stay, so that a
-// reader can tell a stale pointer from a wild one. If no entry is unused, a new allocation gets the oldest freed one.
+// The record of one memory allocation, from its creation to its end: 64 bytes. Entries of freed allocations stay, so
+// that a reader can tell a stale pointer from a wild one. If no entry is unused, a new allocation reuses the entry that
+// was freed first.
 //
 //    0        8         16      24            32            40     44          48     49     50       52
 //    +--------+---------+-------+-------------+-------------+------+-----------+------+------+--------+
@@ -31,23 +32,23 @@ enum class Kind : std::uint8_t {
   registered = 7,
 };
 
-// Whether the allocation uses device memory of this process.
+// Returns true if the allocation takes device memory of this process.
 constexpr bool takes_device_memory(Kind kind) {
   return kind == Kind::device || kind == Kind::ordered || kind == Kind::mapped;
 }
 
 enum Flag : std::uint8_t {
-  kWithContext = 1,  // it ended when its context ended
-  kReplaced = 2,     // the driver returned its address again, but the recorder saw no call that freed it
+  kWithContext = 1,  // freed because its context was destroyed
+  kReplaced = 2,     // the driver returned its address again, although the recorder saw no call that freed it
 };
 
 inline constexpr std::uint32_t kNone = 0xffffffff;
 
-inline constexpr Field<std::uint64_t, 0> kSerial;  // 1-based count of the process's allocations
+inline constexpr Field<std::uint64_t, 0> kSerial;  // 1-based number among the process's allocations
 inline constexpr Field<std::uint64_t, 8> kAddress;
 inline constexpr Field<std::uint64_t, 16> kBytes;
-inline constexpr Field<std::uint64_t, 24> kMade;   // ticks at EXIT of the call
-inline constexpr Field<std::uint64_t, 32> kFreed;  // ticks at ENTER of the call that freed it; 0 while it lives
+inline constexpr Field<std::uint64_t, 24> kMade;   // ticks at EXIT of the allocating call
+inline constexpr Field<std::uint64_t, 32> kFreed;  // ticks at ENTER of the freeing call; 0 while it is live
 inline constexpr Field<std::uint32_t, 40> kSite;
 inline constexpr Field<std::uint32_t, 44> kFreedSite;  // 0 if unknown
 inline constexpr Field<std::uint8_t, 48> kKind;        // Kind

@@ -1,12 +1,12 @@
-// One process's area: what `libcudadiag_record.so` writes and `lib/session` reads. The header file of each region
-// defines its records. This file defines the area's own header and where the regions begin.
+// One process's area: what `libcudadiag_record.so` writes and `lib/session` reads. This file defines the area's header
+// and the place of each region. The records of a region are defined in the header file named below.
 //
 //   header   8 KiB      identity, clock, counters, the error that ended the recording
 //   threads  kThreads   x 128 B    thread.h
 //   contexts kContexts  x 64 B     stream.h
 //   streams  kStreams   x 128 B    stream.h
 //   markers  kStreams   x 32 B     stream.h; 128 per page, registered with the driver, written by the GPU
-//   frozen   kStreams   x  8 B     each stream's marker and host-known completion at the freeze
+//   frozen   kStreams   x  8 B     stream.h; each stream's marker and kHostCompleted at the freeze
 //   errors   kErrors    x 152 B    error.h
 //   sites    kSites     x  8 B     number of operations issued at each site in the whole run; see site_place()
 //   held     kStreams   x kHeldPerStream x 64 B    unfinished operations moved out of their ring
@@ -18,8 +18,8 @@
 //   communicators kCommunicators x 128 B, peers kPeers x 16 B, collectives kCollectives x 64 B    collective.h
 //   intern   the rest              intern.h
 //
-// Times are ticks of the clock that kClockTicks/kClockNanoseconds pairs calibrate (TSC on x86-64, the virtual counter
-// on 64-bit Arm). Readers take offsets and sizes from the region table, never from the constants below.
+// Times are ticks: of the TSC on x86-64, of the virtual counter on 64-bit Arm. kClockTicks and kClockNanoseconds
+// convert them to nanoseconds. Readers take offsets and sizes from the region table, never from the constants below.
 #pragma once
 
 #include <array>
@@ -64,10 +64,10 @@ inline constexpr std::size_t kOperationSize = 64;
 inline constexpr std::size_t kGraphWords = 65536;
 inline constexpr std::size_t kGraphWordSize = 4;
 
-inline constexpr std::size_t kAllocations = 32768;  // live ones first; freed ones use the remaining entries
+inline constexpr std::size_t kAllocations = 32768;
 inline constexpr std::size_t kAllocationSize = 64;
 
-// Returns the offset of a stream's marker in `markers`, whose pages have `page` bytes.
+// Returns the offset of a stream's marker in `markers`. `page` is the size of a page of markers.
 constexpr std::size_t marker_place(std::size_t stream, std::size_t page) {
   return stream / kMarkersPerPage * page + stream % kMarkersPerPage * kMarkerSize;
 }
@@ -76,8 +76,9 @@ inline constexpr std::size_t kCommunicators = 256;
 inline constexpr std::size_t kPeers = 4096;
 inline constexpr std::size_t kCollectives = 8192;
 
-// Returns the index of a site's count in `sites`, which holds `places` counts. Threads that start together get
-// consecutive sites. Their counts are two cache lines apart, because processors fetch lines in pairs.
+// Returns the index of a site's count in `sites`, which holds `places` counts. Threads that start together often use
+// consecutive sites. Counts of consecutive sites are two cache lines apart, because processors fetch cache lines in
+// pairs.
 constexpr std::size_t site_place(std::size_t site, std::size_t places) {
   constexpr std::size_t kApart = 16;
   const std::size_t rows = places / kApart;
@@ -106,7 +107,7 @@ enum class Region : std::uint32_t {
 };
 inline constexpr std::size_t kRegions = 17;
 
-// The size of the whole area, including the intern heap. The recorder uses no more memory than this for one process.
+// The size of the whole area, including the intern heap. The recording of one process never grows beyond this.
 inline constexpr std::size_t kAreaSize = 64u << 20;
 
 struct RegionRange {
@@ -131,7 +132,7 @@ constexpr std::array<RegionRange, kRegions> layout() {
       kAllocations * kAllocationSize,
       launch_parameters::kLayouts * sizeof(std::uint16_t),
       launch_parameters::kThreads * launch_parameters::kSlots * launch_parameters::kSlotSize,
-      0,  // the remaining space, computed last
+      0,  // set below to the remaining space
       kCommunicators * communicator::kSize,
       kPeers * peer::kSize,
       kCollectives * collective::kSize};
@@ -147,7 +148,7 @@ constexpr std::array<RegionRange, kRegions> layout() {
 }
 
 enum class State : std::uint32_t {
-  empty = 0,  // claimed, not written yet
+  empty = 0,  // claimed by a process that has not written to it yet
   recording = 1,
   frozen = 2,    // a sticky error occurred, so recording has ended
   finished = 3,  // the process reached its exit handlers without a sticky error
@@ -157,7 +158,7 @@ enum class State : std::uint32_t {
 inline constexpr Field<std::uint64_t, 0> kMagic;
 inline constexpr Field<std::uint32_t, 8> kVersion;
 inline constexpr Field<std::uint32_t, 12> kState;  // State; release
-inline constexpr Field<std::uint32_t, 16> kPid;    // as the process itself sees it
+inline constexpr Field<std::uint32_t, 16> kPid;    // in the process's own PID namespace
 inline constexpr Field<std::uint32_t, 20> kParentPid;
 inline constexpr Field<std::uint64_t, 24> kStartRealtime;  // ns since the epoch
 
@@ -168,21 +169,21 @@ inline constexpr Field<std::uint64_t, 48> kClockTicksLast;
 inline constexpr Field<std::uint64_t, 56> kClockNanosecondsLast;
 
 // Counters of lost data. Any thread may increment any of them.
-inline constexpr Field<std::uint64_t, 64> kDroppedOperations;  // no ring for the thread
-inline constexpr Field<std::uint64_t, 72> kDroppedSites;       // the site table is full
-inline constexpr Field<std::uint64_t, 80> kDroppedInterns;     // the intern heap is full
-inline constexpr Field<std::uint64_t, 88> kDroppedStreams;     // no slot for a stream: its operations have no ordinal
-inline constexpr Field<std::uint64_t, 96> kDroppedHeld;        // unfinished operations for which `held` had no room
+inline constexpr Field<std::uint64_t, 64> kDroppedOperations;  // operations of threads without a ring
+inline constexpr Field<std::uint64_t, 72> kDroppedSites;       // sites that did not fit into the site table
+inline constexpr Field<std::uint64_t, 80> kDroppedInterns;     // entries that did not fit into the intern heap
+inline constexpr Field<std::uint64_t, 88> kDroppedStreams;     // streams without an entry
+inline constexpr Field<std::uint64_t, 96> kDroppedHeld;        // unfinished operations that did not fit into `held`
 inline constexpr Field<std::uint64_t, 104> kFailedMarkers;     // marker writes that the driver rejected
 inline constexpr Field<std::uint64_t, 112> kErrorCount;        // failed calls seen; the area keeps kErrors of them
-inline constexpr Field<std::uint64_t, 152> kDroppedGraphs;     // graphs and nodes for which there was no room
+inline constexpr Field<std::uint64_t, 152> kDroppedGraphs;     // graphs and nodes that did not fit
 
-inline constexpr Field<std::uint64_t, 160> kDroppedAllocations;    // live ones for which there was no entry
-inline constexpr Field<std::uint64_t, 168> kForgottenAllocations;  // freed ones whose entries were reused
+inline constexpr Field<std::uint64_t, 160> kDroppedAllocations;    // live allocations without an entry
+inline constexpr Field<std::uint64_t, 168> kForgottenAllocations;  // freed allocations whose entries were reused
 
-inline constexpr Field<std::uint64_t, 176> kAllocationsUsed;  // entries of `allocations` used so far; release
+inline constexpr Field<std::uint64_t, 176> kAllocationsUsed;  // entries of `allocations` in use; release
 
-inline constexpr Field<std::uint64_t, 120> kInternUsed;  // bytes of the intern heap that hold whole entries; release
+inline constexpr Field<std::uint64_t, 120> kInternUsed;  // bytes in complete entries of the intern heap; release
 
 // Set at the freeze (State::frozen). kFrozenError is 1 + the index in `errors` of the call that reported the sticky
 // error.
@@ -192,20 +193,20 @@ inline constexpr Field<std::uint64_t, 136> kFrozenTicks;
 
 inline constexpr Field<std::uint64_t, 144> kWaits;  // number of operations that a rerun waited for
 
-// 1 + the status that the process passed to exit(); 0 before exit(), or while the low byte of the status is unknown.
-// The process's exit handlers may still change its exit status.
+// 1 + the low byte of the status that the process passed to exit(). 0 before exit(), or if the status is unknown. Exit
+// handlers may still change the status with which the process ends.
 inline constexpr Field<std::uint32_t, 184> kExitStatus;
 
-// The time (ticks) from which events may refer to unrecorded work; 0 if never. Another process may have recorded such
-// an event, or a thread without a ring may have destroyed it.
+// From this time (ticks) on, an event may refer to work that is not in the recording; 0 if never. Either another
+// process recorded the event, or a thread without a ring destroyed it.
 inline constexpr Field<std::uint64_t, 192> kEventsUnseen;
 
 // The size of a page of markers. 0 means 4096, because older recordings lack this field.
 inline constexpr Field<std::uint32_t, 200> kMarkerPage;
 inline constexpr std::size_t kSmallestMarkerPage = kMarkersPerPage * kMarkerSize;
 
-inline constexpr Field<std::uint64_t, 208> kCollectivesCalled;     // the latest number given to a call
-inline constexpr Field<std::uint64_t, 216> kDroppedCommunicators;  // communicators for which there was no entry
+inline constexpr Field<std::uint64_t, 208> kCollectivesCalled;     // number of the latest call
+inline constexpr Field<std::uint64_t, 216> kDroppedCommunicators;  // communicators without an entry
 inline constexpr Field<std::uint64_t, 224> kDroppedPeers;          // sends and receives that could not be counted
 
 // Region r: offset at kRegionTable + 16 r, size at kRegionTable + 16 r + 8.

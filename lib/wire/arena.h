@@ -6,9 +6,9 @@
 //   +--------+---------+---------+---------+
 //
 // The file is sparse: it uses memory only for the pages that a process has touched. A process claims the next area by
-// adding one to kClaimed, and never gives it back. A session folder stores each claimed area as a file (`PID.area`). A
-// process without a launcher writes such a file directly. If no area is left, the first kFilesBeside processes do so
-// too, and each of their files takes its full size on disk. Later processes are not recorded.
+// adding one to kClaimed. A claimed area is never reused. A session folder stores each claimed area as a file
+// (`PID.area`). A process without a launcher writes this file directly. If no area is left, up to kFilesBeside further
+// processes do so too, and each of their files takes its full size on disk. Processes after these are not recorded.
 #pragma once
 
 #include <cstddef>
@@ -27,15 +27,15 @@ inline constexpr std::size_t kHeaderSize = area::kPage;
 inline constexpr std::size_t kAreaCount = 1024;
 inline constexpr std::size_t kFilesBeside = 8;
 
-inline constexpr Field<std::uint64_t, 0> kMagic;       // launcher, before the target starts
-inline constexpr Field<std::uint32_t, 8> kVersion;     // launcher: area.h's kFormatVersion
-inline constexpr Field<std::uint32_t, 12> kAreas;      // launcher
-inline constexpr Field<std::uint64_t, 16> kAreaBytes;  // launcher
-inline constexpr Field<std::uint32_t, 24> kClaimed;    // recorders, fetch_add; can exceed kAreas (then no area is left)
-// A futex word. Recorders add one to it and wake it whenever an area freezes, so the launcher need not poll.
+inline constexpr Field<std::uint64_t, 0> kMagic;       // written by the launcher before the target starts
+inline constexpr Field<std::uint32_t, 8> kVersion;     // written by the launcher: area.h's kFormatVersion
+inline constexpr Field<std::uint32_t, 12> kAreas;      // written by the launcher
+inline constexpr Field<std::uint64_t, 16> kAreaBytes;  // written by the launcher
+inline constexpr Field<std::uint32_t, 24> kClaimed;    // incremented by recorders; can exceed kAreas
+// A futex word. A recorder increments it and wakes its waiters when an area freezes, so the launcher need not poll.
 inline constexpr Field<std::uint32_t, 28> kEvents;
-// How many processes initialised CUDA but could not be recorded, except those that found no area left. Before a
-// recorder adds one, it stores its reason in kUnrecordedWhy (names/unrecorded.h).
+// The number of processes that initialised CUDA but could not be recorded. Processes that found no area left do not
+// count. Before a recorder increments this, it stores its reason in kUnrecordedWhy (names/unrecorded.h).
 inline constexpr Field<std::uint32_t, 32> kUnrecorded;  // fetch_add
 inline constexpr Field<std::uint32_t, 36> kUnrecordedWhy;
 

@@ -1,8 +1,8 @@
-// Fields at explicit byte offsets: the only way in which code reads or writes wire memory.
+// Typed fields at fixed byte offsets. Wire memory is read and written only through them.
 //
 // Every number is little-endian and naturally aligned inside its record, so that the recorder can publish it with a
-// single store while another process reads. Nothing here checks bounds: the caller's pointer must refer to at least
-// `Field::end` bytes (the session reader checks that once per record).
+// single store while another process reads. These functions do not check bounds: at least `Field::end` bytes of the
+// record must be accessible. The session reader checks this once per record.
 #pragma once
 
 #include <atomic>

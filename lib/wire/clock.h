@@ -1,4 +1,5 @@
-// Time in records: the cheapest counter that all cores share. The kClock… fields of area.h calibrate it.
+// Reads the clock of the records: the cheapest counter that all cores share. The kClock… fields of area.h convert its
+// ticks to nanoseconds.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +25,9 @@ inline std::uint64_t ticks() {
 #endif
 }
 
-// A reading of both clocks at the same time. All processes of one machine share these clocks.
+// Ticks and CLOCK_MONOTONIC, read together. All processes on one machine share both clocks.
 struct ClockReading {
-  std::uint64_t ticks = 0, nanoseconds = 0;  // CLOCK_MONOTONIC
+  std::uint64_t ticks = 0, nanoseconds = 0;
   static ClockReading now() { return {wire::ticks(), wire::nanoseconds(CLOCK_MONOTONIC)}; }
 };
 

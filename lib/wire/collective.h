@@ -1,7 +1,7 @@
 // The NCCL communicators of a process, and the calls on them, as NCCL reports them to its profiler plugin.
 //
 // communicators: an entry for each communicator that the process created, in order of creation.
-// peers: how many times a communicator sent to each peer, and received from it.
+// peers: an entry for each communicator, peer and direction, with the number of sends or receives.
 // collectives: the latest calls of all communicators, in a ring; call n has entry (n - 1) % kCollectives. If that entry
 // has a different number, call n is being written, or was overwritten.
 #pragma once
@@ -28,7 +28,7 @@ inline constexpr Field<std::int32_t, 20> kVersion;       // version of the inter
 inline constexpr Field<std::uint64_t, 24> kMade;         // ticks
 inline constexpr Field<std::uint64_t, 32> kCollectives;  // collectives called in the whole run, except captured ones
 inline constexpr Field<std::uint64_t, 40> kCaptured;     // collectives captured into a graph
-inline constexpr std::size_t kName = 48;                 // the program's name for it; zeros if it has none
+inline constexpr std::size_t kName = 48;                 // name that the program gave it; zeros if none
 
 }  // namespace cudadiag::wire::communicator
 
@@ -54,7 +54,7 @@ namespace cudadiag::wire::collective {
 
 inline constexpr std::size_t kSize = 64;
 
-// Functions by NCCL's own names. `other` is any function that this list does not contain yet.
+// NCCL's functions. `other` is a function that is not in this list.
 enum class Function : std::uint8_t {
   other,
   all_reduce,
@@ -75,7 +75,7 @@ constexpr bool is_point_to_point(Function function) {
   return function == Function::send || function == Function::receive;
 }
 
-// Element types by NCCL's own names.
+// NCCL's element types. `other` is a type that is not in this list.
 enum class Type : std::uint8_t { other, i8, u8, i32, u32, i64, u64, f16, f32, f64, bf16, f8e4m3, f8e5m2 };
 inline constexpr std::array<std::string_view, 13> kTypeNames = {"",
                                                                 "ncclInt8",
@@ -92,23 +92,23 @@ inline constexpr std::array<std::string_view, 13> kTypeNames = {"",
                                                                 "ncclFloat8e5m2"};
 
 enum Flag : std::uint8_t {
-  kCaptured = 1,      // it became a graph node, and has no ordinals
-  kBeforeLaunch = 2,  // recorded before its kernel was launched; else just after, by the launching thread
+  kCaptured = 1,      // captured into a graph, so it has no ordinals
+  kBeforeLaunch = 2,  // recorded before its kernel was launched; otherwise just after, by the launching thread
 };
 
-inline constexpr Field<std::uint64_t, 0> kNumber;  // 1-based, counts the process's calls; cleared first, stored last
+inline constexpr Field<std::uint64_t, 0> kNumber;  // 1-based among the process's calls; cleared first, stored last
 inline constexpr Field<std::uint64_t, 8> kTicks;
 inline constexpr Field<std::uint64_t, 16> kCount;    // number of elements
 inline constexpr Field<std::uint64_t, 24> kStream;   // CUstream, if kBeforeLaunch is set
 inline constexpr Field<std::uint32_t, 32> kOrdinal;  // 1-based among the communicator's collectives, among its sends to
-                                                     // this peer, or among its receives from it; 0 if unknown
-inline constexpr Field<std::uint32_t, 36> kOfFunction;  // 1-based among its collectives of this function; 0 if unknown
-inline constexpr Field<std::int32_t, 40> kPeer;         // peer of a send or receive; else the root; -1 if none
+                                                     // this peer, or among its receives from this peer; 0 if unknown
+inline constexpr Field<std::uint32_t, 36> kOfFunction;  // 1-based among its calls of this function; 0 if unknown
+inline constexpr Field<std::int32_t, 40> kPeer;         // peer of a send or receive, root of a collective; -1 if none
 inline constexpr Field<std::uint16_t, 44> kCommunicator;
 inline constexpr Field<std::uint16_t, 46> kSite;     // 0 if unknown
 inline constexpr Field<std::uint8_t, 48> kFunction;  // Function
 inline constexpr Field<std::uint8_t, 49> kType;      // Type
 inline constexpr Field<std::uint8_t, 50> kFlags;     // Flag
-inline constexpr Field<std::uint8_t, 51> kThread;    // index in `threads`; 0xff if it has none
+inline constexpr Field<std::uint8_t, 51> kThread;    // index in `threads`; 0xff if the thread has no entry
 
 }  // namespace cudadiag::wire::collective

@@ -1,6 +1,6 @@
-// A call that returned an error: 152 bytes. The first half of the region keeps the first failures of the process, the
-// second half is a ring of the latest ones. If a runtime call fails because a driver call inside it failed, one record
-// describes both: the driver's call, with the runtime call as the outer one.
+// The record of a call that returned an error: 152 bytes. The first half of the region keeps the first failures of the
+// process, and the second half is a ring of the latest ones. If a runtime call fails because a driver call inside it
+// failed, one record describes both. It has the driver call, with the runtime call as the outer call.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace cudadiag::wire::error {
 
-// Whether the context is lost after this code, so that every later call in it fails too. cuda.h documents this for all
-// codes below except the first two, after which the contents of memory are lost.
+// Returns true if the context is unusable after this error, because every later call in it fails too. cuda.h documents
+// this for all codes below except the first two. After these two, the contents of memory are lost.
 constexpr bool is_sticky(std::uint32_t code) {
   switch (code) {
     case 214:  // ECC
@@ -35,23 +35,22 @@ constexpr bool is_sticky(std::uint32_t code) {
   }
 }
 
-// Whether the error is that of a stream under capture, or of a call that is not allowed while another stream is under
-// capture.
+// Returns true for the errors of stream capture: CUDA_ERROR_STREAM_CAPTURE_… and CUDA_ERROR_CAPTURED_EVENT.
 constexpr bool is_of_capture(std::uint32_t code) { return code >= 900 && code <= 908; }
 
-// Call names for a request that a Python library's memory pool rejected although no CUDA call failed.
+// Names recorded as the failed call when a Python library's memory pool rejects a request although no CUDA call failed.
 inline constexpr const char* kCachingAllocator = "CUDACachingAllocator::malloc";
 inline constexpr const char* kCuPyPool = "cupy.cuda.MemoryPool.malloc";
 inline constexpr const char* kJaxPool = "BFCAllocator::AllocateRaw";
 
 struct Pool {
   std::string_view call, owner;
-  bool may_raise_later;  // the exception may be raised after the line that needed the memory
+  bool may_raise_later;  // the exception may be raised at a later line than the one that needed the memory
 };
 inline constexpr Pool kPools[] = {
     {kCachingAllocator, "PyTorch", false}, {kCuPyPool, "CuPy", false}, {kJaxPool, "JAX", true}};
 
-// Returns null for calls of CUDA itself.
+// Returns null for a CUDA call.
 constexpr const Pool* pool_of(std::string_view call) {
   for (const Pool& pool : kPools) {
     if (pool.call == call) return &pool;
@@ -62,18 +61,18 @@ constexpr const Pool* pool_of(std::string_view call) {
 enum class Domain : std::uint8_t { none = 0, driver = 1, runtime = 2 };
 
 enum Flag : std::uint8_t {
-  kLookedAt = 1,       // this thread called cudaGetLastError or cudaPeekAtLastError afterwards
-  kSticky = 2,         // the context is lost
-  kAtExit = 4,         // no call of the program reported it: the recorder found it just before process or context end
-  kInCapture = 8,      // a capture was in progress in the process
-  kLaunch = 16,        // the failed call is a launch: dimensions below
-  kOwnWait = 64,       // the recorder found it while it waited for an operation, in a rerun
+  kLookedAt = 1,   // this thread called cudaGetLastError or cudaPeekAtLastError afterwards
+  kSticky = 2,     // the context is lost
+  kAtExit = 4,     // no call of the program returned it: the recorder found it just before the process or context ended
+  kInCapture = 8,  // a capture was in progress in the process
+  kLaunch = 16,    // the failed call is a launch; its dimensions are below
+  kOwnWait = 64,   // in a rerun, the recorder found it while waiting for an operation
   kThenWorked = 32,    // the same thread issued an operation successfully afterwards
-  kAskedBefore = 128,  // kThenWorked, and then the thread queried the same error again
+  kAskedBefore = 128,  // the thread issued an operation successfully, and then queried the same error again
 };
 
-inline constexpr Field<std::uint64_t, 0> kSerial;  // 1-based count in the process; stored last, release
-inline constexpr Field<std::uint64_t, 8> kTicks;   // at EXIT
+inline constexpr Field<std::uint64_t, 0> kSerial;  // 1-based number in the process; stored last, release
+inline constexpr Field<std::uint64_t, 8> kTicks;   // at EXIT of the call
 inline constexpr Field<std::uint32_t, 16> kCode;   // CUresult, or cudaError_t if kDomain is runtime
 inline constexpr Field<std::uint32_t, 20> kTid;
 inline constexpr Field<std::uint8_t, 24> kDomain;  // Domain of the innermost failed call
@@ -82,7 +81,7 @@ inline constexpr Field<std::uint16_t, 26> kCallId;     // CUPTI callback id in k
 inline constexpr Field<std::uint32_t, 28> kCallName;   // intern id of a string: "cuMemcpyDtoH_v2"
 inline constexpr Field<std::uint32_t, 32> kOuterName;  // intern id of a string: "cudaMemcpy"; 0 if called directly
 inline constexpr Field<std::uint32_t, 36> kOuterCode;  // cudaError_t that the outer call returned
-inline constexpr Field<std::uint32_t, 40> kSite;       // intern id: stacks and kernel of the failed call
+inline constexpr Field<std::uint32_t, 40> kSite;       // intern id of a site: stacks and kernel of the failed call
 inline constexpr Field<std::uint32_t, 44> kStream;     // index in `streams` or operation::kNoStream
 inline constexpr Field<std::uint32_t, 48> kContext;    // index in `contexts`; 0xffffffff if none was current
 inline constexpr Field<std::uint32_t, 52> kGridX;
@@ -92,13 +91,14 @@ inline constexpr Field<std::uint32_t, 64> kBlockX;
 inline constexpr Field<std::uint32_t, 68> kBlockY;
 inline constexpr Field<std::uint32_t, 72> kBlockZ;
 inline constexpr Field<std::uint32_t, 76> kSharedBytes;
-inline constexpr Field<std::uint64_t, 80> kBytes;      // requested size of an allocation or copy; else 0
+inline constexpr Field<std::uint64_t, 80> kBytes;      // size of the requested allocation or copy; otherwise 0
 inline constexpr Field<std::uint64_t, 88> kOperation;  // serial of the thread's newest operation record
 inline constexpr Field<std::uint32_t, 96> kThread;     // index in `threads`; 0xffffffff if none
 
-// The capture that a capture error is about, if known: the capture of the stream passed to the call, or else one that
-// this thread began, or else one that another thread began. Its begin time and its thread identify a capture.
-inline constexpr Field<std::uint32_t, 100> kCaptureSite;   // intern id: where it was begun; 0 if no capture is known
+// The capture that a capture error is about. This is the capture of the stream that was passed to the call, if known.
+// Otherwise it is one that this thread began or, if there is none, one that another thread began. The begin time and
+// the thread identify a capture.
+inline constexpr Field<std::uint32_t, 100> kCaptureSite;   // intern id of its site; 0 if no capture is known
 inline constexpr Field<std::uint64_t, 104> kCaptureBegan;  // ticks at ENTER of the call that began it; 0 if unknown
 inline constexpr Field<std::uint32_t, 112> kCaptureTid;    // thread that began the capture
 inline constexpr Field<std::uint32_t, 116> kCaptureMode;   // CUstreamCaptureMode
@@ -106,11 +106,12 @@ inline constexpr Field<std::uint32_t, 116> kCaptureMode;   // CUstreamCaptureMod
 inline constexpr Field<std::uint64_t, 120> kStarted;      // ticks at ENTER of a failed driver call; 0 if unknown
 inline constexpr Field<std::uint32_t, 128> kExplanation;  // intern id of a string: the driver's explanation; 0 if
                                                           // none
-// If cudaGetLastError or cudaPeekAtLastError returned an earlier call's error, and the thread had issued work since
-// then: the serial of the earlier call's record. 0 if this call itself failed.
+// The serial of an earlier call's record, if cudaGetLastError or cudaPeekAtLastError returned the error of that call
+// after the thread had issued work. 0 if this call itself failed.
 inline constexpr Field<std::uint32_t, 132> kOfCall;
 
-// The device's memory when an allocation failed for lack of memory. Both are 0 if the recorder did not query it.
+// The device's free and total memory when an allocation failed for lack of memory. Both are 0 if the recorder did not
+// query them.
 inline constexpr Field<std::uint64_t, 136> kDeviceFree;
 inline constexpr Field<std::uint64_t, 144> kDeviceTotal;
 

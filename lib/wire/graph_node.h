@@ -1,4 +1,4 @@
-// Types of graph nodes, numbered as in CUgraphNodeType. Says which types can help to find a failed node.
+// Types of graph nodes, numbered as in CUgraphNodeType, and which of them get completion markers.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@ inline constexpr std::uint8_t kKernel = 0, kCopy = 1, kMemset = 2, kChildGraph =
 inline constexpr std::uint8_t kEventWait = 6, kEventRecord = 7;
 inline constexpr std::uint8_t kAllocation = 10, kFree = 11, kConditional = 13;
 
-// Whether the node can raise a device exception. Only such nodes get markers.
+// Returns true if the node can raise a device exception. Only these nodes get markers.
 constexpr bool is_marked(std::uint8_t type) { return type == kKernel || type == kCopy || type == kMemset; }
-// Whether the node makes markers impossible: no node can be added to a graph that contains it, or its body cannot be
-// changed by the recorder.
+// Returns true if a graph with such a node cannot have markers. No nodes can be added to a graph with memory nodes, and
+// the recorder cannot change the body of a conditional node.
 constexpr bool forbids_markers(std::uint8_t type) {
   return type == kAllocation || type == kFree || type == kConditional;
 }

@@ -1,6 +1,6 @@
-// 64-bit mixing for the recorder's tables and for keys that are compared between runs: one multiplication per word.
-// Stacks and names with equal hashes count as equal. A table has at most 65,536 entries, so the odds of a collision are
-// 1 in 10^10.
+// A 64-bit hash for the recorder's tables and for keys that are compared between runs: one multiplication per word.
+// Stacks and names with equal hashes are treated as equal. A table has at most 65,536 entries, so a collision has a
+// probability of about 10^-10.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +16,15 @@ inline std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64) ^ (hash << 1);
 }
 
-// Adds up words that are available together, each multiplied by its own factor, so that no multiplication waits for
-// another. The caller must mix the sum, alone or as part of a polynomial in kSumFactor.
+// sum_of() multiplies each word by a different factor and adds up the products. The processor can therefore execute the
+// multiplications in parallel. The sum is not a hash: the caller must pass it to mix(), alone or as part of a
+// polynomial in kSumFactor.
 inline constexpr std::uint64_t kSumFactor = 0x9fb21c651e98df25;
 
 template <typename... Words>
 std::uint64_t sum_of(Words... words) {
-  // The factors are odd and fit an immediate operand. Their ratios are not simple, because simple ratios also occur
-  // between words.
+  // The factors are odd and fit an immediate operand. Their ratios are not simple fractions. If they were, small
+  // changes of two words could cancel out.
   std::uint32_t factor = 0x7f4a7c15;
   std::uint64_t sum = 0;
   ((sum += words * factor, factor = (factor * 0x5e82ef95u + 0x3779b97au) & 0x7fffffff), ...);

@@ -5,8 +5,8 @@
 //    | size | tag | count |  payload            |   size: of the whole entry, a multiple of 8
 //    +------+-----+-------+---------------------+
 //
-// Entries follow each other from the start of the heap. area::kInternUsed counts the bytes of whole entries. Each tag
-// has its own ids: 1, 2, … in order of appearance; 0 means "none". `count` depends on the tag:
+// Entries follow each other from the start of the heap. area::kInternUsed is the number of bytes in complete entries.
+// Each tag has its own ids: 1, 2, … in order of appearance; 0 means "none". `count` depends on the tag:
 //
 //    string    count: bytes              payload: UTF-8, not terminated
 //    module    count: bytes of build-id  payload: u64 load bias, u64 first address, u64 end address,
@@ -24,27 +24,27 @@
 //    note      count: 0                  payload: u32 string id of a code like "cupti-held", u32 string id of the text
 //    property  count: 0                  payload: u32 string id of the key, u32 string id of the value
 //    graph     count: 0                  payload: u32 site id of the instantiation or update, u32 nodes, u32 edges,
-//                                                 u32 zero; or for a graph changed since: u32 site id, u32 changes,
+//                                                 u32 zero; or, for a changed graph: u32 site id, u32 changes,
 //                                                 u32 zero, u32 id of the graph before the change
 //    graph_nodes  count: nodes           payload: u32 graph id, u32 index of the first, nodes (below)
 //    graph_edges  count: edges           payload: u32 graph id, u32 zero, per edge: u32 from, u32 to (node indices)
 //    graph_changes count: changes        payload: u32 graph id, u32 zero, per change: u32 index of a node, u32 site id
-//                                                 of the call that set its present parameters
-//    arguments count: parameters         payload: u64 serial of a kernel's launch, u32 its thread's index,
+//                                                 of the call that set its current parameters
+//    arguments count: parameters         payload: u64 serial of a kernel launch, u32 its thread's index,
 //                                                 u32 ArgumentFlag, per parameter: u32 offset among the kernel's
-//                                                 parameters, u32 bytes; then the bytes of all of them, each
-//                                                 parameter padded to a multiple of 8
+//                                                 parameters, u32 bytes; then the bytes of all parameters, each
+//                                                 padded to a multiple of 8
 //    stale_pointer count: 0              payload: u64 serial of a graph launch, u32 its thread's index,
-//                                                 u32 index of the node, u64 address it points to, u64 serial of
-//                                                 the freed allocation there, u32 offset of the pointer
+//                                                 u32 index of the node, u64 the pointer's value, u64 serial of
+//                                                 the freed allocation that it points to, u32 offset of the pointer
 //                                                 among a kernel's parameters (copies and memsets: 0 the destination, 8
 //                                                 the source), u32 PointerFlag
 //    node_type count: 0                  payload: u32 string id of the mangled C++ type of a node of PyTorch's autograd
 //                                                 graph, u32 zero
 //
-// The nodes and edges of a graph follow it, in as many entries as necessary. After a changed graph, only its changes
-// follow: one for each node whose parameters differ from those in the earlier graph. Child graphs are flattened: their
-// nodes follow the node that contains them, which is their parent. A node takes 32 bytes:
+// The nodes and edges of a graph follow its `graph` entry, in as many entries as necessary. For a changed graph, only
+// the changes follow: one for each node whose parameters differ from those in the earlier graph. Child graphs are
+// flattened: their nodes follow the node that contains them, which is their parent. A node takes 32 bytes:
 //
 //    0      4          8        12     14     16        18   20   22     23     24             28       32
 //    +------+----------+--------+------+------+---------+----+----+------+------+--------------+--------+
@@ -54,7 +54,7 @@
 // site: where the node was captured or added. type: CUgraphNodeType. parent: 1 + index of the node whose child graph
 // contains this node.
 //
-// A stack cut short at its outer end has the top bit of `count` set.
+// If a stack was truncated at its outer end, the top bit of `count` is set.
 #pragma once
 
 #include <cstddef>
@@ -91,12 +91,12 @@ inline constexpr std::size_t kMaxEntry = 64u << 10;
 inline constexpr std::uint16_t kTruncated = 0x8000;
 
 enum ArgumentFlag : std::uint32_t {
-  kCut = 1,     // there are more parameters, or bytes, than the entry contains
-  kBuffer = 2,  // the driver did not report the layout: all parameters are in one piece
+  kCut = 1,     // the kernel has more parameters, or more bytes of them, than the entry contains
+  kBuffer = 2,  // the driver did not report the layout: the entry has all parameters as one piece
 };
 
 enum PointerFlag : std::uint32_t {
-  kInStructure = 1,  // a word of a larger parameter; it may be left over from an earlier call
+  kInStructure = 1,  // the pointer is a word of a larger parameter, and may be left over from an earlier call
 };
 
 inline constexpr Field<std::uint32_t, 0> kSize;

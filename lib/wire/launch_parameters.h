@@ -1,15 +1,16 @@
-// The parameters of a thread's latest kernel launches: 192 bytes each, in slot serial % kSlots of the thread's slots.
-// `serial` is that of the launch's record (operation.h). Only the first kThreads threads have slots.
+// The parameters of each thread's latest kernel launches, in slots of 192 bytes. A launch uses slot serial % kSlots of
+// its thread, where `serial` is that of its record (operation.h). Only the first kThreads threads have slots.
 //
 //    0        4       6       8        12     16                     192
 //    +--------+-------+-------+--------+------+----------------------+
 //    | serial | bytes | flags | layout | zero | the first parameters |
 //    +--------+-------+-------+--------+------+----------------------+
 //
-// bytes: how many bytes of the parameters are kept. layout: the index of the kernel's entry in `layouts`. The writer
-// clears the serial, fills the slot, then stores the serial (release).
+// bytes: how many bytes of the parameters the slot has. layout: the index of the kernel's entry in `layouts`. The
+// writer clears the serial, fills the slot, then stores the serial (release).
 //
-// `layouts` is an array of u16. A kernel's entry has the number of its parameters, then the offset and size of each.
+// `layouts` is an array of u16. A kernel's entry consists of the number of its parameters, then the offset and size of
+// each.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +21,9 @@
 namespace cudadiag::wire::launch_parameters {
 
 inline constexpr std::size_t kThreads = 64;
-inline constexpr std::size_t kSlots = 512;  // of a thread
+inline constexpr std::size_t kSlots = 512;  // per thread
 inline constexpr std::size_t kSlotSize = 192;
-inline constexpr std::size_t kLayouts = 1u << 19;  // numbers in `layouts`
+inline constexpr std::size_t kLayouts = 1u << 19;  // number of elements of `layouts`
 
 inline constexpr Field<std::uint32_t, 0> kSerial;  // lower half of the record's serial
 inline constexpr Field<std::uint16_t, 4> kBytes;

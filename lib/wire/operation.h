@@ -18,8 +18,9 @@
 //    | number | node | graph task | thread | node thread |    from PyTorch's autograd; zero without it
 //    +--------+------+------------+--------+-------------+
 //
-// The ring's only writer clears the serial, fills the record, then stores the serial (release). It does so at ENTER of
-// the call, and patches kResult and kFlags at EXIT. A record thus shows whether its call returned.
+// Each ring has one writer. When a call is entered (ENTER), the writer clears the serial, fills the record, then stores
+// the serial (release). When the call returns (EXIT), the writer sets kResult and kFlags. A record thus shows whether
+// its call returned.
 #pragma once
 
 #include <cstdint>
@@ -39,9 +40,10 @@ enum class Kind : std::uint8_t {
   event_record = 7,       // kArgument is the CUevent
   event_wait = 8,         // the stream waits for the CUevent in kArgument
   event_sync = 9,         // the host saw the CUevent in kArgument complete (cuEventSynchronize, cuEventQuery)
-  allocation = 10,        // stream-ordered allocation or free; kArgument is the number of bytes; 0: a free
+  allocation = 10,        // stream-ordered allocation or free; kArgument is the number of bytes, or 0 for a free
   memory_operation = 11,  // cuStreamWaitValue*, cuStreamWriteValue*, …: see MemoryOperation
-  // These are not operations of a stream. They occur only if cudadiag looks for races (race_record.h).
+  // The kinds from here to stream_made are not stream operations. The recorder writes them only for race detection
+  // (race_record.h).
   parameters = 12,
   rows = 13,
   host_saw_stream = 14,
@@ -54,10 +56,10 @@ enum class Kind : std::uint8_t {
   graph_node = 21,
   graph_edges = 22,
   stream_made = 23,
-  // Not an operation of a stream. From here on, it is unknown where the CUevent in kArgument was recorded: the event
-  // was destroyed, or was recorded for a whole context.
+  // Not a stream operation. After this record, it is unknown where the CUevent in kArgument was recorded: the event was
+  // destroyed, or was recorded for a whole context.
   event_forgotten = 24,
-  source_watched = 25,  // this and all later ones are like 12 to 23
+  source_watched = 25,  // this and all later kinds are also only for race detection
   source_changed = 26,
   array_made = 27,
   image_made = 28,
@@ -66,8 +68,8 @@ enum class Kind : std::uint8_t {
   tensor_map = 31,
 };
 
-// The effect of a memory operation at the address in kArgument, or on the semaphore with that handle. A batch counts as
-// its first wait or, if it has none, as its first write.
+// The effect of a memory operation. kArgument is the address that it uses, or the handle of its semaphore. A batch of
+// operations is described by its first wait or, if it has none, by its first write.
 enum class MemoryOperation : std::uint8_t {
   unknown = 0,
   write = 1,
@@ -84,50 +86,51 @@ constexpr bool is_race_record(Kind kind) {
          (kind >= Kind::source_watched && kind <= Kind::tensor_map);
 }
 
-// Whether the GPU executes the operation in stream order. Such an operation has an ordinal and may be the one that
-// failed.
+// Returns true if the GPU executes the operation in stream order. Such an operation has an ordinal, and may be the one
+// that failed.
 constexpr bool has_ordinal(Kind kind) {
   return kind != Kind::none && kind != Kind::event_sync && kind != Kind::event_forgotten && !is_race_record(kind);
 }
-// Whether the operation can raise a device exception.
+// Returns true if the operation can raise a device exception.
 constexpr bool can_fault(Kind kind) {
   return kind == Kind::kernel || kind == Kind::graph || kind == Kind::copy || kind == Kind::memset ||
          kind == Kind::prefetch;
 }
 
-// Whether the GPU may be stuck in the operation forever. These operations have a site.
+// Returns true if the GPU can hang in the operation. These operations have a site.
 constexpr bool can_stand(Kind kind) {
   return can_fault(kind) || kind == Kind::event_wait || kind == Kind::memory_operation || kind == Kind::host_function;
 }
 
 enum Flag : std::uint8_t {
-  kReturned = 1,       // EXIT was seen; kResult is valid
-  kCaptured = 2,       // issued into a capture: it became a graph node and has no ordinal. An event wait that brought
-                       // its stream into the capture has an ordinal, but never entered the stream's queue
-  kContended = 4,      // another thread was in a call on the same stream, so the queue may have a different order
-  kBlocking = 8,       // the call returned only after the operation had finished
-  kSaturated = 16,     // a dimension or size did not fit its field; `errors` has the full number if the call failed
-  kMarked = 32,        // a marker was queued directly after it
-  kMarkedBefore = 64,  // a marker was queued directly before it: it covers all earlier operations of the stream
-  kAlone = 128,        // in a rerun, the recorder waited for this operation, and nothing else could run or be issued
+  kReturned = 1,    // EXIT was seen; kResult is valid
+  kCaptured = 2,    // issued during a capture: a graph node, without an ordinal. An event wait that
+                    // added its stream to the capture has an ordinal, but was not queued
+  kContended = 4,   // another thread was in a call on the same stream, so the queue order may differ from the ordinals
+  kBlocking = 8,    // the call returned only after the operation had finished
+  kSaturated = 16,  // a dimension or size did not fit its field; `errors` has the full number if the call failed
+  kMarked = 32,     // a marker was queued directly after it
+  kMarkedBefore = 64,  // a marker that covers all earlier operations of the stream was queued directly before it
+  kAlone = 128,        // in a rerun, the recorder waited for it while nothing else could run or be issued
 };
 
 inline constexpr std::uint32_t kNoStream = 0xffffffff;  // truncated to the width of narrower fields
 
-// The low half of the record's 1-based number in its thread; the thread's entry has the newest number in full. 0 means
-// that the record is being written, so numbers whose low half is 0 are skipped.
+// The low half of the record's 1-based number in its thread. The thread's entry has the full number of the newest
+// record. 0 means that the record is being written, so numbers whose low half is 0 are skipped.
 inline constexpr Field<std::uint32_t, 0> kSerial;
 inline constexpr Field<std::uint8_t, 4> kKind;           // Kind
 inline constexpr Field<std::uint8_t, 5> kFlags;          // Flag
 inline constexpr Field<std::uint8_t, 6> kThread;         // index in `threads`
 inline constexpr Field<std::uint64_t, 8> kTicks;         // at ENTER
 inline constexpr Field<std::uint32_t, 16> kOrdinal;      // 1-based on its stream; 0 if none
-inline constexpr Field<std::uint32_t, 20> kSiteOrdinal;  // 1-based count of the calls at its site
+inline constexpr Field<std::uint32_t, 20> kSiteOrdinal;  // 1-based among the calls at its site
 inline constexpr Field<std::uint16_t, 24> kSite;         // intern id; 0 if unknown
 inline constexpr Field<std::uint16_t, 26> kStream;       // index in `streams`, or kNoStream
 inline constexpr Field<std::uint16_t, 28> kResult;       // CUresult
 
-// Packs three dimensions into one number, and truncates each to its number of bits.
+// Packs three dimensions into one number. A dimension that does not fit its bits is stored as the largest value that
+// fits.
 template <typename T, unsigned X, unsigned Y, unsigned Z>
 struct Dimensions {
   static_assert(X + Y + Z <= 8 * sizeof(T));
@@ -148,7 +151,7 @@ struct Dimensions {
   }
 };
 using Block = Dimensions<std::uint32_t, 12, 12, 8>;  // the driver accepts at most 1024, 1024, 64
-using Cluster = Dimensions<std::uint16_t, 5, 5, 5>;  // and 16 blocks in a cluster
+using Cluster = Dimensions<std::uint16_t, 5, 5, 5>;  // the driver accepts at most 16 blocks
 
 // Kernels: dimensions as launched.
 inline constexpr Field<std::uint32_t, 32> kGridX;
@@ -170,10 +173,10 @@ inline std::uint64_t bytes_of(const std::byte* record) {
   return std::uint64_t{load(record, kBytesAbove)} << 32 | load(record, kBytes);
 }
 
-// For all other kinds. The comments on Kind give the meaning.
+// For all other kinds. See Kind for the meaning.
 inline constexpr Field<std::uint64_t, 32> kArgument;
 
-// For event syncs, whose kTicks is the time when the call returned.
+// For event syncs. Their kTicks is the time at which the call returned.
 inline constexpr Field<std::uint64_t, 40> kBegan;  // ticks at ENTER; 0 if unknown
 
 // For event records and event waits.
@@ -184,18 +187,18 @@ constexpr bool has_returned_at(Kind kind) { return kind == Kind::event_record ||
 inline constexpr Field<std::uint64_t, 40> kValue;          // the value written or waited for; 0 for a semaphore
 inline constexpr Field<std::uint8_t, 7> kMemoryOperation;  // MemoryOperation
 
-// For graph launches: the source of the executable graph, and the number of this launch among the graph's launches.
+// For graph launches: the graph that was instantiated, and the number of this launch among the launches of that graph.
 inline constexpr Field<std::uint32_t, 40> kGraph;     // intern id of a graph; 0 if unknown
 inline constexpr Field<std::uint32_t, 44> kReplay;    // 1-based; 0 if unknown
 inline constexpr Field<std::uint8_t, 7> kGraphFlags;  // GraphFlag
 // 1 + the index of the first node's word in `graph_words`; 0 if the graph has no words. Each node has one word, which
-// becomes 1 once the node has finished. The words describe this launch if it ran alone and the same graph was not
+// is 1 once the node has finished. The words describe this launch only if nothing else ran and the graph was not
 // launched again.
 inline constexpr Field<std::uint32_t, 48> kGraphWords;
 
 enum GraphFlag : std::uint8_t {
   kGraphAltered = 1,    // after the graph was described, nodes were disabled or given different kernels or dimensions
-  kGraphRepointed = 2,  // nodes were given new parameters: earlier descriptions of their pointers may be out of date
+  kGraphRepointed = 2,  // nodes were given new parameters: earlier descriptions of their pointers may be wrong
   kGraphUntold = 4,     // for some of these nodes, it is unknown which call changed them
 };
 
@@ -203,12 +206,12 @@ enum GraphFlag : std::uint8_t {
 // before the operator launches anything. The operator's launches therefore have kNumber = the node's number + 1, like
 // all launches until the next node. Numbers are truncated to 32 bits and wrap after 2^32 nodes of one thread.
 inline constexpr Field<std::uint32_t, 52> kNumber;     // the launching thread's count of nodes
-inline constexpr Field<std::uint32_t, 56> kNode;       // number of the node whose backward function runs
+inline constexpr Field<std::uint32_t, 56> kNode;       // number of the node whose backward function is running
 inline constexpr Field<std::uint16_t, 60> kGraphTask;  // number of the backward() call that runs the node, truncated
-inline constexpr Field<std::uint8_t, 62> kOwnThread;   // PyTorch's number of the launching thread; 0 without PyTorch
-inline constexpr Field<std::uint8_t, 63> kNodeThread;  // number of the thread that created the node; 0 if no node runs
+inline constexpr Field<std::uint8_t, 62> kOwnThread;   // PyTorch's number for the launching thread; 0 without PyTorch
+inline constexpr Field<std::uint8_t, 63> kNodeThread;  // thread that created that node; 0 if no node is running
 inline constexpr Field<std::uint16_t, 30> kNodeType;   // intern id of a node type; 0 if unknown
-inline constexpr std::uint8_t kManyThreads = 0xff;     // a thread number that does not fit: it matches no thread
+inline constexpr std::uint8_t kManyThreads = 0xff;     // stands for a number that does not fit; matches no thread
 inline constexpr std::uint32_t kUnnumbered = 0xffffffff;  // kNode of the node that accumulates a leaf's gradient
 
 }  // namespace cudadiag::wire::operation

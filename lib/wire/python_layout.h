@@ -1,6 +1,6 @@
-// Where each minor version of CPython keeps the data that a stack walk needs; the same on x86-64 and 64-bit Arm.
-// Source: offsetof with each release's own headers (Include/internal/pycore_frame.h, cpython/code.h), compiled for
-// 3.9.18, 3.10.13, 3.11.7, 3.12.1 and 3.13.0.
+// Offsets of the data that a stack walk needs, for each minor version of CPython, on x86-64 and 64-bit Arm. Source:
+// offsetof with each release's own headers (Include/internal/pycore_frame.h, cpython/code.h), compiled for 3.9.18,
+// 3.10.13, 3.11.7, 3.12.1 and 3.13.0.
 #pragma once
 
 #include <cstddef>
@@ -22,11 +22,12 @@ struct PythonLayout {
   std::ptrdiff_t code_version;               // unique among all code objects (since 3.12); -1 if none
 };
 
-// A frame whose owner is this or higher is a shim without code, of the C stack (3.12, 3.13) or the interpreter (3.14).
+// A frame with this or a higher owner is a shim without code. It belongs to the C stack (3.12, 3.13) or the interpreter
+// (3.14).
 inline constexpr unsigned char kFirstShimOwner = 3;
 inline constexpr unsigned char kLastOwner = 4;
 
-// CPython 3.14 keeps tags in the low bits of a frame's pointer to its code. In other versions, these bits are clear.
+// CPython 3.14 uses the low bits of a frame's pointer to its code as tags. In other versions, these bits are clear.
 inline constexpr std::uintptr_t kReferenceMarks = 7;
 
 inline constexpr PythonLayout kPythonLayouts[] = {
@@ -42,7 +43,7 @@ inline const std::byte* unmarked(const std::byte* reference) {
   return reinterpret_cast<const std::byte*>(reinterpret_cast<std::uintptr_t>(reference) & ~kReferenceMarks);
 }
 
-// Since 3.13, _PyRuntime begins with a table of the interpreter's own offsets. These are the offsets of the table's
+// Since 3.13, _PyRuntime begins with a table of offsets, which is divided into sections. These are the offsets of the
 // sections.
 struct OffsetTable {
   int minor;
@@ -54,7 +55,7 @@ inline constexpr char kOffsetCookie[] = "xdebugpy";
 // These offsets are the same in all versions.
 inline constexpr std::size_t kObjectType = 8;
 inline constexpr std::size_t kIndexedBytecode = 48;  // if instructions are indices: the bytes object with the bytecode
-inline constexpr std::size_t kObjectSize = 16;  // of an object of variable size; a code object counts two-byte units
+inline constexpr std::size_t kObjectSize = 16;  // of an object of variable size; of a code object, in two-byte units
 inline constexpr std::size_t kBytesSize = 16, kBytesHash = 24, kBytesData = 32;
 inline constexpr std::size_t kStringLength = 16, kStringState = 32;
 

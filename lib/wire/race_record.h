@@ -1,48 +1,51 @@
 // Records that the recorder adds to the rings when race detection is on: work that the host saw finish, memory
-// allocated and freed, and the addresses passed to kernels. They have the layout of operation.h, but different kinds.
-// They use serial, kind, thread and ticks, and these fields:
+// allocated and freed, and the addresses passed to kernels. They have the layout of operation.h. They use the serial,
+// kind, thread and ticks of that layout, and these fields:
 //
-//    parameters       site: the kernel's function id; words: up to 4 parameter words, possibly addresses, of the
-//                     kernel recorded next in the same ring; 0 if unused; offsets: where these words lie;
-//                     zeros: a bit for each of the first 32 4-byte units that is 0. The lower half of an aligned
-//                     8-byte unit counts only if the upper half is 0 too
-//    rows             width, rows, pitches of the copy or memset whose record follows; argument, addresses: as there
-//    host_saw_stream  stream: everything issued to it before has finished, by word 0 (Seen): a copy from word 1 to
-//                     word 2, or a memset of both, has returned
-//    host_saw_context word 0: index of the context
-//    stream_made      stream: its entry belongs to this stream from now on, ticks are kCreated; word 0: handle,
-//                     word 1: uid of its context, word 2: flags as in stream.h
-//    event_made       word 0: CUevent: nothing is recorded in it; word 1: 1 if it was destroyed
+//    parameters       site: the kernel's function id; words: up to 4 parameter words, possibly addresses, of the kernel
+//                     recorded next in the same ring; 0 if unused; offsets: where these words are; zeros: a bit for
+//                     each of the first 32 4-byte units that is 0. The lower half of an aligned 8-byte unit counts as 0
+//                     only if the upper half is 0 too
+//    rows             width, rows, pitches of the copy or memset whose record follows; argument, addresses: as in that
+//                     record
+//    host_saw_stream  stream: all work issued to it earlier has finished, because a copy from word 1 to word 2 (or a
+//                     memset of both) has returned; word 0: Seen, the condition for this
+//    host_saw_context word 0: index of the context; all work issued to it earlier has finished
+//    stream_made      stream: index of its entry, which is valid from now on; ticks: kCreated; word 0: handle, word 1:
+//                     uid of its context, word 2: flags as in stream.h
+//    event_made       word 0: CUevent, in which no work is recorded; word 1: 1 if it was destroyed
 //    memory_made      word 0: address, word 1: bytes, word 2: wire::allocation::Kind, word 3: index of its context;
 //                     stream: for stream-ordered memory
-//    memory_freed     word 0: address, word 2: 1 if the call waits for all work of its context, whose index is word 1;
-//                     stream: for stream-ordered memory. Like memory_made, it has a site
-//    stranger_met     a call that the recorder does not follow may make all later work wait for all earlier work
-//    graph_made       word 0: CUgraphExec, word 1: number of nodes that follow, with their edges, in the same ring; 0:
-//                     its effect on memory is unknown; word 2: GraphOrder; 0 for a changed graph, whose GraphOrder
-//                     stays the same; kGone alone: the executable graph no longer exists
-//    graph_node       node, type: its index and CUgraphNodeType; site: its own; word 0: CUgraphExec; copies and
-//                     memsets: word 1 destination, word 2 source, word 3 bytes; event nodes: word 1 CUevent.
-//                     Its parameters or rows come before it. With word 0 = 0: a copy of the batch of copies whose record
-//                     follows in the same ring; source 0: not given; bytes 0: unknown; type: SourceOrder
-//    source_watched   word 0: 1-based number of the watch of the copy whose record follows in the same ring
-//    source_changed   the source of that copy changed before the copy began; word 0: number of the watch; words 1 and 2:
+//    memory_freed     word 0: address, word 1: index of its context, word 2: 1 if the call waits for all work of that
+//                     context; stream: for stream-ordered memory. Like memory_made, it has a site
+//    stranger_met     a call that the recorder does not track; it may make all later work wait for all earlier work
+//    graph_made       word 0: CUgraphExec, word 1: number of nodes that follow, with their edges, in the same ring, or
+//                     0 if its effect on memory is unknown; word 2: GraphOrder, or 0 for a changed graph, whose
+//                     GraphOrder stays the same; kGone alone: the executable graph no longer exists
+//    graph_node       node, type: index and CUgraphNodeType of the node; site: where it was created; word 0:
+//                     CUgraphExec; copies and memsets: word 1 destination, word 2 source, word 3 bytes; event nodes:
+//                     word 1 CUevent. The record of its parameters or rows precedes it. If word 0 is 0: one copy of the
+//                     batch whose record follows in the same ring; source 0: not given; bytes 0: unknown; type:
+//                     SourceOrder
+//    source_watched   the recorder watches the source of the copy whose record follows in the same ring; word 0:
+//                     1-based number of this watch
+//    source_changed   a watched source changed before its copy began; word 0: number of the watch; words 1 and 2:
 //                     address of the first byte known to have changed, and of the byte after the last one; word 3:
 //                     number of bytes; offset 0: SourceChange
-//    array_made       word 0: CUarray; word 1: bytes of a row; 0: the array was destroyed; word 2: rows | layers << 32;
-//                     word 3: bytes of an element
-//    image_made       word 0: handle of a texture or surface; word 1: its CUarray or address; 0: it was destroyed; word 2:
-//                     bytes of a row; word 3: rows | pitch << 32; words 2 and 3 are 0 for an array; offset 0: ImageFlag;
-//                     offset 1: bytes of an element; zeros: index of its context
-//    array_side       one side of the copy, or of the part of a batch, whose record follows in the same ring is in an
-//                     array; word 0: CUarray; word 1: x | y << 32; word 2: z | depth << 32; word 3: width | height << 32;
+//    array_made       word 0: CUarray; word 1: bytes of a row, or 0 if the array was destroyed; word 2:
+//                     rows | layers << 32; word 3: bytes of an element
+//    image_made       word 0: handle of a texture or surface; word 1: its CUarray or address, or 0 if it was destroyed;
+//                     word 2: bytes of a row; word 3: rows | pitch << 32; words 2 and 3 are 0 for an array; offset 0:
+//                     ImageFlag; offset 1: bytes of an element; zeros: index of its context
+//    array_side       the copy, or the part of a batch, whose record follows in the same ring has an array on one side;
+//                     word 0: CUarray; word 1: x | y << 32; word 2: z | depth << 32; word 3: width | height << 32;
 //                     offset 0: SideFlag
-//    tensor_map_made  word 0: hash_bytes() of a CUtensorMap; offset 0: TensorMapPart; kTensorShape: words 1 and 2: numbers
-//                     of elements in the four dimensions, 32 bits each; word 3: rank | bytes of an element << 8, then for
-//                     each dimension 8 bits of 1 less than the box's elements, from bit 16 on; kTensorStrides: words 1 to
-//                     3: bytes from one element to the next in dimensions 1 to 3
-//    tensor_map       word 0: hash_bytes() of an encoded CUtensorMap among the parameters of the kernel recorded
-//                     next in the same ring; offset 0: where it begins
+//    tensor_map_made  word 0: hash_bytes() of a CUtensorMap; offset 0: TensorMapPart; kTensorShape: words 1 and 2:
+//                     numbers of elements in the four dimensions, 32 bits each; word 3: rank |
+//                     bytes of an element << 8, then for each dimension 8 bits with the box's elements minus 1, from
+//                     bit 16 on; kTensorStrides: words 1 to 3: bytes from one element to the next in dimensions 1 to 3
+//    tensor_map       word 0: hash_bytes() of an encoded CUtensorMap among the parameters of the kernel recorded next
+//                     in the same ring; offset 0: where it begins
 //    graph_edges      word 0: CUgraphExec; words 1 to 3: from | to << 32, both 1 + the index of a node; 0: fewer edges
 #pragma once
 
@@ -57,8 +60,8 @@ inline constexpr std::size_t kBody = 32;     // after the fields that all kinds 
 inline constexpr std::size_t kOffsets = 16;  // where operations have their ordinals
 
 inline constexpr std::size_t kWords = 4;
-inline constexpr std::size_t kMostParts = 256;  // of a batch of copies; further parts are not recorded
-inline constexpr std::size_t kMostWords = 32;   // recorded for one launch; a launch with so many may have more
+inline constexpr std::size_t kMostParts = 256;  // number of copies of a batch that are recorded; the others are not
+inline constexpr std::size_t kMostWords = 32;   // recorded for one launch; a launch with this many may have had more
 inline constexpr Field<std::uint64_t, kBody> kWord0;
 inline constexpr Field<std::uint64_t, kBody + 8> kWord1;
 inline constexpr Field<std::uint64_t, kBody + 16> kWord2;
@@ -79,11 +82,11 @@ inline constexpr Field<std::uint32_t, kOffsets> kNode;
 inline constexpr Field<std::uint32_t, kOffsets + 4> kNodeType;
 inline constexpr std::uint32_t kInChild = 0x80000000;  // in kNodeType: the node lies in a child graph
 
-// How the call's return proves that the work has finished. That depends on where both addresses lie.
+// When the return of a copy or memset proves that earlier work of its stream has finished.
 enum Seen : std::uint64_t {
   kAnyway,
   kUnlessOnDevices,
-  kIfOnHost,  // or if the driver does not know the destination; source 0 means not on the host
+  kIfOnHost,  // or if the destination is unknown to the driver; source 0: not on the host
 };
 
 enum ImageFlag : std::uint16_t {
@@ -113,9 +116,9 @@ enum SourceChange : std::uint16_t {
   kSampled = 2,    // not all bytes of the source were compared
 };
 
-// Other ways in which a graph's nodes affect the order of work.
+// How a graph's nodes affect the order of work outside the graph.
 enum GraphOrder : std::uint64_t {
-  kTells = 1,  // some nodes release other work: events, host functions, words in memory, external semaphores
+  kTells = 1,  // some nodes may end waits of other work: events, host functions, words in memory, external semaphores
   kWaits = 2,  // some nodes wait for other work
   kGone = 4,
 };

@@ -1,8 +1,8 @@
 // Contexts, streams and their markers.
 //
-// Entry i of `streams` owns marker i: a 32-bit word in host memory. The GPU writes ordinals to it in stream order,
-// after operations ("everything up to this ordinal has finished"). The driver reuses handles, so an entry describes one
-// lifetime of one stream. Only its index identifies it.
+// Entry i of `streams` owns marker i: a 32-bit word in host memory. The GPU writes ordinals to it in stream order. An
+// ordinal there means that everything up to this ordinal has finished. The driver reuses handles, so an entry describes
+// one lifetime of one stream. A stream is identified by its index, not by its handle.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ enum class Markers : std::uint32_t { off = 0, on = 1, refused = 2 };
 inline constexpr Field<std::uint32_t, 0> kState;
 inline constexpr Field<std::uint32_t, 4> kUid;      // CUPTI's contextUid: never reused in a process
 inline constexpr Field<std::uint64_t, 8> kHandle;   // CUcontext: reused after cudaDeviceReset
-inline constexpr Field<std::uint32_t, 16> kDevice;  // ordinal as the process counts them
+inline constexpr Field<std::uint32_t, 16> kDevice;  // the process's own device number
 inline constexpr Field<std::uint32_t, 20> kMarkers;
-// Bit d: the context can access what other contexts allocated on device d, for the first kPeerDevices devices. If
-// kPeersKnown is not set, the other bits mean nothing.
+// Bit d: the context can access what other contexts allocated on device d, for the first kPeerDevices devices. The
+// other bits are valid only if kPeersKnown is set.
 inline constexpr Field<std::uint64_t, 24> kPeers;
 inline constexpr std::uint32_t kPeerDevices = 63;
 inline constexpr std::uint64_t kPeersKnown = std::uint64_t{1} << kPeerDevices;
@@ -32,22 +32,22 @@ namespace cudadiag::wire::stream {
 enum class State : std::uint32_t { free = 0, live = 1, destroyed = 2 };
 enum Flag : std::uint32_t {
   kLegacy = 1,       // the default stream that waits for all blocking streams
-  kPerThread = 2,    // a per-thread default stream: kThreadTid says whose
+  kPerThread = 2,    // the default stream of thread kThreadTid
   kNonBlocking = 4,  // does not wait for the legacy stream; unknown if the recorder first saw it during a capture
 };
 
 inline constexpr Field<std::uint32_t, 0> kState;
 inline constexpr Field<std::uint32_t, 4> kContext;    // index in `contexts`
 inline constexpr Field<std::uint64_t, 8> kHandle;     // CUstream as the program passes it
-inline constexpr Field<std::uint64_t, 16> kStreamId;  // cuStreamGetId; 0 if the driver does not have it
+inline constexpr Field<std::uint64_t, 16> kStreamId;  // cuStreamGetId; 0 if the driver lacks that function
 inline constexpr Field<std::uint32_t, 24> kFlags;
 inline constexpr Field<std::uint32_t, 28> kThreadTid;
 inline constexpr Field<std::uint32_t, 32> kIssued;          // ordinal of the newest operation
-inline constexpr Field<std::uint32_t, 36> kInFlight;        // threads inside a call on this stream now
-inline constexpr Field<std::uint64_t, 32> kIssuedInFlight;  // both, for code that changes them together
-inline constexpr Field<std::uint32_t, 40> kHostCompleted;   // the host waited until everything up to here had finished
+inline constexpr Field<std::uint32_t, 36> kInFlight;        // number of threads inside a call on this stream
+inline constexpr Field<std::uint64_t, 32> kIssuedInFlight;  // kIssued and kInFlight, to change both at once
+inline constexpr Field<std::uint32_t, 40> kHostCompleted;   // the host waited until everything up to this had finished
 inline constexpr Field<std::uint32_t, 44> kMarkerIssued;    // ordinal in the newest marker queued
-inline constexpr Field<std::uint64_t, 48> kCreated;         // ticks: earlier operations belong to an earlier lifetime
+inline constexpr Field<std::uint64_t, 48> kCreated;         // ticks; earlier operations belong to an earlier stream
 
 }  // namespace cudadiag::wire::stream
 

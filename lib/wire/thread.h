@@ -1,5 +1,5 @@
-// A thread's entry: 128 bytes. Entry i owns ring i. After a thread has ended, a later thread reuses its entry. The
-// oldest one is reused first, so that the records of ended threads stay readable as long as possible.
+// A thread's entry: 128 bytes. Entry i owns ring i. A new thread reuses the entry of the thread that ended first, so
+// that the records of ended threads stay readable as long as possible.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ enum class State : std::uint32_t { free = 0, live = 1, ended = 2 };
 inline constexpr Field<std::uint32_t, 0> kState;
 inline constexpr Field<std::uint32_t, 4> kTid;        // gettid()
 inline constexpr Field<std::uint64_t, 8> kPublished;  // serial of the newest record; release
-// The call that the thread is inside, for readers of a live or killed process. All fields are zero outside of calls.
+// The call that the thread is in, for readers of a live or killed process. All fields are zero outside of calls.
 inline constexpr Field<std::uint32_t, 16> kCallDomain;  // error.h's Domain
 inline constexpr Field<std::uint32_t, 20> kCallId;      // CUPTI callback id
 inline constexpr Field<std::uint64_t, 24> kCallTicks;
@@ -21,10 +21,11 @@ inline constexpr std::size_t kNameOffset = 32;  // 16 bytes, as in /proc/PID/tas
 inline constexpr std::size_t kNameSize = 16;
 inline constexpr Field<std::uint64_t, 48> kOperations;  // records published so far whose kinds have an ordinal
 
-// The object that a call waits for. It helps another process to examine a stuck process. All fields except kCallSite
-// are valid only if kCallSite is not 0. If the call issues an operation, the operation's record has the stacks too.
+// The object that a call waits for, so that another process can find out why this one is stuck. All fields except
+// kCallSite are valid only if kCallSite is not 0. If the call issues an operation, the operation's record has the
+// stacks too.
 enum class Wait : std::uint32_t {
-  none = 0,     // it may block, for an unknown reason
+  none = 0,     // the call may block, for an unknown reason
   stream = 1,   // returns when kCallStream has finished all work issued before the call
   event = 2,    // returns when the CUevent in kCallEvent has completed
   context = 3,  // returns when all streams of kCallContext have finished

@@ -1,12 +1,13 @@
-// Names for a GPU core dump that the driver writes in the watched process itself.
+// The file suffix and the property for a GPU core dump of a recorded process. The driver writes the dump in that
+// process.
 #pragma once
 
 namespace cudadiag::wire::core_dump {
 
-// The suffix of the file, which is named after the process id and lies in the pass's folder.
+// The file is `PID.gpucore` in the folder of the pass.
 inline constexpr const char* kSuffix = ".gpucore";
 // A property of the process: "armed", then "written" once the driver has written a dump and is about to end the
-// process. In the latter case, the recorder froze before the failing call returned, so the error's code is unknown.
+// process. After "written", the error's code is unknown, because the recorder froze before the failing call returned.
 inline constexpr const char* kProperty = "core_dump";
 
 }  // namespace cudadiag::wire::core_dump

@@ -1,6 +1,6 @@
-// Kernels that check the program's data, and raise a device-side assert if an index or a value is out of range. They
-// are recognised by words in the (mangled) kernel names of PyTorch and other frameworks. The recorder puts markers
-// around their launches. After an assert, the analysis suspects these kernels first, although a name proves nothing.
+// Recognises kernels that raise a device-side assert if an index or a value is out of range. It looks for words in the
+// mangled kernel names of PyTorch and other frameworks. The recorder puts markers around launches of these kernels.
+// After an assert, the analysis suspects these kernels first, although a name proves nothing.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
 // The environment variables in which job launchers pass the number of ranks and the process's own rank. The recorder
-// stores the rank with the process, and an automatic rerun needs the number of ranks.
+// stores the rank of each process. The launcher reads the number of ranks before an automatic rerun.
 #pragma once
 
 namespace cudadiag::wire {

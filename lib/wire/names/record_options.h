@@ -1,10 +1,10 @@
-// The recording options that the launcher passes to the recorder in one environment variable (environment.h). They are
-// NAME=WORD items, separated by commas.
+// The recording options, as one environment variable that the launcher sets for the recorder (environment.h). The value
+// is a list of NAME=WORD items, separated by commas:
 //
-//    markers=sparse|dense|off   python=on|off   native=on|off   races=on   host_writes=off   code=on   watch=cupti|hooks
-//    once=on   nccl=on   save=MIB
+//    markers=sparse|dense|off   python=on|off   native=on|off   races=on   host_writes=off   code=on
+//    watch=cupti|hooks   once=on   nccl=on   save=MIB
 //
-// An item that is missing, or that a recorder of another version does not support, keeps its default.
+// An option keeps its default if its item is missing, or if its value is unknown to this version of the recorder.
 #pragma once
 
 #include <charconv>
@@ -23,12 +23,12 @@ struct RecordOptions {
   bool python_stacks = true;
   bool native_stacks = true;
   bool races = false;
-  bool host_writes = true;  // with `races`: watch the sources of copies
-  bool code = false;        // keep small images of device code, for the kernels of a failure
+  bool host_writes = true;  // with `races`: find out whether the host changes the sources of copies
+  bool code = false;        // store small images of device code, so that the code of a failing kernel can be examined
   WatchBy watch_by = WatchBy::automatic;
   bool once = false;        // this run writes a GPU core dump when it fails
-  bool nccl = false;        // the recorder is NCCL's profiler plugin
-  unsigned save_limit = 0;  // MiB of memory to save with each launch that the recorder waits for; 0: save none
+  bool nccl = false;        // the recorder acts as NCCL's profiler plugin
+  unsigned save_limit = 0;  // MiB of memory to save with each launch that a rerun waits for; 0: save no launches
   bool operator==(const RecordOptions&) const = default;
 };
 

@@ -1,6 +1,6 @@
-// Recognises files that a program generates for itself. A part of their names is random, and differs from run to run.
-// Only the path decides, so that the recorder and the analysis of a session agree. The files lie below a folder `tmp`,
-// wherever that is. We cannot tell whether TMPDIR named a different folder.
+// Recognises files that a program generates for itself, by the random part of their names. The random part differs from
+// run to run. Only the path is examined, so that the recorder and the analysis of a session get the same result. The
+// files must be below a folder named `tmp`. If TMPDIR names a different folder, its files are not recognised.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +8,14 @@
 
 namespace cudadiag::wire::temporary_file {
 
-// How many random characters Python's tempfile puts into a name: `nn.sage_conv_q9dx4sbc.py`, `tmpab12cd_3`.
+// The number of random characters in names from Python's tempfile: `nn.sage_conv_q9dx4sbc.py`, `tmpab12cd_3`.
 inline constexpr std::size_t kDrawn = 8;
 
 constexpr bool is_drawn(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; }
 
-// Whether this beginning shows that a module name was generated, because no author would choose it. Generated code uses
-// the module name of the class that it serves, which has dots or is `__main__`. PyTorch Geometric uses the class name
-// and a known ending instead.
+// Returns true if a file whose name begins like this was generated, because no author would choose such a name.
+// Generated code is named after the module of a class, so the name has dots or is `__main__`. PyTorch Geometric uses
+// the class name and one of two endings instead.
 constexpr bool begins_as_generated(std::string_view name) {
   constexpr std::string_view kMain = "__main__", kEnds[] = {"_propagate_", "_edge_updater_"};
   if (name.starts_with(kMain)) return true;
@@ -28,8 +28,8 @@ constexpr bool begins_as_generated(std::string_view name) {
 }
 
 // Returns the position of the random characters in a file or folder name, before its last suffix; npos if there are
-// none. Eight characters may also be a word that an author chose, so they count only after tempfile's own `tmp`, or in
-// names of generated code. Must not throw: exceptions would bring the C++ runtime into the recorder.
+// none. Eight such characters may also be an ordinary word. They are accepted only after tempfile's prefix `tmp`, or in
+// names of generated code. Must not throw, because exceptions would link the C++ runtime into the recorder.
 constexpr std::size_t drawn_at(std::string_view name, bool is_folder) {
   const std::size_t dot = is_folder ? name.npos : name.rfind('.');
   const std::size_t end = dot == name.npos ? name.size() : dot;
@@ -42,7 +42,8 @@ constexpr std::size_t drawn_at(std::string_view name, bool is_folder) {
   return before == "tmp" || (!is_folder && begins_as_generated(before)) ? at : name.npos;
 }
 
-// Calls `visit(part)` for each part of the path that is the same in every run. Returns true if there are random parts.
+// Calls `visit(part)` for each part of the path that is the same in every run. Returns true if the path has random
+// parts.
 template <typename Visit>
 constexpr bool visit_lasting(std::string_view path, Visit visit) {
   constexpr std::string_view kFolder = "/tmp/";
@@ -63,7 +64,7 @@ constexpr bool visit_lasting(std::string_view path, Visit visit) {
   return begin > 0;
 }
 
-// Whether the program generated the file itself.
+// Returns true if the name shows that the program generated the file.
 constexpr bool is_made_by_program(std::string_view path) {
   const std::size_t slash = path.rfind('/');
   if (slash == path.npos || path.find("/tmp/") == path.npos) return false;

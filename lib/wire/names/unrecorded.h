@@ -1,6 +1,6 @@
 // Why a process that initialised CUDA is not recorded. The recorder stores the reason in the arena's header
 // (wire/arena.h). If it cannot reach an arena, it creates an empty file in the session's folder, with the reason in its
-// name. An empty file can be created even on a full disk, or if file sizes are limited:
+// name. This works even if the disk is full or file sizes are limited:
 //
 //   4711-3-27.unrecorded     process 4711, What::file, errno 27
 #pragma once
@@ -11,11 +11,11 @@ namespace cudadiag::wire::unrecorded {
 
 enum class What : std::uint32_t {
   nothing = 0,
-  address_space = 1,  // with the recording mapped, RLIMIT_AS would leave the program too little address space
-  memory = 2,         // the memory that the recording needs could not be mapped
-  file = 3,           // no arena could be reached, and no file could be created in the session's folder
-  start = 4,          // the recorder could not follow the process's forks or its threads' ends
-  data = 5,           // with the recorder's tables, RLIMIT_DATA would leave the program too little memory
+  address_space = 1,  // RLIMIT_AS is too low for both the recording and the program
+  memory = 2,         // mmap failed for the memory of the recording
+  file = 3,           // no arena was reachable, and no file could be created in the session's folder
+  start = 4,          // the recorder could not register for the process's forks or the ends of its threads
+  data = 5,           // RLIMIT_DATA is too low for both the recorder's tables and the program
 };
 
 inline constexpr const char* kExtension = ".unrecorded";

@@ -1,5 +1,5 @@
 // The description of a kernel launch that a rerun saved before the launch was issued. It is the file `description` in
-// the folder `launch-PID` of its pass, next to `image` and `memory-N`. It is a header, then records:
+// the folder `launch-PID` of its pass, next to `image` and `memory-N`. It consists of a header and records:
 //
 //    0           8         12       16                    0        4        8                  8 + length, rounded up to 8
 //    +-----------+---------+--------+                     +--------+--------+------------------+
@@ -52,15 +52,14 @@ enum class Image : std::uint32_t { cubin = 1, fatbin = 2, text = 3 };
 // The fields of a `launch` record.
 inline constexpr Field<std::uint32_t, 0> kGrid;      // three
 inline constexpr Field<std::uint32_t, 12> kBlock;    // three
-inline constexpr Field<std::uint32_t, 24> kCluster;  // three; 0 if none
+inline constexpr Field<std::uint32_t, 24> kCluster;  // x, y, z; 0 if none
 inline constexpr Field<std::uint32_t, 36> kSharedBytes;
 inline constexpr Field<std::uint32_t, 40> kLaunchFlags;
 inline constexpr Field<std::uint32_t, 44> kDevice;  // ordinal
 inline constexpr std::size_t kLaunchSize = 48;
 enum LaunchFlag : std::uint32_t { kCooperative = 1 };
 
-// The fields of a `block` record. If some of the block's contents were saved, they are in the sparse file
-// `memory-NUMBER`.
+// The fields of a `block` record. The sparse file `memory-NUMBER` has the saved part of the block's contents.
 inline constexpr Field<std::uint64_t, 0> kAddress;
 inline constexpr Field<std::uint64_t, 8> kBytes;
 inline constexpr Field<std::uint64_t, 16> kSavedFrom;   // offset in the block
@@ -74,7 +73,7 @@ inline constexpr std::size_t kBlockSize = 48;
 // Where the recorder found a pointer to the block.
 enum class Reach : std::uint32_t { nothing = 0, parameter = 1, memory = 2, module = 3 };
 
-// Why a block that a pointer refers to was saved only partly, or not at all.
+// Why a block was not saved completely.
 enum class Unsaved : std::uint32_t {
   no = 0,
   limit = 1,       // the limit of --save-limit
@@ -84,8 +83,8 @@ enum class Unsaved : std::uint32_t {
 
 // Data that could not be saved at all.
 enum class Missing : std::uint32_t {
-  attribute = 1,    // a launch attribute that refers to objects of its process; count: its id
-  allocations = 2,  // allocations that the recorder dropped; count: how many
+  attribute = 1,    // a launch attribute that refers to objects of its process; count: the attribute's id
+  allocations = 2,  // allocations that the recorder dropped; count: number of allocations
   parameters = 3,   // the driver did not report their sizes
   globals = 4,      // global variables of a module whose image could not be read
   heap = 5,         // the device's malloc heap; count: its limit in bytes

@@ -1,6 +1,7 @@
-// A call site's identity across runs of one program: the same code, called the same way, for the same kernel. The
-// analysis computes keys from a recorded session. In a rerun, the recorder computes them to find the operations to wait
-// for. Keys depend on nothing that changes from run to run (addresses, ids, threads).
+// Keys that identify a call site in all runs of one program. Two sites have the same key if the same code, called the
+// same way, issues the same kernel. The analysis computes keys from a recorded session. In a rerun, the recorder
+// computes them to find the operations to wait for. Keys do not depend on anything that changes from run to run
+// (addresses, ids, threads).
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,8 @@ using Key = std::uint64_t;
 
 inline Key of_text(std::string_view text) { return hash_bytes(text.data(), text.size()) | 1; }
 
-// If part of a file's name is random, the code's line table distinguishes it from similar files.
+// If part of the file name is random, the key includes the line table, which distinguishes the code from that of
+// similar files.
 inline Key of_code(std::string_view file, std::string_view qualified_name, std::uint32_t first_line,
                    std::string_view line_table) {
   Key key = kHashSeed;
@@ -38,7 +40,7 @@ inline Key of_module(std::string_view path, std::span<const std::byte> build_id)
 class Stack {
  public:
   void add_python(Key code, std::uint32_t offset) { key_ = mix(mix(key_, code), offset); }
-  // `module` is 0 if the code belongs to no module. Its address then differs from run to run, so the key omits it.
+  // `module` is 0 if the code belongs to no module. The key then omits the address, which differs from run to run.
   void add_native(Key module, std::uint64_t address) { key_ = mix(mix(key_, module), module == 0 ? 0 : address); }
   Key key() const { return key_ | 1; }
 
@@ -46,7 +48,7 @@ class Stack {
   Key key_ = kHashSeed;
 };
 
-// The key of a kernel, independent of where it is launched.
+// Returns the key of a kernel, which does not depend on where the kernel is launched.
 inline Key of_function(std::string_view mangled) { return mix(of_text(mangled), 'k') | 1; }
 
 // `python`, `native` and `function` are keys, or 0 if there is none.

@@ -6,7 +6,7 @@
 //    KEY@0                  all operations of a site while the Python hook is active; the key omits the native stack
 //    node=INDEX/COUNT/KEY@FROM
 //                           node INDEX (from 1) of a graph of COUNT nodes, a kernel with this key (0: no name). It is
-//                           saved before it runs. Graph launches are waited for from their site's FROM-th call on
+//                           saved before it runs. The rerun waits for graph launches from their site's FROM-th call on
 //    patience=MS            how long one operation may take before the rerun stops waiting altogether
 //    near=CALLS             the Python hook becomes active this many calls before the first call that is waited for
 #pragma once
@@ -30,7 +30,7 @@ struct Node {
 };
 
 // Calls `visit_key(key, from)`, `visit_node(node)`, `visit_all()`, `visit_patience(ms)` and `visit_near(calls)`.
-// Returns false at the first item that is none of these.
+// Returns false at the first item that is not valid.
 template <typename VisitKey, typename VisitNode, typename VisitAll, typename VisitPatience, typename VisitNear>
 bool parse(std::string_view text, VisitKey visit_key, VisitNode visit_node, VisitAll visit_all,
            VisitPatience visit_patience, VisitNear visit_near) {
@@ -42,7 +42,7 @@ bool parse(std::string_view text, VisitKey visit_key, VisitNode visit_node, Visi
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
     return error == std::errc() && end == digits.data() + digits.size() && !digits.empty();
   };
-  // Cuts `rest` after the first `end`, and returns the text before `end`.
+  // Returns the text of `rest` before the first `end`, and removes it from `rest` together with `end`.
   const auto part = [&](std::string_view& rest, char end) {
     const std::size_t at = rest.find(end);
     const std::string_view before(rest.data(), at == rest.npos ? rest.size() : at);
