@@ -63,7 +63,7 @@ struct Ranks {
 // - fewer than two such processes exist, two claim the same rank, or they did not all run at the same time;
 // - something was not recorded, or the recording does not reach back to where the ranks diverge;
 // - collectives run in graphs, or some kernels involve only two ranks, as in a pipeline;
-// - ranks continued long after they diverged, perhaps intentionally, or their threads issue collectives in varying order;
+// - ranks continued long after they diverged, perhaps intentionally, or the order of their threads varies;
 // - a rank that has not reached the collective waits in another one, or no rank waits in this one any more;
 // - the ranks agree, but not all of them are blocked there.
 std::optional<Ranks> parted_ranks(const std::vector<CollectiveSequence>& processes);

@@ -33,7 +33,7 @@ using Problem = RerunProblem::Kind;
 constexpr double kSlowest = 3;  // how long a rerun may take, relative to the first run
 constexpr double kSlowestSanitized = 30;
 constexpr double kStartSeconds = 30;                       // time that every rerun may take in addition
-constexpr double kValuesSeconds = 10, kValuesShare = 0.2;  // for reading values: at least this share of the first run
+constexpr double kValuesSeconds = 10, kValuesShare = 0.2;  // reading values: seconds, or share of the first run if more
 constexpr double kOriginSeconds = 20, kOriginShare = 4;    // likewise, for tracing bad values
 constexpr double kQuietSeconds = 5;                        // seconds without any operation that are always allowed
 constexpr double kSavingSeconds = 60;                      // additional seconds if the failing call is saved

@@ -1,9 +1,8 @@
 """Traces a bad element back through the operators that passed it on, to the operator that produced it or the place
 where it entered.
 
-Only certain steps are reported. Tracing ends at results that were not read, at memory that other code wrote to, and
-where several tensors have bad elements.
-"""
+Steps are reported only if they are certain. Tracing ends at results that were not read, at memory that other code wrote
+to, and where several tensors have bad elements. """
 from ..stacks import line_at
 
 MOST_STEPS = 64  # how many steps to trace back
@@ -11,10 +10,10 @@ MOST_TOLD = 5
 
 # These add numbers to an element or subtract them, so the element may have been bad before.
 SHIFTS = ("add", "add_", "sub", "sub_")
-# Each element of these results is an element of an argument, unless it was clamped or changed because of its sign.
+# These results consist of elements of the arguments, except for elements that were clamped or changed their sign.
 SELECTIONS = ("unique", "_unique2", "unique_dim", "minimum", "maximum", "amax", "amin", "max", "min", "abs", "relu", "relu_",
               "clamp", "clamp_", "clamp_min", "clamp_max")
-# The result of these shows only the sign of the argument.
+# These results show only the sign of the argument's element.
 QUOTIENTS = ("div", "div_", "floor_divide", "floor_divide_")
 # These map any number into a range that one of their arguments defines.
 WRAPS = ("remainder", "remainder_", "fmod", "fmod_", "bitwise_and", "bitwise_and_")
@@ -37,7 +36,7 @@ class Bad:
 
     def is_in(self, least, greatest):
         """Returns whether a tensor with these extremes has elements that are bad in the same way; None if unknown. The
-        traced element may not be among them."""
+        traced element need not be among them."""
         if least is None:
             return None
         if self.side == NOT_A_NUMBER:
@@ -47,7 +46,7 @@ class Bad:
         return least < self.bound.least if self.side == BELOW else greatest > self.bound.most
 
     def may_be_in(self, least, greatest):
-        """Whether a tensor with these extremes may have the traced element."""
+        """Returns whether a tensor with these extremes may have the traced element."""
         is_hidden = least is None or least != least or greatest != greatest
         return self.is_in(least, greatest) and (is_hidden or least <= self.value <= greatest)
 
@@ -146,7 +145,7 @@ def value_before(result, bad, value):
 def before_shift(ranges, given, sign, bad, value):
     """value_before() for x + y (`sign` is 1) and x - y (-1)."""
     if len(ranges) + len(given) != 2:
-        raise Unknown  # there is a factor, too
+        raise Unknown  # the call also has a factor (alpha)
     if given:
         before = value - sign * given[0]
         return (0, before) if bad.is_beyond(before) else None
@@ -165,8 +164,8 @@ def before_shift(ranges, given, sign, bad, value):
 
 
 def carried_unchanged(result, bad):
-    """Returns whether the operator may have kept the element unchanged, as a mask does. Operators that move elements
-    are not considered."""
+    """Returns whether the operator may have kept the element unchanged, such as a multiplication by a mask. Operators
+    that move elements are not considered."""
     if not result.facts.pointwise or result.facts.name in WRAPS:
         return False
     ranges = [(least, greatest) for results, least, greatest in result.inputs or () if not results] + \

@@ -41,12 +41,11 @@ class Order:
         self.events.pop(event, None)
 
     def recorded(self, event):
-        """Returns what comes before the event, as passes() takes it; None if we know of nothing that comes before
-        it."""
+        """Returns the point at which the event was recorded, for passes(); None if unknown."""
         return self.events.get(event)
 
     def reached_by(self, stream):
-        """Returns what comes before the end of the stream's current work, as passes() takes it."""
+        """Returns the current end of the stream, for passes(): (stream, its clock)."""
         return stream, dict(self.clock(stream))
 
     def passes(self, reached, stream):

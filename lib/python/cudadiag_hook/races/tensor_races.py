@@ -141,8 +141,8 @@ class TensorRaces(Listener):
         return self.stream_among([tensor for value in args for _, tensor in each_tensor("", value)])
 
     def uses_of(self, facts, args, kwargs):
-        """Returns (stream, the operator's number on it, where it is called); None if it is only captured into a
-        graph."""
+        """Returns (stream, the operator's number on it, where it is called); None if the operator is only captured into
+        a graph."""
         stack = places_here.note_forward()
         with Guard():
             self.own.calls = True
@@ -355,9 +355,9 @@ def waiting_for_all(original):
 
 
 def seen_by_query(reached_by):
-    """Wraps a query, because PyTorch does not report queries. If the answer is True, the host has seen the work finish
-    that `reached_by` returned. `reached_by` is called before the query, because another thread may issue more work in
-    between."""
+    """Wraps a query, because PyTorch does not report queries. If the query returns True, the work up to the point that
+    `reached_by` returned has finished. `reached_by` is called before the query, because another thread may issue more
+    work in between."""
 
     def make(original):
         def query(self, *args, **kwargs):

@@ -125,7 +125,7 @@ def arrive_watched(suspect, frame):
             about = variable_arguments(small, not is_capturing() and not recorder.failed())
     else:
         about = variable_arguments(small, False)
-    # The first visit is reported even without values. Otherwise the line would look as if it was never reached.
+    # The first visit is reported even without values. Without this, the line seems not to have been reached.
     if about or suspect.visits == 1:
         recorder.deliver_watched(to_json({"kind": "watched", "line": suspect.line, "file": frame.f_code.co_filename,
                                  "visit": suspect.visits, "milliseconds": int(state.spent * 1000), "arguments": about,
@@ -222,7 +222,7 @@ def monitor():
         while frame is not None:
             watch(frame.f_code)
             frame = frame.f_back
-    # PY_START and PY_RESUME come only once per code object, since the hook then disables them there.
+    # PY_START and PY_RESUME fire only once per code object, because the hook then disables them there.
     monitoring.set_events(state.tool, events.PY_START | events.PY_RESUME | events.PY_UNWIND)
 
 

@@ -64,9 +64,9 @@ def stacks_of(node):
 
 
 def announce(node):
-    """Registers hooks that report the node, and returns their handles; [] if the node's stacks are unknown. There is no
-    hook after the node: with such a hook, the engine runs the node from a different place, and the stack no longer
-    identifies the operation."""
+    """Registers hooks that report the node, and returns their handles; [] if the node's stacks are unknown. Adds no
+    hook after the node: with one, the engine runs the node from a different place, so the stack does not identify the
+    operation."""
     stacks = stacks_of(node)
     if not stacks:
         return []

@@ -76,8 +76,8 @@ def look_for_starts():
 
 
 def look_for_pools():
-    """Called at the start of each thread, since pools may be imported late. A pool starts its first thread after it has
-    received its first work."""
+    """Called at the start of each thread, since pools may be imported late. A pool's first work is created before its
+    first thread starts, so only the start of that thread is known."""
     work = getattr(sys.modules.get("concurrent.futures.thread"), "_WorkItem", None)
     if not hasattr(work, "__weakref__") or any(work.run.__code__ is code for code in starts.carriers):
         return

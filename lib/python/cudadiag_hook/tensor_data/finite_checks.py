@@ -1,5 +1,5 @@
-"""Grades tensors by their worst element: finite, infinite or NaN. Tensors on the host are graded at once, tensors on a
-GPU asynchronously through slots."""
+"""Grades tensors by their worst element: finite, infinite or NaN. Tensors on the host are graded immediately, and
+tensors on a GPU asynchronously, through slots."""
 import sys
 
 CLEAN, INFINITE, NOT_A_NUMBER = 0, 1, 2
@@ -79,9 +79,9 @@ class Page:
     __slots__ = ("buffer", "free", "used", "is_sent", "grades")
 
     def __init__(self, buffer, free):
-        self.buffer, self.free = buffer, free  # `free` gets the buffer back
+        self.buffer, self.free = buffer, free  # the buffer is returned to `free`
         self.used, self.is_sent = 0, False
-        self.grades = None  # once they have arrived
+        self.grades = None  # None until they have arrived
 
     def send(self):
         self.buffer.send()
@@ -130,7 +130,8 @@ class Slots:
         core = sys.modules["torch"]._C
         page, key = self.page_for(core, floats)
         slot = page.used
-        # The greatest absolute value, or NaN if there is one. This is one kernel, as input and slot have the same type.
+        # The greatest absolute value, or NaN if there is one. This is one kernel, because input and slot have the same
+        # type.
         core._linalg.linalg_vector_norm(floats, INFINITY, out=page.buffer.views[slot])
         page.used += 1
         if page.used == PAGE:  # grades are read in the order of the checks, so the stream's pages are sent together

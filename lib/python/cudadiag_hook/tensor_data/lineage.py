@@ -4,7 +4,7 @@ import sys
 
 
 class StorageReference:
-    """Reserves the address of a storage object, without keeping the storage's memory."""
+    """Reserves the address of a storage object, without keeping the storage's memory alive."""
 
     __slots__ = ("kind", "pointer", "pieces")
 

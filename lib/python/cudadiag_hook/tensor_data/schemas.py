@@ -45,7 +45,7 @@ class Facts:
         self.enters = False  # set by entries.Entry
         self.has_bounds = rule_for(self.operator) is not None
         self.lifts = self.own and self.name == "lift_fresh"
-        self.adopts = self.own and self.name == "set_"  # memory that exists, perhaps from another process
+        self.adopts = self.own and self.name == "set_"  # uses existing memory, perhaps of another process
         self.is_view = bool(getattr(function, "is_view", False))
         self.makes_nothing = not self.written and not self.fresh and not self.lifts
         self.makes_one = not self.written and self.results == 1 and self.fresh == [0]

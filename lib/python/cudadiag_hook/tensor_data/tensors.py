@@ -23,7 +23,7 @@ def is_tensor(value):
 
 
 def unwrapped(tensor):
-    """Returns the tensor that holds the values, if a transform of torch.func has wrapped it; else the tensor itself."""
+    """Returns the innermost tensor if transforms of torch.func have wrapped it; otherwise the tensor itself."""
     functorch = getattr(sys.modules["torch"]._C, "_functorch", None)
     while functorch is not None and functorch.is_functorch_wrapped_tensor(tensor):
         tensor = functorch.get_unwrapped(tensor)
@@ -151,7 +151,7 @@ class Guard:
 
 
 def hidden(function):
-    """The function, hidden from the target's modes and hooks."""
+    """Returns the function, wrapped in a Guard."""
 
     def run(*arguments):
         with Guard():
@@ -180,6 +180,6 @@ def is_on_device(tensor):
 
 
 def is_capturing():
-    """Returns whether this thread's stream is under capture, so that nothing may be copied."""
+    """Returns whether this thread's stream is under capture, during which copies are not allowed."""
     cuda = sys.modules["torch"].cuda
     return "cuda" in devices and cuda.is_initialized() and cuda.is_current_stream_capturing()

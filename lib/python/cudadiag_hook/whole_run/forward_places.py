@@ -11,7 +11,7 @@ from .modules_run import here as module_here
 from .modules_run import steps
 
 MOST_KEPT = 1 << 16
-MOST_AT_ONCE = 8  # nodes of one operator
+MOST_AT_ONCE = 8  # the most nodes that one operator creates
 NO_TASK = -1
 RUN_BACKWARD = ("_engine_run_backward", "backward", "grad")  # functions that call the engine and wait for it
 
@@ -45,7 +45,7 @@ class ForwardPlaces:
         self.kept = {}  # by sequence number: (stack, module)
         self.latest_kept = (None, None)
         self.threads = set()
-        self.behind = (NO_TASK, ())  # (id of an autograd thread's latest backward pass, stack of the thread that waits)
+        self.behind = (NO_TASK, ())  # (id of the latest backward pass, stack of the thread that waits for it)
 
     def note_forward(self):
         """Called before each operator. Returns its stack if autograd has just created a node, else None."""
@@ -62,7 +62,7 @@ class ForwardPlaces:
         for each in range(max(latest, number - MOST_AT_ONCE), number):
             self.kept[each] = made
         if len(self.kept) > MOST_KEPT:
-            for each in list(self.kept)[:MOST_KEPT // 8]:  # the oldest; other threads may do the same
+            for each in list(self.kept)[:MOST_KEPT // 8]:  # the oldest; another thread may be removing them, too
                 self.kept.pop(each, None)
         return stack
 

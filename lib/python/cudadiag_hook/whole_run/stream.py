@@ -42,7 +42,7 @@ def make_mode_class(torch):
 
         def __torch_dispatch__(self, function, types, args=(), kwargs=None):
             token, result, returned = None, None, False
-            # A mode of the target for functions is on while a backward pass runs its operators.
+            # In a backward pass, a function mode of the target may be on, and would see the listener's calls.
             is_plain = not function_modes()
             before, after = (self.before, self.after) if is_plain else (self.hidden_before, self.hidden_after)
             try:

@@ -1,5 +1,5 @@
-"""Tensors of the target's subclasses, as plain tensors. Their attributes may be functions of the target, which must not
-run for the hook."""
+"""Converts tensors of the target's subclasses to plain tensors. Their attributes may be functions of the target, which
+must not run for the hook."""
 import sys
 
 from ..budget import is_from_handler
@@ -28,8 +28,8 @@ def holds_subclass(value):
 
 
 def plain(value):
-    """A plain tensor with the same memory, if the value is a tensor of a subclass; else the value itself. Called under
-    a Guard."""
+    """Returns a plain tensor with the same memory if the value is a tensor of a subclass; otherwise the value itself.
+    The caller must hold a Guard."""
     if type(value) in SEQUENCES:
         return [plain(each) for each in value]
     if not is_of_subclass(value):
@@ -39,7 +39,7 @@ def plain(value):
 
 
 def plain_arguments(args, kwargs):
-    """The arguments of an operator, with plain tensors."""
+    """Returns the arguments of an operator, with plain tensors."""
     try:
         if not any(map(holds_subclass, args)) and not (kwargs and any(map(holds_subclass, kwargs.values()))):
             return args, kwargs

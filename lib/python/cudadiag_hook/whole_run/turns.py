@@ -4,7 +4,7 @@ import _thread
 
 class Turn:
     """Lets only one thread at a time change the shared state. No thread waits for long, because that could deadlock: a
-    finalizer that runs meanwhile may wait for another thread's operator."""
+    finalizer that runs inside a turn may wait for another thread's operator."""
 
     PATIENCE = 1.0  # seconds
 

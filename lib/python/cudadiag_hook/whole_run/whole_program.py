@@ -18,7 +18,7 @@ def replace(owner, name, make):
     made.__doc__, made.__wrapped__ = original.__doc__, original
     setattr(owner, name, made)
     scripting = sys.modules.get("torch.jit._builtins")
-    # torch.jit.script recognises PyTorch's operators by their id(). A later table will contain `made`.
+    # torch.jit.script recognises PyTorch's operators by their id(). If this table is built later, it contains `made`.
     table = getattr(scripting, "_builtin_table", None) or {}
     if id(original) in table:
         table[id(made)] = table[id(original)]

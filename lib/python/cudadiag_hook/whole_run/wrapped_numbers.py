@@ -1,6 +1,6 @@
-"""Numbers in place of tensors. In C++, a number such as the 1 of `x + 1` may be a tensor. PyTorch passes it to a
+"""Converts numbers back to tensors. In C++, a number such as the 1 of `x + 1` may be a tensor. PyTorch passes it to a
 dispatch mode as a Python number, but only some operators accept that number again. torch.jit.trace also calls operators
-that do not."""
+that do not accept it."""
 import sys
 
 from ..tensor_data.tensors import Guard
