@@ -46,12 +46,12 @@ class Arena {
   std::uint64_t begin(std::size_t area) const;
   std::uint64_t end(std::size_t area) const { return begin(area) + area_bytes_; }
 
-  // Stores the current clock times in the area, unless the process has stored its own last times. Readers use them to
-  // convert ticks.
+  // Stores the current clock times in the area, unless the process has stored its own last times. Readers use these
+  // times to convert ticks.
   void stamp_clock(std::size_t area) const;
 
   // events() returns the number of freezes and wake-ups so far. wait_for_event() blocks until this number differs from
-  // `seen`, or for `milliseconds`. It returns the number.
+  // `seen`, or for `milliseconds`, and returns the number.
   std::uint32_t events() const;
   std::uint32_t wait_for_event(std::uint32_t seen, int milliseconds) const;
   // Wakes the thread of this process that is blocked in wait_for_event().

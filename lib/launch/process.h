@@ -29,8 +29,8 @@ int ending_signal();
 inline bool asked_to_end() { return ending_signal() != 0; }
 
 // Handles the signals that a launcher relays, for the lifetime of this object. Only one may exist at a time. A signal
-// that was ignored when this process started stays ignored, here and in the target. A signal that was blocked then
-// stays blocked in the target.
+// that was ignored when this process started stays ignored, here and in the target. A signal that was blocked at that
+// time stays blocked in the target.
 class SignalRelay {
  public:
   SignalRelay();
@@ -43,7 +43,7 @@ class SignalRelay {
   // Makes wait() return. May be called from any thread.
   void wake();
   // Returns the signals that other processes sent to this process or to its group, each signal once, oldest first. The
-  // kernel does not distinguish the two.
+  // kernel does not say which of the two was the destination.
   std::vector<ReceivedSignal> take_signals();
   bool interrupted() const { return asked_to_end(); }
 };
@@ -55,7 +55,7 @@ void keep_blocked_for_targets();
 // Makes this process ignore the signal. Targets start with the action with which this process was started.
 void ignore_signal_here(int signal);
 
-// How a rerun's start differs from the first run's. The defaults make no difference.
+// How a rerun's start differs from the first run's. By default, there are no differences.
 struct SpawnOptions {
   // Starts the target in its own process group, without host core dumps. Kills it if this process is killed. Children
   // of the target may then keep running until another process kills them.

@@ -172,8 +172,8 @@ std::string no_failure(const JobSessions& job, const Parting& parting, const std
   return parting.groups ? answer + none : none + answer;
 }
 
-// Returns why the first such session may belong to another user; empty if none may. The report says it once for the
-// whole job.
+// Returns why a session of the job may belong to another user; empty if none may. One such session is enough, because
+// the report covers the whole job.
 std::string why_foreign(const JobSessions& job) {
   for (const JobSession& part : job.all()) {
     if (!part.foreign.empty()) return part.folder.string() + ": " + part.foreign;

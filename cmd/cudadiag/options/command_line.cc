@@ -84,7 +84,7 @@ std::string in_plain_words(std::string text, const std::vector<CLI::App*>& selec
 }
 
 // CLI11 splits words and values such as [a,b], because they look like lists. A mark in front of the value prevents
-// this. It is removed again after parsing.
+// this. The mark is removed after parsing.
 constexpr char kMark = '\x1f';
 
 // Returns the index at which the value starts in "--name=value", "-nvalue" and "value".
@@ -150,7 +150,7 @@ void parse(CLI::App& app, std::vector<std::string> words) {
   for (CLI::App* command : app.get_subcommands({})) {
     for (CLI::Option* option : command->get_options()) {
       if (option->get_items_expected_max() > 0) option->transform(unmarked);
-      // Only a flag with a type name accepts a value after "=". Without the value, it has a default.
+      // Only a flag with a type name accepts a value after "=". If the value is missing, the flag's default applies.
       if (option->get_items_expected_max() == 0 && option->get_type_name().empty()) option->disable_flag_override();
     }
   }

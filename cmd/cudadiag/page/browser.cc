@@ -17,7 +17,7 @@ namespace {
 // Commands that open a file with its usual program: on Linux desktops, in WSL, and on Debian.
 constexpr const char* kOpeners[] = {"xdg-open", "wslview", "sensible-browser"};
 
-// An opener exits within this time: it has handed the file to a browser, or failed. A browser keeps running.
+// An opener exits within this time, after handing the file to a browser or failing. A browser itself keeps running.
 constexpr std::chrono::milliseconds kPatience{2000}, kLook{20};
 
 // Returns true if the process exits without an error, or is still running after kPatience.

@@ -8,8 +8,8 @@
 namespace cudadiag::command {
 
 struct PageRequest {
-  // "-" means standard output. If `file` is empty and `open` is set or standard output is a terminal, the page goes to
-  // a new file. If `file` is empty otherwise, the page goes to standard output.
+  // "-": standard output. Empty: a file whose name we choose if `open` is set or standard output is a terminal,
+  // otherwise standard output.
   std::string file;
   bool open = false;        // show the page in a browser; requires a file
   bool keep_names = false;  // do not redact home folders, user names and host names

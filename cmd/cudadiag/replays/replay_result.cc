@@ -113,7 +113,7 @@ class Text {
     for (const std::string& line : found.lines) add("", base::printable(line));
   }
 
-  // compute-sanitizer reports addresses in the replay. Adds the block of the saved launch that was loaded there.
+  // compute-sanitizer reports an address in the replay's memory. Adds the saved block to which this memory belongs.
   void access(const evidence::InvalidAccess& access) {
     std::string line = base::printable(evidence::sentence(access));
     if (access.nearest) {

@@ -104,7 +104,8 @@ bool explain_no_recording(const supervise::Recording& recording, const RunOption
 
 namespace {
 
-// Prints that a run which observed PyTorch's operators found nothing.
+// Prints `nothing` if a run that observed PyTorch's operators has no findings. If no operators were observed, prints
+// that nothing was checked.
 void print_nothing_found(const supervise::Recording& recording, const diagnose::Diagnosis& report,
                          report::Verbosity verbosity, const char* nothing) {
   for (const analyse::Note& note : report.notes) {

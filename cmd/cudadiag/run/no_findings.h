@@ -7,7 +7,7 @@
 
 namespace cudadiag::command {
 
-// Returns true if nothing was recorded at all. In that case, it has printed why.
+// If nothing was recorded at all, prints why and returns true.
 bool explain_no_recording(const supervise::Recording& recording, const RunOptions& options,
                           const supervise::RunEnd& end, const diagnose::Diagnosis& report);
 

@@ -15,8 +15,8 @@ namespace cudadiag::command {
 
 class RunReport {
  public:
-  // `recording` and `options` must outlive this object. Prints why if nothing is recorded, or if no session can be
-  // kept.
+  // `recording` and `options` must outlive this object. If nothing is recorded, or if no session can be kept, prints
+  // the reason.
   RunReport(supervise::Recording& recording, const RunOptions& options);
 
   // Reports a freeze while the target is still running, once for each process.

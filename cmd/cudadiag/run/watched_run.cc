@@ -37,8 +37,8 @@ namespace {
 // How long to wait before retrying to write kept text to stderr.
 constexpr std::chrono::milliseconds kBeforeMoreIsRead{50};
 
-// Warns about commands that run the program elsewhere. It then gets neither this process's environment nor its shared
-// memory.
+// Warns about commands that run the program elsewhere. The program then gets neither this process's environment nor its
+// shared memory.
 void advise_on_remote_commands(const std::string& program) {
   const std::string name = std::filesystem::path(program).filename().string();
   for (const char* remote : {"docker", "podman", "kubectl", "ssh", "srun", "apptainer", "singularity"}) {
@@ -193,7 +193,7 @@ class WatchedRun {
                  speech);
   }
 
-  // Returns null if the user did not request race detection. Also returns null if it is impossible, after printing why.
+  // Returns null if the user did not request race detection. If it is not possible, prints the reason and returns null.
   std::unique_ptr<supervise::RaceWatch> watch_races() {
     if (!options_.recording.record.races) return nullptr;
     if (recording_.arena() == nullptr) {
@@ -205,7 +205,7 @@ class WatchedRun {
                                                   supervise::find_disassembler(options_.recording.command));
   }
 
-  // Returns null if the user did not request a full log. Also returns null if it is impossible, after printing why.
+  // Returns null if the user did not request a full log. If it is not possible, prints the reason and returns null.
   std::unique_ptr<supervise::FullLog> keep_full_log() {
     if (!options_.recording.full_log) return nullptr;
     if (recording_.arena() == nullptr || recording_.writer() == nullptr) {

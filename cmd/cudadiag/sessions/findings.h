@@ -25,14 +25,14 @@ struct IllustratedDiagnosis {
 IllustratedDiagnosis examine_for_page(const session::Session& session, bool trusted);
 
 // If some work was certainly unfinished for a second or more when its process ended, prints a sentence about the oldest
-// of it. `kept`: the sentence may refer to the session.
+// such work. `kept`: the sentence may refer to the session.
 void print_unfinished(diagnose::SessionState& state, bool kept);
 
 // Empties the report of an earlier run. If this run ends early, the old report then cannot be mistaken for the report
 // of this run.
 void empty_older_report(const std::string& path);
 
-// Prints why if the file cannot be written.
+// If the file cannot be written, prints the reason.
 void write_json_file(const diagnose::Diagnosis& report, const std::string& path);
 
 // Returns the window of operations to wait for in order to catch this session's failure again (wire/rerun/window.h).

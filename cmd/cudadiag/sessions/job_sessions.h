@@ -14,7 +14,7 @@
 
 namespace cudadiag::command {
 
-// The most calls to keep for each rank of a job with several sessions, and the most collective launches if NCCL
+// The maximum number of calls kept for each rank of a job with several sessions, and of collective launches if NCCL
 // reported no calls. Enough to find where the waiting ranks diverge, and small enough for a thousand ranks.
 inline constexpr std::size_t kCallsKept = 256, kLaunchesKept = 1024;
 

@@ -16,7 +16,8 @@ namespace {
 namespace fs = std::filesystem;
 using supervise::LiveRun;
 
-// Returns the end of a message: which processes are still running although their launcher was killed; empty if none.
+// Returns the end of a message that lists the processes still running after their launcher was killed; empty if none
+// are.
 std::string still_there(const session::LivePlace& place) {
   std::string pids;
   for (const std::uint32_t pid : session::holders_of(place)) pids += (pids.empty() ? "" : ", ") + std::to_string(pid);
@@ -46,8 +47,8 @@ void print_newer_run(const std::vector<session::Root>& roots, const base::Result
   say(folder == nullptr ? text : text + "; using " + folder->string() + " instead");
 }
 
-// If a newer session folder exists but cannot be written to, says so. Without this message, the user would not notice
-// that the session shown is an older one.
+// Prints a message if a newer session folder exists but cannot be written to. Without this message, the user would not
+// notice that an older session is shown.
 void print_unwritable(const std::vector<session::Root>& roots, const base::Result<fs::path>& shown) {
   const auto* folder = std::get_if<fs::path>(&shown);
   const auto newer = folder == nullptr ? std::nullopt : session::newest_unwritable(roots);

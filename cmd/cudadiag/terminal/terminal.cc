@@ -22,7 +22,7 @@ namespace {
 
 // How long a write to a nonblocking descriptor waits for a reader.
 constexpr int kPatienceMilliseconds = 5000;
-// A write to a blocking descriptor has no time limit. At this interval, it checks whether cudadiag was asked to exit.
+// How often a write to a blocking descriptor, which has no time limit, checks whether cudadiag was asked to exit.
 constexpr int kLookMilliseconds = 1000;
 
 std::string unsaid;
@@ -64,8 +64,8 @@ void write_unsaid() {
   }
 }
 
-// Returns as many spaces as a row has columns, followed by a return. The terminal wraps only when the next character
-// follows. A cursor in the first column therefore stays in its row. Any other cursor moves to the next row.
+// Returns as many spaces as a row has columns, followed by a carriage return. The terminal wraps only when the next
+// character follows. A cursor in the first column therefore stays in its row. Any other cursor moves to the next row.
 std::string own_row() {
   const auto columns = columns_of(STDERR_FILENO);
   if (!columns || !can_be_driven(STDERR_FILENO) || !in_foreground(STDERR_FILENO)) return "";

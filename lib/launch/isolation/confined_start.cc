@@ -123,7 +123,8 @@ ConfinedTarget start_here(ConfinedStart& start) {
 ConfinedTarget start_confined(ConfinedStart start) {
   std::promise<ConfinedTarget> promise;
   std::future<ConfinedTarget> target = promise.get_future();
-  // This thread must never exit. The target is killed when it exits, and it reaches the recording through this thread.
+  // This thread must never exit, because the kernel would then kill the target. The target also reaches the recording
+  // through this thread.
   std::thread([start = std::move(start), promise = std::move(promise)]() mutable {
     promise.set_value(start_here(start));
     while (true) ::pause();

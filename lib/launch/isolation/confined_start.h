@@ -19,7 +19,7 @@ struct ConfinedStart {
   std::vector<std::string> arguments;    // argv
   std::vector<std::string> environment;  // in the form that execve() takes
   std::optional<Isolation> isolation;
-  sigset_t blocked{};  // the signals that the target starts with blocked
+  sigset_t blocked{};  // the target's initial signal mask
   int arena = -1;      // the arena's descriptor in this process
 };
 

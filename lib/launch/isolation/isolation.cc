@@ -153,7 +153,7 @@ int confine_this_thread(const Isolation& isolation) {
       static_cast<int>(::syscall(kCreateRuleset, &handled, attribute_bytes(version), 0)));
   if (!ruleset.valid()) return errno;
   if (const int error = allow_paths(ruleset.get(), isolation, handled.file_access)) return error;
-  // Allows binding port 0, with which the kernel chooses a free port (see call_judge.cc).
+  // Allows binding port 0, for which the kernel chooses a free port (see call_judge.cc).
   const PortRule any_free{kBindTcp, 0};
   if (handled.net_access != 0 && ::syscall(kAddRule, ruleset.get(), kRulePort, &any_free, 0) != 0) return errno;
   for (const std::uint16_t port : isolation.ports) {

@@ -83,7 +83,7 @@ bool signal_process(pid_t process, int signal, const std::function<bool(pid_t)>&
   const base::FileDescriptor held(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
   if (!held.valid() && errno == ESRCH) return false;
   if (!belongs(process)) return false;
-  // Linux before 5.3 has no pidfd for this, so the pid could be reused before the signal.
+  // Linux before 5.3 cannot pin a pid, so a process that has reused the pid could get the signal.
   if (!held.valid()) return ::kill(process, signal) == 0;
   return ::syscall(SYS_pidfd_send_signal, held.get(), signal, nullptr, 0) == 0;
 }

@@ -72,7 +72,7 @@ std::variant<Supervised, SpawnFailure> Supervised::spawn(const std::vector<std::
     return spawn_failure(command.front(), errno, "cannot create a socket to its supervisor");
   }
   base::FileDescriptor ours(ends[0]), theirs(ends[1]);
-  // If the supervisor is killed, the kernel makes its children this process's children.
+  // If the supervisor is killed, this process adopts the supervisor's children.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   SpawnOptions how;
   how.apart = how.outlives = true;
@@ -179,7 +179,7 @@ bool Supervised::is_member(pid_t process) const {
          (isolated_ && process != own && is_filtered(process) && !is_filtered(own) && descends_from(process, own));
 }
 
-// Kills the rerun's processes after its supervisor was killed.
+// Kills the rerun's processes. Called if the supervisor was killed.
 void Supervised::end_orphans() {
   const auto patience = Clock::now() + kOrphansPatience;
   while (true) {

@@ -67,7 +67,7 @@ TEST_CASE("a program dies of a call whose error was read late, and the call that
 
 TEST_CASE("of calls that failed alike at one place, the first leads") {
   CallsAndLooks calls;
-  calls.copy(kThenWorked);  // stands for many copies whose records were overwritten
+  calls.copy(kThenWorked);  // represents many failed copies, some of whose records were lost
   calls.copy();
   calls.copy();
   calls.look(2);

@@ -44,8 +44,8 @@ class PictureBuilder {
     return static_cast<std::uint32_t>(process.record.streams.size() - 1);
   }
 
-  // Issues the next operation on the stream. Its call returned success, unless the caller changes that. The reference
-  // is valid until the next operation is issued.
+  // Issues the next operation on the stream. By default, its call succeeded. The reference is valid until the next
+  // operation is issued.
   session::Operation& issue(std::uint32_t on, op::Kind kind = op::Kind::kernel, unsigned flags = 0,
                             std::uint64_t argument = 0) {
     session::Operation operation;

@@ -14,8 +14,8 @@ using Outcome = Rerun::Outcome;
 
 namespace {
 
-// Builds a stream of kernels "bad". The first `finished` of its `issued` operations have finished. A marker follows
-// each operation.
+// Builds a stream with `issued` launches of kernel "bad", of which the first `finished` have finished. A marker follows
+// each launch.
 session::Process run_of_bad(int finished, int issued, const std::string& kernel = "bad") {
   PictureBuilder picture;
   const auto site = picture.site(kernel);

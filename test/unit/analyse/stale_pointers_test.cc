@@ -32,7 +32,8 @@ struct Replays {
     record.stale_pointers.push_back({2, 0, 1, 8, 0x1010, 7});
   }
   std::optional<Failure> found() const { return stale_replay(picture.process); }
-  // Builds a failure whose candidate is the launch or, if `nodes` is not empty, these nodes of its graph.
+  // Builds a failure whose candidates are the given nodes of the launch's graph or, if `nodes` is empty, the launch
+  // itself.
   Failure failed(std::size_t launch, const std::vector<std::uint32_t>& nodes = {}) {
     Failure failure;
     failure.code = 700;

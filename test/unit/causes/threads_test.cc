@@ -1,5 +1,5 @@
-// Tests failures that users reported: each text from a log must give the right cause. Above each test case are the
-// threads in which users reported it.
+// Tests failures that users reported: each text from a log must give the right cause. The comment above each test case
+// lists the users' reports.
 #include <doctest/doctest.h>
 
 #include "unit/causes/symptoms_builder.h"

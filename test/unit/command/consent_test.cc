@@ -28,7 +28,7 @@ class Desk {
     person_ = base::FileDescriptor(person);
     program_ = base::FileDescriptor(program);
   }
-  // Types the line. If it ends with a newline, waits until it has arrived.
+  // Types the line. If the line ends with a newline, waits until it has arrived.
   void type_ahead(std::string_view line) const {
     type(line);
     pollfd arrival{program_.get(), POLLIN, 0};

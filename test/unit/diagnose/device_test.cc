@@ -205,7 +205,7 @@ TEST_CASE("under MPS, the code that failed shows which process failed") {
   CHECK(recorded.report(700, true).findings.at(0).grade != analyse::Grade::proven);
 }
 
-// Uses the dump of `neighbour works` (test/gpu/cuda/neighbour.cu), which was killed because another process failed.
+// The dump is from `neighbour works` (test/gpu/cuda/neighbour.cu), a program that ended because another process failed.
 TEST_CASE("under MPS an exception in unknown code belongs to another program") {
   Recorded recorded;
   recorded.session.processes[0].record.properties["mps"] = "1";
@@ -268,7 +268,7 @@ std::vector<int> lines_of(const diagnose::Finding& finding) {
 
 }  // namespace
 
-// Candidate 3 is at line 10. Candidate 2 is at line 20 and has the kernel that the dump shows.
+// The candidates are operation 3 at line 10 and operation 2 at line 20. The dump shows the kernel of operation 2.
 TEST_CASE("the candidate with the dump's kernel leads, and is proven if no other line launches it") {
   Recorded recorded;
   recorded.add_lines();

@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kProgram = TEST_DATA "/report/program.py";
 
-// Returns code whose instructions are all at `line`. The bytes are an entry of PEP 657: no columns, eight code units,
+// Returns code whose instructions are all at `line`. The bytes are a PEP 657 table entry: no columns, eight code units,
 // line delta 0.
 session::Code code_at(std::uint32_t line, const char* function) {
   return {kProgram, function, line, 11, std::string("\xef\0", 2)};

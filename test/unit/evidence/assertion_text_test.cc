@@ -119,7 +119,7 @@ TEST_CASE("a truncated line is ignored and affects nothing else") {
     REQUIRE(found.size() == 1);
     CHECK(found[0].threads == (whole.find("` failed") + 8 <= size ? 2 : 1));
   }
-  // One line begins inside another, so the condition at the end could belong to either.
+  // One line begins inside another, so the condition at the end could belong to either line.
   CHECK(assertions_in(whole.substr(0, whole.size() - 14) + line(0, 9)).empty());
 }
 

@@ -115,8 +115,8 @@ TEST_CASE("the PC comes from the warp, then from the SM, then from the thread") 
   CHECK(testimony_of(dump).failure->witness == PcWitness::thread);
   CHECK(testimony_of(dump).failure->place.pc == kDeepAddress + 0x20);
 
-  // As with older drivers, the PC is a host address. The offset is then relative to the kernel, unless the kernel had
-  // called a function.
+  // The PC is a host address, as in dumps of older drivers. The offset is then relative to the kernel, unless the
+  // kernel had called a function.
   std::string& lanes = dump.part(S::lanes).data;
   lanes = RowBuilder(112).u64(56, 0x5600001234).u64(64, 0x20).u32(72, 1).u32(76, 1).u32(88, 14);
   CHECK(testimony_of(dump).failure->place.pc == kKernelAddress + 0x20);

@@ -80,7 +80,7 @@ TEST_CASE("each of many running kernels has its lines") {
   CHECK(dump->budget().damaged() == 0);
 }
 
-// If each thread were searched in a list of all functions, this test would take minutes.
+// Searching all functions for each thread would make this test take minutes.
 TEST_CASE("very many threads in very many functions") {
   using S = SampleSections;
   constexpr std::uint32_t kFunctions = 400'000, kThreads = 400'000, kInstruction = 16;

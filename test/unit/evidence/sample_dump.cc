@@ -177,7 +177,8 @@ std::string sample_cubin(std::size_t times) {
   return cubin.bytes();
 }
 
-// Rows of a kernel that is not loaded come first. A reader that counts rows from the start of the table would be wrong.
+// Rows of a kernel that is not loaded come first. A reader that counts rows from the start of the table would find the
+// wrong lines.
 std::string sample_lines() {
   const auto name = [](const char* text) { return kInlinedNames.find(text) - kNamesBase; };
   LineProgram program;

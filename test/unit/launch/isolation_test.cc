@@ -1,4 +1,4 @@
-// Calls the checks for an isolated rerun with system calls of this process.
+// Passes system calls of this process to the checks for an isolated rerun.
 #include "launch/isolation/isolation.h"
 
 #include <arpa/inet.h>

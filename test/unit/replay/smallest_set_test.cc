@@ -9,7 +9,7 @@ using namespace cudadiag::replay;
 
 namespace {
 
-// Imitates a launch that fails only while all of `needed` are restored.
+// Imitates a launch that fails only if all blocks in `needed` are restored.
 auto needs(const std::set<std::uint32_t>& needed) {
   return [needed](const std::vector<std::uint32_t>& without) {
     return std::none_of(without.begin(), without.end(), [&](std::uint32_t block) { return needed.contains(block); });

@@ -75,7 +75,7 @@ struct Marked {
                   const std::vector<std::uint32_t>& parameters = {0x1000, 0x7f00, 7, 0},
                   std::optional<std::uint32_t> predicates = {}) const {
     LaneState lane = lane_at(stands, registers);
-    // No given registers means that the address must be computed from the parameters alone.
+    // If no registers are given, the address must be computed from the parameters alone.
     if (registers.empty()) lane.registers.clear();
     lane.predicates = predicates;
     return FailingAddress(text, kBank, failing, launch(parameters)).of(lane);
@@ -174,7 +174,7 @@ TEST_CASE("a loop may have started another iteration") {
 }
 
 TEST_CASE("no thread gets past an instruction that needs the failed load") {
-  // The loop cannot have started again, because FADD needs R8, which the load did not deliver.
+  // The loop cannot have started again, because FADD needs R8 from the failed load.
   const std::vector<std::string> lines{"MOV R9, R9",
                                        "!LDG.E R8, desc[UR4][R2.64]",
                                        "MOV R10, R11",

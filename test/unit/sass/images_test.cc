@@ -51,7 +51,7 @@ struct Used {
   std::vector<ByteRows> rows;
 };
 
-// Returns the bytes that the launch uses of the image whose handle is at offset `parameter`.
+// Returns which bytes of an image the launch uses. The handle of the image is the parameter at offset `parameter`.
 Used used(const ByteRanges& code, const LaunchValues& launch, Mode mode, std::uint32_t parameter = 0) {
   for (const ParameterBytes& each : code.of(launch)) {
     if (each.parameter == parameter && each.mode == mode) return {each.all, each.rows};

@@ -121,7 +121,7 @@ TEST_CASE("a value does not become a pointer by going through local memory") {
 }
 
 TEST_CASE("a pointer that was reloaded from local memory is still recognised") {
-  // After the reload, the two halves of the pointer look alike, so the store may write through it.
+  // After the reload, the two halves of the pointer cannot be distinguished, so the store may write through it.
   CHECK(modes_of("/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n"
                  "/*0010*/ STL.64 [R1], R2 ;\n"
                  "/*0020*/ LDL.64 R4, [R1] ;\n"

@@ -49,7 +49,7 @@ Record launch(std::uint32_t serial, std::uint16_t site, std::uint64_t ticks) {
   return record;
 }
 
-// Builds two kinds of records: some repeat, and some have nothing in common with any other.
+// Builds two kinds of records: records that repeat, and records that have nothing in common with others.
 std::vector<Record> mixed_records() {
   std::vector<Record> records;
   std::minstd_rand random(1);

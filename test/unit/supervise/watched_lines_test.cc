@@ -24,7 +24,7 @@ TEST_CASE("a line beyond the end of its file, and a file that does not exist, ar
   const auto nowhere = doubtful_lines({"model.py:1"}, {"python3", script});
   REQUIRE(nowhere.size() == 1);
   CHECK(contains(nowhere.front(), "found no file model.py here"));
-  // A relative path may also be relative to the folder of the program.
+  // A path may also be relative to the program's folder.
   folder.file("model.py", "a = 1\n");
   CHECK(doubtful_lines({"model.py:1"}, {"python3", script}).empty());
 }

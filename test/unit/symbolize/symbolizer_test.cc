@@ -42,7 +42,7 @@ TEST_CASE("a stack through Python and native code") {
   Symbolizer symbolizer(recorded.session);
   const auto stack = symbolizer.stack(recorded.process(), recorded.site);
 
-  REQUIRE(stack.python.size() == 2);  // a frame is omitted if its code was not recorded
+  REQUIRE(stack.python.size() == 2);  // the frame whose code was not recorded is omitted
   CHECK(stack.python[0].file == "/home/user/project/train.py");
   CHECK(stack.python[0].line == 41);
   CHECK(stack.python[0].function == "Model.forward");

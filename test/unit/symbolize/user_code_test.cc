@@ -436,7 +436,7 @@ TEST_CASE("user rules for libraries and the sources in them") {
   CHECK(find_true_line(stack, "").location.line == 30);
 }
 
-// In such a cell, the frame of the cell stays on its first line while later lines run.
+// Whichever line of such a cell runs, the cell's frame stays on the first line.
 TEST_CASE("a cell that begins with %%time") {
   const auto called = [](const char* file, int line, const char* function) {
     return PythonFrame{file, line, function};

@@ -302,7 +302,7 @@ TEST_CASE("a message is matched by its peer and direction, not only by the group
   std::vector<Rank> ranks = {Rank(0), Rank(1), Rank(2)};
   std::vector<std::uint32_t> group;
   for (Rank& rank : ranks) group.push_back(rank.join("pp", 3, *rank.rank));
-  // Rank 1's receive from rank 2 and its send to rank 0 are matched. Rank 0's second send to rank 1 is not.
+  // Rank 1's receive from rank 2 and its send to rank 0 are matched. Rank 0's send to rank 1 is not.
   ranks[1].receive(group[1], 2), ranks[2].send(group[2], 1);
   ranks[1].send(group[1], 0), ranks[0].receive(group[0], 1);
   ranks[0].in({ranks[0].send(group[0], 1)});

@@ -158,7 +158,7 @@ TEST_CASE("a stream that waits for a value is explained by the stream that shoul
 TEST_CASE("streams that may wait for each other are ordinary while one of them progresses") {
   Live run;
   const auto first = run.own_stream(), second = run.own_stream();
-  // Some events may have been recorded where the recorder did not see it.
+  // The recorder missed some records of events, so it is unknown what these waits wait for.
   run.process.record.events_unseen = 1;
   run.begin(first, op::Kind::event_wait, 0xe0);
   for (int i = 0; i < 10; ++i) run.begin(second, op::Kind::event_wait, 0xe1);
@@ -180,7 +180,7 @@ TEST_CASE("a kernel after a long one on a full GPU is ordinary") {
   run.begin(first);
   CHECK(run.count(2) == 0);
   run.end(first);
-  run.begin(first);  // at the same line, whose kernels are known to take long
+  run.begin(first);  // the kernels of this line take a long time
   run.until(2.2);
   run.begin(second);
   CHECK(run.count(2 + 7) == 0);
