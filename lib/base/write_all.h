@@ -1,3 +1,4 @@
+// Writes a whole string to a file descriptor, and retries interrupted and partial writes.
 #pragma once
 
 #include <unistd.h>

@@ -13,7 +13,7 @@ constexpr std::string_view kSystemFolders[] = {
     "/lib/",         "/lib32/",      "/lib64/",          "/usr/lib/",        "/usr/lib32/",       "/usr/lib64/",
     "/usr/libexec/", "/opt/nvidia/", "/usr/local/cuda/", "/usr/local/cuda-", "/usr/local/nvidia/"};
 
-// CUDA's libraries, as stem_of() returns their names.
+// The names of CUDA's libraries, as returned by stem_of().
 constexpr std::string_view kCudaStems[] = {
     "libcuda",         "libcudart",          "libcupti",         "libcublas",       "libcublasLt",   "libcudnn",
     "libcufft",        "libcufftw",          "libcurand",        "libcusolver",     "libcusolverMg", "libcusparse",
@@ -79,13 +79,13 @@ constexpr std::string_view kLibrarySourceFolders[] = {"/usr/include/", "/usr/loc
 constexpr std::string_view kCudaHeaders[] = {"cuda_runtime.h", "cuda_runtime_api.h", "host_runtime.h",
                                              "device_launch_parameters.h"};
 
-// Files that a compiler writes at run time. The user's line is the Python line that called their code.
+// Files that a compiler writes at run time. Reports show the Python line that called their code instead.
 constexpr std::string_view kGeneratedParts[] = {"/torchinductor_", "/torch_compile_debug/", "/.triton/cache/",
                                                 "/.triton/dump/"};
 constexpr std::string_view kUserPseudoFiles[] = {
     "<string>",       "<stdin>", "<console>", "<input>", "<ipython-input-", "<doctest ", "<cell ", "<command-",
     "<python-input-",               // CPython 3.13
-    "<timeit-src>",   "<script>"};  // of a second interpreter, CPython 3.14
+    "<timeit-src>",   "<script>"};  // a second interpreter in CPython 3.14
 
 // Debuggers and build tools that run the program in their own process.
 constexpr std::string_view kToolParts[] = {"/debugpy/", "/helpers/pydev/", "_stage2_bootstrap.py"};
@@ -107,9 +107,9 @@ bool equals_any(std::string_view text, const Texts& texts) {
 
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-// Returns the name up to its first '.', without the suffix after a '-': the hash that wheels add, or the version that
-// old C libraries add. Examples: `libcudart` for libcudart-d0da41ae.so.11.0, `libc` for libc-2.31.so. `libcuda-kernels`
-// and `libcuda-add` are not CUDA's, so they keep their suffix.
+// Returns the name up to its first '.'. Also removes a suffix after '-' if it is the hash of a wheel or the version of
+// an old C library. Examples: `libcudart` for libcudart-d0da41ae.so.11.0, `libc` for libc-2.31.so. Other suffixes stay:
+// `libcuda-kernels` is not one of CUDA's libraries.
 std::string_view stem_of(std::string_view path) {
   auto name = base_name(path);
   name = name.substr(0, name.find('.'));
@@ -120,7 +120,8 @@ std::string_view stem_of(std::string_view path) {
   return is_hash || end.find_first_not_of("0123456789") == end.npos ? name.substr(0, dash) : name;
 }
 
-// Accepts the version after "python" in a name, with the letters of debug and free-threaded builds: "3", "3.13t".
+// Returns whether the text is a version such as "3" or "3.13t", which may end in the letters of debug and free-threaded
+// builds.
 bool is_python_version(std::string_view text) {
   while (text.ends_with('t') || text.ends_with('d') || text.ends_with('m')) text.remove_suffix(1);
   return std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) || c == '.'; });
@@ -141,8 +142,8 @@ bool is_below_standard_library(std::string_view path) {
   return false;
 }
 
-// Recognises Inductor's files, which are named after their hash, in a folder named after two of its letters:
-// `ab/cabq….py`.
+// Returns whether the file has the name of an Inductor file: a hash, in a folder named after two letters of the hash,
+// as in `ab/cabq….py`.
 bool has_inductor_name(std::string_view path) {
   constexpr std::size_t kHash = 52;
   const auto name = base_name(path);
@@ -165,7 +166,7 @@ bool is_python_library(std::string_view path) {
                                                   ".egg/",
                                                   "/.cache/torch/hub/",
                                                   "/.cache/huggingface/modules/"};
-  // CuPy's tracebacks name sources that Cython compiled, relative to the folder in which CuPy was built.
+  // In CuPy's tracebacks, the paths of sources that Cython compiled are relative to the folder in which CuPy was built.
   const bool is_of_cupy = path.find("/cupy/") != path.npos && path.ends_with(".pyx");
   return is_of_cupy || contains_any(path, kPackageFolders) || is_below_standard_library(path);
 }

@@ -79,8 +79,8 @@ std::set<std::uint32_t> pids_of(const Json& object, const char* key) {
   return pids;
 }
 
-// A rerun needs these values byte for byte. JSON cannot contain invalid UTF-8, so such values are also written in
-// hexadecimal.
+// A rerun needs these values byte for byte. JSON cannot contain invalid UTF-8, so values with invalid UTF-8 are also
+// written in hexadecimal.
 constexpr const char *kCommandHex = "command_hex", *kDirectoryHex = "working_directory_hex";
 
 void add_hex(const Manifest& manifest, Json& document) {
@@ -156,7 +156,7 @@ Json witness_to_json(const std::optional<Witness>& witness) {
   return json;
 }
 
-// Rejects a name that leads out of the session's folder, because a session may come from anyone.
+// Returns "" for a name that leads out of the session's folder, because a session may come from anyone.
 std::string name_of(const Json& object, const char* key) {
   const std::string name = text_of(object, key);
   const bool inside = name != "." && name != ".." && name.find_first_of(std::string_view("/\0", 2)) == name.npos;
@@ -268,7 +268,7 @@ std::string write_manifest(const Manifest& manifest) {
                    {"gpu_processes", std::move(gpu_processes)},
                    {"code_rules", std::move(rules)}};
   add_hex(manifest, document);
-  // Replaces invalid UTF-8 in arguments and folders instead of throwing.
+  // Replaces invalid UTF-8 in arguments and folders. Without this handler, dump() would throw.
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

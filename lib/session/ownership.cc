@@ -13,7 +13,7 @@
 namespace cudadiag::session {
 namespace {
 
-// Returns the host that the launcher recorded or, without one, the hosts that the processes recorded.
+// Returns the host that the launcher recorded. Without a launcher, returns the hosts that the processes recorded.
 std::set<std::string> hosts_of(const Session& session) {
   if (!session.manifest.host.empty()) return {session.manifest.host};
   std::set<std::string> hosts;
@@ -34,7 +34,7 @@ std::string why_foreign(const Session& session) {
     return "its folder belongs to another user (uid " + std::to_string(status.st_uid) + ")";
   }
   const std::set<std::string> hosts = hosts_of(session);
-  // A session without a command and without processes has nothing to show and nothing to run.
+  // Without a command and processes, the session has nothing to show and nothing to run.
   if (hosts.empty() && session.manifest.command.empty()) return "";
   const std::string here = host_name();
   if (hosts.empty() || hosts.contains("")) return "the host that it was recorded on is unknown";

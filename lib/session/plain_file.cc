@@ -24,7 +24,7 @@ int open_without_magic_links(const std::filesystem::path& file, int flags) {
   how.flags = static_cast<std::uint64_t>(flags);
   how.resolve = RESOLVE_NO_MAGICLINKS;
   const long opened = ::syscall(SYS_openat2, AT_FDCWD, file.c_str(), &how, sizeof how);
-  // Falls through if openat2 is missing (before Linux 5.6), or if a system call filter forbids it.
+  // Uses open() if openat2 is missing (before Linux 5.6) or if a system call filter forbids it.
   if (opened >= 0 || (errno != ENOSYS && errno != EPERM)) return static_cast<int>(opened);
 #endif
   const std::string plain = file.lexically_normal().string();
@@ -43,7 +43,7 @@ std::optional<std::string> read(const base::FileDescriptor& descriptor, std::uin
   if (!descriptor.valid() || ::fstat(descriptor.get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
   const auto size = static_cast<std::uint64_t>(status.st_size);
   if (size > most) return std::nullopt;
-  // Ignores data that is appended in the meantime.
+  // Ignores data that is appended while the file is being read.
   std::string text(size, '\0');
   std::size_t done = 0;
   while (done < text.size()) {

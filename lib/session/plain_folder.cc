@@ -14,7 +14,7 @@ base::FileDescriptor open_plain_folder(int parent, const char* name) {
 
 std::vector<std::string> names_in(const base::FileDescriptor& folder) {
   std::vector<std::string> names;
-  // Opens the folder again, because a duplicated descriptor would share the position that listing moves.
+  // Opens the folder again, because a duplicated descriptor would share the position in the listing.
   const int again = folder.valid() ? ::openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
   if (again < 0) return names;
   const std::unique_ptr<DIR, int (*)(DIR*)> listing(::fdopendir(again), ::closedir);

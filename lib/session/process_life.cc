@@ -18,8 +18,8 @@ bool is_elsewhere(const ProcessRecord& record) {
   return !host.empty() && !here.empty() && host != here;
 }
 
-// Returns whether this is the area of the process, or of the program that it ran before exec. Compares only the last
-// parts of the path, because a container sees a shared folder at a different path.
+// Returns whether this is the area of the process, or of the program that it ran before exec. Compares only the end of
+// the path, because a container sees a shared folder at a different path.
 bool is_area(const fs::path& path, const std::string& session, const std::string& pid) {
   const std::string folder = path.parent_path().string(), here = "/" + session;
   if (!folder.ends_with(here) && !folder.ends_with(here + "/" + kRecordFolder)) return false;
@@ -40,7 +40,7 @@ std::optional<bool> lives(const fs::path& session, const ProcessRecord& record) 
   for (std::string line; std::getline(maps, line);) {
     if (is_area(line, name, pid)) return true;
   }
-  // If the process belongs to another user, the kernel denies access only here, when the mappings are read.
+  // If the process belongs to another user, the kernel denies access only when the mappings are read.
   return maps.bad() ? std::nullopt : std::optional(false);
 }
 

@@ -24,11 +24,11 @@ namespace fs = std::filesystem;
 using std::chrono::hours;
 
 constexpr std::chrono::seconds kUnusedFor = hours(24);
-// How long the files of a process on a different machine may stay unwritten before they count as abandoned. cudadiag
-// sees nothing else of this process.
+// A process on a different machine is considered gone if its files were not written for this long. cudadiag can see
+// nothing of the process except its files.
 constexpr std::chrono::seconds kUnseenFor = hours(24);
 
-// Returns the space that the folder takes on disk. File sizes do not show it, because areas are sparse.
+// Returns the space that the folder takes on disk. Areas are sparse, so the sizes of their files are too large.
 std::uintmax_t bytes_on_disk(const fs::path& folder) {
   std::uintmax_t bytes = 0;
   std::error_code error;
@@ -44,7 +44,8 @@ bool written_since(const fs::path& path, std::chrono::seconds ago) {
   return ::lstat(path.c_str(), &status) == 0 && status.st_mtim.tv_sec > std::time(nullptr) - ago.count();
 }
 
-// Returns whether a process without a launcher may still be recording to the folder. Such processes do not lock it.
+// Returns whether a process without a launcher may still be recording to the folder. Unlike a launcher, such a process
+// does not lock the folder.
 bool is_recorded_to(const fs::path& folder) {
   if (!folder.filename().string().ends_with(kIncomplete)) return false;
   Session session;
@@ -75,7 +76,7 @@ bool is_kept(const fs::path& session) {
 }
 
 std::vector<std::string> retain(const fs::path& root, const fs::path& newest, const Retention& keep) {
-  // Counts the newest session towards the number of sessions, but not its bytes.
+  // The newest session counts towards the number of sessions, but its bytes do not count.
   std::size_t sessions = 1;
   std::vector<std::string> removed;
   std::uintmax_t bytes = 0;

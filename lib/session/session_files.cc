@@ -32,7 +32,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kDraft = ".new";
 
-// The kinds of folders. The kind determines which files cudadiag writes there.
+// The kinds of folders in a session. The kind determines which files cudadiag writes there.
 enum class Level { session, pass, inputs, launch, modules, python };
 
 template <std::size_t N>
@@ -86,7 +86,7 @@ bool is_module(std::string_view name) {
   return take_number(rest) && rest.empty();
 }
 
-// Whether the file belongs to a saved launch (lib/replay/launch_folder.h).
+// Returns whether the file belongs to a saved launch (lib/replay/launch_folder.h).
 bool is_of_launch(std::string_view name) {
   static constexpr std::array<std::string_view, 6> kNames = {wire::saved_launch::kDescription,
                                                              wire::saved_launch::kImage,
@@ -126,7 +126,8 @@ bool is_own_file(Level level, std::string_view name) {
   return false;
 }
 
-// Sets `inner` to the level of the folder's contents. Returns false if cudadiag creates no folder with this name here.
+// Returns false if cudadiag never creates a folder with this name here. Otherwise, sets `inner` to the kind of the
+// folder.
 bool is_own_folder(Level level, std::string_view name, Level& inner) {
   if (level == Level::session && is_pass(name)) return inner = Level::pass, true;
   if (level == Level::python && name == "__pycache__") return inner = Level::python, true;
@@ -147,7 +148,7 @@ bool is_folder(int parent, const char* name) {
   return ::fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(status.st_mode);
 }
 
-// Recurses at most as deep as the folders that cudadiag creates.
+// The depth of the recursion is limited, because only folders that cudadiag creates are visited.
 void remove_own(const base::FileDescriptor& folder, Level level) {
   for (const std::string& name : names_in(folder)) {
     Level inner{};

@@ -94,7 +94,7 @@ bool is_session(const fs::path& folder) {
   const std::string name = folder.filename().string();
   if (!is_session_name(name) || ::lstat(folder.c_str(), &status) != 0) return false;
   if (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid()) return false;
-  // A session in progress may so far contain only the record folder.
+  // At first, a session in progress contains only the record folder.
   const bool begun =
       name.ends_with(kIncomplete) && open_plain_folder(AT_FDCWD, (folder / kRecordFolder).c_str()).valid();
   return begun || has_own_content(folder);
@@ -157,7 +157,7 @@ std::optional<base::Error> obstacle_in(const Root& root) {
   const std::string another = "choose a different folder with CUDADIAG_DIR or -o FOLDER";
   std::error_code error;
   const fs::path folder = fs::absolute(root.folder, error);
-  // Finds the folder itself or its nearest existing parent.
+  // Finds the folder or, if it is missing, its nearest existing parent.
   fs::path place = folder;
   struct stat status {};
   while (::lstat(place.c_str(), &status) != 0 && place.has_relative_path()) {

@@ -38,7 +38,7 @@ std::vector<std::string> split_at_zeros(const std::string& text) {
   return parts;
 }
 
-// A launcher records at most this many areas. A forged session may contain more, and each area costs memory and time.
+// A run has at most this many areas. A forged session may contain more, and each area costs memory and time.
 constexpr std::size_t kMostAreas = wire::arena::kAreaCount + wire::arena::kFilesBeside;
 
 std::vector<fs::path> area_files(const std::vector<fs::path>& folders) {
@@ -50,7 +50,7 @@ std::vector<fs::path> area_files(const std::vector<fs::path>& folders) {
   return files;
 }
 
-// Removes the files beyond the limit, and adds a note about them. Call this once for each pass.
+// Removes the files beyond the limit, and adds a note about them. Called once for each pass.
 void leave_surplus_out(std::vector<fs::path>& files, Session& session) {
   if (files.size() <= kMostAreas) return;
   const std::size_t surplus = files.size() - kMostAreas;
@@ -60,7 +60,7 @@ void leave_surplus_out(std::vector<fs::path>& files, Session& session) {
   files.resize(kMostAreas);
 }
 
-// A link is not a part of the session: it may have replaced a folder.
+// Links are ignored, because a link may have replaced a folder of the session.
 bool is_link(const fs::path& path) {
   std::error_code error;
   return fs::is_symlink(path, error);
@@ -110,16 +110,16 @@ std::optional<fs::path> newest_begun(const fs::path& root) {
     const fs::path record = session / kRecordFolder;
     const bool begun = !area_files({record, session}).empty() || unrecorded_in(record).processes > 0;
     if (!begun && !fs::exists(session / kManifest, error)) continue;
-    // A name gives the time only to the second. Among sessions of one second, the link points to the one that finished
-    // last.
+    // The time in a name has a resolution of one second. Among sessions with the same second, `latest` points to the
+    // one that finished last.
     const fs::path latest = fs::canonical(root / kLatest, error);
     return !error && age_of(latest).second == age_of(session).second && is_session(latest) ? latest : session;
   }
   return std::nullopt;
 }
 
-// Finds a session by its number in `cudadiag list`, such as "3". Longer numbers count as the beginning of a name.
-// Returns nullopt for text that is not a number, and an error for a number that is too large.
+// Finds a session by its number in `cudadiag list`, such as "3". Returns nullopt for text that is not such a number,
+// and an error for a number that is too large. Longer numbers are the beginning of a session's name.
 std::optional<base::Result<fs::path>> by_number(const std::vector<Root>& roots, std::string_view wanted) {
   constexpr std::size_t kMostDigits = 3;
   std::size_t number = 0;
@@ -201,7 +201,7 @@ std::optional<base::Error> obstacle_to_reading(const std::vector<Root>& roots) {
     } else if (root.by_variable) {
       return base::Error{name + ", which does not exist", remedy};
     }
-    // Mentions other users' sessions only here. They never count as the newest.
+    // Other users' sessions are mentioned only if there is no other session. They are never chosen as the newest.
     const bool meant = root.asked_for || root.by_variable;
     if (!meant || !sessions_in(root.folder).empty()) continue;
     if (const auto others = recordings_in(root.folder); !others.empty()) {
@@ -224,7 +224,7 @@ base::Result<fs::path> find_session(const std::vector<Root>& roots, const std::s
   // Removes the trailing slash that shells add when they complete a folder name.
   const std::string wanted = given.substr(0, std::max<std::size_t>(given.find_last_not_of('/') + 1, 1));
   if (!wanted.empty() && wanted != kLatest) {
-    // A number that `cudadiag list` shows means that session, even if a file here has the same name.
+    // A number from `cudadiag list` means that session, even if a file here has the same name.
     const auto numbered = by_number(roots, given);
     if (numbered && std::holds_alternative<fs::path>(*numbered)) return *numbered;
     std::vector<fs::path> places = {wanted};
@@ -234,7 +234,7 @@ base::Result<fs::path> find_session(const std::vector<Root>& roots, const std::s
     for (const fs::path& place : places) {
       if (auto failure = unreadable(place)) return *failure;
       if (fs::is_directory(place, error)) return session_at(place);
-      // A report that was printed during the run gave the path without ".incomplete".
+      // Reports that are printed during the run show the path without ".incomplete".
       const fs::path incomplete = place.string() + kIncomplete;
       if (fs::is_directory(incomplete, error)) return incomplete;
     }
@@ -289,7 +289,7 @@ void read_reruns(Session& session) {
   }
 }
 
-// Adds the reason why the session was not finished. `has_areas` says whether anything was recorded.
+// Adds a note with the reason why the session was not finished. `has_areas` is true if anything was recorded.
 void describe_without_manifest(Session& session, bool has_areas) {
   const fs::path& folder = session.folder;
   const Unrecorded left = unrecorded_in(folder / kRecordFolder);
@@ -345,7 +345,7 @@ base::Result<Session> open_session(const fs::path& folder, std::optional<wire::C
   leave_links_out(session);
   leave_surplus_out(files, session);
   read_areas(files, session, session.processes, now);
-  // A run that failed must have had a recording.
+  // A failure can be known only from a recording, so there must have been one.
   if (files.empty() && !session.manifest.passes.empty() && session.manifest.passes.front().failed_after) {
     session.manifest.notes.push_back("the recording of its processes is missing");
     session.whole = false;
@@ -395,8 +395,8 @@ Process describe_process(ProcessRecord record, const Manifest& manifest) {
   process.pid = record.pid;
   process.parent_pid = record.parent_pid;
   process.argv = split_at_zeros(value_of(record, Property::argv));
-  // Drops empty arguments at the end: a program that overwrites its arguments with a title, as Ray's workers do, leaves
-  // zeros.
+  // Drops empty arguments at the end. They remain if a program overwrites its arguments with a title, as Ray's workers
+  // do.
   while (process.argv.size() > 1 && process.argv.back().empty()) process.argv.pop_back();
   const std::string& rank = value_of(record, Property::rank);
   int number = 0;

@@ -42,8 +42,8 @@ std::string session_name(std::uint32_t pid, std::int64_t unix_seconds) {
   return std::string(stamp) + "-" + std::to_string(pid);
 }
 
-// Opens the folder for sessions, and creates it if it is missing. In a shared temporary folder, rejects a folder of
-// another user, because it may be a trap.
+// Opens the folder for sessions, and creates it if it is missing. In a shared temporary folder, rejects a folder that
+// another user owns, because that user could have put links into it.
 base::Result<base::FileDescriptor> open_root(const Root& root) {
   std::error_code error;
   fs::create_directories(root.folder.parent_path(), error);
@@ -65,7 +65,7 @@ base::Result<base::FileDescriptor> open_root(const Root& root) {
     return failed("use the session folder", root.folder, errno);
   }
   if (shared && status.st_uid != ::geteuid()) return foreign;
-  // Rejects other users' links: root may run with the home folder of another user, whose link could lead anywhere.
+  // Rejects other users' links. root may run with the HOME of another user, whose links could lead anywhere.
   struct stat link {};
   const bool is_link = ::lstat(root.folder.c_str(), &link) == 0 && S_ISLNK(link.st_mode);
   if (is_link && !root.asked_for && link.st_uid != ::geteuid() && link.st_uid != 0) return foreign;
@@ -76,8 +76,8 @@ void add_warning(Root& root, const std::string& more) {
   if (!more.empty()) root.warning = more + (root.warning.empty() ? "" : "; " + root.warning);
 }
 
-// Returns the path to show in commands for the user to paste. It has no "..", because after a link, ".." does not lead
-// where it seems to.
+// Returns a path that users can paste into commands. It contains no "..", because ".." after a link leads to the parent
+// of the link's target.
 fs::path without_dots(const fs::path& folder) {
   const bool ascends = std::find(folder.begin(), folder.end(), "..") != folder.end();
   std::error_code error;
@@ -90,7 +90,7 @@ base::FileDescriptor create_in(const base::FileDescriptor& folder, const std::st
       ::openat(folder.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
 }
 
-// Writes a draft next to `name` in `folder` and renames it, so that a reader sees either the old file or the new one.
+// Writes a draft next to `name` in `folder` and renames it. A reader therefore sees either the old file or the new one.
 // `path` is used only in messages.
 std::optional<base::Error> replace_file(const base::FileDescriptor& folder, const std::string& name,
                                         const fs::path& path, const std::function<bool(int)>& write, bool& lacks_room) {
@@ -166,7 +166,7 @@ base::Result<SessionWriter> SessionWriter::create(const std::vector<Root>& roots
   return first;
 }
 
-// Tries several names: containers that share the folder may start in the same second with the same pid.
+// Tries several names, because containers that share the folder may start in the same second with the same pid.
 base::Result<SessionWriter> SessionWriter::create_in_root(const Root& root, base::FileDescriptor root_fd,
                                                           const std::string& base) {
   struct stat status {};
@@ -292,7 +292,7 @@ bool SessionWriter::holds(const char* name) const {
 
 std::optional<base::Error> SessionWriter::finish(const Retention& retention) {
   if (!holds(kManifest)) {
-    // Keeps a session that has a recording, or the files that were stored at the start of the run: both are still
+    // Keeps a session if it has a recording, or the files that were stored at the start of the run. Both are still
     // useful.
     if (is_blank(folder_) && !holds(kRunningFile)) discard();
     return base::Error{"the session " + folder_.string() + " could not be finished: it has no " + kManifest, ""};
@@ -317,7 +317,7 @@ std::optional<base::Error> SessionWriter::finish(const Retention& retention) {
 void SessionWriter::discard() {
   const std::string name = folder_.filename().string();
   if (is_same(lock_, root_fd_, name)) remove_session(root_fd_.get(), name.c_str());
-  // `latest` may point to this session, if it was finished earlier.
+  // `latest` may point to this session, if the session was finished earlier.
   mend_latest(root_.folder, root_fd_);
 }
 

@@ -86,8 +86,8 @@ constexpr bool is_race_record(Kind kind) {
          (kind >= Kind::source_watched && kind <= Kind::tensor_map);
 }
 
-// Returns true if the GPU executes the operation in stream order. Such an operation has an ordinal, and may be the one
-// that failed.
+// Returns true if the GPU executes the operation in stream order. These operations have ordinals, and one of them may
+// be the one that failed.
 constexpr bool has_ordinal(Kind kind) {
   return kind != Kind::none && kind != Kind::event_sync && kind != Kind::event_forgotten && !is_race_record(kind);
 }

@@ -1,4 +1,4 @@
-// A private copy of a stored area, so that the reader is not affected if the file shrinks or changes later.
+// A private copy of a stored area. The file may shrink or change later without an effect on the reader.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace cudadiag::session {
 
 class AreaImage {
  public:
-  // Reads the file. Its holes take no memory in the copy either.
+  // Reads the file. Holes of the file take no memory in the copy either.
   static base::Result<AreaImage> load(const std::filesystem::path& file);
 
   AreaImage(AreaImage&& other) noexcept;

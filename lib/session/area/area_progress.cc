@@ -33,7 +33,7 @@ std::uint64_t progress_digest(std::span<const std::byte> area) {
   for (std::size_t i = 0; i < threads; ++i) {
     const std::byte* entry = regions.region(Region::threads).data() + i * wire::area::kThreadSize;
     add(wire::load_acquire(entry, wire::thread::kPublished));
-    // Counts only calls that may block: a loop that queries whether something is ready makes no progress.
+    // Considers only calls that may block: a loop that queries whether something is ready makes no progress.
     if (wire::load_acquire(entry, wire::thread::kCallSite) != 0)
       add(wire::load_acquire(entry, wire::thread::kCallTicks));
   }
@@ -61,7 +61,7 @@ std::vector<StreamProgress> stream_progress(std::span<const std::byte> area) {
     if (const std::byte* marker = regions.marker(i)) {
       streams[i].completed = std::max(streams[i].completed, wire::load_acquire(marker, wire::marker::kCompleted));
     }
-    // Reads these after `completed`, so that no operation issued in between is missed.
+    // Reads these after `completed`, so that operations issued in between are included.
     streams[i].marked = wire::load_acquire(entry, wire::stream::kMarkerIssued);
     streams[i].issued = wire::load_acquire(entry, wire::stream::kIssued);
   }

@@ -1,4 +1,4 @@
-// Reads a live process's progress from a few fields of its area; cheap enough to be called repeatedly.
+// Reads a live process's progress from a few fields of its area. This is cheap enough to be done repeatedly.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +17,14 @@ std::uint64_t progress_digest(std::span<const std::byte> area);
 
 // The progress of one of the process's streams.
 struct StreamProgress {
-  std::uint64_t created = 0;  // ticks; distinguishes streams that use the same entry; 0 if the entry is free
+  std::uint64_t created = 0;  // ticks; differs between streams that use the same entry; 0 if the entry is free
   std::uint32_t issued = 0;
   std::uint32_t completed = 0;  // markers or host waits show that everything up to this ordinal has finished
 
   std::uint32_t marked = 0;  // the ordinal that the newest queued marker covers
 
   bool busy() const { return created != 0 && issued > completed; }
-  // Returns whether the GPU has yet to write a queued marker that follows the stream's oldest unfinished work.
+  // Returns whether a queued marker has not been written yet, which proves that the stream has unfinished work.
   bool certainly_busy() const { return busy() && marked > completed; }
 };
 

@@ -22,12 +22,13 @@ namespace {
 
 using wire::area::Region;
 
-// Limits above what any recorder writes. A table that claims more is truncated.
+// Limits that no recorder exceeds. A larger table is truncated.
 constexpr std::size_t kMostContexts = 8192;
 constexpr std::size_t kMostGraphWords = 1u << 20;
 constexpr std::size_t kMostAllocations = 1u << 20;
 
-// Space that is reserved for operations. More of them take longer, so that a damaged area cannot exhaust the memory.
+// The number of operations for which space is reserved in advance. Without this limit, a damaged area could exhaust the
+// memory.
 constexpr std::size_t kMostReserved = 1u << 16;
 
 using OperationKey = std::pair<std::uint16_t, std::uint64_t>;  // thread and serial
@@ -92,9 +93,9 @@ class AreaReader {
   AreaRegions regions_;
   std::optional<wire::ClockReading> now_;
   ProcessRecord record_;
-  std::vector<std::uint32_t> in_flight_;  // by stream: number of threads inside a call on it
+  std::vector<std::uint32_t> in_flight_;  // by stream: number of threads inside a call on this stream
   InternStrings strings_;
-  std::uint32_t frozen_slot_ = 0;  // 1 + index in the wire's `errors`
+  std::uint32_t frozen_slot_ = 0;  // 1 + index in the region `errors`
 };
 
 void AreaReader::read_header() {
@@ -175,7 +176,7 @@ void AreaReader::read_threads() {
     thread.name.assign(name, ::strnlen(name, t::kNameSize));
     record_.operations_issued += thread.published;
     if (thread.call_domain != wire::error::Domain::none) read_blocked(entry.data(), thread);
-    // If the thread has left that call in the meantime, the fields may come from two calls.
+    // If the thread has left this call in the meantime, the fields may be from two calls.
     const auto again = copy_record<wire::area::kThreadSize>(at<wire::area::kThreadSize>(Region::threads, i));
     if (wire::load(again.data(), t::kCallTicks) != thread.call_ticks ||
         wire::load(again.data(), t::kCallSite) != thread.blocked.site) {
@@ -205,7 +206,7 @@ void AreaReader::read_blocked(const std::byte* entry, Thread& thread) {
 void AreaReader::check_blocked() {
   for (Thread& thread : record_.threads) {
     Thread::Blocked& blocked = thread.blocked;
-    // Drops a site that was interned after the heap was read. The next read will include it.
+    // Drops a site that was interned after the heap was read. The next read of the area will include it.
     if (blocked.site > record_.sites.size()) blocked = {};
     if (blocked.stream >= record_.streams.size()) blocked.stream = wire::operation::kNoStream;
     if (blocked.context >= record_.contexts.size()) blocked.context = 0xffffffff;
@@ -246,7 +247,7 @@ void AreaReader::read_streams() {
       ++record_.damaged;
       continue;
     }
-    // Does not touch markers of unused entries: reading a hole of the memfd would allocate its memory.
+    // Skips the markers of unused entries: reading a hole of the memory file would allocate its memory.
     if (state == 0) continue;
     stream.state = static_cast<s::State>(state);
     stream.context = wire::load(entry.data(), s::kContext);
@@ -278,8 +279,9 @@ void AreaReader::read_operations() {
   record_.operations.reserve(std::min<std::uint64_t>(expected, kMostReserved));
   for (std::size_t thread = 0; thread < threads; ++thread) {
     if (record_.threads[thread].state == wire::thread::State::free) continue;
-    // A ring fills from its start. Holes follow the newest record of a thread that never wrapped around; otherwise the
-    // oldest record follows. Reading it first leaves little to sort.
+    // Starts with the oldest record, so that little is left to sort. This is the first record in the ring or, if the
+    // ring has wrapped around, the one after the newest. Skips the holes at the end of a ring that has not wrapped
+    // around.
     const std::uint64_t published = record_.threads[thread].published;
     const std::size_t first = published >= capacity && capacity > 0 ? published % capacity : 0;
     for (std::size_t i = 0; i < capacity && i <= published; ++i) {
@@ -315,8 +317,8 @@ void AreaReader::sort_operations() {
   all = std::move(sorted);
 }
 
-// Returns the highest serial with these low bits that the thread may have reached. A live thread may be ahead of its
-// published count.
+// Returns the highest serial with the record's low bits that the thread may have reached. A live thread may have
+// written more records than it has published.
 std::uint64_t AreaReader::full_serial(const std::byte* record, std::size_t thread) const {
   constexpr std::uint64_t kLead = 1u << 16, kTurn = std::uint64_t{1} << 32;
   const std::uint64_t newest = record_.threads[thread].published + kLead;
@@ -339,7 +341,7 @@ void AreaReader::read_held() {
   const std::size_t streams = record_.streams.size();
   const std::size_t places =
       streams == 0 ? 0 : regions_.region(Region::held).size() / wire::area::kOperationSize / streams;
-  // A ring has each operation once, so only those here can be known already.
+  // A held operation may still be in its ring. Within the rings, each operation occurs only once.
   std::vector<OperationKey> in_rings;
   in_rings.reserve(record_.operations.size());
   for (const Operation& operation : record_.operations) in_rings.emplace_back(operation.thread, operation.serial);
@@ -378,7 +380,7 @@ void AreaReader::add(const Operation& operation) {
   record_.operations.push_back(operation);
 }
 
-// Call this only if an operation refers to the words, because they are usually a hole in the file.
+// Called only if an operation refers to the words, because they are usually a hole in the file.
 void AreaReader::read_graph_words() {
   if (!record_.graph_words.empty()) return;
   const std::size_t count = regions_.count(Region::graph_words, wire::area::kGraphWordSize, kMostGraphWords);

@@ -21,8 +21,8 @@ struct AreaContents {
 // Returns why this program cannot read the bytes as an area; empty if it can.
 std::string not_an_area(std::span<const std::byte> area);
 
-// `area` may change while it is read, if the process is live: torn records are ignored, not misread. Pass the current
-// time as `now` for a live area, which has no last clock reading yet.
+// `area` may change while it is read, if the process is live: torn records are dropped. For a live area, pass the
+// current time as `now`, because the area has no last clock reading yet.
 AreaContents read_area(std::span<const std::byte> area, std::optional<wire::ClockReading> now = {});
 
 }  // namespace cudadiag::session

@@ -14,7 +14,7 @@
 
 namespace cudadiag::session {
 
-// Limits above what any recorder writes. A table that claims more is truncated.
+// Limits that no recorder exceeds. A larger table is truncated.
 inline constexpr std::size_t kMostThreads = 8192;
 inline constexpr std::size_t kMostStreams = 65536;
 
@@ -25,8 +25,8 @@ struct RecordCopy {
   const std::byte* data() const { return bytes.data(); }
 };
 
-// Copies word by word, so that no field is torn: the writer stores each field at once. Also copies in order. If the
-// copy contains a field that the writer stores last (release), the later words are complete too.
+// Copies one aligned word at a time, in order. No field is torn, because the writer stores each field at once. If the
+// copy contains a field that the writer stores last (release), the words after this field are complete too.
 template <std::size_t Size>
 RecordCopy<Size> copy_record(const std::byte* record) {
   static_assert(Size % 8 == 0);
@@ -79,8 +79,8 @@ class AreaRegions {
   }
   std::uint64_t damaged() const { return damaged_; }
 
-  // The number of records of `size` bytes in a region, but at most `most`, so that a hostile table cannot make us
-  // allocate too much.
+  // Returns the number of records of `size` bytes in a region, but at most `most`. Without this limit, a hostile table
+  // could make us allocate too much.
   std::size_t count(wire::area::Region which, std::size_t size, std::size_t most) const {
     return std::min(region(which).size() / size, most);
   }

@@ -11,7 +11,7 @@ namespace c = wire::communicator;
 namespace p = wire::peer;
 using wire::area::Region;
 
-// Limits above what any recorder writes.
+// Limits that no recorder exceeds.
 constexpr std::size_t kMostCommunicators = 65536;
 constexpr std::size_t kMostPeers = 1u << 20;
 constexpr std::size_t kMostCollectives = 1u << 20;

@@ -13,7 +13,7 @@ using wire::area::Region;
 
 namespace {
 
-// A limit above what any recorder writes. A table that claims more is truncated.
+// A limit that no recorder exceeds. A larger table is truncated.
 constexpr std::size_t kMostErrors = 65536;
 
 void read_one(const std::byte* slot, InternStrings& strings, ProcessRecord& record) {
@@ -64,8 +64,8 @@ void read_one(const std::byte* slot, InternStrings& strings, ProcessRecord& reco
   if (error.capture.site > record.sites.size()) error.capture.site = 0;
 }
 
-// Freezes the record at the first sticky error if the process did not: another thread may have ended the process after
-// the failed call was recorded and before the state was frozen.
+// Marks the record as frozen at the first sticky error, if the process could not do so itself. Another thread may have
+// ended the process after the failed call was recorded and before the state was stored.
 void freeze_at_lost_context(ProcessRecord& record) {
   const auto lost = std::find_if(record.errors.begin(), record.errors.end(),
                                  [](const FailedCall& error) { return (error.flags & wire::error::kSticky) != 0; });

@@ -55,14 +55,14 @@ class HeapReader {
     std::uint32_t nodes, edges;
   };
 
-  // Stops reading: without a valid size, the next entry cannot be found.
+  // Stops reading, because the next entry cannot be found without a valid size.
   InternStrings give_up() {
     ++record_.damaged;
     finish_graphs();
     return std::move(strings_);
   }
 
-  // Adds an empty entry for an invalid one, because ids are consecutive.
+  // An invalid entry becomes an empty one, because ids are consecutive.
   void entry(Tag tag, std::uint16_t count, std::span<const std::byte> payload) {
     switch (tag) {
       case Tag::string:
@@ -212,7 +212,7 @@ class HeapReader {
     if (graph.changed_from != before) ++record_.damaged, size = {1, 1};
   }
 
-  // Returns the graph that an entry with `items` parts continues; null if there is none.
+  // Returns the graph to which an entry with `items` parts belongs; null if there is none.
   Graph* continued(std::span<const std::byte> payload, std::size_t items, std::size_t item_size) {
     if (!has(payload, 8 + items * item_size)) return nullptr;
     const auto id = number<std::uint32_t>(payload, 0);

@@ -11,9 +11,9 @@
 
 namespace cudadiag::session {
 
-// Copies strings of the intern heap into a record. Many heap entries may refer to one string, and each reference needs
-// a copy. A hostile heap could refer to one long string a million times, so the copies have a budget. Copies beyond the
-// budget are omitted and counted.
+// Copies strings of the intern heap into a record. Each reference to a string needs a copy. A hostile heap could refer
+// to one long string a million times, so the copies have a limited total size. Copies beyond this limit are omitted and
+// counted.
 class InternStrings {
  public:
   void add(std::string text) { strings_.push_back(std::move(text)); }

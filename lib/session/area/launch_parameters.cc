@@ -55,7 +55,8 @@ class Reader {
     std::size_t end = 0;
     for (std::uint32_t i = 0; i < *count; ++i) {
       const auto offset = number(layout + 1 + 2 * i), size = number(layout + 2 + 2 * i);
-      // Rejects parameters that overlap or are empty, so that a few bytes cannot become very many parameters.
+      // Rejects parameters that overlap or are empty. Without this check, a few bytes could become very many
+      // parameters.
       if (!offset || !size || *offset < end || *size == 0) return false;
       end = std::size_t{*offset} + *size;
       if (end > bytes) return (arguments.flags & wire::intern::kCut) != 0;
@@ -91,7 +92,7 @@ std::string parameter_bytes(const AreaRegions& regions, std::uint32_t thread, st
   const auto slots = regions.region(Region::parameters);
   const std::size_t per_thread = slots.size() / wire_parameters::kSlotSize / wire_parameters::kThreads;
   if (thread >= wire_parameters::kThreads || per_thread == 0) return "";
-  // The lower half of the serial suffices to find its slot, because the number of slots is a power of 2.
+  // The lower half of the serial is enough to find the slot, because the number of slots is a power of 2.
   const std::size_t place = thread * per_thread + serial % per_thread;
   const auto slot =
       copy_serialised<wire_parameters::kSlotSize, std::uint32_t>(slots.data() + place * wire_parameters::kSlotSize);

@@ -24,8 +24,8 @@ bool take_number(std::string_view& text, Number& number, char end) {
   return true;
 }
 
-// Returns the newest session that a live launcher holds. If not `lives`, returns the newest that was lost with its
-// launcher.
+// If `lives`, returns the newest session that a running launcher holds. Otherwise, returns the newest session whose
+// recording was lost with its launcher.
 std::optional<fs::path> newest_held(const std::vector<Root>& roots, bool lives) {
   std::optional<fs::path> newest;
   for (const Root& root : roots) {
@@ -38,7 +38,8 @@ std::optional<fs::path> newest_held(const std::vector<Root>& roots, bool lives) 
   return newest;
 }
 
-// A line of maps: "7f0c14000000-7f0c18000000 rw-s 00001000 00:01 4711   /memfd:cudadiag-arena (deleted)".
+// Returns whether the process maps the memory file with this inode. A line of /proc/PID/maps looks like this:
+// "7f0c14000000-7f0c18000000 rw-s 00001000 00:01 4711   /memfd:cudadiag-arena (deleted)".
 bool maps(const std::string& process, std::uint64_t inode) {
   std::ifstream file("/proc/" + process + "/maps");
   for (std::string line; std::getline(file, line);) {

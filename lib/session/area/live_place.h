@@ -1,4 +1,4 @@
-// Tells other processes where a running launcher keeps its recording. While the launcher lives, the session's folder
+// Tells other processes where a running launcher keeps its recording. While the launcher runs, the session's folder
 // contains these files next to the areas:
 //
 //   arena         one line: the launcher's pid, the number of its descriptor, the inode that the descriptor refers to
@@ -30,14 +30,14 @@ std::string write_live_place(const LivePlace& place);
 // Returns nullopt if the text does not describe a place.
 std::optional<LivePlace> parse_live_place(std::string_view text);
 
-// Returns the place of this session's recording; nullopt if there never was one, or if the session is finished.
+// Returns the place of this session's recording; nullopt if there was never one, or if the session is finished.
 std::optional<LivePlace> live_place(const std::filesystem::path& session);
 
-// Returns whether the launcher was killed before it could store any part of the recording that it held.
+// Returns whether the recording is lost, because the launcher was killed before it could store any part of it.
 bool was_lost(const std::filesystem::path& session);
 
-// Returns whether the process has that recording mapped, as recorded processes do. Also returns false if we may not
-// read its mappings.
+// Returns whether the process has that recording mapped, as recorded processes do. Returns false if we cannot read its
+// mappings.
 bool is_held_by(const LivePlace& place, std::uint32_t pid);
 // Returns all processes for which is_held_by() is true.
 std::vector<std::uint32_t> holders_of(const LivePlace& place);
@@ -45,7 +45,7 @@ std::vector<std::uint32_t> holders_of(const LivePlace& place);
 // Returns the newest session that is being recorded.
 std::optional<std::filesystem::path> newest_live(const std::vector<Root>& roots);
 
-// Returns the newest session that was lost.
+// Returns the newest session for which was_lost() is true.
 std::optional<std::filesystem::path> newest_lost(const std::vector<Root>& roots);
 
 }  // namespace cudadiag::session

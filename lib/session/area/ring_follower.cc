@@ -14,7 +14,7 @@ namespace operation = wire::operation;
 
 }  // namespace
 
-// The recorder fills in the header before it stores the state, so a header with a state is complete.
+// The recorder fills in the header before it stores a state, so a header with a state is complete.
 bool RingFollower::ready() {
   if (capacity_ > 0) return true;
   if (area_.size() < area::kHeaderSize ||
@@ -64,13 +64,13 @@ bool RingFollower::fetch(RingReader& reader) {
   return true;
 }
 
-// Returns whether the record's call has returned. Only a thread's newest record may belong to a call in progress.
+// Returns whether the record's call has returned. This can be false only for a thread's newest record.
 bool RingFollower::returned(const std::byte* slot) const {
   const auto kind = static_cast<operation::Kind>(wire::load_acquire(slot, operation::kKind));
   return operation::is_race_record(kind) || (wire::load_acquire(slot, operation::kFlags) & operation::kReturned) != 0;
 }
 
-// If the last records are missing, they are being overwritten or were never complete. The next call finds out which.
+// If the last records are missing, they are being overwritten or were never complete. The next poll finds out which.
 bool RingFollower::fetch_thread(std::uint32_t thread, std::uint64_t published, RingReader& reader) {
   using Serial = decltype(operation::kSerial)::type;
   std::uint64_t& done = done_[thread];

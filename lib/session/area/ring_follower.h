@@ -1,9 +1,9 @@
 // Reads the rings of a live area while its process runs: each record once, in the order of issue.
 //
-// Each call hands out the records that the previous call fetched. By then, every record that any thread published
-// before them has been fetched too. Sorting by ticks thus puts causes before effects. If a ring was overwritten in the
-// meantime, records are lost. The reader learns of the loss before it receives any record that may follow the lost
-// ones.
+// Each call of poll() hands out the records that the previous call fetched. By then, all records that any thread
+// published before them have been fetched too, so sorting by ticks puts causes before effects. If a ring wraps around
+// between two calls, records are lost. The reader is notified of the loss before it receives any record that may follow
+// the lost ones.
 #pragma once
 
 #include <array>
@@ -22,20 +22,20 @@ class RingReader {
   virtual ~RingReader() = default;
   // `record` has wire::area::kOperationSize bytes and is valid only during the call.
   virtual void record(const std::byte* record) = 0;
-  // `count` records are missing between the last one handed out and the first one with at least `until` ticks.
+  // `count` records are missing between the last record handed out and the first one with at least `until` ticks.
   virtual void lost(std::uint64_t count, std::uint64_t until) = 0;
 };
 
 class RingFollower {
  public:
-  // When to fetch a record: as soon as its call is issued, or once the call has returned with its result.
+  // When to fetch a record: when its call begins, or when the call has returned and its result is known.
   enum class When { issued, returned };
-  // `area` must stay mapped as long as this object lives. It may still be all zeros, and may contain anything.
+  // `area` must stay mapped as long as this object exists. It may still be all zeros, and may contain anything.
   explicit RingFollower(std::span<const std::byte> area, When when = When::issued) : area_(area), when_(when) {}
 
   // Returns false if there was nothing new.
   bool poll(RingReader& reader);
-  // Hands out everything that is left. Call this once the process no longer writes.
+  // Hands out everything that is left. Call this once the process has stopped writing.
   void finish(RingReader& reader);
   // For each thread, the serial up to which everything has been fetched or counted as lost.
   const std::vector<std::uint64_t>& done() const { return done_; }
@@ -60,7 +60,7 @@ class RingFollower {
   std::size_t capacity_ = 0;         // in records, per ring
   std::vector<std::uint64_t> done_;  // by thread: number of records fetched or lost
   std::vector<Fetched> fetched_;     // sorted by ticks, except what was fetched last
-  std::uint64_t ripe_ = 0;           // no more records with ticks up to this will come
+  std::uint64_t ripe_ = 0;           // all records with ticks up to this have been fetched
 };
 
 }  // namespace cudadiag::session

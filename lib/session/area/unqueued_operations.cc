@@ -9,16 +9,17 @@ namespace cudadiag::session {
 
 namespace {
 
-// One stream's operations, according to the records.
+// The recorded operations of one stream.
 struct Recorded {
   std::set<std::uint32_t> unfinished;
   std::uint32_t open = 0;  // calls in flight that have a record
-  // The newest operation that was issued while no other thread was in a call. All earlier calls had returned by then.
+  // The newest operation that was issued while no other thread was in a call on the stream. All earlier calls had
+  // returned by then.
   std::uint32_t alone = 0;
 };
 
-// Every ordinal before a marker, or before an operation that was alone, was queued, because no other thread was in a
-// call. If such an ordinal has no record, the record was lost.
+// All operations before a marker were queued, and so were those before an operation that was alone, because no other
+// thread was in a call. If one of them has no record, its record was lost.
 void leave_out(Stream& stream, const Recorded& recorded, std::uint32_t in_flight) {
   const std::uint32_t returned = std::max({stream.completed(), stream.marker_issued, recorded.alone});
   const std::uint32_t newest = std::max(returned, recorded.unfinished.empty() ? 0 : *recorded.unfinished.rbegin());

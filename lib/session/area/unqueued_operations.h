@@ -8,10 +8,10 @@
 
 namespace cudadiag::session {
 
-// A thread that is about to call the driver takes its operation's ordinal before it writes the record. While such a
-// call is in flight, its ordinal has no record, and the GPU cannot have received the operation. Removes these ordinals
-// from the streams of `record`: at most one per call in flight. `in_flight` is the number of threads inside a call, per
-// stream.
+// Removes from the streams of `record` the ordinals of operations that the GPU cannot have received: at most one per
+// call in flight. A thread takes its operation's ordinal, then writes the record, and then calls the driver. An ordinal
+// without a record thus belongs to an operation that was not queued yet, if a call was in flight. `in_flight` is the
+// number of threads inside a call, per stream.
 void leave_out_unqueued(ProcessRecord& record, std::span<const std::uint32_t> in_flight);
 
 }  // namespace cudadiag::session

@@ -8,8 +8,9 @@ namespace {
 
 namespace operation = wire::operation;
 
-// The order in which a record's words are encoded: words that predict others come first. Words 2 and 3 are the ticks,
-// which are encoded separately.
+// The order in which a record's words are encoded. The stream and the flags come first, because other words are
+// predicted from them. Words that change often are next, which keeps the mask short. Words 2 and 3 are the ticks, which
+// are encoded separately.
 constexpr std::size_t kSerialWord = 0, kFlagsWord = 1, kTicksWord = 2, kOrdinalWord = 4, kSiteOrdinalWord = 5,
                       kStreamWord = 6;
 constexpr std::array<std::uint8_t, 14> kOrder = {kStreamWord, kFlagsWord,       13, 14, 15, 7,  kOrdinalWord,

@@ -2,15 +2,15 @@
 //
 //   header  24 bytes  magic (u64), version (u32), pid (u32), start of the process as in its area (u64)
 //   items   each begins with a number, its key:
-//     0     1, count, ticks     this many records are missing here, all from before the first one with these ticks
+//     0     1, count, ticks     `count` records are missing here, all from before the first one with these ticks
 //     0     2, n, n serials     for thread i, everything up to this serial has been written or reported as missing
 //     else  ticks, mask, …      a record. Key: its site * 2; without a site, its kind * 2 + 1. Ticks: their difference
 //                               from the last record's. Mask: which words differ from the expected ones, followed by
 //                               the differences
 //
 // Numbers have seven bits per byte, lowest first; differences have their sign in the lowest bit. The expected record is
-// the last one with this key, with the next serial of its thread and the next ordinals of its stream and site. For most
-// launches, only the time must then be written. The first words of kOrder are those that change most.
+// the last one with this key, with the next serial of its thread and the next ordinals. For most launches, only the
+// time differs from what is expected.
 #pragma once
 
 #include <array>
@@ -46,8 +46,8 @@ class LogModel {
  public:
   // Encodes a record, which must not be a race record, and appends it to `out`.
   void encode(const std::byte* record, std::string& out);
-  // Decodes the bytes after `key`. At least kMostItemBytes must be readable there. Returns the end of the decoded
-  // bytes; null if they are invalid.
+  // Decodes the record with this key from the bytes at `from`. At least kMostItemBytes must be readable there. Returns
+  // the end of the decoded bytes; null if they are invalid.
   const std::uint8_t* decode(std::uint64_t key, const std::uint8_t* from);
   // Returns the last record that was encoded or decoded.
   const OperationCopy& record() const { return copy_; }
@@ -70,7 +70,8 @@ class LogModel {
 
 void append_number(std::string& out, std::uint64_t value);
 
-// Reads a number and moves `from` past it. Ten bytes must be readable. Returns false if the number is longer than that.
+// Reads a number and moves `from` past it. Ten bytes must be readable. Returns false if the number has more than ten
+// bytes.
 inline bool take_number(const std::uint8_t*& from, std::uint64_t& value) {
   value = *from & 0x7f;
   if (*from++ < 0x80) return true;

@@ -1,4 +1,5 @@
-// Reads a full log (log_codec.h) record by record. Treats every byte as hostile. The file may grow or shrink meanwhile.
+// Reads a full log (log_codec.h) record by record. Treats every byte as hostile. The file may grow or shrink while it
+// is read.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,7 @@ class LogReader {
  public:
   enum class Item {
     record,  // record(), serial()
-    lost,    // lost_count() records are missing, all from before lost_until()
+    lost,    // lost_count() records are missing, all of them from before lost_until()
     end,     // the end of the file, or of its valid part
   };
 
@@ -44,7 +45,7 @@ class LogReader {
   LoggedRecord current() const { return {model_.record(), model_.serial()}; }
   std::uint64_t lost_count() const { return lost_count_; }
   std::uint64_t lost_until() const { return lost_until_; }
-  // For each thread, the serial up to which everything read so far is in the log or counted as lost.
+  // For each thread, the serial up to which the log has all records or counts them as lost.
   const std::vector<std::uint64_t>& through() const { return through_; }
 
   // Goes back to the first record.
@@ -64,7 +65,7 @@ class LogReader {
   // [at_, filled_) is still to be read; at least kMostItemBytes zeros follow.
   std::vector<std::uint8_t> buffer_;
   std::size_t at_ = 0, filled_ = 0;
-  bool whole_ = false;  // the end of the file has been reached
+  bool whole_ = false;  // the end of the file was reached
   LogModel model_;
   std::uint64_t lost_count_ = 0, lost_until_ = 0;
   std::vector<std::uint64_t> through_;

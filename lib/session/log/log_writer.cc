@@ -106,7 +106,7 @@ base::Error LogWriter::give_up() {
   failure_ = {"the full log of process " + std::to_string(pid_) + " was discarded to make room for the recording",
               kMoreRoom};
   waiting_.clear();
-  // Truncates the file first: a reader that has it open would otherwise keep the space occupied.
+  // Truncates the file first. Without this, a reader that has the file open would keep its space allocated.
   if (::ftruncate(file_.get(), 0) == 0) ::unlink(path_.c_str());
   return failure_;
 }

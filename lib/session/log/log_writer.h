@@ -17,7 +17,7 @@ class LogWriter : public RingReader {
  public:
   // The largest size of a log, enough for about a hundred million operations.
   static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
-  // The space to leave free on the disk, for the process's area and the program's own files.
+  // The disk space to leave free for the process's area and the program's own files.
   static constexpr std::uint64_t kLeftFree = wire::area::kAreaSize;
 
   // Creates `folder`/PID.log, or PID-2.log and so on. `start` is the time when the process started
@@ -28,13 +28,13 @@ class LogWriter : public RingReader {
   void lost(std::uint64_t count, std::uint64_t until) override;
   // Writes all records received so far to the file.
   void flush();
-  // Like flush(), but also notes that every record up to these serials is in the log or counted as lost.
+  // Like flush(), but also writes that every record up to these serials is in the log or counted as lost.
   void flush_through(const std::vector<std::uint64_t>& serials);
 
   std::uint64_t lost() const { return lost_; }
   // Returns why the file ends early; empty if it does not.
   const base::Error& failure() const { return failure_; }
-  // Removes the file to make room for the rest of the session, and writes nothing more. Returns the message for the
+  // Removes the file to make room for the rest of the session. Later calls write nothing. Returns the message for the
   // user.
   base::Error give_up();
 

@@ -20,12 +20,12 @@ namespace o = wire::operation;
 using o::Kind;
 using Id = std::pair<std::uint16_t, std::uint64_t>;  // identifies an operation: thread and serial
 
-// A driver accepts fewer operations than this on one stream before it blocks.
+// The driver blocks the caller before this many operations are outstanding on one stream.
 constexpr std::size_t kMostUnfinished = 4096;
 constexpr std::size_t kMostKept = 1u << 20;
 constexpr std::size_t kMostEvents = 1u << 18;
-// If several threads issue on one stream at the same time, their operations may be queued in a different order than
-// their ordinals. kContention is the largest difference that we expect.
+// If several threads issue on one stream at the same time, their operations may be queued out of the order of their
+// ordinals. kContention is the largest displacement that we expect.
 constexpr std::uint32_t kContention = 64;
 
 using Kept = LoggedRecord;
@@ -63,10 +63,10 @@ class Join {
 
  private:
   struct StreamState {
-    std::vector<Kept> unfinished;  // the oldest unfinished operations
-    std::optional<Kept> newest;    // the newest unfinished operation, if there were too many to keep
+    std::vector<Kept> unfinished;  // the oldest unfinished ones
+    std::optional<Kept> newest;    // the newest unfinished one, if there were too many to keep
     std::uint32_t pruned = 0;      // the last ordinal that had finished when `unfinished` was pruned
-    // The latest host wait that showed progress of this stream, and the event record that the host waited for.
+    // The latest host wait that showed progress of this stream, and the event record for which the host waited.
     std::optional<std::pair<Kept, Kept>> seen;
   };
 
@@ -144,7 +144,8 @@ void Join::note(const std::byte* record) {
     note_unfinished(streams_[index], index, ordinal);
   }
   if (kind == Kind::event_wait && !captured(record)) note_wait(kind, record, ordinal > completed);
-  // Records from before a gap may follow it in the log. A newer record of the same event may be lost in the gap.
+  // After a gap, the log may have records from before the gap. A newer record of the same event may be among the
+  // missing ones, so these records are not used.
   const bool certain = wire::load(record, o::kTicks) >= since_;
   if (kind == Kind::event_record && certain && (!returned(record) || worked(record))) {
     if (events_.size() >= kMostEvents) events_.clear();
@@ -161,7 +162,7 @@ void Join::note_unfinished(StreamState& stream, std::uint32_t index, std::uint32
   }
 }
 
-// Drops operations that are known to have finished by now.
+// Drops operations that are known by now to have finished.
 void Join::prune(StreamState& stream, std::uint32_t index) {
   stream.pruned = completed_[index];
   std::erase_if(stream.unfinished, [&](const Kept& kept) {
@@ -176,11 +177,11 @@ void Join::note_wait(Kind kind, const std::byte* record, bool open) {
   const auto found = events_.find(wire::load(record, o::kArgument));
   if (found == events_.end()) return;
   const Kept& recorded = found->second;
-  // If the event was recorded again while the host waited, we cannot tell which of the two recordings the host waited
-  // for.
+  // If the event was recorded again during the wait of the host, it is unknown which of the two recordings the host
+  // waited for.
   const std::uint64_t began = kind == Kind::event_sync ? wire::load(record, o::kBegan) : 0;
   if (began != 0 && recorded.load(o::kTicks) >= began) return;
-  // Nor can we tell if another thread recorded the event in a call that had not returned by then.
+  // This is also unknown if another thread recorded the event in a call that had not returned before the wait began.
   const bool by_another = recorded.load(o::kThread) != wire::load(record, o::kThread);
   const bool open_call = (recorded.load(o::kFlags) & o::kReturned) == 0;
   const std::uint64_t given = began != 0 ? began : wire::load(record, o::kTicks);
@@ -197,7 +198,7 @@ void Join::note_wait(Kind kind, const std::byte* record, bool open) {
   streams_[recorded.load(o::kStream)].seen = {log_.current(), recorded};
 }
 
-// Returns whether the log and the rings together are complete at the end.
+// Returns whether the log and the rings together contain every record up to the end.
 bool Join::reaches() const {
   std::vector<std::uint64_t> beyond(logged_.size());
   for (const Operation& operation : record_.operations) {
@@ -218,7 +219,7 @@ void Join::add(const Kept& kept) {
   }
   operation->logged = true;
   operation->graph_words = 0;
-  // Drops the autograd state before a gap, because the log may lack the operation's neighbours there.
+  // Drops the autograd state of operations before a gap, because the log may lack their neighbours.
   if (operation->ticks < since_) operation->origin = {};
   record_.operations.push_back(*operation);
 }

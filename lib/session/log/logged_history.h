@@ -1,11 +1,11 @@
-// Adds a full log to a process's record: the operations, among millions, that an answer can depend on. Without the log,
-// the record has only the latest operations, which the rings contain.
+// Adds operations from a full log to a process's record. It adds the few that the analysis may need, among millions.
+// Without the log, the record has only the latest operations, which are in the rings.
 //
-//   unfinished   operations after the last one of their stream that is known to have finished
+//   unfinished   operations that are not known to have finished
 //   events       for each kept wait, the event record that it waited for; for each stream, the latest event record
 //                that the host saw complete
-//   forward      what PyTorch launched forward for the autograd nodes that are being run backwards
-//   numbers      how many operations had been issued up to each kept operation
+//   forward      forward launches of the autograd nodes whose backward functions were running
+//   numbers      for each kept operation, how many operations had been issued up to it
 //
 // The log is read twice, and is never completely in memory.
 #pragma once

@@ -29,8 +29,8 @@ struct DeliveredValue {
   std::optional<Number> min, max, first_value;
   std::optional<std::uint64_t> nan, inf, outside, pointer;
   std::optional<std::int64_t> bound;
-  std::optional<std::uint64_t> bytes;  // from the start of its first element to the end of its last
-  std::optional<bool> written;         // whether the operator writes it, according to its schema
+  std::optional<std::uint64_t> bytes;  // from the start of the first element to the end of the last one
+  std::optional<bool> written;         // whether the operator writes the value, according to its schema
   bool view = false;                   // the tensor is a view of the variable `name`
 };
 
@@ -61,7 +61,7 @@ struct DeliveredMemory {
 struct DeliveredNonFinite {
   enum class State { candidate, found, asked, asked_last };
   enum class Role { made, passed, loaded, uninitialised };
-  // What the program did with the value. `other` is also a use that the hook does not name.
+  // How the program used the value. `other` includes uses that the hook does not name.
   enum class Use {
     other,
     parameter,
@@ -78,9 +78,9 @@ struct DeliveredNonFinite {
 
   State state = State::candidate;
   Role role = Role::made;
-  std::uint64_t root = 0;  // ordinal of the operator in its process
+  std::uint64_t root = 0;  // number of the operator in its process
   Use use = Use::other;
-  std::string node;  // in a backward pass: the autograd node; empty otherwise
+  std::string node;  // in a backward pass: the name of the autograd node; empty otherwise
   std::optional<std::string> module;
   std::string module_class, dtype;
   std::uint64_t step = 0;  // 0 if the program has no optimiser
@@ -89,7 +89,7 @@ struct DeliveredNonFinite {
   std::vector<std::pair<std::string, std::string>> elements;   // name and value of each argument's element at `index`
   std::vector<DeliveredFrame> stack, forward, backward, uses;  // innermost first
   bool forward_certain = true;
-  std::string infinite;  // the operator that produced its infinite input elements; empty if none
+  std::string infinite;  // operator that produced the infinite elements of its input; empty if none
   std::vector<DeliveredFrame> infinite_stack;
 };
 
@@ -99,7 +99,7 @@ struct DeliveredOrigin {
   struct Step {
     Role role = Role::made;
     std::string op;                               // "aten::remainder.Scalar", "DataLoader"
-    std::optional<DeliveredValue::Number> value;  // nullopt if it was different there or is unknown
+    std::optional<DeliveredValue::Number> value;  // nullopt if the value was different there or is unknown
     std::optional<std::int64_t> batch, sample;    // of a data loader, from 0; the sample's index in the data set
     std::vector<DeliveredFrame> stack;            // innermost first
   };
@@ -108,37 +108,37 @@ struct DeliveredOrigin {
   std::optional<DeliveredValue::Number> value;
   bool certain = false;
   std::vector<DeliveredFrame> stack;  // of the operator
-  std::vector<Step> steps;            // the source first, then the operators that passed it on; empty if unknown
+  std::vector<Step> steps;            // first the source, then the operators that passed it on; empty if unknown
 };
 
-// Two uses of the same bytes that nothing orders, as observed from the operators of a process.
+// Two accesses to the same bytes in no defined order, seen in the operators of a process.
 struct DeliveredRace {
   struct Access {
     std::string op;         // "aten::add_.Tensor"
     DeliveredValue tensor;  // `name`: the user's variable, or "" if the line names none. `parameter`: the schema's name
     std::uint64_t stream = 0;
-    bool on_host = false;               // not in a stream: the program's own operator on the CPU
+    bool on_host = false;               // not on a stream: an operator that the program itself ran on the CPU
     std::vector<DeliveredFrame> stack;  // innermost first
   };
   Access first, second;                         // in the order of issue
-  bool waited_before = false;                   // the second stream has waited for an earlier point of the first stream
+  bool waited_before = false;                   // the second stream had waited for earlier work of the first stream
   std::uint64_t begin = 0, end = 0, bytes = 0;  // the bytes in common
 };
 
 enum class DeliveryKind : std::uint8_t {
-  other,    // this program does not know the word
+  other,    // a word that this version does not know
   call,     // the operator that the thread calls next
-  results,  // of the operator that the thread has called
+  results,  // results of the operator that the thread has called
   line,     // the variables at the line that the thread reaches
-  watched,  // the same for a line that the user watches
-  forward,  // where the node that the thread now runs backwards was created
-  started,  // where the work of the thread was started
-  memory,   // PyTorch's allocator
+  watched,  // the variables at a line that the user watches
+  forward,  // where the autograd node that the thread now runs backwards was created
+  started,  // where the thread's work was started
+  memory,   // the state of PyTorch's allocator when it ran out of memory
   untold,   // from here on, some calls are omitted
   non_finite,
-  origin,    // of a bad value
-  race,      // between two operators
-  note,      // a sentence
+  origin,    // the origin of a bad value
+  race,      // a race between two operators
+  note,      // a sentence for the user
   checking,  // the process looks for non-finite values
 };
 
@@ -160,10 +160,10 @@ struct Delivery {
   std::uint64_t milliseconds = 0;     // for a watched line: the time that reading the values took
   std::string node;                   // "GatherBackward0"
   std::uint64_t number = 0;
-  bool pool = false;  // for the start of a thread's work: a thread pool received the work
+  bool pool = false;  // for the start of a thread's work: whether a thread pool received the work
   // Each stack is innermost first. The first stack is where the node was created, or where the thread was started. If
-  // another node ran there, the next stack is where that node was created, and so on. The same applies to threads that
-  // were started by other started threads.
+  // another node's backward function created the node, the next stack is where that other node was created, and so on.
+  // The same applies to a thread that was started by another started thread.
   std::vector<std::vector<DeliveredFrame>> stacks;
   std::optional<DeliveredMemory> memory;
   std::optional<DeliveredNonFinite> non_finite;
@@ -176,8 +176,8 @@ struct Delivery {
 std::vector<Delivery> read_deliveries(const std::filesystem::path& file);
 std::vector<Delivery> parse_deliveries(std::string_view text);
 
-// Reads the deliveries of each process from this pass folder. Also adds processes without an area that were checked for
-// non-finite elements.
+// Reads the deliveries of each process from this pass folder. Also adds processes that were checked for non-finite
+// elements but have no area.
 struct Process;
 void attach_deliveries(const std::filesystem::path& folder, std::vector<Process>& processes);
 

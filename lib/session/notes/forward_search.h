@@ -15,15 +15,15 @@ namespace cudadiag::session {
 
 class ForwardSearch {
  public:
-  // `completed` has each stream's last operation that is known to have finished. Records older than `since` are
+  // `completed` has the last operation of each stream that is known to have finished. Records older than `since` are
   // ignored.
   ForwardSearch(const ProcessRecord& record, const std::vector<std::uint32_t>& completed, std::uint64_t since);
 
   bool any() const { return any_; }
-  // Call this for each record, after reading it from the log.
+  // Call this for each record of the log, right after reading it.
   void look_at(const LogReader& log);
-  // Also includes one record of each thread, to show that no older launch belongs to these nodes. Returns nothing if
-  // there are too many launches, because an incomplete list would be a wrong answer.
+  // Returns the launches, and one older record of each thread, which shows that no earlier launch belongs to these
+  // nodes. Returns an empty list if there are too many launches, because an incomplete list would be a wrong answer.
   std::vector<LoggedRecord> found() &&;
 
  private:

@@ -1,5 +1,5 @@
-// Numbers operations with the help of a full log. An operation's number is how many operations its process had issued
-// up to and including it.
+// Numbers operations by means of a full log. The number of an operation is how many operations its process had issued
+// up to and including this one.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@ class IssueNumbers {
   // `operations` are the operations to number, sorted by ticks.
   explicit IssueNumbers(std::vector<Operation>& operations) : operations_(operations), counts_(operations.size() + 1) {}
 
-  // Call this once for each operation of the process, including those to be numbered. Calls that are nearly in order
-  // are cheap.
+  // Call this once for each operation of the process, including those to number. Calls in roughly ascending order are
+  // cheap.
   void count(wire::operation::Kind kind, std::uint64_t ticks);
-  // `issued` is the number of operations of the whole process. Nothing is missing from the ticks `since` on; 0 if
-  // nothing is missing at all.
+  // `issued` is the number of operations of the whole process. No operation is missing from the ticks `since` on.
+  // `since` is 0 if none is missing at all.
   void write(std::uint64_t issued, std::uint64_t since);
 
  private:
@@ -27,7 +27,7 @@ class IssueNumbers {
     std::uint64_t operations = 0, kernels = 0, graphs = 0;
   };
   std::vector<Operation>& operations_;
-  std::vector<Counts> counts_;  // from the previous operation up to this one; the last entry follows all operations
+  std::vector<Counts> counts_;  // number issued from the previous operation to this one; last: after all of them
   std::size_t at_ = 0;
 };
 

@@ -13,7 +13,7 @@ namespace cudadiag::session {
 
 enum class RaceMode : std::uint8_t {
   unknown,
-  none,  // a kernel receives the address but does not access it
+  none,  // a kernel gets the address as a parameter, but does not access it
   read,
   write,
   atomic,
@@ -26,15 +26,15 @@ constexpr bool alters(RaceMode mode) { return mode == RaceMode::write || mode ==
 
 struct RaceAccess {
   Work what = Work::call;  // kernel, copy, memset, allocation or free
-  // The program's own code on the CPU, without a stream or line. `exact` then means that the write was observed before
-  // the other access could have begun.
+  // The program's own code on the CPU made the access, so there is no stream or line. `exact` then means that the write
+  // was observed before the other access could have begun.
   bool on_host = false;
   RaceMode mode = RaceMode::unknown;
   std::uint64_t begin = 0, end = 0;
   bool exact = false;                    // false: `begin` is the address that a kernel received, `end` is `begin` + 1
-  bool somewhere = false;                // not exact: it uses an unknown part of the bytes from `begin` to `end`
+  bool somewhere = false;                // not exact: it accesses an unknown part of the bytes from `begin` to `end`
   std::uint64_t array = 0;               // CUarray; `begin` and `end` count from its first byte. 0: they are addresses
-  bool out_of_order = false;             // may happen before earlier work of its stream has finished
+  bool out_of_order = false;             // it may happen before earlier work of its stream has finished
   std::uint64_t stream = 0;              // handle
   std::uint32_t site = 0, function = 0;  // ids in the process
   std::uint32_t parameter = 0;           // offset of the pointer among the kernel's parameters
@@ -46,11 +46,11 @@ struct RaceAccess {
 struct Race {
   std::uint32_t pid = 0;
   RaceAccess first, second;    // in the order of issue
-  bool possible = false;       // not certain: they may not conflict, or `uncertain` is set
-  bool uncertain = false;      // something that the driver does not report may order them
+  bool possible = false;       // not certain, because the accesses may not conflict or `uncertain` is set
+  bool uncertain = false;      // something that the driver does not report may order the accesses
   bool waited_before = false;  // the second stream had waited for earlier work of the first stream
-  bool one_graph = false;      // both are nodes of one launch of a graph
-  bool several = false;        // it also represents pairs with different parameters
+  bool one_graph = false;      // both are nodes in the same graph launch
+  bool several = false;        // it represents several pairs of accesses, with different parameters
   std::uint64_t times = 1;
   std::uint64_t address = 0, bytes = 0;  // of the allocation; bytes is 0 if unknown
   std::uint32_t allocated = 0;           // site of the allocation
@@ -59,7 +59,7 @@ struct Race {
   bool sampled = false;
 };
 
-// A kernel that accesses bytes outside the allocation that its pointer points into, although nothing failed.
+// A kernel accessed bytes outside the allocation that its pointer points into, although no call failed.
 struct Overrun {
   std::uint32_t pid = 0;
   RaceAccess access;
@@ -70,18 +70,18 @@ struct Overrun {
 
 struct RaceCounts {
   std::uint32_t pid = 0;
-  std::uint64_t operations = 0;  // number checked
-  std::uint64_t lost = 0;        // records that were overwritten before they were read, or never written
+  std::uint64_t operations = 0;  // number of operations checked
+  std::uint64_t lost = 0;        // number of records that were overwritten before they were read, or were never written
   std::uint64_t gaps = 0;        // number of gaps across which nothing could be concluded
-  std::uint64_t forgotten = 0;   // accesses dropped for lack of room
-  std::uint64_t unlisted = 0;    // races that did not fit the list
+  std::uint64_t forgotten = 0;   // number of accesses that were dropped for lack of room
+  std::uint64_t unlisted = 0;    // number of races that did not fit into the list
   std::uint64_t unjudged = 0;    // unordered pairs of kernels for which it is unknown whether, or where, they write
 };
 
-// How many kernels' code was requested, and how many kernels' code was found and understood.
+// The number of kernels whose code was requested, and of those whose code was found and understood.
 struct RaceKernels {
   std::uint64_t wanted = 0, understood = 0;
-  bool disassembler = false;          // whether a disassembler was available
+  bool disassembler = false;          // a disassembler was available
   std::uint64_t unknown_opcodes = 0;  // in kernels whose accessed bytes are unknown because of these opcodes
 };
 

@@ -1,5 +1,5 @@
-// The result of repeating a saved launch alone, once or several times (lib/replay). It is a file in the launch's
-// folder.
+// The outcomes of repeating a saved launch alone, once or several times (lib/replay). They are in a file in the
+// launch's folder.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@ inline constexpr const char* kReplayTallyFile = "replays.json";
 struct ReplayTally {
   unsigned runs = 0;
   unsigned as_it_did = 0, otherwise = 0, did_not_fail = 0, hung = 0, crashed = 0, impossible = 0;
-  std::uint64_t unsaved = 0;  // bytes of memory that the launch could reach, and whose contents were not saved
-  bool lacks_more = false;    // things other than these bytes were not saved either
+  std::uint64_t unsaved = 0;  // bytes of memory that the launch could reach but that were not saved
+  bool lacks_more = false;    // something other than these bytes was not saved either
   std::string gpu{};          // PCI bus id of the GPU of the first replay; empty if unknown
-  std::string why{};          // why the launch was not or could not be replayed; empty if it was replayed
+  std::string why{};          // why the launch was not replayed; empty if it was
 
   unsigned made() const { return runs - impossible; }
   unsigned failed() const { return as_it_did + otherwise + hung + crashed; }
 };
 
 // Returns a clause such as "reproduces alone: 20 of 20". Set `failed_alone` if a rerun proved that the launch fails
-// with nothing else on the GPU. Other work is then not the reason why replays succeed.
+// with nothing else on the GPU. The absence of other work is then not the reason why replays succeed.
 std::string sentence(const ReplayTally& tally, bool failed_alone = false);
 
 // Returns the folder of the launch that process `pid` saved.

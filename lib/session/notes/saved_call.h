@@ -1,5 +1,5 @@
 // A call that a rerun saved with its arguments for `--save-inputs` (lib/python/cudadiag_hook/suspect_lines/inputs.py).
-// It has been checked, and is the input of the script that repeats the call.
+// Its description has been checked. A script can repeat the call from the saved data.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// Operations that hung while the program ran (`--hang-report`): a part of the manifest. An operation's records may be
-// overwritten in their ring before the program ends, so each stall has copies of the records that it needs.
+// Operations that hung while the program ran (`--hang-report`), as stored in the manifest. The records of an operation
+// may be overwritten in their ring before the program ends. Each stall therefore has copies of the records that it
+// needs.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +15,17 @@ namespace cudadiag::session {
 struct Stall {
   std::uint32_t pid = 0;
   std::uint64_t started = 0;          // ProcessRecord::start_realtime of its process
-  double seconds = 0;                 // how long it had hung when it was reported
+  double seconds = 0;                 // how long the operation had hung when it was reported
   std::optional<double> ended_after;  // seconds; nullopt if the end was not observed
-  std::vector<Operation> operations;  // one of these hangs, most likely first; ids are those of the process
-  std::vector<std::string> because;   // clauses
-  bool certain = false;               // no other operation can be the one that hangs
-  // If the operation waits for another stream: the event or value that this stream has not reached.
-  std::optional<Operation> recorded;  // an event
-  std::optional<Operation> write;     // a value
+  std::vector<Operation> operations;  // one of these hangs, the most likely first; their ids are those of the process
+  std::vector<std::string> because;   // clauses that give the reasons
+  bool certain = false;               // no other operation can be the hanging one
+  // If the operation waits for another stream: what that stream has not reached yet.
+  std::optional<Operation> recorded;  // the event record
+  std::optional<Operation> write;     // the write of the value
   // The thread that waits for the operation; nullopt if no thread does.
   std::optional<Thread> thread;
-  std::uint32_t site = 0;           // of the call in which the thread waits
+  std::uint32_t site = 0;           // site of the call in which the thread waits
   std::optional<Operation> issues;  // the operation that this call issues
 };
 

@@ -1,4 +1,4 @@
-// Finds processes that initialised CUDA but could not be recorded, if their recorders could leave a mark.
+// Finds processes that initialised CUDA but could not be recorded, by the marks that their recorders left.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@ namespace cudadiag::session {
 
 struct Unrecorded {
   std::size_t processes = 0;
-  wire::unrecorded::What what = wire::unrecorded::What::nothing;  // of one of them
-  int error = 0;                                                  // errno, likewise
+  wire::unrecorded::What what = wire::unrecorded::What::nothing;  // the reason of one of them
+  int error = 0;                                                  // errno of the same process
 };
 
-// Returns the processes that left a mark in a pass folder.
+// Counts the processes that left a mark in a pass folder.
 Unrecorded unrecorded_in(const std::filesystem::path& pass_folder);
 
 // Returns an error such as "nothing was recorded for …", with a hint.
@@ -28,10 +28,11 @@ base::Error nothing_recorded_of(const Unrecorded& unrecorded);
 // Returns why no program can record to the session; nullopt if nothing prevents it.
 std::optional<std::string> obstacle_to_recording(const std::filesystem::path& session);
 
-// Returns why a session that cudadiag env has prepared is empty. The reason may have vanished since.
+// Returns why a session that `cudadiag env` prepared is empty. Considers only the current state: the original reason
+// may be gone.
 std::string why_unused(const std::filesystem::path& session);
 
-// Returns the newest prepared session in these roots that is not writable, so that programs cannot record to it.
+// Returns the newest prepared session in these roots to which programs cannot record, because it is not writable.
 std::optional<std::filesystem::path> newest_unwritable(const std::vector<Root>& roots);
 
 }  // namespace cudadiag::session
