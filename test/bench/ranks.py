@@ -29,8 +29,8 @@ import rows  # noqa: E402
 
 RANK = b"7777"  # the rank of the recorded process: four digits, which the copies replace
 PID = 16  # offset in an area's header
-REGIONS, COMMUNICATORS = 1024, 14  # offset of the table of regions, and the index of one of them
-GROUP_RANK, GROUP_CALLS = 4, 32  # offsets in an entry of that region
+REGIONS, COMMUNICATORS = 1024, 14  # offset of the table of regions, and the index of the communicators' region
+GROUP_RANK, GROUP_CALLS = 4, 32  # offsets in an entry of the communicators' region
 CALLED = 208  # offset in an area's header: how many collectives were called
 OWN = 400  # collectives of the rank's own group
 DUMPED, DEPTH = 2000, 30  # calls in a dump, and frames per call

@@ -5,7 +5,7 @@ from collections import namedtuple
 from pathlib import Path
 
 GRADES = ["suspected", "inferred", "bracketed", "proven"]
-ROLES = ["caller", "capture", "allocated", "freed", "forward", "backward", "eager"]  # related lines with marks
+ROLES = ["caller", "capture", "allocated", "freed", "forward", "backward", "eager"]  # related lines that have marks
 _ONE_MARK = rf"(TRUE LINE|BLAMED|CANDIDATE|HOLDER|{'|'.join(ROLES).upper()})(?: (\w+))?"
 MARKS = re.compile(rf"(?://|#) ({_ONE_MARK}(?:, {_ONE_MARK})*)$")
 TRACEBACK = "Traceback (most recent call last):"
@@ -148,7 +148,7 @@ def _differences_of_cause(case, finding):
 
 
 def framework_summary(results):
-    """Returns one line on the results of framework cases: how many lines and causes are right."""
+    """Returns a one-line summary of the framework cases: how many lines and causes are right."""
     def count(**wanted):
         return sum(all(getattr(result, name) == value for name, value in wanted.items()) for result in results)
     silent = count(cause="right", cause_found="")
@@ -159,7 +159,7 @@ def framework_summary(results):
 
 
 def first_answers_summary(answers):
-    """Returns one line on first_answer() of asynchronous failures."""
+    """Returns a one-line summary of what first_answer() returned for asynchronous failures."""
     others = [operations for grade, operations in answers if grade not in ("bracketed", "proven")]
     within = sum(operations <= 16 for operations in others)
     return (f"first answers to asynchronous failures: {len(answers)}; bracketed {len(answers) - len(others)}; "
@@ -178,7 +178,7 @@ def is_explained(finding):
 
 
 def explained_summary(explained):
-    """Returns one line on is_explained() of findings."""
+    """Returns a one-line summary of what is_explained() returned for the findings."""
     return f"illegal addresses: {len(explained)}; with memory and relation, or a more specific cause: {sum(explained)}"
 
 

@@ -24,8 +24,8 @@ STANDING = {  # program -> the rule that must give the cause
     "other_stream": "kernel-does-not-end",
     "host_copy": "kernel-does-not-end",
 }
-# Fault of the job -> how and where its ranks diverge; the number of that all-reduce; the marks of the ranks' lines; the
-# rule that must give the cause. Only NCCL 2.24 and later reports groups.
+# How and where the ranks diverge, the number of the all-reduce, the marks of the ranks' lines, and the rule that must
+# give the cause. Only NCCL 2.24 and later reports groups.
 PARTED = {
     "missing": ("absence", "none", 4, "AVERAGE", None, "rank-has-not-come"),
     "other": ("mismatch", "function", 1, "AVERAGE", "EVALUATE", "ranks-call-different-collectives"),

@@ -31,7 +31,7 @@ HERE = Path(__file__).resolve().parent
 LIMIT_S = 240
 REPORT_LINES = 22
 MORE_PLAIN_RUNS = 3  # if the outcome depends on the hardware, to find one that ends like the watched run
-CANNOT_RUN_HERE = 77  # exit status of a script that lacks something
+CANNOT_RUN_HERE = 77  # exit status of a script that lacks a requirement
 NOT_STARTED = 127
 
 
@@ -56,11 +56,11 @@ class Result:
     unseen: bool = False
     found_first: str = ""  # the line of the report before the reruns
     line_first: str = ""  # "right" | "wrong"
-    line: str = ""  # of the leading finding after the reruns: "right" | "wrong"
+    line: str = ""  # line of the leading finding after the reruns: "right" | "wrong"
     cause: str = ""  # "right" | "none" | "wrong"
     cause_found: str = ""
     first_answer: tuple = ()  # for an asynchronous failure: the grade, and the number of candidates
-    is_explained: bool | None = None  # for an illegal address
+    is_explained: bool | None = None  # only for an illegal address
     report: str = ""  # for a case that failed: the report as a user reads it
 
 

@@ -114,7 +114,7 @@ class Forward(unittest.TestCase):
         told = self.told(hook)
         self.assertTrue(len(told) >= 2, told)
         self.assertEqual(set(told), {("MulBackward0", line_of("SQUARED"))})
-        # The frames of the call that ran the parent do not belong to the node.
+        # The node's own stack must not contain frames of the call that ran its parent.
         second = [message for message in hook.of_kind("forward") if len(message["stacks"]) == 2]
         self.assertEqual([frame for message in second for frame in message["stacks"][0]], [])
 

@@ -18,7 +18,7 @@ import torch
 
 CASES = pathlib.Path(__file__).resolve().parents[1] / "gpu/operators"
 HOST = -1
-M_MMAP_THRESHOLD = -3  # of malloc.h
+M_MMAP_THRESHOLD = -3  # from malloc.h
 # In these programs, freed memory is reused, as on a GPU.
 REUSING = ("races/freed_for_others.py", "races/freed_for_others_ordered.py")
 

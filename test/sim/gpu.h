@@ -28,9 +28,9 @@ class Gpu {
   } core_dump;                                        // as set by cuCoredumpSetAttributeGlobal
   Memory memory;                                      // has a separate lock
   std::vector<std::unique_ptr<CUctx_st>> primary;     // one per device
-  std::vector<std::shared_ptr<Capture>> captures;     // in progress
+  std::vector<std::shared_ptr<Capture>> captures;     // captures in progress
   std::atomic<int> capturing{0};                      // number of captures in progress, readable without the mutex
-  std::vector<std::shared_ptr<CUstream_st>> retired;  // of destroyed contexts: stale handles stay readable
+  std::vector<std::shared_ptr<CUstream_st>> retired;  // streams of destroyed contexts: stale handles stay readable
 
   // All of these functions require that the mutex is held.
   void start_context(CUctx_st& context, CUdevice device);
@@ -71,7 +71,7 @@ class Gpu {
   std::condition_variable wake_;
   std::condition_variable done_;
   std::deque<std::atomic<std::uint64_t>> operations_;  // number of finished operations of each stream, by index
-  std::vector<std::shared_ptr<CUstream_st>> active_;   // with work left
+  std::vector<std::shared_ptr<CUstream_st>> active_;   // streams with work left
   std::uint64_t sequence_ = 0;
   std::uint64_t next_stream_id_ = 1;
   std::uint32_t next_context_uid_ = 1;

@@ -55,8 +55,8 @@ struct Op {
   std::shared_ptr<char[]> staged;  // copied from pageable memory during the call
   std::vector<Dependency> after;
   std::vector<Meeting> meetings;
-  bool has_arrived = false;                   // at all meetings
-  std::vector<std::vector<char>> parameters;  // of a kernel whose name gives their sizes
+  bool has_arrived = false;                   // has arrived at all meetings
+  std::vector<std::vector<char>> parameters;  // only for a kernel whose name gives their sizes
 
   Work work() const;
   // Returns the size that plans refer to: a kernel's blocks in x, or the bytes of other operations.
@@ -106,7 +106,7 @@ struct CUstream_st : std::enable_shared_from_this<CUstream_st> {
   std::size_t next = 0;          // only the worker uses it
   std::uint64_t issued = 0;
   std::uint64_t legacy_seen = 0;  // how much of the legacy stream this one already waits for
-  // on the legacy stream: the newest blocking operation that this stream already waits for
+  // On the legacy stream: the newest blocking operation that this stream already waits for.
   std::uint64_t last_barrier = 0;
   std::atomic<std::uint64_t> finished{0};
   std::atomic<std::uint64_t>* operations = nullptr;  // number of finished operations, as counted in plans
@@ -151,7 +151,7 @@ struct CUgraphNode_st {
   std::vector<CUgraphNode> dependencies;
   CUgraph graph = nullptr;
   std::shared_ptr<CUgraph_st> child;                      // for a conditional node, its body, which always runs
-  CUgraph body = nullptr;                                 // the caller gets a pointer to it
+  CUgraph body = nullptr;                                 // phGraph_out points here
   std::shared_ptr<void> life = std::make_shared<char>();  // expires with the node
 };
 
@@ -162,7 +162,7 @@ struct CUgraph_st {
 
 struct CUgraphExec_st {
   struct Step {
-    CUgraphNode node;  // of the original graph; may have been destroyed
+    CUgraphNode node;  // the node in the original graph; may have been destroyed
     sim::Op op;
     std::weak_ptr<void> life{};  // expires with the node
     bool enabled = true;

@@ -35,10 +35,11 @@ struct Rule {
   std::uint64_t nth = 1;  // 0: every operation
   std::uint64_t seen = 0;
   CUresult code = CUDA_ERROR_ILLEGAL_ADDRESS;
-  std::optional<Progress> after;  // fault: not earlier than this; hold: until this, or until sim_notify()
-  bool at_once = false;           // fault: does not wait for a call that could return the error
-  bool unseen = false;            // fault: nothing runs after it, but calls succeed until one asks for errors
-  bool beside = false;            // fail: not before another thread's call has ended
+  // `fault`: happens after this point at the earliest; `hold`: lasts until this point, or until sim_notify().
+  std::optional<Progress> after;
+  bool at_once = false;  // `fault`: happens even if no call asks for errors
+  bool unseen = false;   // `fault`: stops all work, but calls succeed until one asks for errors
+  bool beside = false;   // `fail`: waits until a call on another thread has ended
   bool fired = false;
   std::uint64_t first_run = 1, last_run = UINT64_MAX;  // the runs to which the rule applies
 };

@@ -1,4 +1,4 @@
-// As many launches as the first argument says, a million by default; with the plan, the last one fails.
+// Issues the number of launches in the first argument, a million by default. With the plan, the last one fails.
 // Plan: fault kernel=fill nth=1000000 code=700
 #include "driver.h"
 

@@ -83,10 +83,12 @@ class Helgrind:
         errors = ElementTree.parse(self.log).getroot().iter("error")
         return [self.text(error) for error in errors if not self.excused(error)]
 
-    # Helgrind understands pthread's locks, but not atomics. It also reports accesses that are no races, which are
-    # ignored: to an atomic, in a header of the standard library; to an id that is published by storing its table's
-    # atomic key afterwards; to the unwinder's tables, which are the same whichever thread creates them; in the
-    # simulator; and after a wait with a deadline, because Helgrind does not see that the wait releases the lock.
+    # Helgrind knows pthread's locks, but not atomics, so it also reports accesses that do not race. These are ignored:
+    # - to an atomic, in a header of the standard library
+    # - to an id that a later store to its table's atomic key publishes
+    # - to the unwinder's tables, which are the same whichever thread creates them
+    # - in the simulator
+    # - after a timed wait, because Helgrind does not see that the wait releases the lock
     @staticmethod
     def excused(error):
         frames = [{part.tag: part.text for part in frame} for frame in error.iter("frame")]

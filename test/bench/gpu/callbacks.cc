@@ -24,7 +24,7 @@ constexpr CUpti_CallbackDomain kDomains[] = {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_C
 
 struct Counts {
   std::atomic<std::uint64_t> calls, failures;
-  std::atomic<std::uint32_t> code;  // of the latest failure
+  std::atomic<std::uint32_t> code;  // code of the latest failure
 };
 
 CuptiApi& cupti() {

@@ -1,4 +1,4 @@
-"""Jobs for which NCCL reported nothing, with the dumps of PyTorch's Flight Recorder next to them."""
+"""Jobs that leave dumps of PyTorch's Flight Recorder, and about which NCCL reports nothing."""
 
 import json
 import pathlib

@@ -54,7 +54,7 @@ def _status(machine, *words):
 
 
 def _until(machine, run, shows, *words):
-    """Returns the first status for whose first process `shows` is true."""
+    """Returns the first status in which `shows` is true for the first process."""
     while True:
         expect(run.poll(), None, "status of the run")
         result = machine.cudadiag("status", "--json", *words)

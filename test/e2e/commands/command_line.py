@@ -1,4 +1,4 @@
-"""What users type: wrong words, unusable folders, and what the commands say about this machine."""
+"""Command lines with misspelt words or unusable folders, and what the commands print about this machine."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Ten launches by a function that takes a different path while a mode is on, from step FROM on: composite.py FROM"""
+"""composite.py FROM: ten launches through a function that takes a different path while a mode is on, from step FROM."""
 
 import functools
 import pathlib

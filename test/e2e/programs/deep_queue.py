@@ -22,7 +22,7 @@ def numbers(data):
 
 
 def logged():
-    """How many operations the full log has: the items of cudadiag-session(5), the last of which may be incomplete."""
+    """Returns the number of operations in the full log, see cudadiag-session(5). Its last item may be incomplete."""
     records, items = 0, numbers(LOG.read_bytes()[24:] if LOG.exists() else b"")
     try:
         for key in items:

@@ -55,7 +55,7 @@ def rerun_appends_to_no_file(machine):
 
 
 def rerun_appends_to_no_file_on_a_mount(machine):
-    """As in containers, a folder from elsewhere is mounted below the working folder."""
+    """Another folder is mounted below the working folder, as in containers."""
     if os.getuid() != 0:
         skip("only root may mount")
     (machine.folder / "mounted").mkdir()

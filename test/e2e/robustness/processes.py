@@ -1,4 +1,4 @@
-"""What passes between the launcher and its processes: signals, ends, and memory for their records."""
+"""What passes between the launcher and its processes: signals, exit statuses, and memory for their records."""
 
 import fcntl
 import json

@@ -52,7 +52,7 @@ def another_user(machine):
 
 
 def _older_session(machine):
-    """Writes a session with a failure and dates it back, because the next session may begin in the same second."""
+    """Writes a session with a failure and backdates it, because the next session may begin in the same second."""
     machine.run(faulty(machine))
     (name,) = machine.sessions()
     older = machine.state / "cudadiag/20200101-000000-1"

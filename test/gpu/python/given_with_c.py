@@ -1,4 +1,4 @@
-"""`python -c` calls into this file, and the line gets its file name through exec."""
+"""`python -c` calls into this file. The failing line is in code that exec() runs under the file name <string>."""
 import os
 import sys
 

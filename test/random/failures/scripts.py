@@ -24,7 +24,7 @@ class Operation(typing.NamedTuple):
     kernel: str
     thread: int
     context: int
-    ordinals: list  # numbers of the operation among the calls on its line, if only this thread uses the line
+    ordinals: list  # positions of its launches among all calls on the line, if only this thread uses the line
     node: int  # node number in its graph, from 1; 0: none, or not reported
     launches: list  # for nodes: (line, number) of each launch that runs it
     can_fail: bool
@@ -33,7 +33,7 @@ class Operation(typing.NamedTuple):
 class Exec(typing.NamedTuple):
     index: int
     context: int
-    types: list  # of its nodes; None for nodes in a child graph
+    types: list  # types of its nodes; None for nodes in a child graph
     sizes: list  # like `types`
     origins: list  # the size by which the program knows each node
     replays: list

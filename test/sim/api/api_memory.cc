@@ -182,7 +182,7 @@ SIM_API_STREAM(cuMemcpyDtoDAsync_v2, _ptsz, context,
   return copy(dstDevice, srcDevice, ByteCount, Sides::device_to_device, {hStream, per_thread, false});
 }
 
-// Each row is an operation.
+// Each row of the copy is a separate operation.
 SIM_API_STREAM(cuMemcpy2DAsync_v2, _ptsz, context, (const CUDA_MEMCPY2D* pCopy, CUstream hStream), (pCopy, hStream)) {
   const auto place = [](CUmemorytype type, const void* host, CUdeviceptr device, CUarray array) {
     return type == CU_MEMORYTYPE_ARRAY ? array->begin : type == CU_MEMORYTYPE_HOST ? device_view(host) : device;

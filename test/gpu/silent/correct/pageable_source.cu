@@ -7,7 +7,7 @@
 int main() {
   int read_in_place = 0;
   cudaDeviceGetAttribute(&read_in_place, cudaDevAttrPageableMemoryAccessUsesHostPageTables, 0);
-  if (read_in_place) return 77;  // such a GPU reads the source directly, without staging
+  if (read_in_place) return 77;  // this GPU reads pageable memory directly, without staging
   std::vector<float> batch(200'000, 1.0F);
   const size_t bytes = batch.size() * sizeof(float);
   float* device = on_device<float>(batch.size());

@@ -14,7 +14,7 @@ on_gpu = torch.zeros(8192, dtype=torch.bool, device="cuda")
 torch.cuda.synchronize()
 for step in range(6):
     if step > 1:
-        done[step % 2].synchronize()  # of the step before the previous one
+        done[step % 2].synchronize()  # waits for the step before the previous one
     mask = masks[step % 2 if corrected else 0]
     mask.logical_not_()  # HOST
     torch.cuda._sleep(50_000_000)
