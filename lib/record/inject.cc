@@ -262,7 +262,7 @@ bool is_inside_driver() {
 void at_exit(int status) {
   Recorder* recorder = g_home.recorder.load(std::memory_order_acquire);
   if (recorder == nullptr) return;
-  // A signal handler may have interrupted the recorder while it held a lock.
+  // exit() may have been called in a signal handler that interrupted the recorder while it held a lock.
   const bool interrupts = std::exchange(t_this.inside, true);
   recorder->at_exit(t_this.state, status,
                     {.may_lock = !interrupts, .may_ask_driver = !interrupts && !is_inside_driver()});

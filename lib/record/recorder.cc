@@ -178,7 +178,7 @@ void Recorder::leave_driver_call(ThreadState* thread, std::uint32_t id, const CU
 }
 
 // Sets an open operation aside. This call may come from a signal handler that interrupted the operation's call.
-// Otherwise, a handler has jumped out of that call, and the operation has stayed open.
+// Alternatively, a handler has left that call with longjmp(), and the operation has stayed open.
 void Recorder::interrupt(ThreadState& thread) {
   thread.interrupted = thread.open;
   thread.interrupted_turn = thread.turn;

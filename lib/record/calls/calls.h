@@ -59,7 +59,7 @@ struct CallRule {
   bool ends_context = false;
   bool ends_stream = false;  // ends a stream, or a context with all its streams
   bool blocks = false;       // may wait for the GPU, so its stacks are published while it runs
-  bool only_issues = false;  // an operation that neither touches memory, ends anything, nor blocks
+  bool only_issues = false;  // an operation that does not block, end anything, or allocate or free memory
 };
 
 // Returns a rule with Role::watched for calls that only newer drivers have.

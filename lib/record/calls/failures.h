@@ -1,5 +1,5 @@
-// Keeps failed calls in the area, follows what the program does after each of them, and freezes the recording at the
-// first sticky error.
+// Keeps failed calls in the area, and freezes the recording at the first sticky error. Also follows what the program
+// does after each failed call.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// How the recorder treats each driver call on CUDA graphs, by CUPTI callback id.
+// The rules for driver calls on CUDA graphs, by CUPTI callback id.
 #pragma once
 
 #include <cupti.h>

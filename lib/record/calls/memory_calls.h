@@ -14,8 +14,8 @@ struct MemoryCall {
     none,
     makes,
     frees,   // frees the allocation that begins at `address`
-    unmaps,  // unmaps everything within `address` and `bytes`
-    asks,    // reserves memory that has no address yet; only the size is used
+    unmaps,  // unmaps the range of `bytes` bytes at `address`
+    asks,    // allocates memory that has no address yet; only the size is used
   };
   What what = What::none;
   wire::allocation::Kind kind = wire::allocation::Kind::none;

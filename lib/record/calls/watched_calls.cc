@@ -11,7 +11,7 @@ namespace cudadiag::record {
 void WatchedCalls::enable(bool modules) {
   // Goes beyond the last callback id in our headers, because a newer CUPTI has more.
   constexpr std::uint32_t kMostCalls = 2048;
-  // Hooks always cover launches, because they cost almost nothing on a shared runtime.
+  // With hooks, launches are always watched, because a hook on a shared runtime costs almost nothing.
   launches_ = !runtimes_.hand_launches_on() || watch_.by_hooks();
   const auto is_left_out = [&](CUpti_CallbackDomain domain, std::uint32_t id) {
     return domain == CUPTI_CB_DOMAIN_RUNTIME_API && !launches_ &&

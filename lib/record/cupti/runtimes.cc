@@ -33,7 +33,7 @@ class Caller {
   const LoadedModule& module() const { return module_; }
   bool is_executable() const { return known() && is_in_executable(module_); }
   int library() const { return library_; }  // the major version of libcudart; 0 for other modules
-  // Returns true if a return address on the stack lies in this code of the module.
+  // Returns true if a return address on the stack lies in `code`.
   bool is_in(CodeRange code) const {
     const auto calls = std::span(room_->calls).first(count_);
     return std::any_of(calls.begin(), calls.end(), [&](std::uintptr_t address) { return code.has(address); });
@@ -85,9 +85,9 @@ class Caller {
 using Launches = std::array<CodeRange, std::size(Runtimes::kLeftOut)>;
 
 // Finds the launch functions of the runtime that is linked into the executable. Returns an empty result unless the
-// executable contains exactly one runtime and this runtime passes launches on. Two symbols show the version: one is new
-// in version 13, and the other one was removed. The static library has all functions in one object file, so a missing
-// symbol is proof.
+// executable contains exactly one runtime and this runtime passes launches on. Two symbols show the version: version 13
+// added one and removed the other. The static library has all functions in one object file, so a missing symbol shows
+// that the runtime lacks the function.
 Launches launches_linked_in() {
   constexpr const char* kCameWith13 = "cudaDeviceGetHostAtomicCapabilities";
   constexpr const char* kWentWith13 = "cudaThreadSynchronize";

@@ -8,9 +8,9 @@
 // failure. Measured with 12.8 and 13.0.
 //
 // A process may have several runtimes, one in each of its libraries, and they may start at any time. A runtime looks up
-// more than 400 driver functions, and then calls cuInit. The newest version that it requests is its own version. Two
-// kinds of runtimes are missed: runtimes before 11.3 that start late, because they do not look up functions this way,
-// and runtimes that start during another thread's first cuInit.
+// more than 400 driver functions, and then calls cuInit. The newest version that it requests is its own version.
+// Runtimes before 11.3 do not look up functions this way, so they are missed if they start late. A runtime is also
+// missed if it starts during another thread's first cuInit.
 #pragma once
 
 #include <cupti.h>
@@ -28,8 +28,8 @@ namespace cudadiag::record {
 class Runtimes {
  public:
   // Called inside the first cuInit. The recorder has not seen what the caller looked up, so it walks the stack to
-  // identify the caller. The launches of two kinds of callers need no callbacks: libcudart.so.13 or later, and an
-  // executable whose symbol table shows only such a runtime (nvcc's default). Other callers may contain any runtime.
+  // identify the caller. Two kinds of callers need no launch callbacks: libcudart.so.13 or later, and an executable
+  // whose symbol table shows only such a runtime (nvcc's default). Other callers may contain any runtime.
   void meet_first();
   // Returns true if all runtimes found so far pass all their launches on to the driver.
   bool hand_launches_on() const { return hand_launches_on_.load(std::memory_order_relaxed); }

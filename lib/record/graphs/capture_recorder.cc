@@ -40,7 +40,7 @@ void CaptureRecorder::refuse(const ThreadState* thread, const CallRule& rule, co
 
 void CaptureRecorder::end(const ThreadState* thread, const CallRule& rule, const CUpti_CallbackData& data,
                           std::uint32_t result) {
-  // A call on the wrong thread, or on a stream other than the one that began the capture, does not end the capture.
+  // A call on the wrong thread, or on a stream other than the one on which the capture began, does not end the capture.
   if (result == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD) return;
   const bool known = captures_.ended(stream_of(thread, rule, data));
   if (known || result == CUDA_SUCCESS) streams_->capture_ended();

@@ -20,8 +20,7 @@ void Captures::began(const Stream& stream, const Capture& capture) {
   entries_[used_++] = {stream, capture};
 }
 
-// Removes only the newest capture of the stream. The stream may have an older capture, because of which the call
-// failed.
+// Removes only the newest capture of the stream. An older capture of the stream may be the reason why the call failed.
 void Captures::refused(const Stream& stream) {
   const LockGuard lock(mutex_);
   for (std::size_t i = used_; i > 0; --i) {

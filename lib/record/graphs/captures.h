@@ -53,7 +53,7 @@ class Captures {
   std::size_t remove(Which which);
 
   // If all entries are used, the oldest capture is dropped. Without this, captures that never end would fill the array.
-  std::array<Entry, 64> entries_;  // the newest last
+  std::array<Entry, 64> entries_;  // newest last
   std::size_t used_ = 0;
   mutable Mutex mutex_;
 };

@@ -46,7 +46,7 @@ class GraphPointers {
  private:
   struct Memory;
 
-  // Sets the members `allocation` and `entry`.
+  // If `pointer` points to live memory, stores a copy of it, with `allocation` and `entry` set.
   void add(const GraphPointer& pointer);
 
   const DriverApi& driver_;

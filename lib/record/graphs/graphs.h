@@ -92,7 +92,7 @@ class Graphs {
     CUgraphNode handle;
     std::uint32_t site;             // site of the call that set its parameters; 0 if they are unchanged
     std::uint32_t parent : 31;      // see wire/intern.h
-    std::uint32_t may_not_run : 1;  // it is in the body of a conditional node
+    std::uint32_t may_not_run : 1;  // true for a node in the body of a conditional node
   };
   static constexpr std::uint32_t kNoNode = 0xffffffff;
   // A hash table whose rows have kWays entries. A full row drops its oldest entry, which usually belongs to a destroyed

@@ -15,7 +15,7 @@ struct EntryPoint {
   const char* name;    // as libcuda exports it: "cuMemAlloc_v2"
   std::uint32_t call;  // its CUPTI callback id
   void* wrapper;
-  void** original;  // null if this driver does not have the function
+  void** original;  // points to null if this driver does not have the function
 };
 
 std::span<const EntryPoint> driver_entry_points();

@@ -310,7 +310,7 @@ void Hooks::after_captured(std::uint32_t id, const CUpti_CallbackData& data) {
 }
 
 void Hooks::node_added(std::uint32_t id, const void* parameters) {
-  // In all of these structures, the first member is the address for the new node's handle, and the second is the graph.
+  // In all of these structures, the first member is the output pointer for the new node, and the second is the graph.
   const auto& added = *static_cast<const cuGraphAddChildGraphNode_params*>(parameters);
   if (added.phGraphNode == nullptr) return;
   const CUgraphNode node = *added.phGraphNode;

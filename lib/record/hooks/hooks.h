@@ -1,10 +1,10 @@
 // Watches calls without CUPTI. The driver's entry points are redirected to wrappers (redirection.h, entry_points.h),
 // which report each call to the recorder in CUPTI's terms (passage.h). This class also finds out what CUPTI reports
-// besides calls: contexts and their numbers, the ends of contexts, streams and modules, and the nodes of graphs.
+// besides calls: contexts and their numbers, graph nodes, and the ends of contexts, streams and modules.
 //
 // Hooks see only calls through exported functions. They miss calls through the driver's export tables: for example, a
-// statically linked runtime resets its device that way. They also miss errors that a runtime does not pass on, and
-// calls through addresses on the heap that the program looked up before the redirection.
+// statically linked runtime resets its device that way. They also miss errors that a runtime does not pass on. Finally,
+// they miss calls through addresses on the heap that the program looked up before the redirection.
 #pragma once
 
 #include <cuda.h>

@@ -70,7 +70,7 @@ class Writable {
 
 bool find_driver(LoadedModule& module) {
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-  // dlsym may return a wrapper, so maps it to the original function.
+  // dlsym may return a wrapper, which original_of() maps to the original function.
   void* inside = library == nullptr ? nullptr : original_of(dlsym(library, "cuInit"));
   if (library != nullptr) dlclose(library);
   return inside != nullptr && Modules::find(reinterpret_cast<std::uintptr_t>(inside), module);

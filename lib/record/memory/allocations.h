@@ -76,9 +76,10 @@ class Allocations {
   mutable Mutex mutex_;
   std::atomic<std::uint64_t> ends_ = 0;
   std::uint64_t serial_ = 0;
-  std::uint32_t used_ = 0;                                      // entries used so far
-  std::uint32_t replaced_ = 0;                                  // replaced allocations whose free call is still unknown
-  std::array<std::uint32_t, kBuckets> buckets_{};               // lists of live allocations: 1 + entry; 0 if empty
+  std::uint32_t used_ = 0;      // entries used so far
+  std::uint32_t replaced_ = 0;  // replaced allocations whose free call is still unknown
+  // heads of the lists of live allocations: 1 + entry; 0 if empty
+  std::array<std::uint32_t, kBuckets> buckets_{};
   std::array<std::uint32_t, wire::area::kAllocations> next_{};  // the next entry in the same bucket
   std::array<std::uint32_t, wire::area::kAllocations> freed_;   // entries, oldest first, a ring buffer
   std::size_t freed_first_ = 0, freed_count_ = 0;

@@ -89,8 +89,8 @@ void CopySources::wake() {
   syscall(SYS_futex, &releases_, FUTEX_WAKE_PRIVATE, 1 << 30, nullptr, nullptr, 0);
 }
 
-// Both sides write before they read, so at least one of them sees the other: this thread sees a held stream, or the
-// thread that holds it sees the wait.
+// Both sides write before they read, so at least one of them sees the other's write. Either this thread sees a held
+// stream, or the thread that holds the stream sees the wait.
 void CopySources::wait_begins() {
   waiting_.fetch_add(1);
   if (holding_.load() > 0) wake();

@@ -28,8 +28,8 @@ std::uint32_t Contexts::index_of(CUcontext handle) const {
   return kNone;
 }
 
-// Returns a free entry. If there is none, returns the entry of the destroyed context with the lowest uid. This is the
-// oldest one, because uids are not reused. A context that was destroyed recently may still be current to a thread.
+// Returns a free entry. If there is none, returns the entry of the destroyed context with the lowest uid, which is the
+// oldest one. A context that was destroyed recently may still be current to a thread.
 Contexts::Place Contexts::place_for(std::uint32_t uid) const {
   using Outcome = Place::Outcome;
   std::uint32_t free = kNone, gone = kNone, gone_uid = 0xffffffff;

@@ -45,7 +45,8 @@ class Contexts {
   void give_back(std::uint32_t index);
   void destroyed(std::uint32_t index);
 
-  // Changes the context's access to the memory of `peer` (wire::context::kPeers), after the call has succeeded.
+  // Call these after the driver call has succeeded. They change the context's access to the memory of `peer`
+  // (wire::context::kPeers).
   void give_access(std::uint32_t uid, CUcontext peer);
   void take_access(std::uint32_t uid, CUcontext peer);
 

@@ -110,7 +110,7 @@ void OperationRecorder::save_node(const Call& launch) {
 void OperationRecorder::meet_stream(ThreadState& thread, const Call& call, const CUpti_CallbackData& data) {
   see_context(data);
   thread.open.stream = streams_.find(thread, call.stream, data.contextUid);
-  // The stream's entry may be new. Without this, the operation would seem older than its stream's entry.
+  // The stream's entry may be new. Without a new time stamp, the operation would seem older than its stream's entry.
   wire::store(thread.entry, wire::thread::kCallTicks, ticks());
 }
 
@@ -142,7 +142,7 @@ void OperationRecorder::take_turn(ThreadState& thread, bool armed) {
 void OperationRecorder::write(ThreadState& thread, const CallRule& rule, const Call& call, std::uint32_t site_ordinal) {
   OpenOperation& open = thread.open;
   std::byte* record = next_record(thread, streams_);
-  // Clears the whole record at once, so that the fields that this kind lacks are zero.
+  // Clears the whole record at once, so that the fields that this kind does not use are zero.
   memset(record + operation::kSerial.end, 0, area::kOperationSize - operation::kSerial.end);
   wire::store(record, operation::kKind, static_cast<std::uint8_t>(rule.kind));
   wire::store(record, operation::kThread, static_cast<std::uint8_t>(thread.index));
@@ -211,8 +211,8 @@ void OperationRecorder::leave(ThreadState& thread, const CallRule& rule, std::ui
     if (ok && open.mark && !rule.proves_finished) {
       const bool marked = mark(thread);
       if (marked) open.flags |= operation::kMarked;
-      // Keeps the stream's entry as long as possible: on the old entry, operations without a later marker never count
-      // as finished.
+      // Replaces the stream's entry as late as possible. Operations on the old entry that have no later marker would
+      // never count as finished.
       if (open.ordinal >= (marked ? Streams::kMarkedOrdinal : Streams::kLastOrdinal)) streams_.renew(open.stream);
     }
     // If the stream is capturing now, this wait for a captured event has made it join the capture.

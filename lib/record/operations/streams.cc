@@ -34,8 +34,8 @@ bool Streams::context_created(CUcontext handle, std::uint32_t uid) {
   const Contexts::Place place = contexts_.take(handle, uid);
   if (place.outcome != Contexts::Place::Outcome::taken) return place.outcome == Contexts::Place::Outcome::known;
   // Registers the page now, while the context is idle. A later registration might wait for a kernel that waits for this
-  // thread. Look-ups must not find the context before that: if the registration fails, the page is released, and no
-  // stream may be using it.
+  // thread. No look-up may find the context before the registration. If it fails, the page is released, and no stream
+  // may be using it.
   const bool ready = new_page(place.index) != kNotReady;
   ready ? contexts_.make_live(place.index) : contexts_.give_back(place.index);
   return ready;
@@ -225,8 +225,8 @@ void Streams::record_made(ThreadState& thread, std::uint32_t at) {
   publish(thread, record);
 }
 
-// Returns the stream's own context, because copies and waits accept streams of any context. If it cannot be found,
-// returns the current context.
+// Returns the stream's own context, because copies and waits accept streams of any context. Falls back to the current
+// context.
 std::uint32_t Streams::home_of(std::uint64_t handle, std::uint32_t current) {
   CUcontext home = nullptr;
   const bool has_home = handle != reinterpret_cast<std::uint64_t>(CU_STREAM_LEGACY) &&
@@ -361,8 +361,8 @@ std::uint32_t Streams::mark(std::uint32_t at) {
       wire::load_acquire(known, stream::kMarkerIssued) == ordinal) {
     return 0;
   }
-  // Counts the marker as a call in flight. Other threads then know that its position in the queue is uncertain, and
-  // queue no marker that this one could overtake.
+  // Counts the marker as a call in flight, which tells other threads that its position in the queue is uncertain. They
+  // then queue no marker that this one could overtake.
   auto flight = wire::atomic(known, stream::kIssuedInFlight);
   std::uint64_t alone = ordinal;
   if (!flight.compare_exchange_strong(alone, alone + kOneInFlight, std::memory_order_acq_rel)) return 0;
@@ -460,7 +460,7 @@ bool Streams::can_be_at_work(std::uint32_t at) const {
 std::uint32_t Streams::thread_of(std::uint32_t at) const { return wire::load(entry(at), stream::kThreadTid); }
 
 bool Streams::finished(std::uint32_t at, std::uint32_t ordinal) const {
-  // Reads the marker last: the GPU's writes evict its cache line.
+  // Reads the marker last, because the GPU's writes evict its cache line.
   return wire::load_acquire(entry(at), stream::kHostCompleted) >= ordinal ||
          wire::load_acquire(marker(at), wire::marker::kCompleted) >= ordinal;
 }

@@ -60,8 +60,8 @@ class alignas(64) Streams {
   std::uint32_t context_index(std::uint32_t uid) const { return contexts_.index_of(uid); }
   Contexts& contexts() { return contexts_; }
 
-  // Call these at ENTER and EXIT of a call that issues an operation. enter() returns the operation's ordinal and adds
-  // to its flags.
+  // Call these at ENTER and EXIT of a call that issues an operation. enter() returns the operation's ordinal. Both may
+  // set flags.
   [[gnu::hot]] std::uint32_t enter(std::uint32_t stream, std::uint8_t& flags);
   [[gnu::hot]] void leave(std::uint32_t stream, std::uint32_t ordinal, std::uint8_t& flags);
   // Returns the number of operations that were issued after the latest marker.
@@ -138,11 +138,11 @@ class alignas(64) Streams {
   bool queue_marker(std::uint32_t stream, std::uint32_t ordinal);
   void note_completed(std::uint32_t stream, std::uint32_t ordinal);
   bool is_old(std::uint32_t stream, std::uint32_t completed) const;
-  // Callers of these two functions must hold the lock. end_life() gets the chain link that refers to the entry.
+  // Callers of these two functions must hold the lock. end_life() takes the chain link that refers to the entry.
   void retire(std::uint32_t stream);
   void end_life(std::uint32_t& link);
   bool reusable(std::uint32_t stream) const;
-  // Returns the page; kNone if no page is left; kNotReady if the driver has not created the context yet.
+  // Returns the page. Returns kNone if no page is left, or kNotReady if the driver has not created the context yet.
   std::uint32_t new_page(std::uint32_t context);
   bool register_page(std::uint32_t context, std::uint32_t page);
 
@@ -154,7 +154,8 @@ class alignas(64) Streams {
 
   // Every operation reads these members, so they come first.
   std::byte *streams_ = nullptr, *markers_ = nullptr;
-  std::atomic<std::uint32_t> generation_ = 1;  // of the threads' caches; incremented when a handle may be reused
+  // version of the threads' caches; incremented when a handle may be reused
+  std::atomic<std::uint32_t> generation_ = 1;
   std::atomic<int> captures_ = 0;
   wire::Markers mode_ = wire::Markers::sparse;
   bool records_streams_ = false;
@@ -167,7 +168,7 @@ class alignas(64) Streams {
   Mutex mutex_;
   Mutex held_mutex_;
   std::atomic<std::uint32_t> highest_ = 0;         // entries used so far
-  std::array<std::uint32_t, kBuckets> buckets_{};  // 1 + stream; 0 if empty
+  std::array<std::uint32_t, kBuckets> buckets_{};  // heads of the chains: 1 + stream; 0 if empty
   std::array<std::uint32_t, wire::area::kStreams> next_{};
 };
 

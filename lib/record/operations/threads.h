@@ -33,7 +33,7 @@ struct OpenOperation {
   std::byte* record;  // null if none
   std::uint32_t site;
   std::uint32_t stream;
-  std::uint32_t ordinal;  // 0 if none (captured, no stream, or an operation without one)
+  std::uint32_t ordinal;  // 0 if none: captured, no stream, or a kind without ordinals
   std::uint8_t flags;
   bool mark;  // whether a marker must follow the operation
 };
@@ -45,9 +45,9 @@ enum class Turn : std::uint8_t { none, passing, alone };
 struct alignas(128) ThreadState {
   std::uint16_t index;
   std::uint8_t torch_thread;  // PyTorch's number for the thread; 0 if none yet
-  bool on_own_stack;          // `stack` belongs to the thread itself, and lasts as long as the thread
+  bool on_own_stack;          // `stack` belongs to the thread itself, and exists as long as the thread
   std::uint32_t tid;
-  std::byte* entry;  // wire/thread.h
+  std::byte* entry;  // see wire/thread.h
   std::byte* ring;
   std::uint64_t serial;      // of the newest record
   std::uint64_t operations;  // records of kinds that have an ordinal
@@ -55,14 +55,14 @@ struct alignas(128) ThreadState {
   OpenOperation open;
   StackRange stack;                // the stack on which the thread ran last
   StreamCacheEntry newest_stream;  // the stream looked up last
-  std::uint64_t next_marker;       // before these ticks, a sparse marker would take too much time
+  std::uint64_t next_marker;       // earliest ticks for the next sparse marker
   Turn turn;
   bool waits;       // the current call may wait for the GPU, as reported to CopySources
   bool interrupts;  // the current call is in a signal handler, which interrupted the call in `interrupted`
   // The graph call that the thread is in: its site, and whether nodes created in it belong to the program.
   std::uint32_t graph_site;
   bool adds_nodes;
-  AddedMarkers markers;  // added for the duration of the call
+  AddedMarkers markers;  // the markers that this call has added to its graph
   // The serials of this thread's failed calls that the recorder still tracks, oldest first. The thread has issued an
   // operation after each of the first `recent_worked` calls. It has queried its last error after each of the first
   // `recent_looked` calls.
@@ -92,7 +92,8 @@ class Threads {
   void release(ThreadState& state);
   // Returns true if any other thread is in a driver call. `own` is the calling thread's state, or null if it has none.
   bool others_are_in_calls(const ThreadState* own);
-  // Returns the thread that entered its call last among those whose call may wait for the GPU; null if there is none.
+  // Among the threads whose calls may wait for the GPU, returns the one that entered its call last; null if there is
+  // none.
   ThreadState* latest_in_wait();
 
  private:

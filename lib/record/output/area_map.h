@@ -29,10 +29,10 @@ class AreaMap {
   void set_state(wire::area::State state);
   wire::area::State state() const;
   void set_exit_status(int status);
-  void note_events_unseen();  // wire::area::kEventsUnseen
+  void note_events_unseen();  // see wire::area::kEventsUnseen
   // Returns false only if no other process has recorded into this arena.
   bool may_have_others() const;
-  // Stores the second reading of both clocks, with which readers convert ticks to time.
+  // Stores a second reading of both clocks. Readers use the two readings to convert ticks to time.
   void calibrate();
   // Wakes the launcher if it is waiting for something to read.
   void wake_launcher();

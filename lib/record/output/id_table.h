@@ -1,6 +1,6 @@
 // A hash table of fixed size that maps a 64-bit key to a small id. Look-ups take no lock, insertions take the owner's
 // lock, and nothing is ever removed. The table never grows: insertion into a full table fails. An id may have a stamp,
-// the time from which it is valid.
+// from which the owner can tell whether the id is still valid.
 #pragma once
 
 #include <array>
@@ -31,8 +31,8 @@ class IdTable {
     return {};
   }
 
-  // Returns false if no entry near the key's position is free. If the key exists, it gets the new value. Key 0 is
-  // invalid. Callers must hold the owner's lock.
+  // Returns false if no entry near the key's position is free. An existing key gets the new value. Key 0 is invalid.
+  // Callers must hold the owner's lock.
   bool insert(std::uint64_t key, std::uint32_t id) { return put(key, {id, 0}); }
   bool put(std::uint64_t key, StampedId value) {
     for (std::size_t at = key & kMask, probes = 0; probes < kProbes; at = (at + 1) & kMask, ++probes) {

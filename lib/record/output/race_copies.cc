@@ -123,7 +123,7 @@ void RaceRecords::before_batch(ThreadState& thread, std::uint32_t id, const void
 
 namespace {
 
-constexpr std::size_t kMostSources = 64;  // further sources of a batch are not watched
+constexpr std::size_t kMostSources = 64;  // limit per batch; more sources are not watched
 
 struct Sources {
   std::array<SourceRows, kMostSources> rows;
@@ -145,8 +145,8 @@ void add_sources(const PinnedRanges& pinned, const void* parameters, Sources& to
   }
 }
 
-// Finds the pinned memory that the copy reads in stream order. Ignores copies for which the host waits until the data
-// has arrived.
+// Finds the pinned memory that the copy reads in stream order. Ignores copies from host memory to host memory, which
+// have finished when the call returns.
 void find_sources(const PinnedRanges& pinned, const RaceRecords::Copy& copy, Sources& to) {
   const Call& call = copy.call;
   switch (copy.id) {

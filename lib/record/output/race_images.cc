@@ -38,7 +38,7 @@ std::uint64_t pair(std::uint64_t low, std::uint64_t high) { return (low & 0xffff
 // ---- arrays, textures and surfaces
 
 void RaceRecords::array_made(ThreadState& thread, const CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR& shape) {
-  // Memory can be remapped in a sparse array, and can be part of several arrays.
+  // The memory of these arrays may be remapped, and may be shared by several arrays.
   constexpr unsigned kUnsettled = CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING;
   const std::uint64_t element = element_bytes(shape.Format, shape.NumChannels);
   if (array == nullptr || element == 0 || (shape.Flags & kUnsettled) != 0) return;

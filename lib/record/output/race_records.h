@@ -67,7 +67,7 @@ class RaceRecords {
   void memory_made(std::uint32_t id, const void* parameters, const MemoryCall& call) {
     sources_.pinned().made(id, parameters, call.address, call.bytes);
   }
-  // Records the parts of an executable graph, or that the recorder does not know its new parts.
+  // graph() records the parts of an executable graph. graph_changed() records that the parts have become unknown.
   void graph(ThreadState& thread, CUgraphExec exec, CUgraph graph, Interner& interner, Graphs& graphs);
   void graph_changed(ThreadState& thread, CUgraphExec exec) { graph_made(thread, exec, 0, 0); }
   // Uses the ticks of ENTER, because the handle may belong to another graph when the call returns.
@@ -90,7 +90,7 @@ class RaceRecords {
   struct Side {
     CUarray array;
     std::uint64_t x, y, z, width, height, depth;
-    std::uint16_t flags;  // wire::race::SideFlag
+    std::uint16_t flags;  // see wire::race::SideFlag
   };
   void array_side(ThreadState& thread, const Side& side);
   template <typename Parameters>

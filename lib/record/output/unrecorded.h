@@ -14,7 +14,7 @@ struct Lack {
 };
 
 // Creates the folder of a pass if it does not exist. Without a launcher, the first recorder must do that. Also creates
-// the session's folder, because an unused one may have been removed after `cudadiag env`.
+// the session's folder, because the one that `cudadiag env` created may have been removed before it was used.
 void make_session_folder(const char* folder);
 
 // Stores the reason in the launcher's arena or, if that is impossible, in the session's folder.

@@ -27,8 +27,8 @@ void ExitProbe::attach(AreaMap& area, Interner& interner, const DriverApi& drive
   threads_ = &threads;
 }
 
-// Waits for the unfinished work of the contexts for which `ends(handle, device)` returns true, because they are about
-// to end. Waits only for a short time, and only while `may_wait()` returns true.
+// Waits for the unfinished work of the contexts that are about to end: those for which `ends(handle, device)` returns
+// true. Waits only for a short time, and only while `may_wait()` returns true.
 template <typename Ends, typename MayWait>
 void ExitProbe::find_faults(Ends ends, MayWait may_wait) {
   constexpr std::uint64_t kPatience = 500'000'000;  // ns
@@ -69,7 +69,7 @@ void ExitProbe::at_exit(int status, ExitingThread thread) {
   if (!recording) return;
   if (thread.may_ask_driver) {
     // Does not wait while other threads are inside driver calls. These threads could return into a runtime that static
-    // destructors have destroyed, and crash. Without the wait, the process ends before that.
+    // destructors have destroyed, and crash. Without a wait, the process ends before that happens.
     const auto others_rest = [this] { return !threads_->others_are_in_calls(t_this.state); };
     find_faults([](CUcontext, std::uint32_t) { return true; }, others_rest);
   }

@@ -58,7 +58,7 @@ void describe_process(Interner& interner) {
   for (const auto& [size, rank] : wire::kRankVariables) {
     if (store_first_of(interner, "rank", {rank})) break;
   }
-  // PyTorch, too, uses the first of these variables that is set.
+  // PyTorch also uses the first of these variables that is set.
   store_first_of(interner, "flight_recorder", {"TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE"});
   // These variables change CUDA's behaviour. Stores the values that they have when CUDA is initialised.
   for (const char* variable : {"CUDA_VISIBLE_DEVICES", LaunchBlocking::kVariable}) {

@@ -1,5 +1,5 @@
-// The state of PyTorch's autograd at a launch: how many nodes the thread has created, and which node it is running.
-// wire/operation.h says how this is used. Autograd's threads have no Python frames. Only this state connects a backward
+// The state of PyTorch's autograd at a launch (wire/operation.h says how it is used): how many nodes the thread has
+// created, and which node it is running. Autograd's threads have no Python frames. Only this state connects a backward
 // kernel with the line that caused it.
 //
 // This class needs neither Python nor the GIL. It calls exported C++ functions of libtorch_cpu.so, which read

@@ -1,6 +1,6 @@
 // Detects when PyTorch's caching allocator rejects a request. The allocator then raises torch.OutOfMemoryError,
-// possibly without a failed CUDA call: the program may have set a limit, or PyTorch's free memory may be in pieces that
-// are too small.
+// possibly without a failed CUDA call. For example, the program may have set a limit, or PyTorch's free memory may be
+// in pieces that are too small.
 //
 // Just before it raises the exception, the allocator calls c10::reportOutOfMemoryToProfiler(), a function of another
 // library. This file replaces the address that libc10_cuda.so uses for this call. The new function notifies the

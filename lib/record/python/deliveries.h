@@ -1,5 +1,5 @@
 // Writes the output of the Python hook: lines in a file next to the process's area (wire/rerun/delivery.h). Uses
-// write(2) for each line, so that the line survives the process.
+// write(2) for each line, so that the lines survive a crash of the process.
 #pragma once
 
 #include <atomic>

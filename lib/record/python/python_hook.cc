@@ -89,7 +89,7 @@ bool PythonHook::run() {
                      python_.set_item(names, "sources", sources) == 0 &&
                      python_.set_item(names, "__builtins__", builtins) == 0;
   const bool done = (ready && run_loader(names)) || note_error();
-  // These references are no longer needed: the functions that the package has installed keep its modules alive.
+  // These references can be dropped: the functions that the package has installed keep its modules alive.
   for (PyObject* object : {names, given, sources}) {
     if (object != nullptr) python_.drop(object);
   }
@@ -148,8 +148,8 @@ bool PythonHook::add_text(PyObject* names, const char* name, const char* value) 
   return true;
 }
 
-// Returns true if the traceback contains code outside the hook and the interpreter. This is the handler of a signal
-// that came while the hook ran.
+// Returns true if the traceback contains code outside the hook and the interpreter. This code is the handler of a
+// signal that arrived while the hook ran.
 bool PythonHook::comes_from_target(PyObject* traceback) {
   PyObject *file = traceback, *next = nullptr;
   for (const char* name : {"tb_frame", "f_code", "co_filename"}) {

@@ -72,7 +72,7 @@ std::string_view read_string(const std::byte* string, const PythonLayout& layout
     const std::uint32_t point = kind == 1   ? read_field<std::uint8_t>(data, i)
                                 : kind == 2 ? read_field<std::uint16_t>(data, i * 2)
                                             : read_field<std::uint32_t>(data, i * 4);
-    // If a path is not valid UTF-8, Python stores each invalid byte as such a character (surrogateescape).
+    // If a path is not valid UTF-8, Python stores each invalid byte as a character in this range (surrogateescape).
     if (point >= 0xdc80 && point <= 0xdcff) {
       buffer[used++] = static_cast<char>(point & 0xff);
     } else {

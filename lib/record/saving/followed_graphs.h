@@ -50,7 +50,7 @@ struct FollowedGraph {
   Parts* parts = nullptr;
 
   std::span<const CUgraphNode> handles() const;
-  std::span<const std::uint8_t> types() const;  // wire/graph_node.h
+  std::span<const std::uint8_t> types() const;  // see wire/graph_node.h
   std::span<const std::uint32_t> parents() const;
   std::span<const GraphEdge> edges() const;
   const NodeLaunch& launch() const;

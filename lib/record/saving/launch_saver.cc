@@ -253,7 +253,7 @@ void LaunchSaver::save_image(const LoadedImages::Kernel& kernel) {
     const int file = open(kernel.image->file, O_RDONLY | O_CLOEXEC);
     struct stat status {};
     if (file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
-      // The end of text has no NUL in the file, so none is saved.
+      // A file does not contain the NUL that ends text in memory, so none is saved.
       extent.size = static_cast<std::size_t>(status.st_size);
       mapped = mmap(nullptr, extent.size, PROT_READ, MAP_PRIVATE, file, 0);
       if (mapped != MAP_FAILED) extent.begin = static_cast<const std::byte*>(mapped);

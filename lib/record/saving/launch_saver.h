@@ -22,8 +22,8 @@ struct NodeLaunch;
 
 class LaunchSaver {
  public:
-  // Limits for all launches of a window together, because saving very many launches would take too long. kMostSaved
-  // limits their number. kMostBytes limits their bytes, as a multiple of the limit for one launch.
+  // Limits for all launches together, because saving very many launches would take too long. kMostBytes is a multiple
+  // of the limit for one launch.
   static constexpr std::uint32_t kMostSaved = 64;
   static constexpr std::uint64_t kMostBytes = 8;
 

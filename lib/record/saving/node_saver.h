@@ -23,7 +23,7 @@ class ExclusiveWait;
 
 class NodeSaver {
  public:
-  // Creates a NodeSaver in fresh pages, which is never destroyed. Returns null if memory is exhausted. `saver`
+  // Creates a NodeSaver in fresh pages. The object is never destroyed. Returns null if memory is exhausted. `saver`
   // must outlive the new object.
   static NodeSaver* make(const FollowedGraphs::Rooms& rooms, LaunchSaver& saver);
 

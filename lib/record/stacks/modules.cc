@@ -24,7 +24,7 @@ constexpr std::size_t kFirstPage = 4096;  // at least this many bytes of a modul
 using FindObject = int (*)(void*, FoundObject*);
 FindObject g_find_object;  // glibc's own function; null before 2.35
 std::uintptr_t g_executable_begin, g_executable_end;
-char g_executable_path[PATH_MAX];  // needed because the dynamic linker does not know it; "" if unknown
+char g_executable_path[PATH_MAX];  // path of the executable, which the dynamic linker does not have; "" if unknown
 
 // Rounds down to a page of the system's page size, because the loader maps whole pages.
 std::uintptr_t page_of(std::uintptr_t address) { return address & -getauxval(AT_PAGESZ); }
@@ -64,7 +64,7 @@ void find_path(std::uintptr_t begin, std::span<char, PATH_MAX> path) {
 bool find_in_memory_map(std::uintptr_t address, FoundObject& found) {
   MemoryMap map;
   MemoryRange range;
-  std::uintptr_t begin = 0, end = 0;  // of the module whose ranges are being read
+  std::uintptr_t begin = 0, end = 0;  // the module whose ranges are being read
   const Scratch<char[PATH_MAX]> path;
   while (path && map.next(range)) {
     const bool named = range.path[0] == '/';

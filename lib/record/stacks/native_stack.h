@@ -19,9 +19,9 @@ class NativeStacks {
   // addresses.
   void start(Interner& interner, std::atomic<std::uint64_t>& unloads);
   // Call this in a child of fork() instead of start(). Skips the steps that take the dynamic loader's lock, because the
-  // child has their results from its parent.
+  // child inherits their results.
   void attach(Interner& interner, std::atomic<std::uint64_t>& unloads);
-  // Ends stacks with Python code before the innermost native frame of this module.
+  // If Python code is on a stack, the stack ends before the innermost native frame of this module.
   void stop_at(std::uintptr_t begin, std::uintptr_t end);
 
   // The data with which still_matches() recognises a stack.
@@ -31,8 +31,8 @@ class NativeStacks {
     std::uint8_t opened;  // a library in the stack (opened_modules.h); 0 if none
   };
   // Returns the current stack's id, or 0 if the stack is unknown. `stack_pointer` is the frame address of the
-  // recorder's callback. `salt` distinguishes calls at the same depth (callback id, kernel). `python` says whether
-  // Python code is on the stack, `closes` whether the program may close libraries.
+  // recorder's callback. `salt` distinguishes calls at the same depth (callback id, kernel). `python` is true if Python
+  // code is on the stack. `closes` is true if the program may close libraries.
   std::uint32_t current(ThreadState& thread, std::uintptr_t stack_pointer, std::uint64_t salt, bool python, bool closes,
                         Recognition& recognition);
   // Returns true if the current stack is the same as that of the entry's site.

@@ -45,8 +45,8 @@ bool OpenedModules::came_with_program(const LoadedModule& module) const {
   return true;
 }
 
-// Returns an entry to use, in this order of preference: that of an earlier module at the same address, a new entry,
-// that of a closed module. Returns the number of entries if none is free.
+// Returns the entry of an earlier module at the same address. If there is none, returns a new entry or, if all are
+// used, that of a closed module. Returns the number of entries if none is free.
 std::size_t OpenedModules::place_for(std::uintptr_t begin) const {
   const std::size_t count = count_.load(kRelaxed);
   for (std::size_t i = 0; i < count; ++i) {

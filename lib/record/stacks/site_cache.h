@@ -23,7 +23,7 @@ struct SiteCache {
     bool checks_its_data;    // see Interner::checks_its_data
     std::uint8_t opened;     // a library in the stack that the program may close (opened_modules.h); 0 if none
   };
-  std::array<Entry, kSets * kWays> entries;  // set by set
+  std::array<Entry, kSets * kWays> entries;  // one set after another
   std::uint16_t replaced;                    // number of entries replaced so far
 
   // Returns an entry with this key for which `fits` returns true; null if there is none.

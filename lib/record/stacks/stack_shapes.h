@@ -30,7 +30,7 @@ struct alignas(128) StackShape {
 struct StackShapes {
   static constexpr std::size_t kSets = 256;
   static constexpr std::size_t kWays = 4;
-  std::array<StackShape, kSets * kWays> shapes;  // set by set
+  std::array<StackShape, kSets * kWays> shapes;  // one set after another
   std::array<std::uint32_t, kSets> misses;       // per set: how many unwindings in a row found no known stack
 };
 

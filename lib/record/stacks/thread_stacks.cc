@@ -12,7 +12,7 @@ namespace cudadiag::record {
 
 namespace {
 
-// Adds the room into which the main thread's stack may grow. No new mapping appears in that room: the kernel maps top
+// Adds the room into which the main thread's stack may grow. No new mapping appears in that room. The kernel maps top
 // down, so the ranges just below it are the oldest ones, from the program's start.
 StackRange with_room_to_grow(StackRange stack, std::uintptr_t end_below) {
   constexpr std::uintptr_t kGap = 1 << 20;     // the kernel normally leaves this gap below

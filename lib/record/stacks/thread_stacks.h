@@ -33,7 +33,7 @@ struct KnownStacks {
 
 // Finds the mapped stack that contains this address, and makes it the thread's newest. Returns false if there is none.
 bool change_stack(ThreadState& thread, std::uintptr_t stack_pointer);
-// Call this after the stack is gone.
+// Call this when the stack has been freed or replaced.
 void forget_stack(ThreadState& thread, std::uintptr_t stack_pointer);
 
 }  // namespace cudadiag::record

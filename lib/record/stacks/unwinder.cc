@@ -47,8 +47,9 @@ class ReturnSlots {
     (void)address;
     return end - sizeof(address);
 #else
-    // The called function stored the address somewhere in its own frame: in the frame record that its x29 pointed to,
-    // or elsewhere if it keeps no frame record. If the address is not found, the result is a slot that never matches.
+    // The called function stored the address somewhere in its own frame. This is usually the frame record that its x29
+    // pointed to, but some functions keep no frame record. If the address is not found, the result is a slot that never
+    // matches.
     const std::uintptr_t begin = callee_stack_pointer_, record = callee_frame_pointer_ + sizeof(address);
     callee_stack_pointer_ = end;
     callee_frame_pointer_ = _Unwind_GetGR(context, kFramePointer);

@@ -1,5 +1,5 @@
-// Unwinds the native stack of the calling thread with libgcc's unwinder, which is linked in statically. libgcc finds a
-// frame's unwind tables through _dl_find_object. The recorder has its own definition of this function (unwinder.cc).
+// Unwinds the native stack of the calling thread with libgcc's unwinder, which is linked in statically. The unwinder
+// finds a frame's tables through _dl_find_object. The recorder has its own definition of this function (unwinder.cc).
 // This definition works with any glibc, and takes no lock of the dynamic loader.
 #pragma once
 
