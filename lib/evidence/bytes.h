@@ -1,5 +1,5 @@
-// A piece of an untrusted dump. Reads are checked, and bytes past the end read as zero. That also gives 0 for fields
-// that the rows of an older driver lack.
+// A bounds-checked view of a piece of an untrusted dump. Bytes past the end read as zero, and so do fields that rows of
+// an older driver lack.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ class Bytes {
   std::uint32_t u32(std::uint64_t offset) const { return number<std::uint32_t>(offset); }
   std::uint64_t u64(std::uint64_t offset) const { return number<std::uint64_t>(offset); }
 
-  // Returns as much of the range as exists.
+  // Returns the part of the range that exists.
   Bytes slice(std::uint64_t offset, std::uint64_t size) const {
     if (offset >= size_) return {};
     return {data_ + offset, size < size_ - offset ? static_cast<std::size_t>(size) : size_ - offset};

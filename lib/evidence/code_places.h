@@ -11,9 +11,9 @@
 
 namespace cudadiag::evidence {
 
-// Returns the address of the instruction that a thread is at; nullopt if the dump's address does not fit its code.
-// Older drivers store a host address in the lane. We then use the entry of the grid plus the lane's offset, if that
-// lies in a kernel.
+// Returns the address of a thread's next instruction; nullopt if the address in the dump does not match its code. Older
+// drivers store a host address in the lane. In this case, returns the grid's entry plus the lane's offset, if that is
+// inside a kernel.
 std::optional<std::uint64_t> standing_at(const DeviceCode& code, const Lane& lane, const Grid* grid);
 
 // Fills in function, offset and lines of each place, looked up at the paired address.

@@ -33,8 +33,8 @@ class OpenFile {
   int number_;
 };
 
-// Maps the file, so that only pages in use are read. A dump that contains all GPU memory then costs no more than its
-// tables.
+// Maps the file, so that only pages in use are read. Reading a dump that contains all GPU memory then costs no more
+// than reading its tables.
 class Mapping {
  public:
   Mapping(const OpenFile& file, std::size_t size)
@@ -54,7 +54,7 @@ class Mapping {
 
 std::string why() { return std::strerror(errno); }
 
-// Unpacks into `to`. If the archive ends early, unpacks what is there.
+// Unpacks into `to`. If the archive is truncated, unpacks the part that exists.
 std::variant<std::uint64_t, Unreadable> unpack(const OpenFile& from, const OpenFile& to, const std::string& name,
                                                std::uint64_t limit) {
   const int copy = ::dup(from.number());

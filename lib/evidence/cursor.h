@@ -1,4 +1,4 @@
-// Reads a piece of a dump sequentially. Reads past its end give 0.
+// Reads a piece of a dump sequentially. Reads past its end return 0.
 #pragma once
 
 #include <string_view>

@@ -5,8 +5,8 @@
 
 namespace cudadiag::evidence {
 
-// A crafted dump could point a million sections at the same bytes. Sections of an honest dump do not overlap, so all
-// rows, symbols and line programs together are no larger than the file; the budget enforces that.
+// Limits the bytes read from all sections to the size of the file. Sections of a valid dump do not overlap, so reading
+// it stays below this limit. In a crafted dump, a million sections could refer to the same bytes.
 class Budget {
  public:
   explicit Budget(std::uint64_t bytes) : left_(bytes) {}

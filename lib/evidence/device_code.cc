@@ -67,10 +67,11 @@ void DeviceCode::read_symbols(std::uint32_t image, const Section& table) {
   }
 }
 
-// Splits the address space into pieces that do not overlap, because there are many threads and functions to look up.
+// Splits the address space into pieces that do not overlap, so that each look-up is a binary search.
 template <typename Wanted, typename Before>
 std::vector<DeviceCode::Piece> DeviceCode::pieces(Wanted wanted, Before before) const {
-  std::vector<std::tuple<std::uint64_t, bool, std::size_t>> edges;  // address, whether it begins there, function
+  std::vector<std::tuple<std::uint64_t, bool, std::size_t>> edges;  // address, whether the function begins there,
+                                                                    // function
   for (std::size_t i = 0; i < functions_.size(); ++i) {
     const Function& function = functions_[i];
     if (function.size == 0 || !wanted(function)) continue;

@@ -1,4 +1,4 @@
-// The functions of the relocated cubins in a dump, by GPU address.
+// Looks up the functions of a dump's relocated cubins by GPU address.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace cudadiag::evidence {
 struct Function {
   std::uint64_t address = 0, size = 0;
   std::string_view name;  // mangled
-  bool kernel = false;    // a host can launch it
+  bool kernel = false;    // the host can launch it
   std::uint32_t image = 0, section = 0;
 
   bool contains(std::uint64_t pc) const { return pc >= address && pc - address < size; }
@@ -27,12 +27,12 @@ class DeviceCode {
  public:
   DeviceCode(const std::vector<Bytes>& images, Budget& budget);
 
-  // Returns the innermost function around `pc`: a kernel contains the device functions that only it calls. Returns null
-  // if the code is not in the dump.
+  // Returns the innermost function around `pc`: a kernel contains the device functions that only this kernel calls.
+  // Returns null if the code is not in the dump.
   const Function* function_at(std::uint64_t pc) const;
   const Function* kernel_at(std::uint64_t pc) const;
 
-  // The instructions of a function; empty if they are not in the dump.
+  // Returns the instructions of a function; empty if they are not in the dump.
   Bytes instructions(const Function& function) const;
 
   // Returns the parameters of a kernel; empty if they are not in the dump.
@@ -45,17 +45,18 @@ class DeviceCode {
   // A range of addresses that all belong to the same function.
   struct Piece {
     std::uint64_t begin, end;
-    std::size_t function;  // in functions_
+    std::size_t function;  // index in functions_
   };
   void read_symbols(std::uint32_t image, const Section& table);
-  // For each range of addresses: returns the function that is first by `before`, of those for which `wanted` is true.
+  // Returns pieces that cover all functions for which `wanted` is true. Where functions overlap, a piece belongs to the
+  // one that `before` orders first.
   template <typename Wanted, typename Before>
   std::vector<Piece> pieces(Wanted wanted, Before before) const;
   const Function* in(const std::vector<Piece>& pieces, std::uint64_t pc) const;
 
   std::vector<ElfImage> images_;
   std::vector<Function> functions_;
-  std::vector<Piece> innermost_, kernels_;  // by address
+  std::vector<Piece> innermost_, kernels_;  // sorted by address
   Budget& budget_;
 };
 

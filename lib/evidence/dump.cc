@@ -21,8 +21,8 @@ Bytes strings_of(const ElfImage& elf) {
 
 }  // namespace
 
-// Reads the tables from the top of the hierarchy down, whatever their order in the file. The parent of a table must be
-// of the kind above it, so no table can be its own ancestor.
+// Reads the tables from the top of the hierarchy down, regardless of their order in the file. The parent of a table
+// must be of the kind above it, so no table can be its own ancestor.
 class DumpReader {
  public:
   explicit DumpReader(Dump& dump) : dump_(dump), strings_(strings_of(dump.elf_)) { index_sections(); }
@@ -71,7 +71,7 @@ class DumpReader {
     }
   }
 
-  // The rows of a table, without those that the file cannot contain.
+  // The rows of a table that the file contains completely.
   struct Rows {
     Bytes bytes;
     std::uint64_t stride = 1;
@@ -135,7 +135,7 @@ class DumpReader {
     }
   }
 
-  // Cubins are kept without their modules, because their addresses mean the same in any module.
+  // Ignores which module a cubin belongs to, because its addresses are the same in every module.
   void read_code() {
     for (const std::uint32_t index : sections_[Kind::code]) {
       const Section section = dump_.elf_.section(index);
@@ -147,7 +147,7 @@ class DumpReader {
   Dump& dump_;
   Bytes strings_;
   std::map<Kind, std::vector<std::uint32_t>> sections_;
-  std::unordered_map<std::uint32_t, Table> tables_;  // by section
+  std::unordered_map<std::uint32_t, Table> tables_;  // keyed by section index
 };
 
 std::optional<Dump> Dump::read(Bytes file) {
@@ -178,7 +178,7 @@ std::optional<Section> Dump::child(Kind kind, Home parent) const {
 }
 
 std::vector<ReturnAddress> Dump::backtrace(const Lane& lane) const {
-  constexpr std::uint64_t kDeepest = 64;  // the deepest frames only repeat a recursion
+  constexpr std::uint64_t kDeepest = 64;  // deeper frames are usually a recursion
   std::vector<ReturnAddress> frames;
   const auto section = child(Kind::backtrace, lane.home);
   if (!section || section->entry_size < smallest_row(Kind::backtrace)) return frames;

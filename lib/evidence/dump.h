@@ -1,8 +1,8 @@
-// A GPU core dump as rows that refer to their parents: devices, contexts, modules, grids, and the hardware hierarchy
-// device > SM > CTA (block) > warp > lane.
+// Reads a GPU core dump as rows, each with a reference to its parent row. The rows describe devices, contexts, modules,
+// grids, and the hardware hierarchy device > SM > CTA (block) > warp > lane.
 //
-// A dump is an ELF file in which the type of a section says what it contains. A table is a sequence of rows of
-// sh_entsize bytes each; newer drivers write longer rows. Its parent is row sh_info of the table in section sh_link.
+// A dump is an ELF file whose section types identify the contents. A table is a section of rows with sh_entsize bytes
+// each; newer drivers write longer rows. The parent of a table is row sh_info of the table in section sh_link.
 #pragma once
 
 #include <array>
@@ -60,7 +60,7 @@ struct Module {
   std::uint64_t handle = 0;
 };
 
-// Where a row was read. The sections that belong to the row name this place as their parent.
+// The table and the index of a row. Sections that belong to the row refer to it by these two numbers.
 struct Home {
   std::uint32_t table = 0, row = 0;
 };
@@ -69,7 +69,7 @@ struct Grid {
   Row device = 0;
   Home home;
   std::uint64_t id = 0, context = 0, entry = 0, module = 0;
-  std::uint64_t parameters = 0;  // where they begin in constant bank 0
+  std::uint64_t parameters = 0;  // their offset in constant bank 0
   Dim3 blocks{}, threads{}, clusters{};
   std::uint32_t host_thread = 0;
 };
@@ -78,7 +78,7 @@ struct Sm {
   Row device = 0;
   std::uint32_t id = 0, exception = 0;
   std::optional<std::uint64_t> error_pc;
-  std::string_view exception_text;  // from driver r580 on, but not always
+  std::string_view exception_text;  // may be empty; always empty before driver r580
 };
 
 struct Cta {
@@ -159,13 +159,12 @@ class Dump {
   std::optional<std::uint32_t> bits(Kind kind, Home parent) const;
   friend class DumpReader;
 
-  // A section that is not a table of the hierarchy, as parent table, parent row, kind and section; `children_` is
-  // sorted.
+  // A section that is not a table: parent table, parent row, kind, and section index. `children_` is sorted.
   using Child = std::array<std::uint32_t, 4>;
 
   ElfImage elf_;
   Budget budget_;
-  std::map<std::pair<Row, std::uint64_t>, Row> grid_rows_;  // by device and Grid::id
+  std::map<std::pair<Row, std::uint64_t>, Row> grid_rows_;  // keyed by device and Grid::id
   std::vector<Child> children_;
 };
 

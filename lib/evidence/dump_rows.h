@@ -1,4 +1,4 @@
-// The layout of the rows in a dump's tables. Each function decodes one row; fields past the end of the row are zero.
+// Decodes the rows in a dump's tables. Fields past the end of a row are zero.
 #pragma once
 
 #include <string_view>

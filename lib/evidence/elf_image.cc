@@ -7,7 +7,7 @@ namespace cudadiag::evidence {
 namespace {
 
 constexpr std::uint64_t kSectionHeader = 64;
-constexpr std::uint16_t kIndexElsewhere = 0xffff;  // SHN_XINDEX: see the first section
+constexpr std::uint16_t kIndexElsewhere = 0xffff;  // SHN_XINDEX: the index is in the first section header
 
 bool is_cuda_elf(Bytes file) {
   constexpr std::uint32_t kMagic = 0x464c457f;

@@ -1,4 +1,4 @@
-// The sections of a 64-bit ELF file in memory: a dump, or a cubin inside it.
+// Reads the sections of a 64-bit ELF file in memory: a dump, or a cubin inside a dump.
 //
 // The file header:    e_type u16 @16, e_machine u16 @18, e_shoff u64 @40, e_shentsize u16 @58, e_shnum u16 @60,
 //                     e_shstrndx u16 @62
@@ -40,8 +40,8 @@ class ElfImage {
 
   Section section(std::uint32_t index) const;  // all zero beyond sections()
   std::string_view name(const Section& section) const { return names_.text(section.name); }
-  bool whole(const Section& section) const;      // the file contains all of its contents
-  Bytes contents(const Section& section) const;  // as much of its contents as the file has
+  bool whole(const Section& section) const;      // true if the file contains the section completely
+  Bytes contents(const Section& section) const;  // the part of its contents that the file has
   std::optional<Section> named(std::string_view name) const;
 
  private:

@@ -1,4 +1,4 @@
-// The meaning of the hardware's exception codes.
+// Names the hardware's exception codes.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ inline constexpr std::uint32_t kAssertion = 12;
 // Returns "Warp Illegal Address" for 14, and "exception 99" for an unknown code.
 std::string exception_name(std::uint32_t code);
 
-// A trap instruction stops a warp without an exception code; this is its name.
+// The name for a trap instruction, which stops a warp without an exception code.
 inline constexpr const char* kTrapName = "Trap Instruction";
 
 }  // namespace cudadiag::evidence

@@ -56,7 +56,7 @@ class Collection {
     }
   }
 
-  // Notes whether all threads of each warp are at one instruction. Inactive threads are elsewhere, or have exited.
+  // Records whether all threads of each warp are at one instruction. Inactive threads are at a different one.
   void note_standing() {
     for (const Lane& lane : dump_.lanes) {
       const Warp& warp = dump_.warp(lane);
@@ -93,8 +93,8 @@ class Collection {
   const Function& around_;
   const Grid* grid_;
   FailingState state_;
-  std::map<Row, std::pair<std::uint64_t, bool>> stands_;  // by warp: where one of its threads is, and whether all are
-                                                          // there
+  std::map<Row, std::pair<std::uint64_t, bool>> stands_;  // for each warp: the PC of one thread, and whether all
+                                                          // threads are there
 };
 
 }  // namespace

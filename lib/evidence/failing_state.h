@@ -1,5 +1,5 @@
-// The registers of all threads that may have failed, from which the failing instruction's address can be computed. The
-// GPU saved them when it stopped, some instructions after the failing one.
+// The registers of all threads that may have failed, for computing the address of the failed access. The GPU saved the
+// registers when it stopped, some instructions after the failing one.
 #pragma once
 
 #include <cstdint>
@@ -24,14 +24,14 @@ struct FailingLane {
 struct FailingWarp {
   Dim3 block{};
   bool together = false;           // all its threads are at one instruction
-  std::uint32_t shared_bytes = 0;  // of the block, including the system's part; 0 if unknown
+  std::uint32_t shared_bytes = 0;  // of the block, including what the system reserves; 0 if unknown
   std::vector<std::uint32_t> uniform_registers;
   std::optional<std::uint32_t> uniform_predicates;
   std::vector<FailingLane> lanes;
 };
 
 struct FailingState {
-  // Further threads are only counted (`left_out`).
+  // Threads beyond this limit are only counted, in `left_out`.
   static constexpr std::size_t kMostLanes = 4096;
 
   KernelFacts facts;       // of the kernel
@@ -43,8 +43,8 @@ struct FailingState {
 };
 
 // Returns the state of those `lanes` that failed together with `first`: in the same grid, with the same exception, at
-// the same instruction. The hardware reports whole warps, so some of these threads may have done nothing wrong.
-// `around` is the code that the threads' offsets are relative to.
+// the same instruction. The hardware reports whole warps, so some of these threads may not have failed themselves. The
+// threads' offsets are relative to the start of `around`.
 FailingState failing_state(const Dump& dump, const DeviceCode& code, const std::vector<const Lane*>& lanes,
                            const Lane& first, const Function& around);
 

@@ -1,4 +1,4 @@
-// Writes a testimony as JSON: `device` of the report contract, and members that only a core dump can fill.
+// Writes a testimony as JSON: the members of the report's `device`, and some that only a core dump has.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@
 
 namespace cudadiag::evidence {
 
-// The failing access, as far as the dump and its code show it.
+// Facts about the failing access, from the dump and its code.
 struct AccessSummary {
   std::string kind, space;                 // "load", "global"
   std::uint32_t bytes = 0;                 // 0 if unknown
   std::optional<std::uint64_t> address;    // of the first thread
   std::optional<std::uint32_t> parameter;  // number (from 1) of the parameter that the address comes from
   std::uint32_t parameter_byte = 0;        // offset of the pointer's word in that parameter
-  std::optional<std::uint64_t> value;      // of that word
+  std::optional<std::uint64_t> value;      // value of that word
 };
 
 // Writes one object that has every member. null means "unknown"; if the dump contains no failure, all members are null.
-// `instruction`: as for describe(). `inline` is the whole chain from the innermost line on, and empty if nothing was
+// `instruction` is as for describe(). `inline` is the whole chain of lines, innermost first; empty if nothing was
 // inlined. `debugger` is null if cuda-gdb was not run, `access` if the access is unknown.
 std::string write_json(const Testimony& testimony, const std::string& instruction = {},
                        const DebuggerWitness* debugger = nullptr, const AccessSummary* access = nullptr);

@@ -1,4 +1,4 @@
-// The parameters of a kernel, from the section `.nv.info.KERNEL` of its cubin.
+// Reads the parameters of a kernel from the section `.nv.info.KERNEL` of its cubin.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct KernelFacts {
 
 // Entries: format u8, attribute u8, then 2 bytes of value or length. Attribute 0x0a: section u32, offset of the
 // parameters in their constant bank u16, size u16. Attribute 0x17, for each parameter: u32, number u16, offset u16, and
-// u32 with the size above 18 other bits.
+// u32 with the size in its upper 14 bits.
 KernelFacts read_kernel_facts(Bytes section);
 
 }  // namespace cudadiag::evidence

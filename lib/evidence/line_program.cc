@@ -72,11 +72,11 @@ struct UnitNames {
 // A chain whose names are still offsets.
 struct FoundChain {
   LineChain frames;
-  std::vector<std::uint64_t> names;  // of the inlined frames: all but the last
-  std::size_t unit = 0;              // index among the units that inlined anything
+  std::vector<std::uint64_t> names;  // one for each frame except the last
+  std::size_t unit = 0;              // index among the units with inlined code
 };
 
-// Addresses whose chains are still to be found, with their indices.
+// Addresses whose chains have not been found yet, with their indices.
 using Wanted = std::multimap<std::uint64_t, std::size_t>;
 
 class LineProgram {
@@ -135,7 +135,7 @@ class LineProgram {
     }
   }
 
-  // Returns whether the sequence ends with this opcode.
+  // Executes an extended opcode. Returns whether it ends the sequence.
   bool extended(Cursor& in) {
     enum { end_sequence = 1, set_address = 2, inlined_call = 0x90, function_name = 0x91 };
     const std::uint64_t length = in.uleb();
@@ -179,7 +179,7 @@ class LineProgram {
     too_long_ = false;
   }
 
-  // Takes the last row at or before the address, because compilers put the innermost of several inlined lines last.
+  // Uses the last row at or before the address, because compilers put the innermost of several inlined lines last.
   FoundChain chain_at(std::uint64_t address) const {
     const LineRow* found = nullptr;
     for (const LineRow& row : rows_) {
@@ -190,7 +190,7 @@ class LineProgram {
     while (found != nullptr && chain.frames.size() < kDeepestInlining) {
       chain.frames.push_back(frame_of(*found));
       if (found->context != 0) chain.names.push_back(found->function);
-      // A call must come before the code that it inlines. Anything else would be a cycle.
+      // The row of a call must come before the inlined rows. Without this check, rows could form a cycle.
       const auto here = static_cast<std::size_t>(found - rows_.data());
       found = found->context != 0 && found->context - 1 < here ? &rows_[found->context - 1] : nullptr;
     }
@@ -217,9 +217,8 @@ class LineProgram {
   std::optional<std::uint64_t> last_name_;
 };
 
-// Finds where each linked unit's names begin, if the linker does not say. Assumes that they follow those of the
-// previous unit, and accepts this if they then use up all of .debug_str. Otherwise only the first unit's start is
-// known.
+// Computes where each unit's names begin if the linker did not record it. Assumes that each unit's names follow those
+// of the previous unit. If the names then do not fill .debug_str exactly, only the first unit's start is known.
 void place_names(std::vector<UnitNames>& units, Bytes strings) {
   if (std::any_of(units.begin(), units.end(), [](const UnitNames& unit) { return unit.first != 0; })) return;
   std::uint64_t next = 0;

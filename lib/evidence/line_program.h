@@ -1,12 +1,13 @@
-// .debug_line of a cubin: the source line of an instruction, and the inlined functions that led to it.
+// Finds the source line of an instruction, and the inlined calls around it, in .debug_line of a cubin.
 //
 // The tables are DWARF 2 to 4, with two extended opcodes from NVIDIA:
-//   0x90  context uleb, function uleb   the rows that follow were inlined: function is the inlined one's name, as an
-//                                       offset in .debug_str; context the row of the call, counted from 1 in its
-//                                       sequence (0: back in the function itself)
-//   0x91  function uleb                 the name alone
-// If there are four bytes between the file table and the program, they are added to every such offset. A linked cubin
-// has one .debug_str for several units. nvlink 13.0 leaves these bytes 0, although the units' names follow one another.
+//   0x90  context uleb, function uleb   The next rows are inlined code. `function` is the offset of the inlined
+//                                       function's name in .debug_str. `context` is the row of the call, counted from
+//                                       1 in its sequence, or 0 for code that is not inlined.
+//   0x91  function uleb                 Changes only `function`.
+// If four bytes are between the file table and the program, they are the base of these offsets. A linked cubin has one
+// .debug_str for several units. nvlink 13.0 writes 0 as the base of every unit, although each unit's names follow those
+// of the previous unit.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +32,7 @@ struct LineFrame {
 
 using LineChain = std::vector<LineFrame>;
 
-// Finds the chains of all `addresses` in one pass over `lines` (.debug_line). A chain is empty if nothing covers its
+// Finds the chains of all `addresses` in one pass over `lines` (.debug_line). A chain is empty if no row covers its
 // address.
 std::vector<LineChain> chains_at(std::span<const std::uint64_t> addresses, Bytes lines, Bytes strings, Budget& budget);
 

@@ -10,13 +10,13 @@
 namespace cudadiag::evidence {
 namespace {
 
-// Per kernel. Its threads spread over its loops, so more places would show nothing new.
+// Per kernel. The threads are spread over the kernel's loops, so further places add no information.
 constexpr std::size_t kMostPlaces = 8;
 
 struct Gathered {
   RunningKernel kernel;
   std::set<Dim3> blocks;
-  std::map<std::uint64_t, RunningPlace> places;  // by address
+  std::map<std::uint64_t, RunningPlace> places;  // keyed by address
 };
 
 class Search {
@@ -84,7 +84,7 @@ class Search {
 
   const Dump& dump_;
   const DeviceCode& code_;
-  std::map<std::pair<Row, std::uint64_t>, Gathered> kernels_;  // by device and grid
+  std::map<std::pair<Row, std::uint64_t>, Gathered> kernels_;  // keyed by device and grid
 };
 
 }  // namespace

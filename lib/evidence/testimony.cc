@@ -56,7 +56,7 @@ class Examination {
     }
   }
 
-  // Used if the failing warp has exited: then its SM's exception is all that is left of the failure.
+  // Used if the failing warp has exited, because then only its SM reports the exception.
   void of_sm(const Sm& sm) {
     of_exception(sm, sm.exception);
     if (sm.error_pc) set_pc(*sm.error_pc, PcWitness::sm);
@@ -95,8 +95,8 @@ class Examination {
     failure_.witness = witness;
   }
 
-  // Looks up functions and lines of all places. For a caller, looks up its call, not the instruction after it. A failed
-  // assertion is a call, too, because its handler would return to the next instruction.
+  // Looks up functions and lines of all places. For a caller, looks up the call, not the instruction after the call.
+  // Treats a failed assertion the same way, because the PC is after the call of its handler.
   void resolve() {
     std::vector<std::pair<CodePlace*, std::uint64_t>> places;
     const bool thread = failure_.witness == PcWitness::thread;
@@ -114,7 +114,7 @@ class Examination {
   }
 
   // Keeps the code if the failing instruction is certain. After a trap or a call of the assertion handler, a thread is
-  // at the next instruction. After any other exception, it may have continued for an unknown time.
+  // at the next instruction. After any other exception, the thread may have executed further instructions.
   void keep_code() {
     if (!failure_.witness || device_->instruction_bytes == 0) return;
     const bool behind = *failure_.witness == PcWitness::thread;

@@ -1,5 +1,5 @@
-// Everything that a GPU core dump says about the failure, as plain data. If the hardware did not keep a fact, it is
-// marked as unknown. Function names are mangled.
+// The facts about a failure in a GPU core dump, as plain data. Facts that the hardware did not keep are marked as
+// unknown. Function names are mangled.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,8 @@ struct FunctionCode {
   std::uint64_t offset = 0;  // of the failing instruction in `instructions`
 };
 
-// Where the PC comes from. A warp or an SM reports the failing instruction, but a thread only reports where it is now.
+// Where the PC comes from. A warp or an SM reports the failing instruction, but a thread reports only its next
+// instruction.
 enum class PcWitness { warp, sm, thread };
 
 struct DumpedFailure {
@@ -54,12 +55,12 @@ struct DumpedFailure {
   std::optional<PcWitness> witness;  // where `place` comes from
   CodePlace place;
   std::optional<FunctionCode> code;   // nullopt if the instruction or the code is unknown
-  std::optional<FailingState> state;  // nullopt if no PC shows the failing instruction
+  std::optional<FailingState> state;  // nullopt if the failing instruction is unknown
   std::optional<SourceLine> trap;     // line of the instruction before `place`, if a trap stopped the thread there
-  std::optional<CodePlace> stands;    // where the thread stopped after that, as debuggers show it
-  std::vector<CodePlace> callers;     // of `stands`, innermost first; each place is where a caller will continue
+  std::optional<CodePlace> stands;    // where the thread stopped after the failure, as debuggers show it
+  std::vector<CodePlace> callers;     // of `stands`, innermost first; each `pc` is a return address
 
-  std::string kernel;  // empty if neither the grid nor the PC shows it
+  std::string kernel;  // empty if unknown
   std::optional<std::uint64_t> grid_id;
   std::optional<Dim3> grid, block_dim;
   std::optional<std::uint32_t> host_thread;  // the thread that launched the kernel
@@ -80,14 +81,14 @@ struct RunningKernel {
   std::optional<Dim3> grid, block_dim;
   std::optional<std::uint32_t> host_thread;
   std::uint64_t blocks = 0, threads = 0;  // only those on the GPU
-  std::vector<RunningPlace> places;       // most threads first; further places are left out
+  std::vector<RunningPlace> places;       // most threads first; further places are omitted
 };
 
 struct Testimony {
   std::vector<std::string> devices;       // "0: NVIDIA H200, sm_90"
   std::string versions;                   // "driver 580.159, CUDA 13.0"; empty from old drivers
   std::vector<std::uint32_t> failed_sms;  // SMs that report an exception
-  std::optional<DumpedFailure> failure;   // nullopt if the dump was requested, so nothing had failed
+  std::optional<DumpedFailure> failure;   // nullopt if the dump was requested rather than caused by a failure
   std::vector<RunningKernel> running;     // for a requested dump
   std::uint64_t damaged = 0;              // how many invalid parts were ignored
 };

@@ -8,8 +8,8 @@
 
 namespace cudadiag::evidence {
 
-// Returns lines in which names from the dump are not escaped. `instruction`: the failing one, disassembled, or empty.
-// `access`: what the instruction did, one line per fact.
+// Returns lines of text. Names from the dump are not escaped. `instruction` is the disassembled failing instruction, or
+// empty. `access` describes what the instruction did, one line per fact.
 std::vector<std::string> describe(const Testimony& testimony, const std::string& instruction = {},
                                   const std::vector<std::string>& access = {});
 

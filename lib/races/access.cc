@@ -13,7 +13,8 @@ bool row_meets(const Access& rows, std::uint64_t begin, std::uint64_t end) {
   return first < rows.rows && rows.begin + first * rows.pitch < end;
 }
 
-// Returns whether any of the rows overlap. Both accesses have the same pitch, so the two nearest rows decide.
+// Returns whether any of the rows overlap. Both accesses have the same pitch, so only the two nearest rows need to be
+// compared.
 bool rows_meet(const Access& a, const Access& b) {
   const auto pitch = static_cast<std::int64_t>(a.pitch), apart = static_cast<std::int64_t>(b.begin - a.begin);
   const std::int64_t fewest = -(std::int64_t{b.rows} - 1), most = std::int64_t{a.rows} - 1;
@@ -63,7 +64,7 @@ Access with_place(Access access, std::uint64_t address, const Extent& extent, Mo
     access.width = access.pitch * (access.rows - 1) + access.width;
     access.rows = 1;
   }
-  // No memory is that large. The size would only make later sums wrap around.
+  // No memory is that large, and such a size could make later sums wrap around.
   const bool sane = access.width < std::uint64_t{1} << 46 && access.pitch < std::uint64_t{1} << 40;
   if (!sane) access.width = 1, access.rows = 1, access.pitch = 0, access.exact = false;
   return access;

@@ -17,7 +17,7 @@ using operation::Kind;
 Backlog::Backlog(std::span<const std::byte> area, Feed& feed, IsRead is_read)
     : area_(area), feed_(feed), is_read_(std::move(is_read)) {}
 
-// Copies the parameters at once, because the area keeps only the latest ones of each thread.
+// Copies the parameters immediately, because the area keeps only the latest ones of each thread.
 void Backlog::record(const std::byte* record) {
   const auto kind = static_cast<Kind>(wire::load(record, operation::kKind));
   newest_ = std::max(newest_, wire::load(record, operation::kTicks));

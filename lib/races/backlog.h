@@ -1,5 +1,5 @@
-// Holds back a process's records while the code of a kernel among them is being read, so that we know which memory the
-// kernel uses when we check its launch. Records stay in order.
+// Holds back a process's records while the code of a kernel among them is being read. The code shows which memory the
+// kernel uses, and is needed to check the launch. Records stay in order.
 //
 // At most kMost records wait, and none longer than kPatience. After that, they are released without the kernel's code.
 #pragma once
@@ -20,7 +20,7 @@ namespace cudadiag::races {
 
 class Backlog : public session::RingReader {
  public:
-  // Returns whether the kernel's code has been read or never will be. Requests the code if nobody has yet.
+  // Returns whether the kernel's code has been read or never will be. Requests the code if it was not requested before.
   using IsRead = std::function<bool(std::uint32_t function)>;
 
   // `area` and `feed` must outlive this object.
@@ -28,10 +28,10 @@ class Backlog : public session::RingReader {
 
   void record(const std::byte* record) override;
   void lost(std::uint64_t count, std::uint64_t until) override;
-  // Counts the records for which the recorder had no room. Call this periodically.
+  // Reports records that the recorder dropped for lack of room as lost. Call this periodically.
   void look_for_drops();
 
-  // hand_on() passes on the records that need not wait any longer; hand_on_all() passes on all of them.
+  // hand_on() passes on the records before the first one that must still wait. hand_on_all() passes on all records.
   void hand_on();
   void hand_on_all();
   bool empty() const { return held_.empty(); }
@@ -43,7 +43,7 @@ class Backlog : public session::RingReader {
   struct Held {
     alignas(8) std::array<std::byte, wire::area::kOperationSize> record{};
     std::string parameters;
-    std::uint64_t lost = 0, until = 0;  // if `lost` is not 0, this entry stands for a gap of that many records
+    std::uint64_t lost = 0, until = 0;  // if `lost` is not 0, this entry represents a gap of that many records
     std::uint32_t kernel = 0;           // the kernel whose code this record waits for; 0 if none
     std::chrono::steady_clock::time_point since{};
   };

@@ -1,6 +1,6 @@
-// A sparse vector clock: what must have happened before some point of a stream. Sparse, because most streams depend on
-// few others. A component is one life of a stream, or all blocking streams of a context together. Its value is the
-// latest moment of that component that must have happened.
+// A sparse vector clock: the operations that happen before a point on a stream. It is sparse because most streams
+// depend on few others. A component is one stream, or all blocking streams of a context together. The value of a
+// component is the latest of its moments that happens before the point.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace cudadiag::races {
 
-// The number of a call, in the order in which the process issued its calls; 0 is before all of them.
+// The number of an operation in the order of issue in its process; 0 is before all operations.
 using Moment = std::uint64_t;
 using Component = std::uint32_t;
 
@@ -18,8 +18,8 @@ class Clock {
   void raise(Component component, Moment to);
   void join(const Clock& other);
 
-  // True if the stream may have waited for something that the driver does not report. There may then be an order that
-  // we cannot see.
+  // True if the stream may have waited for something that the driver does not report. This untracked wait may order
+  // operations.
   bool vague() const { return vague_; }
   void blur() { vague_ = true; }
   void sharpen() { vague_ = false; }
@@ -40,7 +40,7 @@ class Clock {
     Moment moment;
     Component component;
   };
-  std::vector<Entry> entries_;  // by component
+  std::vector<Entry> entries_;  // sorted by component
   bool vague_ = false;
 };
 

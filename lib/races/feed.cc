@@ -23,7 +23,8 @@ using operation::Kind;
 constexpr std::size_t kMostThreads = 8192;
 constexpr std::size_t kMostPending = 256;
 constexpr std::size_t kMostLaunches = 1u << 14;  // different sets of facts about parameter words
-constexpr std::uint64_t kPerThreadStream = 2;    // CU_STREAM_PER_THREAD of cuda.h, after CU_STREAM_LEGACY
+constexpr std::uint64_t kPerThreadStream = 2;    // CU_STREAM_PER_THREAD in cuda.h; smaller handles are the legacy
+                                                 // stream
 
 std::uint32_t context_of(const std::byte* stream) { return wire::load(stream, wire::stream::kContext); }
 
@@ -76,7 +77,7 @@ void Feed::lost(std::uint64_t count, std::uint64_t until) {
   forget_all();
 }
 
-// After a gap, a handle may refer to another graph or stream, and pending parameters may belong to the next kernel.
+// After a gap, a handle may refer to a different graph or stream, and pending parameters may be those of a lost kernel.
 void Feed::forget_all() {
   history_.forget_all();
   host_writes_.forget();
@@ -100,8 +101,9 @@ void Feed::stream_made(const std::byte* record, std::uint32_t index, std::uint64
                        static_cast<std::uint32_t>(wire::load(record, race::kWord2))));
 }
 
-// Finds the stream that an entry of the stream table described when the record was written. Entries are reused, and each
-// one shows only its latest stream. That stream may be newer than the record, so the recorded creations take precedence.
+// Finds the stream that an entry of the stream table described when the record was written. Entries are reused and show
+// only their latest stream, which may be newer than the record. Recorded creations of streams therefore take
+// precedence.
 bool Feed::find_stream(std::uint32_t index, std::uint64_t ticks, StreamNumber& stream) {
   if (index >= known_.size()) return false;
   Known& known = known_[index];
@@ -113,7 +115,7 @@ bool Feed::find_stream(std::uint32_t index, std::uint64_t ticks, StreamNumber& s
                traits_of(wire::load(entry, wire::stream::kHandle), memory_.context_uid(context_of(entry)),
                          wire::load(entry, wire::stream::kFlags)));
   } else if (!same && !known.sure) {
-    // We lost the record that would show this operation's stream.
+    // The record that created this operation's stream was lost.
     lost(1, created);
     return false;
   }
@@ -189,7 +191,7 @@ void Feed::Pending::forget_operation() {
   parts.clear();
 }
 
-// Returns whether the host saw the copy finish, which depends on the memory. Unknown memory may belong to the host.
+// Returns whether the host saw the copy finish, which depends on the kind of memory. Unknown memory may be host memory.
 bool Feed::is_seen(const std::byte* record) const {
   using Memories = wire::allocation::Kind;
   const std::uint64_t seen = wire::load(record, race::kWord0);
@@ -304,7 +306,7 @@ std::uint32_t Feed::launch_words(const Pending& pending) {
   launch_.live.clear();
   launch_.zeros = pending.zeros;
   std::uint64_t hash = wire::mix(wire::kHashSeed, pending.zeros);
-  // A single address says nothing about others. A full list may lack addresses.
+  // A single address cannot be equal to another. A full list may be incomplete.
   const bool telling = pending.words.size() >= 2 && pending.words.size() < race::kMostWords;
   for (auto word = pending.words.begin(); telling && word != pending.words.end(); ++word) {
     const auto same = std::find_if(pending.words.begin(), word, [&](const Word& w) { return w.value == word->value; });
@@ -336,7 +338,7 @@ void Feed::kernel(const Issued& issued, const Pending& pending) {
   access.ticks = wire::load(record, operation::kTicks);
   access.words = launch_words(pending);
   // Assumes that a kernel without a pointer writes nothing, even if its code is unknown. A kernel that can read host
-  // memory may use it to wait for the host.
+  // memory may wait for the host.
   if (!pending.words.empty() && launch_bytes_.may_write_elsewhere(pending.words.front().function)) {
     host_writes_.writes_anywhere(access.at, issued.stream);
   } else if (std::any_of(pending.words.begin(), pending.words.end(),

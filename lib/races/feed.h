@@ -1,5 +1,5 @@
-// Reads the records of one process's rings as they arrive, works out the order of operations and their accesses to
-// memory, and collects the races. The program can write to the records, so they are not trusted.
+// Finds the races in one process's records as they arrive. Computes the order of operations and their accesses to
+// memory. The program can write to the records, so they are not trusted.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ namespace cudadiag::races {
 class Feed : public session::RingReader {
  public:
   // Returns how a kernel uses the memory that one parameter points to, given what is known about the launch. Returns
-  // nullopt if that is not known yet; ask again later.
+  // nullopt if this is not known yet, and a later call may return it.
   using KernelMode = std::function<std::optional<Mode>(std::uint32_t function, std::uint32_t parameter,
                                                        const sass::LaunchWords& launch)>;
 
@@ -35,10 +35,10 @@ class Feed : public session::RingReader {
   Feed(std::span<const std::byte> area, KernelMode kernel_mode, CodeOf code_of = {});
 
   void record(const std::byte* record) override { this->record(record, {}); }
-  // `parameters`: the bytes of the launch's parameters, as far as we have them.
+  // `parameters` are the bytes of the launch's parameters; may be incomplete.
   void record(const std::byte* record, std::string_view parameters);
   void lost(std::uint64_t count, std::uint64_t until) override;
-  // Checks undecided pairs again, because we may know by now how their kernels use memory.
+  // Rechecks undecided pairs, whose kernels' use of memory may be known now.
   void settle(bool at_last);
   bool settled() const { return history_.settled(); }
 
@@ -50,12 +50,12 @@ class Feed : public session::RingReader {
   bool found_any() const { return !history_.races().empty() || !host_writes_.found().empty(); }
 
  private:
-  // The stream that an entry of the area's stream table describes now. Each life of an entry is a different stream.
+  // The stream that an entry of the area's stream table describes. Entries are reused for new streams.
   struct Known {
     std::uint64_t created = 0;
     StreamNumber number = 0;
     bool is = false;
-    bool sure = false;  // no record about another life can have been lost since
+    bool sure = false;  // no record of a newer stream in this entry can have been lost
   };
   struct Word {
     std::uint64_t value;
@@ -68,7 +68,7 @@ class Feed : public session::RingReader {
   struct Part {
     std::uint64_t destination, source, bytes;
     Rows rows;
-    When when = When::in_stream;  // the source is read
+    When when = When::in_stream;  // when the source is read
     std::vector<KnownImages::Side> sides{};
   };
   // Facts from the records that precede an operation's own record in its ring.
@@ -84,7 +84,7 @@ class Feed : public session::RingReader {
     sass::ZeroWords zeros = 0;
     Rows rows;
     std::vector<Part> parts;    // of a batch of copies
-    std::uint64_t watched = 0;  // number of the watch of a copy's source; 0: none
+    std::uint64_t watched = 0;  // number of the watch of a copy's source; 0 if none
 
     void forget_operation();
   };
@@ -102,7 +102,7 @@ class Feed : public session::RingReader {
   };
   void operation(const Issued& issued, Pending& pending);
   void kernel(const Issued& issued, const Pending& pending);
-  // Adds the bytes that a kernel uses through one word, as far as we know them. Returns whether we know all of them.
+  // Adds the known bytes that a kernel uses through one parameter word. Returns whether all of its bytes are known.
   bool add_bytes(const Access& access, const std::vector<sass::ParameterBytes>& bytes);
   void add_rows(const Access& access, const sass::ParameterBytes& use);
   // A texture or surface that a launch uses, and how.
@@ -114,7 +114,7 @@ class Feed : public session::RingReader {
   std::vector<UsedImage> used_images(const Issued& issued, std::uint32_t function);
   void add_image(Access access, const UsedImage& used, const std::vector<sass::ParameterBytes>& bytes);
   void place_in_arrays(const Access& copy, const Part& part);
-  // `pointer`: the address that the kernel received.
+  // `pointer` is the address that the kernel received.
   void note_overrun(const Access& access, std::uint64_t pointer);
   void copy(const std::byte* record, StreamNumber stream, const Pending& pending);
   void place(Access access, const Part& part, StreamNumber stream);
@@ -139,7 +139,7 @@ class Feed : public session::RingReader {
   void begin_life(Known& known, std::uint64_t created, const StreamTraits& traits);
   void stream_made(const std::byte* record, std::uint32_t index, std::uint64_t ticks);
   bool find_stream(std::uint32_t index, std::uint64_t ticks, StreamNumber& stream);
-  // Returns whether a copy between these addresses waits for two devices, and later work of both waits for the copy.
+  // Returns whether a copy between these addresses synchronises with all work on two devices.
   bool joins_devices(StreamNumber stream, std::uint64_t source, std::uint64_t destination) const;
   bool may_end(const Word& word, const Pending& pending) const;
   void note_homes();
@@ -153,16 +153,17 @@ class Feed : public session::RingReader {
   HostWrites host_writes_{order_};
   std::vector<sass::LaunchWords> launches_{1};                       // indexed by Access::words
   std::unordered_map<std::uint64_t, std::uint32_t> launch_numbers_;  // by hash
-  sass::LaunchWords launch_;                                         // the set of words being built
+  sass::LaunchWords launch_;                                         // the set of words that launch_words() builds
   std::vector<Known> known_;
   std::vector<Pending> pending_;  // by thread
   LaunchBytes launch_bytes_;
   std::vector<session::Overrun> overruns_;
-  std::vector<Memory> homes_;                        // the memory of each race, as it was when we found the race
-  std::vector<Memory> host_homes_;                   // likewise, for the writes of the host
+  std::vector<Memory> homes_;                        // the memory of each race at the time at which the race was found
+  std::vector<Memory> host_homes_;                   // likewise, for writes of the host
   std::unordered_map<std::uint64_t, Graph> graphs_;  // by CUgraphExec
   std::size_t graph_parts_ = 0;                      // nodes, edges and accesses of all graphs together
-  std::uint64_t gap_until_ = 0;                      // no conclusion is possible before these ticks
+  std::uint64_t gap_until_ = 0;                      // if not 0: records were lost, and nothing can be concluded before
+                                                     // these ticks
   std::uint64_t lost_ = 0, gaps_ = 0, operations_ = 0;
 };
 

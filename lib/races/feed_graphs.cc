@@ -16,10 +16,10 @@ using operation::Kind;
 
 namespace {
 
-// More nodes than the recorder reports. Parts are nodes, edges and accesses, counted over all graphs.
+// kMostNodes exceeds what the recorder reports. Parts are the nodes, edges and accesses of all graphs together.
 constexpr std::size_t kMostGraphs = 4096, kMostNodes = 1u << 12, kMostAccesses = 1u << 16;
 constexpr std::size_t kMostGraphParts = 1u << 21;
-constexpr std::size_t kMostPairs = 20000;  // how many pairs of one graph's accesses to compare
+constexpr std::size_t kMostPairs = 20000;  // limits the pairs of accesses to compare in one graph
 
 }  // namespace
 
@@ -45,7 +45,7 @@ void Feed::graph_made(const std::byte* record, std::uint64_t exec) {
   if (graphs_.size() >= kMostGraphs) forget_graphs();
   const auto [place, fresh] = graphs_.try_emplace(exec);
   Graph& made = place->second;
-  // If we do not know what the graph was before it changed, it may signal, or wait for, anything.
+  // A graph whose creation was not recorded may signal, or wait for, anything.
   if (fresh) made.order = race::kTells | race::kWaits;
   graph_parts_ -= made.parts;
   const std::uint64_t order = wire::load(record, race::kWord2), before = made.order;
@@ -68,7 +68,8 @@ void Feed::graph_edges(const std::byte* record, Graph& graph) {
   count_graph_parts(graph, 3);
 }
 
-// A node's record contains a kernel's parameter words, the bytes of a copy or memset, or the event of an event node.
+// Reads a node's record. For a kernel, the preceding records contain the parameter words. For a copy, a memset or an
+// event node, the record contains the addresses or the event.
 void Feed::graph_node(const std::byte* record, Graph& graph, const Pending& pending) {
   const std::uint32_t node = wire::load(record, race::kNode);
   if (node >= graph.successors.size() || graph.accesses.size() >= kMostAccesses) return;

@@ -1,4 +1,4 @@
-// Textures, surfaces and arrays: what kernels and copies use of them.
+// Finds the bytes of textures, surfaces and arrays that kernels and copies use.
 #include <algorithm>
 #include <cstring>
 
@@ -72,7 +72,7 @@ void Feed::note_tensor_maps(const std::byte* record, Pending& pending) {
   pending.tensor_maps.push_back({wire::load(record, race::kOffset0), wire::load(record, race::kWord0)});
 }
 
-// Returns the tensors of the launch whose maps the program encoded, and did not change.
+// Returns the tensors of the launch's known maps: those that the program encoded, and did not change since.
 std::vector<sass::TensorMap> Feed::tensors_of(const Pending& pending) const {
   std::vector<sass::TensorMap> out;
   for (const auto& [offset, hash] : pending.tensor_maps) {

@@ -1,4 +1,4 @@
-// Memory that is allocated and freed.
+// Handles records of memory that is allocated and freed.
 #include "races/feed.h"
 #include "wire/allocation.h"
 #include "wire/operation.h"

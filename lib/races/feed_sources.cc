@@ -1,4 +1,4 @@
-// Handles copies whose source the recorder watches, and the changes to a source that it saw.
+// Handles copies whose source the recorder watches, and the changes that the recorder saw in a source.
 #include <algorithm>
 #include <utility>
 

@@ -9,20 +9,19 @@
 namespace cudadiag::races {
 
 struct Graph {
-  // In each access, `node` is 1 + the index of its node. `parameter` and `function` have the same meaning as for other
-  // kernels.
+  // In each access, `node` is 1 + the index of its node. `parameter` and `function` are those of the node's kernel.
   std::vector<Access> accesses;
   std::vector<std::vector<std::uint32_t>> successors;  // by node
   std::vector<bool> roots;                             // whether a node waits for no other node
   std::vector<std::uint64_t> waited, recorded;         // the events that nodes of the graph wait for and record
   std::uint64_t order = 0;                             // wire::race::GraphOrder
-  std::vector<bool> in_child;  // whether a node is in a child graph; the node that contains the child graph then
-                               // determines its order
+  std::vector<bool> in_child;  // whether a node is in a child graph; its order is then that of the node that contains
+                               // the child graph
   bool looked_into = false;
   std::size_t parts = 0;  // how many nodes, edges and accesses were reported
 };
 
-// Returns whether neither node must run before the other.
+// Returns whether the graph orders neither node before the other.
 bool are_parallel(const Graph& graph, std::uint32_t a, std::uint32_t b);
 
 }  // namespace cudadiag::races

@@ -7,15 +7,15 @@
 namespace cudadiag::races {
 namespace {
 
-// Returns the mode of an access as it counts against `other`. An allocation or a free covers all of its memory, so an
-// access near an address counts as one at that address.
+// Returns the mode to use when the access is compared with `other`. An allocation or a free covers a whole block of
+// memory, so an access near an address is treated as an access at that address.
 Mode somewhere_in(const Access& other, Mode mode) {
   if (other.what != What::allocation && other.what != What::free) return mode;
   return mode == Mode::near_read ? Mode::read : mode == Mode::near_write ? Mode::unknown : mode;
 }
 
-// Returns whether the newer access makes the older one redundant: whatever comes later and races with the older one
-// also races with the newer one. The older access must come before the newer one.
+// Returns whether the newer access makes the older one redundant: every later access that races with the older one also
+// races with the newer one. The older access must happen before the newer one.
 bool stands_for(const Access& newer, const Access& older) {
   const auto memory_itself = [](const Access& a) { return a.what == What::allocation || a.what == What::free; };
   if (newer.rows > 1 || (memory_itself(older) && !memory_itself(newer))) return false;
@@ -46,7 +46,7 @@ void History::split(std::uint64_t at) {
   before->second.end = at;
 }
 
-// A read during its call has finished before anything later is issued.
+// Does not store a read that happens during its call, because it has finished before anything later is issued.
 void History::put(Place& place, Access access) {
   if (access.when == When::during_call) return;
   for (Access& known : place) {
@@ -65,8 +65,8 @@ void History::put(Place& place, Access access) {
 }
 
 // Removes accesses that can no longer race. If there are none, removes the oldest one that `coming` makes redundant.
-// Failing that, removes the oldest, least informative access of the stream that has most accesses here. No stream loses
-// its last access, unless there are very many streams.
+// Otherwise, removes an access of the stream that has most accesses here, preferably an old read. A stream keeps its
+// last access unless there are very many streams.
 void History::make_room_at(Place& place, Access& coming) {
   if (const std::size_t over = std::erase_if(place, [this](const Access& known) { return order_.done(known); })) {
     accesses_ -= over;
@@ -222,7 +222,7 @@ void History::check(Place& place, const Access& access) {
   for (Access& known : place) {
     const bool in_stream = access.when == When::in_stream;
     if (known.at == access.at || (in_stream && known.stream == access.stream)) continue;
-    // Only what the host has seen finish comes before an access that its stream does not order.
+    // An access that is not in stream order comes only after what the host has seen finish.
     if (in_stream ? order_.before(known, access.stream) : order_.done(known)) {
       stale |= order_.done(known);
       continue;
@@ -276,8 +276,8 @@ void History::settle(bool at_last) {
 
 namespace {
 
-// Returns whether the kernel may leave alone the bytes at the address that it received: the address may be only a base,
-// or an end pointer that is equal to the beginning of the other access.
+// Returns whether the kernel possibly does not use the bytes at the address that it received. The address may be only a
+// base, or an end pointer that is equal to the beginning of the other access.
 bool may_keep_off(const Access& unknown, const Access& other) {
   if (unknown.mode != Mode::unknown) return false;
   return unknown.may_be_base || (unknown.may_end && unknown.begin == other.begin);
@@ -320,7 +320,7 @@ void History::keep(const Conflict& race) {
     const std::uint64_t times = known.times + race.times;
     const auto parameters = [](const Conflict& of) { return std::minmax(of.first.parameter, of.second.parameter); };
     const bool several = known.several || parameters(known) != parameters(race);
-    // A certain race says more than a possible one, so it replaces it.
+    // A certain race replaces a possible one.
     if (known.possible && !race.possible) known = race;
     known.times = times;
     known.several = several;

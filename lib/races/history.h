@@ -1,13 +1,14 @@
 // Keeps the latest accesses to each place in one process's memory, and finds the races between them.
 //
-// We do not know how far a kernel reaches from an address that it receives, so only the first byte counts. Two kernels
+// If the reach of a kernel from an address that it receives is unknown, only the first byte is compared. Two kernels
 // conflict if they receive the same address. A kernel conflicts with a copy, memset, allocation or free that covers the
 // address. Different addresses in one allocation never conflict.
 //
-// A kernel that reads a texture may use an unknown part of it. It conflicts only with an operation that certainly uses
-// all of it.
+// A kernel that reads a texture may use an unknown part of it. Such an access conflicts only with an operation that
+// certainly uses the whole texture.
 //
-// Memory is bounded. Accesses that a later one makes redundant are dropped first, then older ones, which are counted.
+// The number of stored accesses is limited. Accesses that a later one makes redundant are dropped first. Older ones are
+// dropped next, and counted.
 #pragma once
 
 #include <array>
@@ -23,20 +24,20 @@
 
 namespace cudadiag::races {
 
-// Returns how a kernel uses the memory that one of its parameters points to; nullopt if that is not known yet. Called
-// only for pairs of accesses in no order.
+// Returns how a kernel uses the memory that one of its parameters points to; nullopt if this is not known yet. Called
+// only for accesses that are not ordered with another access.
 using ModeOf = std::function<std::optional<Mode>(const Access&)>;
 
 struct Conflict {
-  Access first, second;  // in the order of issue, with their modes as far as we know them
+  Access first, second;  // in the order of issue; a mode may be unknown
   // The race is not certain: neither side is known to write, both may be atomic, one may end where the other begins, or
-  // something that we cannot see may order them.
+  // untracked synchronisation may order them.
   bool possible = false;
-  bool ever_waited = false;  // the second access's stream has waited for the first one's, but for something before the
-                             // first access
-  bool uncertain = false;    // implies `possible`: something that we cannot see may order them
-  bool several = false;      // the pairs do not all have the same parameters
-  std::uint64_t times = 1;   // how many pairs like this there are
+  bool ever_waited = false;  // the second access's stream has waited for the first one's stream, but only for work
+                             // before the first access
+  bool uncertain = false;    // implies `possible`: untracked synchronisation may order them
+  bool several = false;      // the pairs involve different parameters
+  std::uint64_t times = 1;   // number of pairs that this entry represents
 };
 
 class History {
@@ -46,23 +47,23 @@ class History {
 
   History(const Order& order, ModeOf mode_of, std::size_t most_accesses = 1u << 20);
 
-  // Call this in the order of issue, while the clock of the access's stream is still that of its operation.
+  // Call this in the order of issue, before the next operation is issued to the access's stream.
   void add(Access access);
   // Compares two unordered accesses of one operation, such as nodes of a graph.
   void meet(const Access& a, const Access& b) {
     if (touches(a, b)) compare(a, b);
   }
-  // Visits the accesses that may write what `by` reads and may not have finished. A kernel of unknown reach may write
+  // Visits the unfinished accesses that may write to what `by` reads. Assumes that a kernel of unknown reach may write
   // anywhere from `begin` to `end`.
   void each_writer(const Access& by, std::uint64_t begin, std::uint64_t end,
                    const std::function<void(const Access&)>& visit) const;
-  // Call this for new memory, because earlier uses of its addresses were of other memory.
+  // Call this for new memory, because earlier uses of its addresses were uses of different memory.
   void forget(std::uint64_t begin, std::uint64_t bytes);
   // Call this after records were lost.
   void forget_all();
 
-  // Checks again the pairs in which a kernel's use of memory was unknown. `at_last`: decides all of them now, because
-  // nothing more will become known.
+  // Rechecks the pairs in which a kernel's use of memory was unknown. If `at_last`, concludes all of them now, because
+  // no more code will be read.
   void settle(bool at_last);
   bool settled() const { return open_.empty(); }
 
@@ -71,9 +72,12 @@ class History {
   // The first pairs for which we do not know whether, or where, either side writes. One entry for each pair of
   // parameters.
   const std::vector<Conflict>& unjudged_pairs() const { return unjudged_pairs_; }
-  std::uint64_t unlisted() const { return unlisted_; }    // how many pairs there was no room for
-  std::uint64_t forgotten() const { return forgotten_; }  // accesses dropped for lack of room; they might have raced
-  std::uint64_t unjudged() const { return unjudged_; }    // how many pairs like unjudged_pairs() there are in all
+  std::uint64_t unlisted() const { return unlisted_; }    // number of pairs dropped for lack of room
+  std::uint64_t forgotten() const { return forgotten_; }  // accesses dropped for lack of room, which may hide races
+  std::uint64_t unjudged() const {
+    return unjudged_;
+  }  // number of pairs that unjudged_pairs() represents, and of
+     // those for which it has no room
   std::size_t size() const { return accesses_; }
 
  private:
@@ -95,7 +99,7 @@ class History {
   void make_room_at(Place& place, Access& coming);
   void compare(const Access& earlier, const Access& later);
   std::optional<Mode> resolved(const Access& access) const;
-  // Returns false if it is too early to decide about the race.
+  // Returns false if a kernel's use of memory is not known yet.
   bool conclude(Conflict& race, bool at_last);
   void keep(const Conflict& race);
   void keep_unjudged(const Conflict& race);
@@ -105,8 +109,8 @@ class History {
   ModeOf mode_of_;
   std::size_t most_, accesses_ = 0;
   Points points_;
-  Pieces pieces_;  // places that copies and memsets use, without overlaps
-  // Caches where points are, because look-ups in the map would take half of the run time.
+  Pieces pieces_;  // ranges that exact accesses use; they do not overlap
+  // Caches look-ups in `points_`. Without this cache, they take half of the run time.
   struct Hint {
     std::uint64_t address = 0;
     Place* place = nullptr;
@@ -117,7 +121,7 @@ class History {
   std::uint64_t generation_ = 1;  // of the valid hints; changes when points are erased
 
   std::vector<Conflict> races_, unjudged_pairs_;
-  std::map<std::array<std::uint32_t, 6>, std::size_t> index_;  // by the two sides
+  std::map<std::array<std::uint32_t, 6>, std::size_t> index_;  // keyed by both sides
   std::map<std::array<std::uint32_t, 12>, Conflict> open_;
   std::uint64_t unlisted_ = 0, forgotten_ = 0, unjudged_ = 0;
 };

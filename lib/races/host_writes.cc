@@ -6,10 +6,9 @@
 namespace cudadiag::races {
 namespace {
 
-// The most copies that wait for a result. The recorder watches fewer at a time.
+// Limits `watched_`. The recorder watches fewer copies at a time.
 constexpr std::size_t kMostWatched = 128;
-// The most operations that mediators_ keeps. This is more than a driver queues. Every launch of a kernel whose code is
-// unknown counts.
+// Limits `mediators_`, which includes every launch of a kernel whose code is unknown. A driver queues fewer operations.
 constexpr std::size_t kMostMediators = 4096;
 
 }  // namespace
@@ -22,8 +21,8 @@ void HostWrites::note(Moment at, StreamNumber stream, Mode mode) {
   mediators_.push_back(access);
   if (mediators_.size() < kMostMediators) return;
   std::erase_if(mediators_, [this](const Access& each) { return order_.done(each); });
-  // Drops the oldest ones, because their streams probably have newer ones. Drops many at once, because the search for
-  // finished ones above takes long.
+  // Drop the oldest entries, because their streams probably have newer ones. Drop many at once, because the search for
+  // finished operations above is slow.
   constexpr std::size_t kKept = kMostMediators / 4 * 3;
   while (mediators_.size() > kKept) mediators_.pop_front();
 }
@@ -68,7 +67,7 @@ bool HostWrites::changed(const Change& change) {
       std::find_if(found_.begin(), found_.end(), [&](const Found& each) { return each.copy.site == of.copy.site; });
   if (known != found_.end()) {
     ++known->times;
-    // Prefers a change while the stream was held back, because it is more certain.
+    // Prefer a change that happened while the stream was held back, because it is more certain.
     if (change.while_held && !known->change.while_held) known->copy = of.copy, known->change = change;
     return false;
   }

@@ -1,8 +1,8 @@
-// Follows copies whose source the recorder watches (wire/race_record.h), and finds the changes to a source that only
-// the host can have made, because no recorded operation explains them.
+// Finds changes to the source of a pending copy that only the host can have made. The recorder watches the sources of
+// some copies (wire/race_record.h). A change is the host's if no recorded operation explains it.
 //
 // A change while the stream was held back is certain, because everything ordered before the copy had finished. An
-// earlier change may be the work of something ordered before the copy.
+// earlier change may come from an operation that is ordered before the copy.
 #pragma once
 
 #include <cstddef>
@@ -21,18 +21,18 @@ class HostWrites {
 
   explicit HostWrites(const Order& order) : order_(order) {}
 
-  // Notes an operation that may wait until the host has written, so that operations after it on its stream may rightly
-  // find memory changed.
+  // Records an operation that may wait for the host. After this operation, the host may legitimately have changed the
+  // source of a copy on its stream.
   void mediator(Moment at, StreamNumber stream) { note(at, stream, Mode::none); }
-  // Notes an operation that may write any memory, such as a kernel whose code is unknown.
+  // Records an operation that may write to any memory, such as a kernel whose code is unknown.
   void writes_anywhere(Moment at, StreamNumber stream);
 
   struct Watched {
     std::uint64_t number = 0;
     Access copy;                  // covers all bytes from the first to the last one that the copy reads
     std::vector<Access> sources;  // several for a batch
-    // Whether unfinished recorded operations may write to a source: those ordered before the copy (`written_before`),
-    // and those in no order with it (`written_beside`).
+    // True if an unfinished recorded operation may write to a source: one ordered before the copy (`written_before`),
+    // or one not ordered with the copy (`written_beside`).
     bool written_before = false, written_beside = false;
   };
   void watch(Watched watched);
@@ -50,7 +50,7 @@ class HostWrites {
     Change change;
     std::uint64_t times = 1;
   };
-  // Returns false if the change was known already or something explains it.
+  // Returns false if the change was already known, or if a recorded operation explains it.
   bool changed(const Change& change);
   // One entry for each call site.
   const std::vector<Found>& found() const { return found_; }

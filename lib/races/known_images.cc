@@ -70,7 +70,7 @@ const KnownImages::Image* KnownImages::find(const Name& name) const {
   if (found == images_.end()) return nullptr;
   const Image& image = found->second;
   if (image.array == 0) return &image;
-  // The array may have been destroyed since, and its handle may belong to another one.
+  // The array may have been destroyed, and its handle may belong to a new array.
   const auto array = arrays_.find(image.array);
   return array != arrays_.end() && array->second.begin == image.begin ? &image : nullptr;
 }
@@ -117,8 +117,7 @@ void KnownImages::add_accesses(const Access& copy, const Side& side, std::vector
   }
 }
 
-// A map is known once both of its records have been read. The hash stands for the map's bytes, so it never means
-// another shape.
+// Two records describe a map. The key is a hash of the map's bytes, so a known map never changes its shape.
 void KnownImages::tensor_map_made(const std::byte* record) {
   constexpr std::size_t kMostRank = 4;
   const std::uint64_t words[] = {wire::load(record, race::kWord1), wire::load(record, race::kWord2),

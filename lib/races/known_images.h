@@ -1,4 +1,4 @@
-// The arrays of one process, and what its textures and surfaces refer to, as its records show them.
+// Tracks the arrays, textures and surfaces of one process from its records.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ class KnownImages {
     std::uint64_t bytes() const { return row * rows * layers; }
   };
   struct Image {
-    std::uint64_t array = 0;  // CUarray; 0: it refers to memory
+    std::uint64_t array = 0;  // CUarray; 0 if the image is in ordinary memory
     std::uint64_t begin = 0;
     sass::Image shape;  // its parameter is not set
   };
@@ -43,16 +43,16 @@ class KnownImages {
 
   static Side side_of(const std::byte* record);
 
-  // Reads a record array_made. Returns the array that had the handle before.
+  // Reads a record array_made. Returns the array that had the same handle before.
   std::optional<Array> array_made(const std::byte* record);
   // Reads a record image_made.
   void image_made(const std::byte* record, std::uint32_t context);
   const Image* find(const Name& name) const;
-  // Adds the accesses of a copy to the part of an array. `copy` has everything except the place and the mode.
+  // Adds the accesses of a copy to the part of an array. `copy` provides everything except the place and the mode.
   void add_accesses(const Access& copy, const Side& side, std::vector<Access>& out) const;
   // Reads a record tensor_map_made.
   void tensor_map_made(const std::byte* record);
-  // Returns null if the map is unknown. Its parameter is not set.
+  // Returns null if the map is unknown. The map's `parameter` is not set.
   const sass::TensorMap* tensor_map(std::uint64_t hash) const;
   // Call this after records were lost.
   void forget();

@@ -1,4 +1,4 @@
-// The memory of one process, from its records and, after records were lost, from its area's table.
+// Tracks the memory of one process from its records or, after records were lost, from its area's table.
 #pragma once
 
 #include <cstddef>
@@ -24,12 +24,12 @@ class KnownMemory {
 
   // Returns null if the memory is unknown. The pointer is valid until memory is added or removed.
   const Memory* at(std::uint64_t address) const;
-  // Adds memory, and removes all known memory that it overlaps. `context`: the index of the context's entry in the
+  // Adds memory, and removes all known memory that it overlaps. `context` is the index of the context's entry in the
   // area.
   void made(Memory memory, std::uint32_t context);
   const Memory* that_begins_at(std::uint64_t address) const;
   void freed(std::uint64_t begin) { by_address_.erase(begin); }
-  // Replaces everything by the current contents of the area's table.
+  // Replaces all known memory with the contents of the area's table.
   void read_table();
 
   // Returns the uid of the context with this index in the area; 0 if it has none.
@@ -39,7 +39,7 @@ class KnownMemory {
   std::uint32_t home_of(wire::allocation::Kind kind, std::uint32_t context) const;
 
   std::span<const std::byte> area_, contexts_;
-  std::map<std::uint64_t, Memory> by_address_;  // not overlapping
+  std::map<std::uint64_t, Memory> by_address_;  // entries do not overlap
 };
 
 }  // namespace cudadiag::races

@@ -11,7 +11,7 @@ namespace {
 
 namespace operation = wire::operation;
 
-constexpr std::uint64_t kLowestAddress = std::uint64_t{1} << 33;  // below this, the upper half of an address would be 0
+constexpr std::uint64_t kLowestAddress = std::uint64_t{1} << 33;  // the upper half of such an address is never 0
 
 template <typename T>
 void append(std::string& to, const T& value) {

@@ -1,7 +1,7 @@
 // Finds out from the kernels' code which bytes launches use through their parameters. Launches that differ only in
-// their addresses are evaluated once. If several kernels have the same name (Triton compiles one for each kind of
-// argument), we do not know which one was launched, so the bytes are known only if all of these kernels use the same
-// ones.
+// their addresses are evaluated once. Several kernels may have the same name; Triton compiles one for each kind of
+// argument. We do not know which one was launched, so the bytes are known only if all of these kernels use the same
+// bytes.
 #pragma once
 
 #include <cstddef>
@@ -28,14 +28,14 @@ class LaunchBytes {
 
   struct Memory {
     std::vector<std::uint32_t> addresses;  // offsets of the parameter words that are addresses of memory
-    std::vector<sass::Image> images;       // that handles among the parameters refer to
+    std::vector<sass::Image> images;       // images of the handles among the parameters
     std::vector<sass::TensorMap> tensors;  // of the CUtensorMaps among the parameters
   };
-  // `record`: the launch.
+  // Returns the bytes that the launch in `record` uses; empty if unknown. The reference is valid until the next call.
   const std::vector<sass::ParameterBytes>& of(const std::byte* record, std::uint32_t function,
                                               std::string_view parameters, Memory memory);
   // Returns how the kernel uses the textures and surfaces whose handles are parameters. If several kernels share its
-  // name, they must use the same ones in the same way; otherwise, none are known.
+  // name, and use them differently, returns none.
   std::vector<sass::HandleUse> handles(std::uint32_t function);
 
   // Returns whether a kernel of that name writes through pointers that it reads from memory. Also returns true if its
@@ -55,7 +55,7 @@ class LaunchBytes {
   static constexpr std::size_t kMostCodes = 8;
 
   CodeOf code_of_;
-  std::unordered_map<std::string, Known> known_;              // by everything that the result depends on
+  std::unordered_map<std::string, Known> known_;              // keyed by everything that the result depends on
   std::map<Codes, int> failures_;                             // in a row, per set of codes
   std::unordered_map<std::uint32_t, bool> writes_elsewhere_;  // by function, for those with known code
 };

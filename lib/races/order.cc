@@ -6,7 +6,7 @@
 namespace cudadiag::races {
 namespace {
 
-// A clock is pruned each time it has grown by this many entries.
+// Clocks with at least this many entries are pruned.
 constexpr std::size_t kRoomy = 64;
 constexpr std::size_t kMostGone = 1024;
 
@@ -28,7 +28,7 @@ StreamNumber Order::stream_made(const StreamTraits& traits) {
 
 void Order::stream_gone(StreamNumber number) {
   Stream& stream = streams_[number];
-  if (stream.traits.legacy) return;  // it lives as long as its context
+  if (stream.traits.legacy) return;  // it exists as long as its context
   Context& context = context_of(stream.traits.context);
   const auto leave = [&](bool& in, std::vector<StreamNumber>& among, Clock& behind) {
     if (!std::exchange(in, false)) return;
@@ -82,7 +82,7 @@ Moment Order::issue(StreamNumber number) {
   return now;
 }
 
-// Notes the first moment at which the stream may have waited for more than its clock shows.
+// Records the first moment at which the stream may have waited for more than its clock shows.
 void Order::note_blur(Stream& stream) const {
   if (stream.blurred == 0 && stream.clock.vague()) stream.blurred = now_;
 }
@@ -96,7 +96,7 @@ void Order::remember(Point& point, StreamNumber number) const {
 }
 
 void Order::join(Clock& clock, const Point& point) {
-  if (clock.at(point.component) >= point.at) return;  // the clock already contains everything that the point knows
+  if (clock.at(point.component) >= point.at) return;  // the clock already includes the point
   clock.join(point.clock);
   clock.raise(point.component, point.at);
   prune(clock);
@@ -158,8 +158,8 @@ bool Order::follows(const Written& later, const Written& earlier) const {
   return later.stream == earlier.stream || covers(later.point.clock, before) || done(before);
 }
 
-// Considers the values that the stream may find in the word and that end its wait. Returns the one that all others
-// follow, because it must have been written, whichever of them ended the wait. Returns null if there is none.
+// Finds the values that may have ended the stream's wait. If one of them was written before all others, returns that
+// one: it had been written no matter which value ended the wait. Otherwise, returns null.
 const Order::Written* Order::surely_met(const Word& word, StreamNumber stream,
                                         const std::function<bool(std::uint64_t)>& meets) const {
   const auto over = [&](auto written) {
@@ -244,8 +244,8 @@ void Order::host_joins(const Clock& clock, Component component, Moment at) {
   if (clock.vague()) stranger_met();
 }
 
-// The host saw all work of the stream finish. Anything that the stream waited for unseen was issued before now, so from
-// here on the stream's order is certain again.
+// The host saw all work on the stream finish, including any untracked wait. The order of later work on the stream is
+// certain again.
 void Order::finished(Stream& stream) {
   host_joins(stream.clock, stream.component, now_);
   stream.clock.sharpen();

@@ -1,8 +1,8 @@
-// The happens-before order of one process's operations, according to its calls into the driver. Each stream and each
-// event has a vector clock. The host has a single clock, because its threads order each other in ways that no call
-// shows: whatever a thread issues comes after everything that any thread has seen finish.
+// Computes the happens-before order of one process's operations from its driver calls. Each stream and each event has a
+// vector clock. The host has a single clock, because its threads synchronise without driver calls. An operation issued
+// by any thread comes after everything that any thread has seen finish.
 //
-// Calls arrive in the order of issue. Each call is one moment.
+// Report calls in the order of issue. Each issued operation is one Moment.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +20,16 @@ namespace cudadiag::races {
 
 struct StreamTraits {
   std::uint64_t handle = 0;   // as the program passes it
-  std::uint32_t context = 0;  // any number that tells contexts apart
-  bool legacy = false;        // the default stream: it and its context's blocking streams wait for each other
+  std::uint32_t context = 0;  // any number that is unique to the context
+  bool legacy = false;        // the legacy default stream, which synchronises with its context's blocking streams
   bool blocking = true;
 };
 
 class Order {
  public:
   StreamNumber stream_made(const StreamTraits& traits);
-  // The stream receives no more operations, but earlier ones may still be running. If there are very many streams like
-  // this, assumes that the oldest have finished.
+  // The stream was destroyed, but its operations may still be running. If very many streams were destroyed, assumes
+  // that the oldest of them have finished.
   void stream_gone(StreamNumber stream);
   const StreamTraits& traits(StreamNumber stream) const { return streams_[stream].traits; }
 
@@ -40,42 +40,41 @@ class Order {
   void event_made(std::uint64_t event);
   void event_gone(std::uint64_t event) { events_.erase(event); }
   void event_recorded(std::uint64_t event, StreamNumber stream);
-  // If no recorded call created or recorded the event, for example because another process did, the order of the wait
-  // is unknown.
+  // If the event is unknown, for example because another process created it, the order of the wait is unknown.
   void event_waited(std::uint64_t event, StreamNumber stream);
   void event_seen(std::uint64_t event);  // the host saw that the event had completed
 
   void stream_seen(StreamNumber stream);
   void context_seen(std::uint32_t context);
 
-  // For a word in memory that a stream writes or waits for. Kernels and the host may also write to it. `meets` tests
-  // whether a value ends the wait; if empty, assumes that the latest value does.
+  // The stream writes a word in memory, or waits for its value. Kernels and the host may also write to the word.
+  // `meets` tests whether a value ends the wait; if empty, assumes that the latest value does.
   void word_written(std::uint64_t address, StreamNumber stream, std::uint64_t value = 0);
   void word_waited(std::uint64_t address, StreamNumber stream, const std::function<bool(std::uint64_t)>& meets = {});
-  // The stream's latest operation overwrites these words by other means. Assumes that a stream waiting for one of them
-  // waits for a value written later.
+  // The stream's latest operation overwrites these words in another way, such as by a copy. Assumes that the new
+  // contents do not end a wait.
   void words_overwritten(std::uint64_t begin, std::uint64_t end, StreamNumber stream);
-  // The stream reaches a host function. There, the host may learn without a driver call that everything before it has
+  // The stream reaches a host function. The host function may tell the host that everything before it on the stream has
   // finished.
   void host_told(StreamNumber stream);
   // The stream waits for something outside this process.
   void stranger_waited(StreamNumber stream);
-  // Something untracked happened: whatever was issued before it may come before whatever follows.
+  // Something untracked happened. Every operation issued before it may be ordered before every later operation.
   void stranger_met() { unsure_until_ = now_; }
 
   // Launches of one executable graph run one after another, even on different streams.
   Moment graph_launched(std::uint64_t executable, StreamNumber stream);
   void graph_gone(std::uint64_t executable) { graphs_.erase(executable); }
 
-  // Returns whether the access comes before everything that will be issued to the stream.
+  // Returns whether the access happens before every later operation on the stream.
   bool before(const Access& access, StreamNumber stream) const;
-  // Returns whether the access comes before everything that will be issued.
+  // Returns whether the access happens before every later operation.
   bool done(const Access& access) const;
-  // Returns whether the access may come before what will be issued to the stream, in an order that we cannot see.
+  // Returns whether untracked synchronisation may order the access before later operations on the stream.
   bool uncertain(const Access& access, StreamNumber stream) const;
   // Returns whether the stream may have waited for something that the driver does not report.
   bool vague(StreamNumber stream) const { return streams_[stream].clock.vague(); }
-  // Returns whether the stream ever waited for work of the other stream.
+  // Returns whether the stream ever waited for work on the other stream.
   bool ever_waited(StreamNumber stream, StreamNumber other) const;
 
   Moment now() const { return now_; }
@@ -86,26 +85,26 @@ class Order {
     Component component = 0;
     Clock clock;
     Moment legacy_seen = 0;
-    Moment blurred = 0;    // since when it may have waited for more than its clock shows; 0 if it has not
+    Moment blurred = 0;    // the first moment at which it may have waited for more than its clock shows; 0 if none
     bool active = false;   // something was issued since the host last waited for the context's streams
-    bool pending = false;  // likewise, by the legacy stream
+    bool pending = false;  // something was issued since the legacy stream last waited for this stream
   };
   struct Context {
     Component barrier = 0;
     std::vector<StreamNumber> active, pending;
-    // Progress of streams that were in these lists and no longer exist.
+    // Clocks of destroyed streams that were in these lists.
     Clock gone_active, gone_pending;
     StreamNumber legacy = 0;
     Moment legacy_at = 0;  // 0 if it has had no operation
   };
-  // A point of a stream that others may wait for.
+  // A position on a stream that other streams may wait for.
   struct Point {
     Clock clock;
     Component component = 0;
     Moment at = 0;
   };
 
-  // A value that a word received, and which operation wrote it. Without a value, we cannot tell which waits it ends.
+  // A value written to a word, and the operation that wrote it. `value` is nullopt if it is unknown.
   struct Written {
     Point point;
     StreamNumber stream = 0;
@@ -136,9 +135,9 @@ class Order {
   std::unordered_map<std::uint32_t, Context> contexts_;
   std::unordered_map<std::uint64_t, Point> events_, graphs_;
   std::map<std::uint64_t, Word> words_;
-  std::vector<Moment> host_;  // by component
-  Clock told_;                // what the host may know without asking the driver
-  Moment unsure_until_ = 0;   // whatever was issued up to here may come before whatever follows
+  std::vector<Moment> host_;  // indexed by component
+  Clock told_;                // operations that the host may know to be finished without a driver call
+  Moment unsure_until_ = 0;   // operations issued up to this moment may be ordered before all later ones
 };
 
 }  // namespace cudadiag::races

@@ -13,8 +13,8 @@ using MemoryKind = wire::allocation::Kind;
 
 constexpr std::size_t kMostOverruns = 256;
 
-// Returns whether we know exactly which bytes of the memory may be used. Registered or opened memory covers whole
-// pages, or more.
+// Returns whether the end of the memory is known exactly. The size of registered or opened memory is rounded up to
+// whole pages, or more.
 bool has_known_end(MemoryKind kind) {
   return kind == MemoryKind::device || kind == MemoryKind::managed || kind == MemoryKind::ordered ||
          kind == MemoryKind::pinned || kind == MemoryKind::mapped;
@@ -38,8 +38,8 @@ void Feed::note_overrun(const Access& access, std::uint64_t pointer) {
   const std::uint64_t end = memory->begin + memory->bytes;
   const bool inside = access.begin >= memory->begin && access.end() <= end;
   const bool meets = access.begin < end && access.end() > memory->begin;
-  // If other memory contains the whole access, the parameter is an end pointer of that memory, and this memory merely
-  // begins there.
+  // If other memory contains the whole access, the parameter is an end pointer of that memory. This memory only begins
+  // at the same address.
   if (inside || !meets || access.end() <= access.begin || is_covered(access.begin, access.end())) return;
   for (session::Overrun& known : overruns_) {
     const session::RaceAccess& its = known.access;

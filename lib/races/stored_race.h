@@ -1,4 +1,4 @@
-// Converts a race, and one access of it, to the form in which the session stores them (session/notes/races.h).
+// Converts races and their accesses to the form that the session stores (session/notes/races.h).
 #pragma once
 
 #include "races/history.h"

@@ -49,7 +49,7 @@ std::pair<Value, Value> Value::pair(std::size_t index) const {
 
 Value Value::member(std::string_view key) const {
   if (!is_dictionary()) return {};
-  // Written for speed, because reading a dump consists of little else.
+  // Written for speed, because reading a dump spends most of its time here.
   const auto& entries = document_->entries_;
   const Document::Entry& own = entries[index_];
   const std::uint32_t* at = document_->items_.data() + own.number;
@@ -62,7 +62,7 @@ Value Value::member(std::string_view key) const {
   return {};
 }
 
-// PyTorch writes a value with some eight bytes, and an item with two to five.
+// A PyTorch pickle has about eight bytes for each value, and two to five for each item.
 Document::Document(std::string bytes) : bytes_(std::move(bytes)) {
   entries_.reserve(std::min(bytes_.size() / 8, kMostValues));
   items_.reserve(bytes_.size() / 3);

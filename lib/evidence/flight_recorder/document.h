@@ -1,5 +1,5 @@
-// The values in a file: lists, dictionaries, texts and numbers, as Python and JSON know them. A text is either part of
-// the file's bytes, which the document owns, or a copy.
+// The values in a pickle or JSON file: lists, dictionaries, texts and numbers. A text is either part of the file's
+// bytes, which the document owns, or a copy.
 //
 // The file is not trusted. A document has at most kMostValues values. Several values may contain the same value, but
 // none contains itself, because a list or dictionary is complete before anything refers to it.
@@ -19,8 +19,8 @@ namespace cudadiag::evidence {
 
 class Document;
 
-// One value of a document. The document must outlive it. A getter for another kind of value returns nullopt, or an
-// empty result.
+// One value of a document. The document must outlive it. A getter that does not match the value's kind returns nullopt,
+// or an empty result.
 class Value {
  public:
   Value() = default;  // like None
@@ -30,8 +30,8 @@ class Value {
   bool is_list() const;  // or a tuple
   bool is_text() const;
   std::string_view text() const;
-  std::optional<std::int64_t> integer() const;  // also of booleans
-  // How many items a list has, or pairs a dictionary.
+  std::optional<std::int64_t> integer() const;  // also for booleans
+  // Returns the number of items in a list, or of pairs in a dictionary.
   std::size_t size() const;
   Value item(std::size_t index) const;                             // of a list
   std::span<const std::uint32_t> items() const;                    // of a list: the index of each item
@@ -52,7 +52,7 @@ class Document {
   enum class Kind : std::uint8_t { none, boolean, integer, real, text, list, dictionary };
 
   explicit Document(std::string bytes);
-  Document(Document&&) = delete;  // values and texts refer to it
+  Document(Document&&) = delete;  // values point to the document
 
   const std::string& bytes() const { return bytes_; }
   Value root() const { return {this, root_}; }

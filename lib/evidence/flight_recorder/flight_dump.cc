@@ -45,7 +45,7 @@ std::vector<std::int32_t> ranks_of(std::string_view text, std::size_t most) {
   return ranks;
 }
 
-// Returns how many elements all tensors have together, or the largest number if that does not fit.
+// Returns the number of elements in all tensors together. Saturates on overflow.
 std::uint64_t elements_of(Value sizes) {
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < std::min(sizes.size(), kMostTensors); ++i) {
@@ -86,7 +86,7 @@ class DumpReader {
       if (!add_call(entries.item(i), i + kMostStacks >= count))
         return base::Error{"its calls have no numbers (PyTorch before 2.4)", ""};
     }
-    // If the user asks for it, PyTorch omits finished calls.
+    // PyTorch may have been configured to omit finished calls.
     const auto record = [&](std::size_t index) { return entries.item(index).member("record_id").integer(); };
     dump_.is_whole = count == 0 || (record(0) == 0 && record(count - 1) == static_cast<std::int64_t>(count) - 1);
     return std::move(dump_);
@@ -100,7 +100,7 @@ class DumpReader {
       FlightGroup group;
       group.name = text_of(key);
       group.description = text_of(value.member("desc"));
-      // The name that PyTorch gives a group without a name.
+      // PyTorch writes this name for a group without a name.
       if (group.description == "undefined") group.description.clear();
       group.ranks = ranks_of(value.member("ranks").text(), kMostRanks - ranks);
       ranks += group.ranks.size();
@@ -136,7 +136,8 @@ class DumpReader {
     return true;
   }
 
-  // PyTorch writes a frame only once, even if several stacks contain it, but it writes each stack as a list of its own.
+  // PyTorch writes each frame once, even if several stacks contain it, but a separate list for each stack. Stacks with
+  // the same frame indices are equal.
   std::uint32_t stack_of(Value frames) {
     const std::span<const std::uint32_t> all = frames.items();
     const auto items = all.first(std::min(all.size(), kMostFrames));

@@ -1,5 +1,5 @@
-// A PyTorch Flight Recorder dump: the latest collective calls of one rank, by process group, with their states and the
-// Python stacks that made them. ProcessGroupNCCL writes a dump for each rank when a collective times out.
+// Reads a PyTorch Flight Recorder dump: the latest collective calls of one rank. Each call has its process group, its
+// state and its Python stack. ProcessGroupNCCL writes a dump for each rank when a collective times out.
 //
 // The file is a pickle or JSON, in version 2.x of the recorder's format. Fields that a version does not have are empty.
 // The file is not trusted.
@@ -21,7 +21,7 @@ struct FlightFrame {
 };
 
 struct FlightGroup {
-  std::string name;                 // PyTorch's own: a number or a hash
+  std::string name;                 // PyTorch's internal name: a number or a hash
   std::string description;          // the name that the program gave it, or empty
   std::vector<std::int32_t> ranks;  // rank numbers in the job, sorted by rank in the group
 };
@@ -30,12 +30,12 @@ struct FlightCall {
   enum class State { scheduled, started, completed };
 
   std::uint32_t group = 0;       // index in FlightDump::groups
-  std::uint64_t collective = 0;  // number among the collectives of its group; the calls of a batch share one
+  std::uint64_t collective = 0;  // number among the collectives of its group; the calls of a batch share a number
   std::uint64_t message = 0;     // likewise, for sends and receives
   bool is_message = false;
   State state = State::scheduled;
   std::string function;                 // "all_reduce", "send 0->1"; without the backend
-  std::uint64_t input = 0, output = 0;  // how many elements all tensors have together
+  std::uint64_t input = 0, output = 0;  // number of elements in all tensors together
   std::string input_type, output_type;  // of the first tensor: "Float"
   double created = 0;                   // seconds since the epoch
   std::uint32_t stack = 0;              // 1 + index in FlightDump::stacks; 0 if it has no stack

@@ -39,9 +39,9 @@ enum class Operation : std::uint8_t {
   protocol = 0x80,
 };
 
-constexpr std::size_t kMostMarks = 64;  // how deep values may nest; those of a dump nest five deep
+constexpr std::size_t kMostMarks = 64;  // limits the nesting of values; a dump has five levels
 
-// Executes a pickle, with a stack of values and a memory of values to use again.
+// Executes a pickle. `stack_` has the values in progress, and `memory_` those that later operations may recall.
 class Machine {
  public:
   explicit Machine(Document& document) : document_(document), bytes_(document.bytes()) {}
@@ -99,7 +99,7 @@ class Machine {
     return first;
   }
 
-  // Returns whether the stack has at least `count` values of the innermost open value. If not, rejects the pickle.
+  // Returns whether the stack has at least `count` values above the innermost mark. If not, rejects the pickle.
   bool has(std::size_t count) {
     const std::size_t bottom = marks_.empty() ? 0 : marks_.back();
     if (stack_.size() - bottom >= count) return true;
@@ -116,7 +116,7 @@ class Machine {
   }
 
   // Moves the values after the mark into the empty list or dictionary before it. Rejects a list or dictionary that is
-  // stored in memory, because it could come to contain itself.
+  // already in memory, because filling it could make it contain itself.
   void fill(Kind kind) {
     const std::size_t first = take_mark();
     if (!refused_.empty() || !has(stack_.size() - first + 1)) return;

@@ -1,6 +1,6 @@
-// Reads pickles that PyTorch's C++ pickler writes (protocol 2). Knows only the operations that this pickler uses for
-// dictionaries, lists, tuples, texts, numbers and None. None of these imports or calls anything. Rejects every other
-// operation, and with them the pickles that Python writes.
+// Reads pickles that PyTorch's C++ pickler writes (protocol 2). Supports only the operations that this pickler uses for
+// dictionaries, lists, tuples, texts, numbers and None. No such operation imports or calls anything. Rejects all other
+// operations, and therefore also pickles that Python writes.
 #pragma once
 
 #include <memory>

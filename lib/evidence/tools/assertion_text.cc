@@ -56,8 +56,8 @@ std::string_view without_foreign_start(std::string_view file) {
   return base::trimmed(file);
 }
 
-// Reads "FILE:LINE: FUNCTION". A function name may contain colons, too, but no number between colons. A time of day at
-// the start of the line may.
+// Reads "FILE:LINE: FUNCTION". Uses the last number between colons: a function name does not contain one, but a time of
+// day at the start of the line may.
 bool read_place(std::string_view text, Assertion& assertion) {
   for (std::size_t end = text.rfind(": "); end != std::string_view::npos && end > 0; end = text.rfind(": ", end - 1)) {
     const std::size_t colon = text.find_last_not_of("0123456789", end - 1);
@@ -87,7 +87,7 @@ class Reader {
   void read(std::string_view output) {
     dsa_ = {};
     while (!output.empty()) {
-      // A progress bar returns to the start of its line without ending it.
+      // A progress bar overwrites its line after a lone CR.
       const std::size_t end = std::min(output.find_first_of("\r\n"), output.size());
       const std::string_view line = output.substr(0, end);
       output.remove_prefix(std::min(output.size(), end + 1));
@@ -98,7 +98,7 @@ class Reader {
   std::vector<Assertion> found() && { return std::move(found_); }
 
  private:
-  // Reads one line, which may contain two assertions if another process printed the line break elsewhere.
+  // Reads one line. It may contain two assertions if two processes printed them at the same time.
   void read_line(std::string_view line) {
     read_dsa(line);
     while (const auto place = take_until(line, kBlock)) {
@@ -108,7 +108,7 @@ class Reader {
       if (!condition) return;
       if (line.starts_with('.')) line.remove_prefix(1);
       const auto block_index = dimensions(*block), thread_index = dimensions(*thread);
-      // Another line interrupted this one, so its start is now part of the condition.
+      // If another assertion interrupted this line, the condition contains the start of that assertion.
       const bool mixed = condition->find(kBlock) != std::string_view::npos;
       Assertion assertion;
       if (!block_index || !thread_index || mixed || !read_place(*place, assertion)) continue;
@@ -181,7 +181,7 @@ class Reader {
       known->file = assertion.file;
     }
     auto& threads = threads_[static_cast<std::size_t>(known - found_.begin())];
-    // PyTorch's exception may print its assertions again, so each thread counts once.
+    // PyTorch's exception may print its assertions again, so count each thread only once.
     threads.emplace(assertion.block, assertion.thread);
     known->threads = threads.size();
   }
@@ -189,7 +189,7 @@ class Reader {
   std::vector<Assertion> found_;
   std::vector<std::set<std::pair<Dim3, Dim3>>> threads_;  // by index in found_
   std::optional<Assertion> dsa_;                          // the assertion whose block of lines is being read
-  bool thread_known_ = false;                             // of dsa_
+  bool thread_known_ = false;                             // dsa_->thread was read
 };
 
 }  // namespace

@@ -2,8 +2,9 @@
 //
 // CUDA's assert(), PyTorch's CUDA_KERNEL_ASSERT and Triton's device_assert print a line for each thread:
 //   FILE:LINE: FUNCTION: block: [x,y,z], thread: [x,y,z] Assertion `CONDITION` failed.
-// PyTorch built with TORCH_USE_CUDA_DSA instead keeps the first ten in memory, and its exception prints them. Each is a
-// block of lines "  GPU assertion failure message = …", "  File containing assertion = FILE:LINE" and so on.
+// PyTorch built with TORCH_USE_CUDA_DSA instead stores the first ten assertions in memory, and prints them in an
+// exception. Each assertion is a block of lines " GPU assertion failure message = …", " File containing assertion =
+// FILE:LINE" and so on.
 //
 // The output comes from the target and is not trusted, so this accepts only these forms and ignores truncated parts.
 #pragma once
@@ -31,7 +32,7 @@ inline constexpr std::size_t kLongestPart = 4096;
 // Further assertions are ignored.
 inline constexpr std::size_t kMostAssertions = 64;
 
-// Returns each assertion once, in the order in which they first appear.
+// Returns each assertion once, in order of first appearance.
 std::vector<Assertion> assertions_in(std::string_view output);
 
 // Reads only the first and the last `kept` bytes. Returns an empty list if `output` is not a regular file.

@@ -184,7 +184,7 @@ class Comparison {
     if (here && there) tell(field, text_of(*here), text_of(*there), *here == *there);
   }
 
-  // Compares where the failure was or, if only that is known, where the thread stopped.
+  // Compares the failing instruction or, if it is unknown, the one where the thread stopped.
   void compare_places(const DumpedFailure& failure, const DebuggerTestimony& debugger) {
     if (!failure.witness) return;
     const bool failed = *failure.witness != PcWitness::thread;
@@ -216,7 +216,7 @@ class Comparison {
   CrossCheck check_;
 };
 
-// Returns "kernel, grid, exception".
+// Joins words: "kernel, grid, exception".
 std::string listed(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;

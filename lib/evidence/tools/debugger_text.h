@@ -1,6 +1,6 @@
-// Parses what NVIDIA's debugger prints about a core dump (`cuda-gdb --batch`), and compares it with our own reading.
+// Parses what NVIDIA's debugger prints about a core dump (`cuda-gdb --batch`), and compares it with the dump.
 //
-// The text comes from another program, so this accepts only the forms below and ignores anything else.
+// The text is untrusted: unknown forms are ignored.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct DebuggerLine {
 struct DebuggerTestimony {
   std::string exception;                      // "Warp Illegal Address"
   std::optional<std::uint64_t> error_pc, pc;  // of the failing instruction, and of the one where the thread stopped
-  DebuggerLine error_line, line;              // likewise
+  DebuggerLine error_line, line;              // of the same two instructions
   std::string kernel;                         // as the debugger writes it: demangled, with or without parameters
   std::optional<Dim3> grid, block_dim, block, thread;
 };
@@ -42,7 +42,7 @@ struct CrossCheck {
   std::vector<Difference> different;
 };
 
-// Compares each field that both the dump and the debugger know.
+// Compares each field that is known from both the dump and the debugger.
 CrossCheck cross_check(const DumpedFailure& failure, const DebuggerTestimony& debugger);
 
 // The result of running the debugger.
@@ -51,7 +51,7 @@ struct DebuggerWitness {
   CrossCheck check;
 };
 
-// `ended` says how the debugger failed, such as "signal 6"; empty if it succeeded.
+// `ended` is how the debugger failed, such as "signal 6"; empty if it succeeded.
 DebuggerWitness debugger_witness(const std::optional<DumpedFailure>& failure, std::string_view output,
                                  const std::string& ended);
 

@@ -22,7 +22,7 @@ constexpr std::string_view kPrefix = "=========";
 
 constexpr std::string_view kMargin = " \r";
 
-// Removes "4,194,304" or "4194304" from the start of `text`.
+// Takes "4,194,304" or "4194304" from the start of `text`.
 std::optional<std::uint64_t> take_number(std::string_view& text) {
   std::string digits;
   while (!text.empty() && (text.front() == ',' || (text.front() >= '0' && text.front() <= '9'))) {
@@ -53,7 +53,7 @@ bool read_line(std::string_view text, Place& place) {
   return true;
 }
 
-// Reads "FILE:LINE:FUNCTION", or only a function. A function name may contain colons, but a file name hardly ever does.
+// Reads "FILE:LINE:FUNCTION", or only a function. A function name may contain colons, but a file name rarely does.
 void read_old_place(std::string_view text, Place& place) {
   for (std::size_t colon = text.find(':'); colon != std::string_view::npos; colon = text.find(':', colon + 1)) {
     const std::size_t end = text.find(':', colon + 1);
@@ -206,8 +206,8 @@ std::string hexadecimal(std::uint64_t value) {
   return {text.data(), end};
 }
 
-// Says where the accessed bytes are relative to the allocation. Does not use the tool's own distance, because releases
-// of the tool count differently.
+// Describes where the accessed bytes are relative to the allocation. Does not use the distance in the log, because
+// releases of the tool compute it differently.
 std::string relation(const InvalidAccess& access) {
   const auto [begin, size] = *access.nearest;
   const std::uint64_t at = *access.address;

@@ -28,7 +28,7 @@ struct InvalidAccess {
 
   std::string space, mode;  // "global", "write"; empty for other kinds of record, such as "Stack overflow"
   std::uint64_t bytes = 0;
-  std::string headline;          // of the record
+  std::string headline;          // first line of the record
   std::string function, kernel;  // as printed: mangled if the tool was asked to keep names mangled
   std::uint64_t offset = 0;      // in function
   std::string file;              // empty if unknown

@@ -11,10 +11,10 @@
 
 namespace cudadiag::evidence {
 
-// In bytes. Longer names and sentences are cut.
+// In bytes. Longer names and sentences are truncated.
 inline constexpr std::size_t kLongestPart = 4096;
 
-// Trims blanks, and cuts the text to kLongestPart bytes.
+// Trims blanks, and truncates the text to kLongestPart bytes.
 std::string taken_part(std::string_view text);
 
 // Returns false if `text` does not start with `start`.
