@@ -30,8 +30,8 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 }
 
 // A training loop: each step launches from all sites in turn. The kernels run on one stream; another stream waits for
-// them and copies. Backward kernels belong to the autograd nodes of the forward ones. The last 500 launches have not
-// finished.
+// them and copies. Each backward kernel belongs to the autograd node of a forward kernel. The last 500 launches have
+// not finished.
 class Program {
  public:
   Program() : area_({.threads = kThreads, .streams = kStreams, .ring = 4096, .intern_bytes = 1u << 20}) {

@@ -16,8 +16,8 @@ class Failing(typing.NamedTuple):
     kind: str = "async_error"
     by_chance: str = ""  # another correct grade, if a marker happens to be right before the operation
     source: str = ""  # the file of the true line, if it is not the program's own source
-    candidates: bool = False  # several lines are listed
-    leads: bool = True  # the true line is the first of them
+    candidates: bool = False  # the report lists several candidates
+    leads: bool = True  # the true line is the first candidate
     confirmed: str = "proven"  # the grade after a rerun; empty if there is none
     confirmed_line: str = "TRUE LINE"  # the mark of the headline's line after the reruns
     cause: str = ""  # the cause that a rule names; empty if no rule matches

@@ -196,7 +196,7 @@ def first_answers_shortfalls(answers):
 
 
 def framework_shortfalls(results):
-    """Returns sentences if the framework cases reach less than they must; nothing if there are only a few of them."""
+    """Returns, as sentences, which minimums the framework cases miss; nothing if there are too few cases to judge."""
     if len(results) < ENOUGH_TO_JUDGE:
         return []
     right = {name: sum(getattr(result, name) == "right" for result in results) for name in LEAST_RIGHT}

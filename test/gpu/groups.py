@@ -56,7 +56,7 @@ def judge(shape, fault, ended, report):
     if found is None:
         return f"no answer; {ended.stderr[-500:]}"
     absent = [rank["rank"] for rank in found["ranks"] if not rank["has_come"] and found["kind"] == "absence"]
-    # PyTorch passes the name to NCCL only if its options have a field for it.
+    # PyTorch passes a group's name to NCCL only if NCCL's options have a field for it.
     answer = (found["kind"], found["group"] or EXPECTED[shape, fault][1], found["difference"], absent)
     away = [rank["location"]["line"] for rank in found["ranks"] if rank["rank"] in absent]
     if away != marked("python/groups.py", "AWAY")[:len(away)]:

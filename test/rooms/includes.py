@@ -8,7 +8,7 @@ import pathlib
 import re
 import sys
 
-# A room may include itself and these.
+# Besides itself, each room may include these rooms.
 MAY_INCLUDE = {
     "base": set(),
     "wire": set(),

@@ -213,7 +213,8 @@ RUNTIME(cudaLaunchKernel, v7000, func,
         (const void* func, dim3 gridDim, dim3 blockDim, void** args, std::size_t sharedMem, cudaStream_t stream),
         (func, gridDim, blockDim, args, sharedMem, stream),
         func == nullptr ? not_got : launch(func, gridDim, blockDim, args, sharedMem, stream))
-// nvcc 13.0 and later compile <<<>>> to these calls. They get a kernel once, without a callback, and launch the result.
+// nvcc 13.0 and later compile <<<>>> to these calls. The kernel is looked up once, without a callback, and then
+// launched.
 extern "C" cudaError_t CUDARTAPI __cudaGetKernel(cudaKernel_t* kernel, const void* stub) {
   CUfunction function = nullptr;
   not_got = bound([&] { return find(stub, &function); });

@@ -83,7 +83,7 @@ class Gpu {
   bool asleep_ = false;
   bool urgent_ = false;
   bool fault_due_ = false;        // this round met an operation that will fault
-  bool faults_may_fire_ = false;  // one of them may happen in this round
+  bool faults_may_fire_ = false;  // a fault may happen in this round
   int due_rounds_ = 0;
   bool polling_ = false;  // a stream waits for a value in memory, whose change nothing announces
   bool notified_ = false;

@@ -27,7 +27,7 @@ struct Program : Driver {
     CHECK(cuMemsetD8Async(buffer + (is("batch_of_halves") ? kHalf : kHalf - 1), 0, kHalf, b));
   }
 
-  // Both buffers are sources of one batch, each with its own attribute; the first is still being written on the stream.
+  // Both buffers are sources of one batch, each with its own attribute. A memset of the first buffer is still queued.
   void batch_after_write() {
     CUdeviceptr to[] = {other, other + 64}, from[] = {buffer, buffer + kHalf};
     std::size_t sizes[] = {64, 64}, which_attributes[] = {0, 1};

@@ -1,5 +1,5 @@
-// A launch that fails because of the contents of memory: the pointer in a table, in a variable of the module, or in its
-// parameter. `good`: none is bad. `large`: with a table of 4 MiB. `large_good`: the large table, without a bad pointer.
+// A launch that fails because of a bad pointer in memory: in a table, in a variable of the module, or in a parameter.
+// `good`: no pointer is bad. `large`: with a table of 4 MiB. `large_good`: the large table, without a bad pointer.
 #include <cstdint>
 #include <cstring>
 

@@ -1,7 +1,7 @@
 // A library brings its own CUDA runtime, which rejects an impossible launch, and the program does not check the error.
-// second_runtime [alone|linked|asked]: by default, the library's runtime is an older one, which rejects the launch by
-// itself. alone: the program's newer runtime is not used. linked: the library's runtime is as new, and linked into the
-// library. asked: likewise, and the program queries the last error of its own runtime, which reports none.
+// second_runtime [alone|linked|asked]: by default, the library's runtime is older, and rejects the launch by itself.
+// alone: the program's newer runtime is not used. linked: the library's runtime is as new as the program's, and linked
+// into the library. asked: like linked, and the program queries the last error of its own runtime, which reports none.
 #include <dlfcn.h>
 
 #include <string>

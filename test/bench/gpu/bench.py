@@ -225,7 +225,7 @@ class Bench:
 
     def switched(self, case, count):
         """Runs several processes of each way, one after the other. Returns the median ratio of each process, and the
-        median of these."""
+        median over all processes."""
         words = SWITCHED[case]
         reason = self.cannot_run(words)
         if reason:

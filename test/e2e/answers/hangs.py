@@ -355,7 +355,7 @@ def status_without_a_run_is_refused(machine):
 
 
 def status_of_a_killed_launcher_is_refused(machine):
-    """This also holds if files of other processes now have the path of the launcher's memory."""
+    """The command is rejected even if the path of the launcher's memory now leads to a file of another process."""
     run = machine.start(*machine.command("run", "--rerun=never", "--", *stuck(machine, "kernel")))
     pid = _until(machine, run, _kept_waiting)["processes"][0]["pid"]
     session = machine.state / "cudadiag" / machine.sessions()[0]

@@ -80,7 +80,7 @@ def every_page_and_the_changelog_name_the_version(machine):
 
 
 def _in_bash(machine, words, current):
-    """Returns what bash offers for the last of these words."""
+    """Returns what bash offers for the last word."""
     script = machine.folder / "completion.bash"
     script.write_text(expect_success(machine.cudadiag("completion", "bash")).stdout)
     expect(machine.cudadiag("completion").stdout, script.read_text(), "completions without the name of a shell")

@@ -33,7 +33,7 @@ def test_{number:03}():
 
 
 def _interpreter(*modules):
-    """Returns an interpreter that has these modules: the current one, or that of the distribution."""
+    """Returns an interpreter that has these modules: python3 from PATH, or the distribution's."""
     for interpreter in ("python3", "/usr/bin/python3"):
         asked = subprocess.run([interpreter, "-c", "import " + ", ".join(modules)], capture_output=True)
         if asked.returncode == 0:

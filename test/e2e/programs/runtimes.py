@@ -1,5 +1,5 @@
-"""runtimes.py OTHER: begins with the simulated runtime and continues with another one. After each, it prints whether
-any callback reports the launches."""
+"""runtimes.py OTHER: uses the simulated runtime, and then the runtime OTHER. After each, prints whether any callback
+reports the launches."""
 import ctypes
 import sys
 

@@ -105,7 +105,7 @@ def bisect_says_what_it_cannot_do(machine):
         expect(result.returncode, 125, "status of " + str(words))
         expect_in(why, result.stderr, "message")
     expect(len(machine.report()["passes"]), 1, "passes")
-    # Any of the lines that the message suggests can be used.
+    # Each line that the message suggests is accepted.
     named = machine.cudadiag("bisect", "--site", "ten_launches.py:1").stderr.rpartition("lines are: ")[2].split(", ")
     expect(len(set(named)), len(named), "the listed lines, each once")
     file, line = true_line("ten_launches.py")

@@ -1,4 +1,5 @@
-"""Folders of saved launches that are damaged, or that another user may have written. Function names are claims."""
+"""Folders of saved launches that are damaged, or that another user may have written. Function names say what is tested.
+"""
 
 import json
 import os

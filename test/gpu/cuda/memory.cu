@@ -1,4 +1,4 @@
-// Pointers that must not be used any more, and memory that was never allocated: ./memory KIND
+// Stale pointers, an address past its allocation, and a GPU without free memory: ./memory KIND
 #include <cuda.h>
 
 #include <cstdio>

@@ -1,5 +1,5 @@
-// Requests that CUDA rejects at once: ./refused KIND. Checked ones end with status 1 or an exception, unchecked ones
-// with a wrong result.
+// Requests that CUDA rejects at once: ./refused KIND. Checked requests end with status 1 or an exception, unchecked
+// requests with a wrong result.
 #include <cstdio>
 #include <stdexcept>
 #include <string>

@@ -99,8 +99,8 @@ class Story:
 
     def issues(self, step, stream, also=(), **more):
         """Issues a step on a stream: after what was issued to it, and after everything that the host has seen. The
-        legacy stream waits for all blocking streams, and they wait for it. The documentation does not say whether a
-        stream that was destroyed with work left is one of them."""
+        legacy stream waits for all blocking streams, and they wait for it. The documentation does not say whether this
+        includes a stream that was destroyed with unfinished work."""
         edges = [(self.host, SURE), (self.last.get(stream), SURE), *also]
         if stream == LEGACY:
             edges += [(number, SURE) for number in self.tails(self.blocking - self.gone)]

@@ -11,8 +11,8 @@ namespace sim {
 enum class Need {
   nothing,
   driver,   // cuInit was called
-  context,  // and a live context that has not failed is current
-  quiet,    // and no capture in progress forbids unsafe calls
+  context,  // like `driver`, and a live context that has not failed is current
+  quiet,    // like `context`, and no capture in progress forbids unsafe calls
 };
 
 struct Call {

@@ -1,4 +1,4 @@
-// A stream waits six seconds for the event of another one that is still working through its queue.
+// A stream waits six seconds for an event of another stream, which is still working through its queue.
 // No public report.
 #include "../bounded.cuh"
 

@@ -1,4 +1,4 @@
-// A stream waits for a word that another one writes a second later.
+// A stream waits for a word that another stream writes a second later.
 // Pattern: https://forums.developer.nvidia.com/t/deadlock-when-using-custreamwaitvalue32-custreamwritevalue32-for-async-cross-stream-ordering/353972
 #include <cuda.h>
 

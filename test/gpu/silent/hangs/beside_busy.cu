@@ -1,4 +1,4 @@
-// One stream is stuck while the program keeps working in another one and never checks the first.
+// One stream is stuck while the program keeps working on another one and never checks the first.
 // Related: https://github.com/pytorch/pytorch/issues/172668 (one stream's communication waits, the stages compute on)
 #include <chrono>
 #include <thread>

@@ -1,4 +1,4 @@
-// Two upload buffers on two streams share one event: once it is recorded again, it no longer covers the first copy.
+// Two upload buffers on two streams share one event: recording it again loses the link to the first copy.
 // Report: https://github.com/AcademySoftwareFoundation/openvdb/pull/2287
 #include <cstring>
 
