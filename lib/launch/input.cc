@@ -71,7 +71,8 @@ std::string Input::obstacle() const {
   if (kind_ == Kind::terminal) return "its input is a terminal";
   if (!is_stream() || copied_.valid()) return "";
   if (gave_something()) return "its input is a pipe that cannot be read again";
-  // The target may have read data that a writer added while it ran. The pipe shows no trace of such data afterwards.
+  // The target may have read data that a writer added while the target ran. The pipe shows no trace of such data
+  // afterwards.
   if (had_writer_) return "its input is a pipe that another process could write to";
   return "";
 }

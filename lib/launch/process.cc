@@ -33,8 +33,7 @@ namespace bp = boost::process;
 namespace cudadiag::launch {
 namespace {
 
-// The actions with which this process was started, for the signals that it handles itself. Targets start with the same
-// actions.
+// The inherited actions of the signals that this process handles itself. Targets start with these actions.
 std::map<int, struct sigaction> inherited;
 std::optional<sigset_t> inherited_blocked;
 

@@ -48,11 +48,11 @@ class SignalRelay {
   bool interrupted() const { return asked_to_end(); }
 };
 
-// Makes targets start with the current action of the signal, even if this process changes the action later.
+// Makes targets start with the signal's current action, even if this process changes that action later.
 void keep_for_targets(int signal);
-// Makes targets start with the signal mask that this thread has now.
+// Makes targets start with this thread's current signal mask.
 void keep_blocked_for_targets();
-// Makes this process ignore the signal. Targets start with the action with which this process was started.
+// Makes this process ignore the signal. Targets start with the action that this process inherited.
 void ignore_signal_here(int signal);
 
 // How a rerun's start differs from the first run's. By default, there are no differences.
@@ -71,7 +71,7 @@ struct SpawnOptions {
 session::ProcessEnd end_of(int status);
 
 // Starts a single process, which the caller must reap. `environment` has the form that execve() takes. The process
-// starts with the signal actions with which this process was started.
+// starts with the signal actions that this process inherited.
 std::variant<pid_t, SpawnFailure> start_process(const std::vector<std::string>& command,
                                                 const std::vector<std::string>& environment,
                                                 const SpawnOptions& options = {});
@@ -88,7 +88,7 @@ class Target {
   void forward(int signal) const;
   // Returns true if /proc shows that the process is the target or its descendant, and is in this process group.
   bool has_started(pid_t process) const;
-  // Returns the target and its descendants that /proc shows. An orphan counts only if it has the target's variables,
+  // Returns the target and its descendants that /proc shows. Includes an orphan only if it has the target's variables,
   // because this process also adopts orphans of other programs.
   std::vector<pid_t> processes() const;
   // Sends the signal to the target, its group, and processes(). Returns false if none of them exists.

@@ -22,7 +22,7 @@ class Watcher {
 
  private:
   Arena& arena_;
-  std::uint32_t seen_;  // used only by the thread, if there is one
+  std::uint32_t seen_;  // used only by the thread, if it was started
   std::atomic<bool> frozen_ = false;
   std::atomic<bool> stopping_ = false;
   std::thread thread_;

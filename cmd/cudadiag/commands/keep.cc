@@ -47,8 +47,8 @@ std::optional<Error> remove_one(const fs::path& folder) {
                "check them, then remove the folder with rm -r"};
 }
 
-// Returns true if the user gave a folder of sessions rather than a session. Other subcommands then use its newest
-// session. Doing so here could remove the wrong session.
+// Returns true if the user gave a folder of sessions rather than a session. Other subcommands then use the folder's
+// newest session. Doing so here could remove the wrong session.
 bool is_folder_of(const std::string& wanted, const fs::path& session) {
   std::error_code error;
   return fs::is_directory(wanted, error) && fs::equivalent(wanted, session.parent_path(), error);

@@ -21,7 +21,7 @@ DriverReport ask_driver();
 // The libcupti that the recorder would load in a process that has not loaded one itself.
 struct CuptiReport {
   std::string path, version;
-  std::string problem;                                // why there is no usable libcupti; empty if there is one
+  std::string problem;                                // why no libcupti is usable; empty if one is
   analyse::NoteCode note = analyse::NoteCode::other;  // the recorder's code for `problem`
 };
 

@@ -11,7 +11,8 @@
 
 namespace cudadiag::command {
 
-// `automatic`: rerun if the policy allows it (rerun_policy.h). `ask`: also ask the user if there is a terminal.
+// `automatic`: rerun if the policy allows it (rerun_policy.h). `ask`: like `automatic`, but ask first if a user is at
+// the terminal.
 enum class RerunMode { ask, automatic, always, never };
 
 struct RunOptions {

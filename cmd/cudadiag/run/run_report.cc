@@ -118,7 +118,7 @@ bool RunReport::was_told(const diagnose::Finding& finding) const {
 
 bool RunReport::is_clean() {
   const diagnose::Diagnosis& whole = report();
-  // If nothing was recorded, that has been printed already, and the session would be empty.
+  // A run that recorded nothing has already printed a message, and its session would be empty.
   return whole.findings.empty() && recording_.session().whole &&
          !find_note(whole.notes, analyse::NoteCode::killed_at_work) &&
          !find_note(whole.notes, analyse::NoteCode::cut_off) &&

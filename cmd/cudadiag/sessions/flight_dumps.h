@@ -1,13 +1,13 @@
 // Finds and reads the dumps of PyTorch's Flight Recorder that belong to the ranks of a job.
 //
-// PyTorch writes one file per rank, whose path is a prefix followed by the rank number. The prefix is the first that is
-// set of:
+// PyTorch writes one file per rank, whose path is a prefix followed by the rank number. The prefix is the first of
+// these that is set:
 //   1. --flight-recorder
 //   2. TORCH_FR_DUMP_TEMP_FILE or TORCH_NCCL_DEBUG_INFO_TEMP_FILE in the environment of the rank's process
 //   3. PyTorch's defaults below the cache folder and /tmp, and the same file names in the process's working folder
 // Without --flight-recorder, only files of the current user are read. If a session contains the rank, its dump must
-// come from the same run. All calls in it must have been made while the process ran. The process must not have called a
-// collective after the dump.
+// come from the same run. All calls in the dump must have been made while the process ran. The process must not have
+// called a collective after writing the dump.
 #pragma once
 
 #include <optional>

@@ -27,8 +27,8 @@ long long age_of(const fs::path& folder) {
   return std::max<long long>(0, std::time(nullptr) - ::timegm(&time));
 }
 
-// Takes the command from the manifest if it is there. Otherwise takes it from the launcher's first record, and failing
-// that from a recorded process.
+// Takes the command from the first of these that contains it: the manifest, the launcher's running manifest, or a
+// recorded process.
 void find_command(const session::Manifest& manifest, ListedSession& listed) {
   const fs::path& path = listed.folder;
   listed.command = manifest.command.empty() ? session::open_running_manifest(path).command : manifest.command;

@@ -35,7 +35,7 @@ constexpr CallRule on_path(long number, Kind kind, Deed deed, int folder, int pa
   return rule;
 }
 
-// `flags` is the index of the argument that may contain a flag against following links.
+// `flags` is the index of the argument that may contain a no-follow flag.
 constexpr CallRule with_flags(CallRule rule, int flags) {
   rule.flags = static_cast<std::int8_t>(flags);
   return rule;

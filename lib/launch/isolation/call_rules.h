@@ -39,7 +39,7 @@ struct CallRule {
   session::Deed deed = session::Deed::administer;
   std::int8_t folder = -1;  // the argument with the folder that `path` is relative to; -1: the working folder
   std::int8_t path = 0;
-  std::int8_t flags = -1;    // the argument that may contain a flag against following links; -1: none
+  std::int8_t flags = -1;    // the argument that may contain a no-follow flag; -1: none
   bool follows = true;       // the call follows a link at the end of the path
   When when = When::always;  // when to check the call; otherwise it is allowed
   std::int8_t tested = 0;

@@ -50,7 +50,7 @@ class Supervised {
   void halt();
   void resume();
 
-  // Returns how the target ended. Neither code nor signal is set if this is unknown, because the supervisor was killed.
+  // Returns how the target ended. If the supervisor was killed, this is unknown, and neither code nor signal is set.
   const session::ProcessEnd& end() const { return end_; }
   bool has_ended() const { return ended_; }
   // Returns true if the terminal stopped the rerun because the rerun read from the terminal. Such a rerun is killed.

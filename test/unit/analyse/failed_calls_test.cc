@@ -395,7 +395,7 @@ TEST_CASE("an earlier failure matters only if a later call needs what it failed 
 TEST_CASE("an earlier failure with nothing issued in between") {
   Calls calls;
   calls.fail("cuModuleGetFunction", 500).operation = 7;
-  calls.fail("cuLaunchKernel", 400, wire::error::kLaunch).operation = 8;  // the record of the launch itself
+  calls.fail("cuLaunchKernel", 400, wire::error::kLaunch).operation = 8;  // operation 8 is the launch itself
   const auto swallowed = [&] {
     const auto findings = calls.after(0);
     REQUIRE(findings.failures.size() == 1);
@@ -433,7 +433,7 @@ TEST_CASE("for a launch without a kernel, the latest call that could not load on
   launch.site = 1;
   calls.process.record.sites.resize(1);
   CHECK(calls.after(0).failures.back().swallowed == &calls.process.record.errors[1]);
-  launch.operation = 8;  // the first operation after the failed calls
+  launch.operation = 8;  // operation 8 is the first one after the failed calls
   CHECK(calls.after(0).failures.back().swallowed == &calls.process.record.errors[1]);
 }
 
@@ -446,7 +446,7 @@ TEST_CASE("an earlier failure matters to a rejected copy only through the copy's
   record.sites[1].kind = Kind::copy;
   calls.fail("cuMemAlloc_v2", 2).operation = 7;
   session::FailedCall& refused = calls.fail("cuMemcpyHtoD_v2", 1);
-  refused.operation = 8;  // the record of the copy itself
+  refused.operation = 8;  // operation 8 is the copy itself
   refused.site = 2;
   refused.thread = 0;
   refused.started = refused.ticks - 2;
@@ -497,7 +497,8 @@ TEST_CASE("a kernel that receives a null pointer after a failed allocation") {
   record.arguments[0].parameters[0].bytes[0] = 1;
   CHECK(recalled() == nullptr);
   record.arguments[0].parameters[0].bytes[0] = 0;
-  record.operations.front().serial = record.arguments[0].serial = 2;  // another operation was issued before this launch
+  record.operations.front().serial = record.arguments[0].serial = 2;  // another operation was issued between the failed
+                                                                      // call and the launch
   CHECK(recalled() == &record.errors[0]);
   record.errors[0].ticks = record.operations.front().ticks + 1;  // the allocation failed after the launch
   CHECK(recalled() == nullptr);

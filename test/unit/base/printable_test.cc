@@ -27,9 +27,9 @@ TEST_CASE("control characters are spelled out") {
 
 TEST_CASE("bytes that are not UTF-8 are spelled out one by one") {
   CHECK(printable("\xff\xfe") == "\\xff\\xfe");
-  CHECK(printable("\xc0\xaf") == "\\xc0\\xaf");           // overlong
-  CHECK(printable("\xe0\x80\xaf") == "\\xe0\\x80\\xaf");  // overlong
-  CHECK(printable("\xed\xa0\x80") == "\\xed\\xa0\\x80");  // surrogate
+  CHECK(printable("\xc0\xaf") == "\\xc0\\xaf");           // an overlong encoding
+  CHECK(printable("\xe0\x80\xaf") == "\\xe0\\x80\\xaf");  // an overlong encoding
+  CHECK(printable("\xed\xa0\x80") == "\\xed\\xa0\\x80");  // an encoded surrogate
   CHECK(printable("\xf4\x90\x80\x80") == "\\xf4\\x90\\x80\\x80");
   CHECK(printable("ab\xe2\x82") == "ab\\xe2\\x82");  // a truncated sequence
   CHECK(printable("\x9b") == "\\x9b");               // a lone C1 control byte

@@ -100,7 +100,7 @@ TEST_CASE("the nodes of the kernel launched at a line of a generated file") {
 TEST_CASE("a node's line is the one that assigns its variable") {
   CHECK(line_of_nodes(kModel, 5, {{"hidden"}}, false) == 7);
   CHECK(line_of_nodes(kModel, 5, {{"logits"}}, false) == 9);
-  // Two variables are assigned at different lines, so there is no single line.
+  // The two variables are assigned on different lines, so there is no single line to report.
   CHECK(line_of_nodes(kModel, 5, {{"hidden"}, {"scaled"}}, false) == 0);
   // The variable is assigned in another function.
   CHECK(line_of_nodes(kModel, 5, {{"weight"}}, false) == 0);

@@ -77,7 +77,7 @@ class Recorded {
   void name_kernel(const char* mangled) { session.processes[0].record.functions[0] = mangled; }
   session::Operation& failing() { return session.processes[0].record.operations[2]; }
 
-  // Gives the call sites a Python stack: site 1 is at line 10, site 2 at line 20.
+  // Gives the call sites Python stacks: site 1 is at line 10, and site 2 at line 20.
   void add_lines() {
     session::ProcessRecord& record = session.processes[0].record;
     for (std::uint32_t id = 1; id <= record.sites.size(); ++id) {
@@ -396,7 +396,7 @@ TEST_CASE("a dump does not outweigh a leading node of a graph") {
   CHECK(leads(&node, analyse::Kind::async_error));
   CHECK(leads(&node, analyse::Kind::graph_node));
   CHECK(leads(nullptr, analyse::Kind::graph_stale_pointer));
-  // A stale pointer in the node does not show whether the node failed or the other operation.
+  // A stale pointer in the node does not show which of the two failed: the node or the other operation.
   CHECK_FALSE(leads(&node, analyse::Kind::graph_stale_pointer, &pointer));
 }
 

@@ -127,8 +127,8 @@ TEST_CASE("an invalid line table costs only its lines") {
     lines[offset] = byte;
     return lines;
   };
-  CHECK_FALSE(found(changed(4, 5), 1));     // a version from the future
-  CHECK(found(changed(4, 5) + good, 1));    // such a unit, followed by a valid one
+  CHECK_FALSE(found(changed(4, 5), 1));     // a unit of a future version
+  CHECK(found(changed(4, 5) + good, 1));    // a unit of a future version, followed by a valid unit
   CHECK_FALSE(found(changed(1, 0x7f), 1));  // a unit longer than its section
   CHECK_FALSE(found(changed(8, 0x7f), 1));  // a header longer than its unit
   CHECK_FALSE(found(changed(13, 0), 1));    // line_range is 0, so using it would divide by zero

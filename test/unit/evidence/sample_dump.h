@@ -31,7 +31,7 @@ inline constexpr std::uint64_t kErrorPc = 0x7f0000001090;        // in leaf(), w
 
 ElfBuilder sample_dump(const RowSizes& sizes = {});
 
-// The dump's cubin has two kernels, one of which is loaded. Its line table is repeated `times` times.
+// The dump's cubin has two kernels, one of which is loaded. The line table is repeated `times` times.
 std::string sample_cubin(std::size_t times = 1);
 std::string sample_lines();
 

@@ -294,7 +294,7 @@ TEST_CASE("a command that cannot be started gives the exit statuses of a shell")
 
 namespace {
 
-// If true, creating a thread fails in this program.
+// If true, this program cannot create threads.
 bool no_thread_can_be_made = false;
 
 // If not 0, the child receives this signal between the fork and the exec of a target.

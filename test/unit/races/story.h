@@ -17,7 +17,7 @@ class Story {
   StreamNumber non_blocking(std::uint32_t context = 0) { return order.stream_made({++handle_, context, false, false}); }
   StreamNumber legacy(std::uint32_t context = 0) { return order.stream_made({1, context, true, true}); }
 
-  // Launches a kernel that accesses its only pointer with `mode`. Each launch is of a new function.
+  // Launches a kernel that accesses its only pointer with `mode`. Every launch uses a new function.
   void kernel(StreamNumber stream, Mode mode, std::uint64_t address = kA) {
     Access access = base(order.issue(stream), stream);
     access.begin = address;

@@ -56,7 +56,7 @@ struct Extent {
   bool operator==(const Extent&) const = default;
 };
 
-// Returns the combined extent of all accesses of kind `kind` through parameter word `word`; empty if there are none.
+// Returns the combined extent of all accesses of this kind through this parameter word; empty if there are none.
 std::optional<Extent> extent(const CertainAccesses& all, std::optional<std::uint32_t> word, AccessKind kind) {
   std::optional<Extent> out;
   for (const CertainAccess& each : all.accesses) {

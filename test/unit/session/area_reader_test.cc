@@ -243,8 +243,7 @@ TEST_CASE("a graph is assembled from its pieces") {
 
 namespace {
 
-// Builds graph 1 with three nodes, and graph 2, which is graph 1 after `changes`. The second of two launches uses graph
-// 2.
+// Builds graph 1 with three nodes, and graph 2, a changed version of graph 1. The second of two launches uses graph 2.
 AreaBuilder changed_graph(const std::vector<std::uint32_t>& graph, const std::vector<std::uint32_t>& changes) {
   using wire::intern::Tag;
   AreaBuilder area;
@@ -299,7 +298,7 @@ TEST_CASE("missing or invalid changes do not count as all of them") {
 }
 
 TEST_CASE("a graph whose original was not described is not a changed one") {
-  for (const std::uint32_t before : {2u, 3u}) {  // the node itself, then a later node
+  for (const std::uint32_t before : {2u, 3u}) {  // graph 2 itself, and then a later graph
     AreaBuilder area = changed_graph({1, 2, 0, before}, {2, 0, 1, 2, 2, 3});
     const auto record = read(area);
     CHECK(record.damaged == 1);

@@ -19,7 +19,8 @@ TEST_CASE("text from the target cannot drive a terminal") {
   CHECK(plain_text("\xe2\x80\xae"
                    "evil",
                    100) == "?evil");                               // right-to-left override
-  CHECK(plain_text("\xc0\xaf\xed\xa0\x80\xff", 100) == "??????");  // overlong, surrogate, and a stray byte
+  CHECK(plain_text("\xc0\xaf\xed\xa0\x80\xff", 100) == "??????");  // an overlong encoding, a surrogate, and a stray
+                                                                   // byte
   CHECK(plain_text(std::string_view("a\0b", 3), 100) == "a?b");
 }
 
