@@ -1,5 +1,5 @@
-// The entry points of the recorder: InitializeInjection, which the driver calls, the callback for CUDA calls, and the
-// handlers for fork and for the end of threads and of the process.
+// The entry points of the recorder: InitializeInjection(), the callback for CUDA calls, and the handlers for fork,
+// thread end and process exit.
 
 #include <cupti.h>
 #include <dlfcn.h>

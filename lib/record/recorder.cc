@@ -285,7 +285,7 @@ void Recorder::leave_other(ThreadState& thread, std::uint32_t id, const CallRule
       if (!ok) captures_.refuse(&thread, rule, data);
       break;
     case Role::capture_end:
-      break;  // handled after the call's error, if any, is recorded
+      break;  // look_at_result() ends the capture, after it has recorded the call's error
     case Role::graph:
       graphs_.leave(thread, id, data, ok);
       break;

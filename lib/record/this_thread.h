@@ -23,7 +23,7 @@ struct alignas(64) ThisThread {
   std::uint64_t runtime_error;    // serial of the error recorded inside that runtime call; 0 if none
   std::uint64_t entered;          // ticks at ENTER of the thread's current memory call, if the thread has no ring
   std::uint32_t looked_up;        // number of driver functions looked up (runtimes.h)
-  std::int32_t newest_looked_up;  // the newest version among these
+  std::int32_t newest_looked_up;  // the newest version that was looked up
   std::uint32_t fork_site;        // call site of the fork() in progress
 };
 

@@ -1,5 +1,5 @@
 // Disables thread cancellation during the recorder's own calls, such as open, read, write and nanosleep. These calls
-// are cancellation points. The program expects to be cancelled only in its own calls.
+// are cancellation points. The program expects cancellation only in its own calls.
 #pragma once
 
 #include <pthread.h>

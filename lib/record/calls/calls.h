@@ -35,7 +35,7 @@ struct Call {
   CUfunction function = nullptr;
   std::uint32_t grid[3] = {}, block[3] = {}, cluster[3] = {};
   std::uint32_t shared_bytes = 0;
-  std::uint64_t argument = 0;  // stored as wire::operation::kArgument; the mode if the call begins a capture
+  std::uint64_t argument = 0;  // value of wire::operation::kArgument; the mode, if the call begins a capture
   std::uint64_t destination = 0, source = 0;
   // Set for 2D and 3D copies and for memsets. `rows` is 1 for contiguous memory, and 0 if these fields cannot describe
   // the shape.

@@ -29,9 +29,9 @@ struct FailedCall {
   bool at_exit;
   bool own_wait;
   std::uint64_t started = 0;         // ticks; 0 if unknown
-  std::string_view explanation{};    // the driver's own text
+  std::string_view explanation{};    // the driver's explanation of the failure
   const Capture* capture = nullptr;  // the capture that the error is about; null if unknown
-  std::uint64_t bytes = 0;           // requested bytes, if `call` does not have them
+  std::uint64_t bytes = 0;           // requested bytes; 0 if `call` has them
   std::uint64_t device_free = 0, device_total = 0;
   const char* outer = nullptr;  // the enclosing runtime call, if that call has no callback
   // if this call returned the error of an earlier call: the earlier call's serial; otherwise 0

@@ -30,7 +30,7 @@ struct GraphCall {
   // For add_node: the parameters of a conditional node. `added` points to the new node once the call has returned.
   const CUDA_CONDITIONAL_NODE_PARAMS* conditional = nullptr;
   const CUgraphNode* added = nullptr;
-  unsigned long long flags = 0;  // for instantiate
+  unsigned long long flags = 0;  // flags of an instantiation
 };
 
 constexpr GraphCall::What graph_call(std::uint32_t id) {

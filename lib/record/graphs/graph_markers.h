@@ -38,7 +38,7 @@ class GraphMarkers {
   // Adds markers to the graph. Call this at ENTER. If the call updates an executable graph, pass the words of that
   // graph. If the call instantiates the graph, leave `words` empty, and new words are assigned.
   AddedMarkers add(CUgraph graph, bool for_device, GraphWords words = {});
-  // Call this at EXIT of the same call. `added.words` stay in use.
+  // Removes the markers again. Call this at EXIT of the call for which add() was called. `added.words` stay in use.
   void remove(AddedMarkers& added, bool call_worked);
 
   // Call this before a launch during which nothing else runs.

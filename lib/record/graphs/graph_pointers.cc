@@ -65,7 +65,7 @@ std::size_t given_pointers(const DriverApi& driver, const Allocations& allocatio
 struct GraphPointers::Memory {
   Allocations::Living living[wire::area::kAllocations];
   GraphPointer pointers[kMostPointers];
-  // by entry of the allocation: 1 + index of the pointer to it; 0 if none
+  // indexed by allocation entry: 1 + index of the kept pointer; 0 if none
   std::uint32_t kept[wire::area::kAllocations];
 };
 

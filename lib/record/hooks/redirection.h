@@ -21,15 +21,15 @@ struct Redirection {
     refused,    // libcuda's symbol table cannot be made writable
   };
   Outcome outcome = Outcome::no_driver;
-  std::size_t symbols = 0;   // entry points of this driver that have a wrapper
-  std::size_t replaced = 0;  // replaced addresses that had been looked up earlier
+  std::size_t symbols = 0;   // number of redirected entry points
+  std::size_t replaced = 0;  // number of replaced addresses that had been looked up earlier
 };
 
 // Must be called once per process, while no lock of the recorder is held. Calls the dynamic linker, and reads
 // /proc/self/pagemap.
 Redirection redirect_driver();
 
-// Does the same for a libcudart.so, if the process has one. Must be called after redirect_driver().
+// Redirects the functions of a libcudart.so, if the process has one. Must be called after redirect_driver().
 void redirect_runtime();
 
 // Returns the function that a wrapper calls. Returns any other address unchanged.
@@ -40,7 +40,7 @@ void* wrapper_of(void* function);
 // Makes a module call `function` instead of another library's function with this name. Returns false if the module does
 // not call that function by name, or if the address in its GOT cannot be changed.
 bool redirect_calls(const LoadedModule& module, const char* name, void* function);
-// Does the same for libcuda's calls to abort().
+// Makes libcuda call `function` instead of abort(). Returns false if that is impossible.
 bool redirect_abort(void (*function)());
 
 }  // namespace cudadiag::record

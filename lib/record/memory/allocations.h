@@ -81,7 +81,7 @@ class Allocations {
   // heads of the lists of live allocations: 1 + entry; 0 if empty
   std::array<std::uint32_t, kBuckets> buckets_{};
   std::array<std::uint32_t, wire::area::kAllocations> next_{};  // the next entry in the same bucket
-  std::array<std::uint32_t, wire::area::kAllocations> freed_;   // entries, oldest first, a ring buffer
+  std::array<std::uint32_t, wire::area::kAllocations> freed_;   // a ring buffer of freed entries, oldest first
   std::size_t freed_first_ = 0, freed_count_ = 0;
 };
 

@@ -18,7 +18,7 @@ namespace cudadiag::record {
 namespace {
 
 constexpr std::uint64_t kMillisecond = 1'000'000;
-constexpr int kMostPauses = 50'000;  // one second in total
+constexpr int kMostPauses = 50'000;  // one second, with 20 µs per pause
 
 // Waits while `word` is `value`, for at most `at_most` ns. Returns false if the kernel rejects the system call.
 bool sleep_while(std::atomic<std::uint32_t>& word, std::uint32_t value, std::uint64_t at_most) {

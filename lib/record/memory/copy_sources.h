@@ -71,7 +71,7 @@ class CopySources {
     SourceSnapshot snapshot;
   };
   struct Site {
-    std::atomic<std::uint16_t> copies;  // saturates
+    std::atomic<std::uint16_t> copies;  // saturates at 0xffff
     std::atomic<std::uint16_t> held;    // ms
   };
   static constexpr std::size_t kSites = 1u << 16;

@@ -49,7 +49,7 @@ void SourceSnapshot::choose_all(const SourceRows* sources, std::size_t count) {
 void SourceSnapshot::choose_samples(const SourceRows* sources, std::size_t count, std::uint64_t total) {
   const std::uint64_t last = total - (total > kRoom ? kSample : 1);
   std::size_t source = 0;
-  std::uint64_t before = 0;  // bytes of the sources before this one
+  std::uint64_t before = 0;  // total bytes of the sources in front of `source`
   for (std::uint64_t i = 0; i < kSamples; ++i) {
     const std::uint64_t wanted = last / (kSamples - 1) * i + last % (kSamples - 1) * i / (kSamples - 1);
     while (source + 1 < count && wanted - before >= sources[source].width * sources[source].rows) {

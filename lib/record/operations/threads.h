@@ -50,7 +50,7 @@ struct alignas(128) ThreadState {
   std::byte* entry;  // see wire/thread.h
   std::byte* ring;
   std::uint64_t serial;      // of the newest record
-  std::uint64_t operations;  // records of kinds that have an ordinal
+  std::uint64_t operations;  // number of records whose kind has an ordinal
 
   OpenOperation open;
   StackRange stack;                // the stack on which the thread ran last
@@ -101,8 +101,9 @@ class Threads {
 
   AreaMap* area_ = nullptr;
   Mutex mutex_;
-  std::size_t used_ = 0;                                   // entries used so far
-  std::array<std::uint16_t, wire::area::kThreads> ended_;  // oldest first, a ring buffer
+  std::size_t used_ = 0;  // entries used so far
+  // a ring buffer of the entries of ended threads, oldest first
+  std::array<std::uint16_t, wire::area::kThreads> ended_;
   std::size_t ended_first_ = 0, ended_count_ = 0;
   std::array<ThreadState, wire::area::kThreads> states_;
 };

@@ -150,8 +150,8 @@ class Interner {
   std::array<bool, 8192> checking_functions_;  // by id; must be zeroed, like the tables
   IdTable<32768> codes_;
   IdTable<131072> python_stacks_;
-  IdTable<131072> native_stacks_;     // by their frames
-  IdTable<131072> native_addresses_;  // by their return addresses
+  IdTable<131072> native_stacks_;     // the key is the hash of the frames
+  IdTable<131072> native_addresses_;  // the key is the hash of the return addresses
   IdTable<131072> sites_;
   bool keeps_keys_ = false;
   KeyTable<4096> module_keys_;

@@ -70,7 +70,8 @@ class RaceRecords {
   // graph() records the parts of an executable graph. graph_changed() records that the parts have become unknown.
   void graph(ThreadState& thread, CUgraphExec exec, CUgraph graph, Interner& interner, Graphs& graphs);
   void graph_changed(ThreadState& thread, CUgraphExec exec) { graph_made(thread, exec, 0, 0); }
-  // Uses the ticks of ENTER, because the handle may belong to another graph when the call returns.
+  // Records that the graph is gone. The record has the ticks of ENTER, because the handle may belong to another graph
+  // when the call returns.
   void graph_gone(ThreadState& thread, CUgraphExec exec) { graph_made(thread, exec, 0, wire::race::kGone); }
 
  private:

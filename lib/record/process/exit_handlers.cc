@@ -44,7 +44,7 @@ void wait_for_first() {
 }
 
 [[noreturn]] void wait_for_end() {
-  t_running = false;  // a signal handler may call exit()
+  t_running = false;  // so that exit() in a signal handler also waits
   const Uncancelled uncancelled;
   for (;;) pause();
 }
@@ -56,7 +56,7 @@ void run_handlers(int status, void*) {
   if (g_begun.exchange(true)) {
     wait_for_first();
   } else {
-    t_running = true;  // set first, because a signal handler may call exit()
+    t_running = true;  // set before g_first(), because a signal handler may call exit()
     g_first(status);
   }
   if (g_leaving.load()) wait_for_end();

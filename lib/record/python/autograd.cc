@@ -16,7 +16,7 @@ namespace operation = wire::operation;
 // std::enable_shared_from_this, which points to the node and to its control block. These two pointers are checked, to
 // verify the layout.
 constexpr std::size_t kSelf = 8, kSelfCount = 16, kSequenceNumber = 24, kHasParent = 40, kThread = 48;
-constexpr std::size_t kUseCount = 8;  // in libstdc++'s control block of a shared pointer
+constexpr std::size_t kUseCount = 8;  // in the control block of libstdc++'s shared_ptr
 
 template <typename Function>
 bool resolve(const LoadedLibrary& library, const char* name, Function& function) {

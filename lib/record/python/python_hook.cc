@@ -157,7 +157,7 @@ bool PythonHook::comes_from_target(PyObject* traceback) {
     if (file != nullptr && file != traceback) python_.drop(file);
     file = object;
   }
-  if (file == nullptr) return python_.clear_error(), false;  // None: the end of the traceback
+  if (file == nullptr) return python_.clear_error(), false;  // `traceback` is None, so its end is reached
   const bool is_foreign = !is_own_file(file) && !view(python_, file).starts_with("<frozen ");
   python_.drop(file);
   if (!is_foreign) next = python_.attribute(traceback, "tb_next");

@@ -107,7 +107,7 @@ bool PythonStacks::agrees_with_runtime() const {
     std::uint64_t version = 0;
     return read_bytes(runtime, cookie, sizeof kOffsetCookie - 1) && strcmp(cookie, kOffsetCookie) == 0 &&
            read(runtime, 8, version) && version >> 16 == (0x300u | static_cast<unsigned>(layout_->minor)) &&
-           says(16, 0) &&  // not free-threaded
+           says(16, 0) &&  // the build is not free-threaded
            says(table.thread_state + 32, layout_->thread_frame) && says(table.frame + 8, layout_->frame_previous) &&
            says(table.frame + 16, layout_->frame_code) && says(table.frame + 24, layout_->frame_instruction) &&
            says(table.frame + 40, static_cast<std::size_t>(layout_->frame_owner)) &&

@@ -21,7 +21,7 @@ PythonApi g_python;
 std::atomic<Found> g_found = nullptr;
 // whether a pending call is requested, or the atexit function is registered
 std::atomic<bool> g_asked = false;
-std::atomic<std::uint64_t> g_libraries = 0;  // loaded_libraries() at the latest look
+std::atomic<std::uint64_t> g_libraries = 0;  // loaded_libraries() when look() ran last
 
 // Returns how many libraries the process has loaded so far. Importing CuPy or JAX increases the number.
 std::uint64_t loaded_libraries() {

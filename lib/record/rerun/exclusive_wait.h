@@ -42,8 +42,8 @@ class ExclusiveWait {
   // Call this at ENTER of a call whose operation should run alone. Returns false if the call must pass() like any
   // other.
   bool begin(ThreadState& thread);
-  // Call this at EXIT of the same call, if it queued the operation. Waits for the operation. Returns false if the
-  // operation did not finish within the time limit.
+  // Waits for the operation. Call this at EXIT of a call for which begin() returned true, if the call queued the
+  // operation. Returns false if the operation did not finish within the time limit.
   bool wait(ThreadState& thread);
   // Waits for the recorder's own work on `stream`, on the thread that runs alone. Returns CUDA_ERROR_NOT_READY after
   // the time limit.

@@ -78,7 +78,7 @@ class LaunchSaver {
   std::uint32_t saved_ = 0;
   std::uint64_t bytes_ = 0;  // bytes of memory saved for all launches
   bool noted_ = false;
-  int folder_ = -1, description_ = -1;  // open while a launch is saved, and until it has passed
+  int folder_ = -1, description_ = -1;  // open from save() until failed() or passed()
   LoadedImages images_;
 };
 

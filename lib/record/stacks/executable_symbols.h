@@ -14,8 +14,8 @@ struct CodeRange {
 
 struct NamedFunction {
   const char* name;
-  CodeRange code = {};  // addresses as in the file
-  int times = 0;        // how many functions have the name
+  CodeRange code = {};  // addresses in the file, without the load bias
+  int times = 0;        // number of functions with this name
 };
 
 // Returns false if a part of the table could not be read. Finds nothing in a stripped file, or in a table larger than

@@ -22,11 +22,11 @@ namespace {
 constexpr std::size_t kFirstPage = 4096;  // at least this many bytes of a module are mapped
 
 using FindObject = int (*)(void*, FoundObject*);
-FindObject g_find_object;  // glibc's own function; null before 2.35
+FindObject g_find_object;  // glibc's _dl_find_object; null before glibc 2.35
 std::uintptr_t g_executable_begin, g_executable_end;
 char g_executable_path[PATH_MAX];  // path of the executable, which the dynamic linker does not have; "" if unknown
 
-// Rounds down to a page of the system's page size, because the loader maps whole pages.
+// Rounds down to the system's page size, because the loader maps whole pages.
 std::uintptr_t page_of(std::uintptr_t address) { return address & -getauxval(AT_PAGESZ); }
 
 std::uintptr_t load_bias(std::uintptr_t begin) {

@@ -17,7 +17,7 @@ struct SiteCache {
     std::uint64_t addresses;   // hash of the native stack's return addresses, compared at each call; 0 if none
     std::uint32_t shape_key;   // lower half of the expected key of `shape`
     std::uint32_t armed_from;  // see Window::armed_from
-    std::uint16_t shape;       // index of the thread's shape that has the positions of these addresses
+    std::uint16_t shape;       // index of the shape that has the stack positions of these addresses
     std::uint16_t site;
     std::uint16_t function;  // 0 if unknown
     bool checks_its_data;    // see Interner::checks_its_data

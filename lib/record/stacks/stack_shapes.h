@@ -19,9 +19,10 @@ namespace cudadiag::record {
 // With fewer than thirty frames, a shape takes two cache lines, and processors fetch these together.
 struct alignas(128) StackShape {
   static constexpr std::size_t kFrames = 48;
-  std::uint64_t key;                           // 0 if free
-  std::uint32_t frames;                        // at least one
-  std::array<std::uint32_t, kFrames> offsets;  // bytes from the stack pointer, ascending; the last one is repeated
+  std::uint64_t key;     // 0 if free
+  std::uint32_t frames;  // at least one
+  // bytes from the stack pointer, ascending; unused entries repeat the last offset
+  std::array<std::uint32_t, kFrames> offsets;
 
   // The end of the outermost return address, relative to the stack pointer.
   std::size_t bytes() const { return std::size_t{offsets[frames - 1]} + sizeof(std::uint64_t); }

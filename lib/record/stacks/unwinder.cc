@@ -17,8 +17,9 @@ namespace {
 // below its beginning.
 constexpr std::uint64_t kNowhere = std::uint64_t{1} << 63;
 struct TablesOfNowhere {
-  std::uint8_t version = 1, frames_encoding = 0x1b, count_encoding = 0xff, table_encoding = 0xff;  // pcrel sdata4; none
-  std::int32_t frames = 4;                                                                         // offset from here
+  // pcrel | sdata4; omitted; omitted
+  std::uint8_t version = 1, frames_encoding = 0x1b, count_encoding = 0xff, table_encoding = 0xff;
+  std::int32_t frames = 4;  // offset from here
   struct {
     std::uint32_t length = 12, id = 0;
     std::uint8_t version = 1, augmentation = 0, code_factor = 1, data_factor = 1, return_column = 0, nothing[3] = {};

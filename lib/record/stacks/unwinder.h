@@ -13,7 +13,7 @@ namespace cudadiag::record {
 
 struct UnwoundFrame {
   std::uint64_t return_address;
-  std::uint64_t slot;  // the stack address that contains it
+  std::uint64_t slot;  // the stack address where it is stored
 };
 
 // Fills `frames` with the return addresses of the calling thread, innermost first, except those whose slot is below
