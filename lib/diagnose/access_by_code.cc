@@ -120,8 +120,8 @@ class Judgement {
     return first >= 0 && last + bytes <= size ? Relation::inside : Relation::unknown;
   }
 
-  // Freed memory may still be mapped, so an access to it may succeed. It must have failed if nothing else can have
-  // failed, or if the allocation was large, because the driver unmaps large allocations.
+  // Freed memory may still be mapped, so an access to it may succeed. The access must have failed if no other access
+  // can have failed, or if the allocation was large, because the driver unmaps large allocations.
   Relation of_freed(Fault& fault, const session::Allocation& allocation) const {
     const bool unmapped = allocation.kind == Kind::device && allocation.bytes >= static_cast<std::uint64_t>(kPage);
     const bool of_host = allocation.kind >= Kind::pinned;

@@ -45,7 +45,8 @@ void settle_shared_gpu(Diagnosis& report, const std::vector<const analyse::Failu
   }
 }
 
-// Sets what the head of a report and its suggested commands contain, such as the verdict, the command and the session.
+// Sets the members that the head of a report and its suggested commands need, such as the verdict, the command and the
+// session.
 void describe_session(Diagnosis& report, const Known& known) {
   const session::Manifest& manifest = known.session.manifest;
   report.verdict = known.analysis.verdict;

@@ -149,7 +149,7 @@ struct Inputs {
   std::uint64_t bytes = 0;
   std::size_t tensors = 0;
   std::vector<std::string> missing;  // parts that the rerun could not save exactly
-  std::string outcome;  // of running the script: "reproduces", "does not reproduce", "could not be run", "not run"
+  std::string outcome;  // result of the script: "reproduces", "does not reproduce", "could not be run", "not run"
 };
 
 // The failing launch, as saved in a rerun and then replayed alone.
@@ -191,7 +191,7 @@ struct MemoryUse {
   bool of_host = false;                      // the call requested pinned memory
   std::uint64_t asked = 0;                   // 0 if unknown
   std::optional<std::uint64_t> free, total;  // bytes of the device
-  std::uint64_t held = 0, peak = 0;          // bytes of this process: at that moment, and the most so far
+  std::uint64_t held = 0, peak = 0;          // bytes that this process held: at the failing call, and at most
   bool whole = true;                         // every allocation of the process was recorded
   std::vector<MemoryHolder> holders;         // by line, largest first
   std::vector<OtherProcess> others;          // on the same device, after this process had ended
@@ -317,7 +317,6 @@ struct Finding {
   std::string reported_api;                  // "cudaMemcpy"
   std::string reported_library;              // "libcublas.so.13": the library that made that call
   bool found_at_exit = false;                // found by cudadiag's probe before the process or context ended
-                                             // program
   bool found_by_wait = false;        // cudadiag's wait for the operation found it, before any call of the program
   std::optional<double> standstill;  // for a hang: seconds without progress
   // For a hang that was found while the program ran: its index in Manifest::stalls.
@@ -397,7 +396,7 @@ struct GroupRank {
   std::int32_t group_rank = 0;  // in the group
   bool has_come = false;
   std::string call;   // "all_reduce 481 of 1,024 float32"; empty if it has not made the call, or the record is lost
-  Location location;  // line of that call; if it was not made, where the rank is
+  Location location;  // line of that call; if the rank has not made it, where the rank is
   std::string does;   // for a rank that has not made the call: "is in cudaMemcpy", "last worked"
 };
 
@@ -442,7 +441,6 @@ struct PassLine {
   bool isolated = false;  // ran in isolation, so it could not change anything outside
   std::vector<session::KeptFrom> kept_from{};
   bool ended_at_that = false;                       // isolation blocked a change, which may have prevented the failure
-                                                    // fail
   bool leaves_proof_open = false;                   // bisect without isolation may prove what this rerun could not
   std::optional<session::CutShort> cut_short{};     // nullopt if it ran to its end
   std::optional<analyse::Rerun::Outcome> judged{};  // set for a rerun that ran to its end

@@ -10,7 +10,7 @@
 
 namespace cudadiag::diagnose {
 
-// Returns the true line and the stack of a call site of a process.
+// A function that returns the true line and the stack of a call site.
 using ResolveSite = std::function<std::pair<Location, symbolize::SourceStack>(const session::Process&, std::uint32_t)>;
 
 // Returns the allocation that a pointer among the arguments points to. `process` issued the operation.

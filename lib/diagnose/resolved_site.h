@@ -21,12 +21,12 @@ struct ResolvedSite {
 ResolvedSite resolve(symbolize::Symbolizer& symbolizer, const session::Process& process, std::uint32_t site_id,
                      std::uint32_t function = 0);
 
-// Returns whether another call site of the same kernel is on the same line, as in a loop that the compiler unrolled.
-// The calls of one site are then not all calls of the line.
+// Returns whether another call site of the same kernel is on the same line, as in a loop that the compiler unrolled. If
+// so, the line has more calls than this site.
 bool shares_line(symbolize::Symbolizer& symbolizer, const session::Process& process, std::uint32_t site_id,
                  const symbolize::Location& line);
 
-// Returns the comparison of lines that analyse::analyse() needs. `symbolizer` must outlive the result.
+// Returns the comparison of lines that the analysis needs. `symbolizer` must outlive the result.
 analyse::SameLine same_line_by(symbolize::Symbolizer& symbolizer);
 
 // Adds the text of the source line to the location.

@@ -29,7 +29,7 @@ class SessionState {
   const session::Session& session() const { return session_; }
   symbolize::Symbolizer& symbolizer() { return symbolizer_; }
 
-  // First failures, candidates and grades, including the evidence of a GPU core dump.
+  // The first failures, their candidates and grades. The evidence of a GPU core dump is included.
   const analyse::Analysis& analysis();
   // Everything that the writers print.
   const Diagnosis& diagnosis();

@@ -22,7 +22,7 @@ using session::Operation;
 using session::Process;
 using wire::operation::MemoryOperation;
 
-// how many of a stream's operations to resolve and show
+// The most operations of a stream to resolve and show.
 constexpr std::size_t kShown = 16;
 constexpr std::size_t kUnfinishedColumns = 40;
 

@@ -21,10 +21,10 @@ struct OpenOperation {
   std::optional<std::uint64_t> site_ordinal;
   std::optional<double> seconds;  // since it was issued
   Location location;
-  bool candidate = false;  // it may block its stream
+  bool candidate = false;  // may block its stream
 };
 
-// Something elsewhere that an operation waits for.
+// Something outside its stream that an operation waits for.
 struct OpenWait {
   WaitsFor kind = WaitsFor::stream;
   std::uint32_t ordinal = 0;
@@ -39,7 +39,7 @@ struct OpenStream {
   bool proven = false;  // some work on the stream is certainly unfinished
   analyse::Grade grade = analyse::Grade::suspected;
   std::uint32_t candidates = 0;           // operations that may block the stream
-  std::uint32_t missing = 0;              // how many of them have no record
+  std::uint32_t missing = 0;              // how many of these have no record
   std::vector<OpenOperation> operations;  // the oldest ones only
   std::uint32_t more = 0;                 // how many operations follow these
   std::vector<OpenWait> waits;
@@ -48,7 +48,7 @@ struct OpenStream {
 
 struct OpenCall {
   std::uint32_t tid = 0;
-  std::string thread;     // its name
+  std::string thread;     // name of the thread
   std::string call;       // "cudaStreamSynchronize", as the program called it
   std::string waits_for;  // "stream 0x55d0c8"; empty if unknown
   std::optional<double> seconds;
@@ -86,7 +86,7 @@ struct Status {
 Status build_status(const session::Session& session, const analyse::Analysis& analysis, std::optional<bool> goes_on,
                     symbolize::Symbolizer& symbolizer);
 
-// Returns "until the word at 0x7f40 equals 1; no stream has a write to it queued".
+// Describes a wait: "until the word at 0x7f40 equals 1; no stream has queued a write to it".
 std::string wait_text(const session::Process& process, const analyse::StreamWait& wait,
                       symbolize::Symbolizer& symbolizer, const std::string& directory);
 

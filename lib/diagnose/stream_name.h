@@ -6,11 +6,11 @@
 
 namespace cudadiag::diagnose {
 
-// Returns "default stream" or "stream 0x55d0c8".
+// Returns a name such as "default stream" or "stream 0x55d0c8".
 std::string stream_name(std::uint64_t handle);
-// The same within a sentence: "the default stream".
+// Like stream_name(), for use within a sentence: "the default stream".
 std::string stream_phrase(std::uint64_t handle);
-// For a second stream with the same handle: "the default stream of another context".
+// Like stream_phrase(), for a second stream with the same handle: "the default stream of another context".
 std::string other_stream_phrase(std::uint64_t handle);
 
 }  // namespace cudadiag::diagnose

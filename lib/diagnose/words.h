@@ -31,10 +31,10 @@ std::string_view word(wire::area::State state);
 // Returns "python" or "c++"; empty if unknown.
 std::string_view word(symbolize::Language language);
 
-// The outcome of a rerun: "proven", "did not fail".
+// Returns the outcome as text for a report, such as "proven" or "did not fail".
 std::string_view word(analyse::Rerun::Outcome outcome);
 
-// Returns "4096,1,1".
+// Formats dimensions, such as "4096,1,1".
 std::string dimensions(const std::array<std::uint32_t, 3>& d);
 
 // Returns the command that reruns a recorded command. `session` is the session's folder. If `input`, the command ends
@@ -45,17 +45,17 @@ inline constexpr const char* kNotIsolated = "  # not isolated: it can write file
 
 // Option of `cudadiag bisect` for the reruns that `cudadiag run` performs by itself.
 inline constexpr const char* kIsolated = "--isolated";
-// Option of `cudadiag bisect` for a failure that comes and goes.
+// Option of `cudadiag bisect` for an intermittent failure.
 inline constexpr const char* kRepeat = "--repeat 20";
 inline constexpr int kRepeats = 20;
 
 // Returns "a, b and c" if `last` is " and ".
 std::string joined(const std::vector<std::string>& words, const char* last);
-// Returns "a kernel" or "an event".
+// Adds the article: "a kernel" or "an event".
 std::string with_article(std::string_view word);
-// Returns "12,345".
+// Formats a number with separators, such as "12,345".
 std::string thousands(std::uint64_t number);
-// Returns "40 ms", "4.2 s", "62 s" or "3 min".
+// Formats a duration: "40 ms", "4.2 s", "62 s" or "3 min".
 std::string duration(double seconds);
 
 // Quotes `word` as one word for a shell. Characters that base::printable() would change become escapes.

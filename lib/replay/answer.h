@@ -15,13 +15,11 @@ struct Answer {
   std::string gpu;                               // PCI bus id of the GPU; empty if unknown
   bool launching = false;                        // all steps before the launch are done
   std::optional<std::uint32_t> refused;          // the error that the launch call returned, if any
-  std::optional<std::uint32_t> result;           // of waiting for the launch to finish
+  std::optional<std::uint32_t> result;           // the error that waiting for the launch returned
   std::uint64_t placed = 0, placeable = 0;       // blocks at their old addresses, and blocks in all
-                                                 // there are
   std::uint64_t rewritten = 0;                   // how many pointers in memory were rewritten
   bool only_reached = false;                     // for lack of room, omitted memory that nothing points to
-                                                 // out
-  bool outputs = false;                          // the outputs are written
+  bool outputs = false;                          // the outputs have been written
   std::map<std::uint64_t, std::uint64_t> moved;  // new addresses by block index
 };
 

@@ -65,12 +65,11 @@ class UnparsedLaunch {
   std::string why_foreign_;
 };
 
-// Facts about the launch that the launcher knows and the recorder does not.
+// Facts about the launch that the recorder could not record.
 struct Surroundings {
   std::string demangled;                                    // name of the kernel
   SavedFailure failure;                                     // its `code` is ignored in favour of the recorder's
-  std::function<std::string(std::uint32_t device)> bus_of;  // returns the PCI bus id of one of the program's GPUs;
-                                                            // empty if unknown
+  std::function<std::string(std::uint32_t device)> bus_of;  // returns a device's PCI bus id; empty if unknown
 };
 
 // Returns whether the recorder left a failed launch in this folder.

@@ -1,4 +1,4 @@
-// Writes the arguments of a failing operation, a line for each.
+// Writes the arguments of a failing operation, one line for each.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace cudadiag::report {
 
-// Returns "idx int64 [8,512] cuda:0, min 0, max 30050, 3 too large".
+// Returns a line such as "idx int64 [8,512] cuda:0, min 0, max 30050, 3 too large".
 std::string argument_line(const diagnose::Argument& argument, const std::string& directory);
 
 // Returns the arguments that prove the cause, at most three. If `verbose`, returns all arguments, with these first.

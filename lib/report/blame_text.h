@@ -7,7 +7,8 @@
 
 namespace cudadiag::report {
 
-// Returns "train.py:88 loss.item() (cudaMemcpyAsync): innocent"; empty if the failing call returned the error itself.
+// Returns a text such as "train.py:88 loss.item() (cudaMemcpyAsync): innocent"; empty if the failing call returned the
+// error itself.
 std::string blamed_text(const diagnose::Finding& finding, const std::string& directory);
 
 }  // namespace cudadiag::report

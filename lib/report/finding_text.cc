@@ -123,7 +123,7 @@ class FindingText {
 
   const char* what() const { return finding_.location.line > 0 ? "line" : "function"; }
 
-  // Returns "call 1,847 of this line"; empty if the call is unknown.
+  // Returns a text such as "call 1,847 of this line"; empty if the call is unknown.
   std::string which_call() const {
     if (finding_.launch && finding_.launch->graph_node) {
       const diagnose::NodeNumber& node = *finding_.launch->graph_node;
@@ -238,7 +238,7 @@ class FindingText {
     }
   }
 
-  // Adds the line inside a compiled function.
+  // Adds the source line of a kernel inside a compiled function.
   void inside() {
     for (const diagnose::Related& related : finding_.related) {
       if (related.role != diagnose::Role::source) continue;

@@ -8,7 +8,8 @@
 
 namespace cudadiag::report {
 
-// Returns "illegal memory access (700) in train.py:41, forward". Shows paths inside `directory` relative to it.
+// Returns a headline such as "illegal memory access (700) in train.py:41, forward". Shows paths inside `directory`
+// relative to it.
 std::string headline(const diagnose::Finding& finding, const std::string& directory);
 
 // `ranks`: the report's lines about the job's ranks; empty to omit them. `rerun_follows`: a rerun will add facts that

@@ -21,7 +21,8 @@ std::string made_in(const diagnose::PointedMemory& allocation, const std::string
   return " allocated at " + diagnose::place(*allocation.allocated, directory) + whose(allocation.owner);
 }
 
-// Returns "parameter 1 points into 4.0 KiB that had been freed at a.cc:14, main, allocated at a.cc:9, main".
+// Describes a bad pointer: "parameter 1 points into 4.0 KiB that had been freed at a.cc:14, main, allocated at a.cc:9,
+// main".
 std::string what_is_wrong(const diagnose::Argument& argument, const std::string& directory) {
   const diagnose::PointedMemory& allocation = *argument.allocation;
   const std::string made = made_in(allocation, directory);

@@ -74,7 +74,7 @@ std::vector<std::string> lines_of(const diagnose::ResolvedAccess& access, const 
   return lines;
 }
 
-// Returns "x float32[1048576]".
+// Returns a tensor's name, type and shape, such as "x float32[1048576]".
 std::string tensor_name(const diagnose::RaceTensor& tensor, const std::string& otherwise) {
   std::string text = tensor.name.empty() ? otherwise : (tensor.view ? "view of " : "") + tensor.name;
   if (text.empty()) text = "a tensor";
@@ -82,7 +82,7 @@ std::string tensor_name(const diagnose::RaceTensor& tensor, const std::string& o
   return base::printable(text + (tensor.shape.empty() ? "[]" : causes::subscript(tensor.shape)));
 }
 
-// Returns "argument self of aten::add_ (written)".
+// Describes how an operator uses the tensor: "argument self of aten::add_ (written)".
 std::string use(const diagnose::ResolvedAccess& access) {
   const std::string op = access.op.substr(0, access.op.find('.'));
   if (!access.tensor) return base::printable(op) + ", in its own memory";

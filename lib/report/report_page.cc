@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kOthersNamed = 2;
 constexpr std::size_t kUsualColumns = 80;  // narrower terminals need more lines for the same text
-// What a rerun of cudadiag bisect can do, without and with --isolated.
+// Side effects of a rerun by cudadiag bisect, without and with --isolated.
 constexpr const char *kWrites = "; it can write files", *kIsIsolated = "; it cannot write files";
 
 Section passes(const diagnose::Diagnosis& report) {
@@ -99,8 +99,7 @@ bool was_rerun(const diagnose::Diagnosis& report) {
   });
 }
 
-// Returns true if cudadiag bisect without isolation may prove the first answer: the last rerun must have left that
-// open.
+// Returns true if cudadiag bisect without isolation may prove the first answer, because the last rerun left that open.
 bool plain_rerun_may_prove(const diagnose::Diagnosis& report) {
   const auto last = std::find_if(report.passes.rbegin(), report.passes.rend(), [](const diagnose::PassLine& pass) {
     return pass.kind == session::PassKind::confirm && pass.cut_short != session::CutShort::interrupted;
@@ -120,7 +119,7 @@ Section withheld(const diagnose::Diagnosis& report) {
 Section next_commands(const diagnose::Diagnosis& report, const TextOptions& options) {
   Section section{"Next", {}, 2, 0, Ink::plain, Wide::stays};
   if (report.session.empty() || report.findings.empty() || report.passes.empty()) return section;
-  // If another user owns the session, a rerun would run a command that this user chose.
+  // If another user owns the session, a rerun would run a command that the other user chose.
   const bool suggest_rerun = options.suggest_rerun && report.foreign.empty();
   const bool first_rerun = suggest_rerun && !was_rerun(report);
   const auto bisect = [&](const char* with = "") {
@@ -200,7 +199,7 @@ Section run_section(const diagnose::Diagnosis& report) {
   return section;
 }
 
-// Returns "2026-11-21T10:15:00Z  python train.py".
+// Returns the time and the command, such as "2026-11-21T10:15:00Z python train.py".
 Section short_run(const diagnose::Diagnosis& report) {
   Section section{"Run", {}, 1, 0, Ink::plain, Wide::is_cut};
   if (!report.started.empty()) {

@@ -23,7 +23,7 @@ using session::CutShort;
 using session::PassKind;
 using Outcome = analyse::Rerun::Outcome;
 
-// Returns "train.py:41".
+// Returns a place such as "train.py:41".
 std::string place_of(const Finding& finding) {
   const diagnose::Location& at = finding.location;
   if (at.line == 0 && !at.function.empty()) return at.function;
@@ -38,7 +38,7 @@ bool any_pass(const Diagnosis& report, Predicate predicate) {
 
 bool is_confirm(const PassLine& pass) { return pass.kind == PassKind::confirm; }
 
-// Returns "a rerun (3.2 s)"; empty if no rerun waited for operations.
+// Returns the number and time of the reruns, such as "a rerun (3.2 s)"; empty if no rerun waited for operations.
 std::string reruns_text(const Diagnosis& after) {
   const auto reruns = std::count_if(after.passes.begin(), after.passes.end(), is_confirm);
   if (reruns == 0) return "";
@@ -48,7 +48,7 @@ std::string reruns_text(const Diagnosis& after) {
   return fmt::format("{} ({})", runs, diagnose::duration(seconds));
 }
 
-// Returns "confirmed by a rerun (3.2 s): train.py:41  [proven]".
+// Returns a sentence such as "confirmed by a rerun (3.2 s): train.py:41 [proven]".
 std::string proof_text(const Diagnosis& after, const Finding& finding) {
   const bool by_waiting =
       any_pass(after, [](const PassLine& pass) { return is_confirm(pass) && pass.judged == Outcome::proven; });
@@ -59,8 +59,8 @@ std::string proof_text(const Diagnosis& after, const Finding& finding) {
   return fmt::format("confirmed by {}: {}  [{}]", by, place_of(finding), diagnose::word(finding.grade));
 }
 
-// Returns "2 reruns (6.4 s): did not fail; the first answer remains  [bracketed]"; empty if no rerun waited for
-// operations.
+// Returns a sentence such as "2 reruns (6.4 s): did not fail; the first answer remains [bracketed]". Returns "" if no
+// rerun waited for operations.
 std::string no_proof_text(const Diagnosis& after, const Finding& finding, const std::string& session) {
   const std::string runs = reruns_text(after);
   if (runs.empty()) return "";

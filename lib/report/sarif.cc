@@ -70,7 +70,7 @@ class Writer {
 
   Json artifact(const std::string& file) const {
     if (!file.starts_with('/')) {
-      // Without "./", a parser could take a name before ":" for the scheme of the URI.
+      // Without "./", a parser may take a name before ":" for the URI scheme.
       Json json = {{"uri", (file.find(':') < file.find('/') ? "./" : "") + uri_path(file)}};
       if (has_base()) json["uriBaseId"] = kBase;
       return json;

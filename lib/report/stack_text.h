@@ -8,7 +8,8 @@
 
 namespace cudadiag::report {
 
-// Returns "train.py:112 main > :88 step > :41 forward (+6 library frames)", outermost first; empty without user frames.
+// Returns a text such as "train.py:112 main > :88 step > :41 forward (+6 library frames)", outermost first; empty
+// without user frames.
 std::string stack_text(const symbolize::SourceStack& stack, const std::string& directory);
 
 // Return all frames, innermost first, with the user's frames marked.

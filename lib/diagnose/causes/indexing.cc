@@ -44,8 +44,8 @@ bool any_index(const Symptoms& symptoms, Facts& facts) {
   return true;
 }
 
-// Returns true if the text names positions: it has "position" at the start of a word, unlike "composition", or a usual
-// abbreviation.
+// Returns true if the text contains "position" at the start of a word, or a usual abbreviation of it. "composition"
+// does not count.
 bool names_positions(std::string_view text) {
   for (auto at = text.find("position"); at != text.npos; at = text.find("position", at + 1)) {
     if (at == 0 || std::islower(static_cast<unsigned char>(text[at - 1])) == 0) return true;

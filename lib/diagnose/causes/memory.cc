@@ -104,8 +104,8 @@ bool wrong_way(const Symptoms& symptoms, Facts& facts) {
 }
 
 // Returns true if `argument` is the only address passed to the kernel. If not, the cause may be an index into the
-// memory at another address, and the kernel may never use this pointer. It may be null by design, or mark the end of a
-// range.
+// memory at another address, and the kernel may never use this pointer. The pointer may be null by design, or mark the
+// end of a range.
 bool is_only_address(const Symptoms& symptoms, const Argument& argument) {
   return std::ranges::none_of(symptoms.arguments, [&](const Argument& other) {
     return &other != &argument && (other.allocation || other.pointer.value_or(0) != 0);

@@ -90,18 +90,17 @@ struct Symptoms {
   std::vector<Argument> arguments;
   std::string directory;  // paths below this directory are shown relative to it
   std::optional<FailedAccess> access;
-  std::string source;         // text of the true line, without its comment
-  std::vector<Frame> python;  // innermost first
-  // For a broken capture:
-  bool captured_by_other_thread = false;  // another thread was capturing, and the failing thread was not
+  std::string source;                     // text of the true line, without its comment
+  std::vector<Frame> python;              // innermost first
+  bool captured_by_other_thread = false;  // for a broken capture: another thread began it
   std::uint32_t forked_from = 0;          // pid of the process that forked this one after using CUDA; 0 if unknown
   std::string forked_at;                  // "train.py:39, start"
   std::uint32_t failed_elsewhere = 0;     // pid of a process of the same job that failed earlier; 0 if unknown
   bool vanished_when_serialised = false;  // a plain rerun failed, but a rerun that waited for this operation did not
   bool may_be_another_client = false;     // the GPU is shared under MPS, and it is unknown whose work failed
   std::string foreign_exception;          // GPU exception in a rerun, in code that the program had not loaded
-  std::map<std::string, std::string> versions;     // "driver", "cuda", "torch", …
-  std::vector<std::string> gpus;                   // names
+  std::map<std::string, std::string> versions;  // "driver", "cuda", "torch", …
+  std::vector<std::string> gpus;
   std::map<std::string, std::string> environment;  // the variables that CUDA reads; unset ones are absent
 };
 

@@ -12,7 +12,7 @@
 
 namespace cudadiag::diagnose {
 
-// A number as the program has it; integers stay exact.
+// A number with the type that it has in the program, so that integers stay exact.
 using Number = std::variant<std::int64_t, double>;
 
 // The memory that a pointer pointed to when the operation was issued.
@@ -22,8 +22,7 @@ struct PointedMemory {
   std::optional<std::uint32_t> device;
   bool out_of_reach = false;                 // on another device, to which the operation's device has no access
   bool is_freed = false;                     // freed before the operation was issued; `freed` is the line
-  std::string owner;                         // "PyTorch's caching allocator" if that hands out parts of this memory;
-                                             // else empty
+  std::string owner;                         // the memory pool, such as "PyTorch's caching allocator"; empty if none
   std::optional<Location> allocated, freed;  // nullopt if not recorded
 };
 
@@ -32,7 +31,7 @@ struct Argument {
   std::string name;  // name of the operator's or kernel's parameter, or of the user's variable
   session::ValueOrigin origin = session::ValueOrigin::schema;
   std::uint32_t parameter = 0;       // number of the kernel parameter, from 1; 0 if it is not one
-  std::uint32_t parameter_byte = 0;  // position in that parameter
+  std::uint32_t parameter_byte = 0;  // byte offset in that parameter
   std::string dtype, device;
   std::string value;  // as text, for a scalar or a kernel parameter that is not a pointer
   std::vector<std::int64_t> shape, strides;
@@ -42,7 +41,7 @@ struct Argument {
   // of them.
   std::optional<std::int64_t> bound;
   std::optional<std::uint64_t> outside;
-  std::vector<std::int64_t> first_outside;  // where in the argument the first one is
+  std::vector<std::int64_t> first_outside;  // index of the first of them in the argument
   std::optional<Number> first_value;
   std::optional<std::uint64_t> pointer;
   std::optional<std::uint64_t> bytes;  // size of a copy or memset that begins at `pointer`

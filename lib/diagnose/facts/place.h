@@ -8,8 +8,8 @@
 
 namespace cudadiag::diagnose {
 
-// Returns the part of an absolute path below `directory`. Empty if the path is elsewhere, or if `directory` is / or
-// unknown.
+// Returns the part of an absolute path below `directory`. Empty if the path is elsewhere, or if `directory` is "/" or
+// empty.
 std::string_view path_inside(std::string_view file, std::string_view directory);
 
 std::string relative_path(const std::string& file, const std::string& directory);

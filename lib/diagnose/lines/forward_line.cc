@@ -15,7 +15,7 @@ using session::Process;
 using symbolize::PythonFrame;
 using symbolize::SourceStack;
 
-constexpr std::size_t kMostStacks = 32;  // how many stacks to resolve for one node
+constexpr std::size_t kMostStacks = 32;  // most stacks to resolve for one node
 constexpr int kDeepest = 4;              // most nested backward passes (create_graph) to follow
 
 symbolize::Location frame_location(const PythonFrame& frame) {

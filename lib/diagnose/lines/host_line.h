@@ -1,4 +1,4 @@
-// Finds the line where a blocked process is, if cudadiag read its stacks from its memory.
+// Finds the current line of a blocked process, if cudadiag has read its stacks.
 #pragma once
 
 #include <optional>

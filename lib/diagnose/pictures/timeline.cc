@@ -13,8 +13,8 @@ namespace {
 using analyse::StreamHistory;
 using session::Operation;
 
-// How many operations to draw at most: before and after the failure, in total on its stream, and on both sides of the
-// last finished operation on other streams.
+// The most operations to draw: before and after the failure, in total on its stream, and on each side of the last
+// finished operation on other streams.
 constexpr std::size_t kBefore = 3, kAfter = 3, kMostOfStream = 16, kOfOthers = 2;
 constexpr std::size_t kStreams = 6;
 

@@ -19,8 +19,7 @@ bool holds(const DeliveredValue& value, std::uint64_t address) {
   return value.pointer && value.bytes && address >= *value.pointer && address - *value.pointer < *value.bytes;
 }
 
-// Returns the value that contains `address`. Prefers a written value to a read one, then a value that begins at
-// `address`.
+// Returns the value that contains `address`. Prefers a written value, then a value that begins at `address`.
 const DeliveredValue* holder(const Delivery& delivery, std::uint64_t address) {
   const auto rank = [&](const DeliveredValue& value) {
     return std::pair(value.written == true, value.pointer == address);

@@ -28,7 +28,7 @@ std::uint64_t pieces(const StridedBytes& bytes) {
   return count;
 }
 
-// Counts the bytes in [first, last). Looks only at the `depth` innermost dimensions, which start at `begin`.
+// Counts the bytes of the `depth` innermost dimensions, placed at `begin`, that are in [first, last).
 std::uint64_t count_in(const StridedBytes& bytes, std::uint64_t begin, std::size_t depth, std::uint64_t first,
                        std::uint64_t last) {
   if (depth == 0) {
@@ -44,13 +44,12 @@ std::uint64_t count_in(const StridedBytes& bytes, std::uint64_t begin, std::size
   // The parts of this dimension do not overlap. The parts at the edges of the range may be only partly in the range.
   if (last <= begin) return 0;
   const std::uint64_t from = first > begin ? std::min((first - begin) / pitch, count) : 0;
-  const std::uint64_t to = std::min((last - begin - 1) / pitch + 1, count);  // one past the last part that begins
-                                                                             // inside
+  const std::uint64_t to = std::min((last - begin - 1) / pitch + 1, count);  // end of the parts that begin inside
   std::uint64_t found = 0;
   for (std::uint64_t part = from; part < to; ++part) {
     const std::uint64_t at = begin + part * pitch;
     if (at >= first && at + span <= last) {
-      // All parts that follow are in the range too, except perhaps the last one.
+      // All parts that follow are in the range too, except possibly the last one.
       const std::uint64_t inside = std::max(part + 1, to - 1) - part;
       found += inside * whole;
       part += inside - 1;

@@ -146,8 +146,7 @@ site_key::Key line_of(const std::vector<FlightFrame>& stack) {
 // Returns the frames that may be shown, without C++ frames. Keeps few, because the stacks of a thousand ranks must fit
 // in memory.
 std::vector<session::DeliveredFrame> python_frames(const std::vector<FlightFrame>& stack) {
-  constexpr int kMostOwn = 3;  // frames of the program; more than one, because the user's rules can declare a frame to
-                               // be library code
+  constexpr int kMostOwn = 3;  // frames of the program; several, because the user's rules may exclude some
   std::vector<session::DeliveredFrame> frames;
   int own = 0;
   for (const FlightFrame& frame : stack) {
@@ -206,8 +205,8 @@ class Conversion {
     const auto batch = latest_.find(call.group);
     const bool continues = batch != latest_.end() && state_.calls[batch->second].ordinal == call.collective;
     if (ends_batch(call)) {
-      // PyTorch before 2.7 gives a batch of messages the number of a collective, but only on ranks that send or receive
-      // them. The numbers then differ between ranks.
+      // Before 2.7, PyTorch counts a batch of messages as a collective, but only on the ranks that take part in it. The
+      // numbers of collectives then differ between ranks.
       if (!continues) state_.is_whole = false;
       return;
     }
@@ -270,7 +269,7 @@ class Conversion {
     calls.push_back(state_.calls.size() - 1);
   }
 
-  // Keeps the latest calls, their stacks, and the positions of the unfinished ones among them.
+  // Keeps the latest calls, their stacks, and the positions of the unfinished calls among them.
   void keep(std::size_t most) {
     const std::size_t first = state_.calls.size() - std::min(most, state_.calls.size());
     std::vector<RankState::Call> kept(state_.calls.begin() + static_cast<std::ptrdiff_t>(first), state_.calls.end());
@@ -294,7 +293,7 @@ class Conversion {
   const FlightDump& dump_;
   const std::vector<bool> finished_;
   RankState state_;
-  std::vector<std::optional<site_key::Key>> lines_;         // by stack; filled in when first needed
+  std::vector<std::optional<site_key::Key>> lines_;         // by stack; computed on first use
   std::map<std::uint32_t, std::uint32_t> communicator_of_;  // by index of the group
   std::map<std::uint32_t, std::size_t> latest_;             // the latest collective, by index of the group
   std::map<std::pair<std::uint32_t, std::int32_t>, std::vector<std::size_t>> streams_;  // communicator and peer

@@ -1,5 +1,5 @@
-// Names groups of ranks, and the ranks in them, in text. A group has the name that the program gave it. Without one,
-// the text lists its ranks.
+// Returns names for groups of ranks, and for the ranks in them. A group without a name from the program is described by
+// its ranks.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ class GroupNames {
   // `states` are all recorded ranks of the job.
   explicit GroupNames(std::span<const analyse::RankState> states);
 
-  // Returns "group tp1". A group without a name is "the group of ranks 2 and 3". If several groups have these ranks, it
-  // is "group 2 of ranks 2 and 3".
+  // Returns a name such as "group tp1". A group without a name is "the group of ranks 2 and 3". If several groups have
+  // these ranks, it is "group 2 of ranks 2 and 3".
   const std::string& group(std::uint64_t hash) const { return groups_.at(hash); }
   // Returns the job-wide name of the group's rank `rank`, such as "rank 3".
   std::string rank(std::uint64_t hash, std::int32_t rank) const;

@@ -29,7 +29,7 @@ using Kind = GroupAnswer::Kind;
 using GroupDifference = GroupAnswer::Difference;
 using wire::collective::Function;
 
-// In the order of wire::collective::Function and Type.
+// Names, in the order of wire::collective::Function and Type.
 constexpr std::array<std::string_view, wire::collective::kFunctionNames.size()> kFunctions = {
     "collective", "all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce",
     "all_to_all", "gather",     "scatter",    "send",           "recv"};
@@ -47,14 +47,14 @@ std::uint64_t number_of(const session::Collective& call) {
 
 bool is_message(const session::Collective& call) { return wire::collective::is_point_to_point(call.function); }
 
-// Returns "all_reduce 481 of 1,024 float32", or "all_reduce 481" if the ranks need not agree on the size.
+// Describes a call: "all_reduce 481 of 1,024 float32", or "all_reduce 481" if the ranks need not agree on the size.
 std::string described(const session::Collective& call) {
   if ((call.flags & RankState::kOwnSize) != 0) return function_of(call) + ' ' + thousands(number_of(call));
   return fmt::format("{} {} of {} {}", function_of(call), thousands(number_of(call)), thousands(call.count),
                      kTypes[static_cast<std::size_t>(call.type)]);
 }
 
-// Returns "send 4 to rank 3 in group pp1" or "all_reduce 481 of group tp1".
+// Names a call and its group: "send 4 to rank 3 in group pp1" or "all_reduce 481 of group tp1".
 std::string named_call(const GroupNames& names, const session::Communicator& group, const session::Collective& call) {
   const std::string what = function_of(call) + ' ' + thousands(number_of(call));
   if (!is_message(call)) return what + " of " + names.group(group.hash);
@@ -71,7 +71,7 @@ Location line_of(const RecordedRank& rank, const std::vector<session::DeliveredF
   return frames.empty() ? Location{} : located(rank.symbolizer.true_line(stack, "").location);
 }
 
-// For a rank that has not reached the call: says what it does instead.
+// Describes what a rank does that has not reached the call.
 void describe_absent(const RecordedRank& from, GroupRank& rank) {
   const session::ProcessRecord& record = from.process.record;
   const analyse::Ending end = analyse::own_ending(from.process);

@@ -29,7 +29,7 @@ GroupsPart groups_part(const analyse::GroupAnswer& answer, std::span<const analy
 // model.py:212".
 std::string group_sentence(const GroupsPart& part, const std::string& directory);
 
-// Returns a line for what each rank does. Ranks with the same text share a line.
+// Returns lines that say what each rank does. Ranks with the same text share a line.
 std::vector<std::string> group_lines(const GroupsPart& part, const std::string& directory);
 
 // Sets the symptoms that the rules for a hang in a collective read.
@@ -38,8 +38,8 @@ void add_groups(causes::Symptoms& symptoms, const GroupsPart& part, const std::s
 // Replaces the text of the ranks_part note with the answer.
 void add_groups_note(std::vector<analyse::Note>& notes, const GroupsPart& part, const std::string& directory);
 
-// Returns the answer for the whole job, which a report shows before the answer for one process; empty if the job's
-// groups are unknown, or if no rank waits.
+// Returns the answer for the whole job. A report shows it before the answer for one process. Empty if the job's groups
+// are unknown, or if no rank waits.
 std::string job_sentence(const Diagnosis& report);
 // Returns lines about the job's ranks, by group if the groups are known; empty if there are none.
 std::vector<std::string> job_lines(const Diagnosis& report);

@@ -1,4 +1,4 @@
-// Names several ranks in text.
+// Writes a list of ranks as text.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ struct RankName {
   }
 };
 
-// Returns "rank 0", "ranks 0, 2-5", or "processes 4711 and 4712" for processes without a rank, which come last. `ranks`
-// must be sorted.
+// Returns a text such as "rank 0" or "ranks 0, 2-5". Processes without a rank come last: "processes 4711 and 4712".
+// `ranks` must be sorted.
 std::string names_of(const std::vector<RankName>& ranks);
 
 }  // namespace cudadiag::diagnose

@@ -42,7 +42,7 @@ std::string own_name(const std::string& function) {
 
 bool is_named(const Dim3& d) { return d != Dim3{}; }
 
-// How well a dump matches a launch of the same kernel in the first run, in points and in words.
+// How well a dump matches a launch of the same kernel in the first run, as a score and as text.
 struct Fit {
   int points = 0;
   std::string words;
@@ -74,7 +74,7 @@ Fit fit(const DeviceFailure& failure, const Finding& finding, const Launch& laun
   return fit;
 }
 
-// Returns "cases.cu:16", or function and offset if the line is unknown.
+// Returns a place such as "cases.cu:16", or function and offset if the line is unknown.
 std::string place_of(const DeviceFailure& failure) {
   if (!failure.lines.empty()) return fmt::format("{}:{}", file_name(failure.lines[0].file), failure.lines[0].line);
   if (!failure.function.empty()) return fmt::format("{}+{:#x}", failure.function, failure.offset);

@@ -19,7 +19,7 @@ struct LaneAddress {
 
 // One of the parameter words that add up to the address.
 struct BaseParameter {
-  std::uint32_t word = 0;                // offset in bytes among all parameters
+  std::uint32_t word = 0;                // byte offset from the beginning of the parameters
   std::optional<std::uint32_t> number;   // number of the parameter, from 1
   std::uint32_t byte = 0;                // byte offset of the word in the parameter
   std::optional<std::uint64_t> value{};  // nullopt if the dump does not contain it
@@ -43,9 +43,9 @@ std::optional<DumpAccess> dump_access(const evidence::DumpedFailure& failure, co
 // Returns the parameter that must be the pointer; null if none can be, or if several can.
 const BaseParameter* only_parameter(const DumpAccess& access);
 
-// Returns "load of 4 bytes".
+// Returns a description such as "load of 4 bytes".
 std::string access_words(const DumpAccess& access);
-// Returns "parameter 1" or "parameter 2 at byte 16".
+// Returns a name such as "parameter 1" or "parameter 2 at byte 16".
 std::string parameter_words(const BaseParameter& parameter);
 // Returns lines for `cudadiag core`, such as "load of 4 bytes at 0x8021…, 1.0 TiB after parameter 1 (0x7f21…), block
 // 0,0,0 thread 0,0,0".

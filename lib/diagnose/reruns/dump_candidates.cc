@@ -192,7 +192,7 @@ bool name_node(Failure& failure, const DeviceFailure& exception, std::string_vie
   const bool several = candidates.front().nodes > 1;
   candidates.erase(others, candidates.end());
   failure.kind = analyse::Kind::graph_node;
-  // Another node's kernel failed, so the stale pointer is not the reason.
+  // Another node's kernel failed, so the stale pointer is not the cause.
   if (failure.stale != nullptr && candidates.front().node_index != failure.stale->node + 1) failure.stale = nullptr;
   failure.because.add(fmt::format("only the node{} of this line {} the kernel in the {}", several ? "s" : "",
                                   several ? "run" : "runs", dump));
@@ -207,7 +207,7 @@ bool has_own_dump(const Failure& failure) {
   return is_error_of_the_gpu(failure) && found != properties.end() && found->second == "written";
 }
 
-// Returns whether the candidate's kernel, or that of its graph node, is the one in the dump and has the same
+// Returns true if the candidate's kernel, or its graph node's kernel, is the one in the dump and has the same
 // dimensions.
 bool is_its_launch(const DeviceFailure& exception, const ProcessRecord& record, const analyse::Candidate& candidate) {
   return candidate.node == nullptr ? is_its_kernel(exception, record, candidate)

@@ -19,7 +19,7 @@ struct Gain {
   bool says_more = false;  // the report has more facts about the failure than before
 };
 
-// Returns nullopt if either diagnosis has no failure, or if they are about races.
+// Returns nullopt if either diagnosis has no findings, or if `before` begins with a race.
 std::optional<Gain> gain(const Diagnosis& before, const Diagnosis& after);
 
 bool is_race(const Finding& finding);

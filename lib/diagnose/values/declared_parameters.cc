@@ -102,7 +102,7 @@ DeclaredParameter parameter_of(std::string_view text) {
 // Returns the text between the end of the previous statement and `at`.
 std::string_view statement_until(std::string_view text, std::size_t at) {
   text = text.substr(0, at);
-  return text.substr(text.find_last_of(";}{#\"") + 1);  // npos + 1 is 0: then this is the first statement
+  return text.substr(text.find_last_of(";}{#\"") + 1);  // npos + 1 is 0, for the first statement
 }
 
 // Merges another declaration into those read so far. Returns false if the declarations are of different kernels.

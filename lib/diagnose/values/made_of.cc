@@ -35,7 +35,7 @@ const std::string* element(const DeliveredNonFinite& value, std::string_view nam
   return found == value.elements.end() ? nullptr : &found->second;
 }
 
-// Returns "0 / 0"; empty if the elements of the arguments are unknown.
+// Returns the computation, such as "0 / 0"; empty if the elements of the arguments are unknown.
 std::string computation(const std::string& name, const DeliveredNonFinite& value) {
   constexpr std::pair<std::string_view, std::string_view> kBetween[] = {
       {"div", " / "},       {"sub", " - "},           {"mul", " * "}, {"add", " + "}, {"pow", " to the power of "},
@@ -67,7 +67,7 @@ std::string with_result(std::string text, const DeliveredNonFinite& value) {
   return result.empty() ? text : text + ": " + result;
 }
 
-// Returns "; self has 3 infinite elements".
+// Returns a clause such as "; self has 3 infinite elements".
 std::string inputs_text(const std::vector<Argument>& arguments) {
   for (const Argument& argument : arguments) {
     if (argument.inf.value_or(0) == 0) continue;

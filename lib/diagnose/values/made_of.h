@@ -10,16 +10,16 @@
 
 namespace cudadiag::diagnose {
 
-// Returns "0 / 0 is NaN: element [3,0] of a result float32[8,1], 2 elements in all".
+// Returns a text such as "0 / 0 is NaN: element [3,0] of a result float32[8,1], 2 elements in all".
 std::string made_of(std::string_view op, const session::DeliveredNonFinite& value,
                     const std::vector<Argument>& arguments);
-// Returns "the program wrote it into a parameter".
+// Returns a clause such as "the program wrote it into a parameter".
 std::string use_text(session::DeliveredNonFinite::Use use);
 // Returns advice; empty if we have none.
 std::string remedy(std::string_view op, const session::DeliveredNonFinite& value);
 
 std::string_view role_word(session::DeliveredNonFinite::Role role);
-// Returns "parameter"; empty if the hook does not name the use.
+// Returns the use as a word for JSON, such as "parameter"; empty if the hook does not name the use.
 std::string_view use_word(session::DeliveredNonFinite::Use use);
 
 }  // namespace cudadiag::diagnose

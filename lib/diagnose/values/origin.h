@@ -1,4 +1,4 @@
-// Finds the origin of a bad value that the failing operator received, in a rerun that traced values.
+// Finds the origin of the failing operator's bad value, in a rerun that traced values.
 #pragma once
 
 #include "diagnose/diagnosis.h"

@@ -69,7 +69,7 @@ class Names {
     }
   }
 
-  // Returns "t.cells"; empty if unknown.
+  // Returns the declared name, such as "x" or "t.cells"; empty if unknown.
   std::string of(std::uint32_t number, std::uint32_t byte) const {
     if (number == 0 || number > declared_.size()) return "";
     const DeclaredParameter& parameter = declared_[number - 1];
@@ -90,7 +90,7 @@ bool has_parameters(const Finding& finding) {
   return std::ranges::any_of(finding.arguments, [](const Argument& argument) { return argument.parameter != 0; });
 }
 
-// Returns "x_ptr = x (parameter 1)".
+// Returns a name such as "x_ptr = x (parameter 1)".
 std::string full_name(const Argument& parameter, const std::string& declared, const std::string& variable) {
   if (declared.empty() && variable.empty()) return parameter.name;
   const char* const joint = declared.empty() || variable.empty() ? "" : " = ";

@@ -99,8 +99,8 @@ static void map_at(std::uint64_t begin, std::uint64_t end, const CUmemAllocation
 
 static bool is_of_device(const Block& block) { return !block.host && block.variable == nullptr; }
 
-// Starting at `first`, finds the blocks without gaps between them when rounded to multiples of `unit`. Sets `begin` and
-// `end` to their range. Returns the index after the last of them.
+// Starting at `first`, collects the blocks that touch or overlap once they are rounded to multiples of `unit`. Sets
+// `begin` and `end` to their range. Returns the index after the last of them.
 static std::size_t neighbours(std::size_t first, std::size_t limit, std::uint64_t unit, std::uint64_t& begin,
                               std::uint64_t& end) {
   begin = end = 0;

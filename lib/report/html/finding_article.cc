@@ -72,7 +72,7 @@ class FindingArticle {
     return "<p class=\"badges\">" + html + "</p>\n";
   }
 
-  // Returns "rank 2", or "ranks 0, 1 and 3 alike".
+  // Names the processes of the findings: "rank 2", or "ranks 0, 1 and 3 alike".
   std::string processes() const {
     std::vector<std::string> ranks, pids;
     for (const diagnose::Finding* each : sources_.findings) {

@@ -12,11 +12,9 @@
 namespace cudadiag::report {
 
 struct ArticleSources {
-  const std::vector<const diagnose::Finding*>&
-      findings;      // one finding, or the findings of several processes that failed in the same way
-                     // alike
-  const Page& page;  // of the first finding
-  const diagnose::FindingPictures& pictures;  // of the first finding
+  const std::vector<const diagnose::Finding*>& findings;  // one finding, or those of processes with the same failure
+  const Page& page;                                       // of the first finding
+  const diagnose::FindingPictures& pictures;              // of the first finding
   const std::string& directory;
   bool leads = false;  // it is the first article of the page
 };

@@ -65,8 +65,8 @@ std::size_t behind_annotation(std::string_view text, std::size_t at) {
 
 bool is_quote(char c) { return c == '"' || c == '\''; }
 
-// Returns where the second argument of f("NAME", "value") begins. [begin, end) is the name with its quotes. If the text
-// is not a call like this, returns `end`.
+// Returns the position of the second argument of f("NAME", "value"). [begin, end) is the name with its quotes. If the
+// text is not a call like this, returns `end`.
 std::size_t second_argument(std::string_view text, std::size_t begin, std::size_t end) {
   if (begin < 2 || text[begin - 1] != '(' || !is_name(text[begin - 2]) || end >= text.size() || text[end] != ',') {
     return end;

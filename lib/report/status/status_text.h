@@ -9,7 +9,7 @@
 
 namespace cudadiag::report {
 
-// Returns "running, initialised CUDA 62 s ago". `since_cuda`: see Status.
+// Returns a state such as "running, initialised CUDA 62 s ago". `since_cuda`: see Status.
 std::string state_text(std::optional<bool> goes_on, std::optional<double> seconds, bool since_cuda);
 std::string write_status_text(const diagnose::Status& status, const TextOptions& options);
 std::string write_status_json(const diagnose::Status& status);
