@@ -1,5 +1,5 @@
 // A log for developers of cudadiag: which analyses ran, and how many times. CUDADIAG_DEBUG_LOG is the path of the log.
-// If it is unset, the functions below write nothing. Several processes may share one log.
+// If it is unset, no log is written. Several processes may share one log.
 #pragma once
 
 #include <string_view>

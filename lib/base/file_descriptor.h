@@ -1,4 +1,4 @@
-// Owns a file descriptor, and closes it at the end.
+// Owns a file descriptor, and closes it when destroyed.
 #pragma once
 
 #include <unistd.h>

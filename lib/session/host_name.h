@@ -1,4 +1,4 @@
-// Finds the host name of this machine, which shows whether a recorded process id is one of this machine.
+// Finds this machine's host name. A process id from a different machine means nothing here.
 #pragma once
 
 #include <string>

@@ -7,13 +7,13 @@
 
 namespace cudadiag::session {
 
-// These return whether a Python file or a module belongs to the user, judging by its path. The user's own rules are not
-// considered.
+// Return whether a Python file, or a module, belongs to the user. They consider only the path, not the user's own
+// rules.
 bool is_python_file_of_users(std::string_view file);
 bool is_module_of_users(std::string_view path);
 
 // Returns whether `file` may name code that was generated at run time, from a string or from a file that the program
-// wrote. Code of `python -c` has the same name as code from a string.
+// wrote. Also true for the code of `python -c`, which has the same name as code from a string.
 bool is_made_at_run_time(std::string_view file);
 
 // Returns whether a compiler wrote the file at run time. These are Inductor's modules, in any folder, and Triton's
@@ -29,7 +29,7 @@ bool is_interpreter(std::string_view module);
 bool is_python_library(std::string_view path);
 
 // Returns whether the library is the recorder, or a part of CUDA such as the driver, the runtime, CUPTI or cuBLAS.
-// Recognises sonames in any folder.
+// Recognises the library by its soname, in any folder.
 bool is_cuda_module(std::string_view path);
 
 // Returns whether the library lets a script call exported functions by name: libffi, and modules that it may be linked

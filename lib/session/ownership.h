@@ -2,7 +2,8 @@
 // runs its command, with the reader's rights. A session of another user could name any file and any command.
 //
 // A session is the reader's own if its folder belongs to the effective user and it was recorded on this host. The check
-// of the host is not reliable: its name comes from the session, and a container gets a new name at each start.
+// of the host is not reliable: the host's name comes from the session itself, and a container gets a new name at each
+// start.
 #pragma once
 
 #include <string>

@@ -64,7 +64,7 @@ struct Site {
 
 struct GraphNode {
   std::uint32_t site = 0;      // where it was captured or added
-  std::uint32_t function = 0;  // for kernels: id of a function
+  std::uint32_t function = 0;  // for kernels: id in ProcessRecord::functions
   Dim3 grid{}, block{};        // for kernels
   std::uint32_t shared_bytes = 0;
   std::uint8_t type = 0;     // CUgraphNodeType
@@ -82,13 +82,13 @@ struct GraphEdge {
 // An executable graph. The nodes of a child graph follow the node that contains it.
 struct Graph {
   std::uint32_t site = 0;  // where it was instantiated or updated
-  bool whole = false;      // no part of it is missing
+  bool whole = false;      // no nodes, edges or changes are missing
   std::vector<GraphNode> nodes;
   std::vector<GraphEdge> edges;
   // If nodes have been given new parameters: the id of the original graph, which has the nodes and edges. 0 for an
   // original.
   std::uint32_t changed_from = 0;
-  std::vector<GraphChange> changes;  // sorted by node, at most one each
+  std::vector<GraphChange> changes;  // sorted by node, at most one per node
 };
 
 // Memory that the driver allocated (wire/allocation.h).
@@ -104,14 +104,14 @@ struct Allocation {
 };
 
 struct Parameter {
-  std::uint32_t offset = 0;  // among the kernel's parameters
+  std::uint32_t offset = 0;  // byte offset among the kernel's parameters
   std::string bytes;
 };
 
 // The parameters of one kernel launch. The area keeps them for each thread's latest launches, and for a launch that
 // failed while a rerun waited for it.
 struct Arguments {
-  std::uint64_t serial = 0;  // of the operation in its thread
+  std::uint64_t serial = 0;  // serial of the operation in its thread
   std::uint32_t thread = 0;
   std::uint32_t flags = 0;  // wire::intern::ArgumentFlag
   std::vector<Parameter> parameters;
@@ -119,7 +119,7 @@ struct Arguments {
 
 // A graph launch with a node that points to memory that had been freed (wire/intern.h).
 struct StalePointer {
-  std::uint64_t serial = 0;  // of the launch in its thread
+  std::uint64_t serial = 0;  // serial of the launch in its thread
   std::uint32_t thread = 0;
   std::uint32_t node = 0, offset = 0;
   std::uint64_t address = 0, allocation = 0;  // `allocation` is the serial of the freed allocation
@@ -155,7 +155,7 @@ struct Operation {
   std::uint64_t destination = 0, source = 0;  // addresses of copies, memsets and prefetches; 0 if unknown
   std::uint32_t graph = 0;                    // for graph launches: id of the original graph
   std::uint32_t graph_changed = 0;  // for graph launches: id of the changed graph at that launch; 0 if unchanged
-  std::uint32_t replay = 0;         // for graph launches: number among the graph's launches; 0 if unknown
+  std::uint32_t replay = 0;         // for graph launches: number of this launch among those of the graph; 0 if unknown
   std::uint32_t graph_flags = 0;
   std::uint32_t graph_words = 0;  // 1 + the index of the first node's word in ProcessRecord::graph_words; 0 if none
   Dim3 grid{}, block{}, cluster{};
@@ -166,7 +166,7 @@ struct Operation {
   bool logged = false;         // the operation comes from the log, so its neighbours may be missing here
   std::uint32_t recorded = 0;  // for event waits and syncs: 1 + index in `operations` of the event's record
   std::uint64_t issued = 0;    // number of operations that the process had issued up to this one
-  std::uint64_t kernels = 0;   // for kernels: number of kernels up to this one, if no graph had been launched
+  std::uint64_t kernels = 0;   // for kernels: number of kernels launched up to this one; 0 if a graph had been launched
 };
 
 // Facts about a process's full log.
@@ -217,8 +217,8 @@ struct Stream {
   std::uint32_t thread_tid = 0;
   std::uint32_t issued = 0;
   std::uint32_t marker_issued = 0;
-  std::uint32_t marker = 0;          // value that the GPU had written at the freeze or, if there was none, at the read
-  std::uint32_t host_completed = 0;  // likewise
+  std::uint32_t marker = 0;          // value written by the GPU, as of the freeze or, without a freeze, of the read
+  std::uint32_t host_completed = 0;  // as of the same time
   // Sorted ordinals up to `issued` of operations that had not reached the driver, so they are not in the queue.
   std::vector<std::uint32_t> not_given;
 
@@ -304,9 +304,9 @@ struct ProcessRecord {
   std::uint64_t start_realtime = 0;  // ns since the epoch
 
   std::vector<Thread> threads;        // by index; unused entries stay in place
-  std::vector<Context> contexts;      // likewise
-  std::vector<Stream> streams;        // likewise
-  std::vector<Operation> operations;  // from rings, held places and the full log, without duplicates, sorted by ticks
+  std::vector<Context> contexts;      // by index; unused entries stay in place
+  std::vector<Stream> streams;        // by index; unused entries stay in place
+  std::vector<Operation> operations;  // from rings, `held` and the full log, without duplicates, sorted by ticks
   std::optional<FullLog> log;
   std::vector<FailedCall> errors;  // sorted by serial
 
@@ -327,7 +327,7 @@ struct ProcessRecord {
   std::vector<Arguments> arguments;
   std::vector<StalePointer> stale_pointers;
   std::vector<Communicator> communicators;  // in the order of creation; empty if NCCL reported none
-  std::vector<Collective> collectives;      // the latest calls on them, sorted by number
+  std::vector<Collective> collectives;      // the latest calls on communicators, sorted by number
   std::vector<Note> notes;
   std::map<std::string, std::string> properties;  // "argv", "cwd", "driver", "cupti", "python", "device.0.name", …
 

@@ -17,16 +17,16 @@ enum class Property : std::uint8_t {
   exe,
   flight_recorder,  // path of PyTorch's Flight Recorder dumps, without the rank number
   forked_at,        // id of the site that forked last
-  forked_from,      // "4711 12": the parent and its site
+  forked_from,      // "4711 12": pid of the parent, and id of the site in the parent
   host,
-  late_launch_blocking,  // CUDA_LAUNCH_BLOCKING, set after CUDA had started
-  launch_blocking,       // CUDA_LAUNCH_BLOCKING
+  late_launch_blocking,  // value of CUDA_LAUNCH_BLOCKING that was set after CUDA had started
+  launch_blocking,       // value of CUDA_LAUNCH_BLOCKING
   left_at_work,          // pids of processes that were working when this one ended
   mps,
   python,  // version
   python_hook,
   rank,
-  visible_devices,  // CUDA_VISIBLE_DEVICES
+  visible_devices,  // value of CUDA_VISIBLE_DEVICES
   watched_by,       // "hooks" or "cupti"
 };
 

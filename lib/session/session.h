@@ -94,9 +94,9 @@ struct Pass {
   std::optional<double> failed_after;  // seconds from start to the first freeze
   std::string dump;                    // for a device pass: the GPU core dump in its folder; empty if none was written
   std::optional<CutShort> cut_short;   // nullopt if it was not ended early
-  std::optional<Witness> debugger{};   // for a device pass: cuda-gdb on its dump
+  std::optional<Witness> debugger{};   // for a device pass: the run of cuda-gdb on its dump
   std::vector<std::string> kernels{};  // for a sanitize pass: the mangled names of the checked kernels
-  std::optional<Witness> replay{};     // for a confirm pass: the script that repeats the failing call
+  std::optional<Witness> replay{};     // for a confirm pass: the run of the script that repeats the failing call
   // Source files that were edited between the first run and this rerun. The paths are those in the records.
   std::vector<std::string> rewritten{};
   bool values = false;    // for a rerun: it was started to read Python values
@@ -132,13 +132,13 @@ struct Manifest {
   std::string started;  // ISO 8601, UTC
   std::vector<Pass> passes;
   bool python_stacks = true,
-       native_stacks = true;  // as requested; also apply to reruns, because stacks identify sites
-  std::string watch_by;       // "cupti" or "hooks", as the user chose, also for reruns; empty if either will do
-  std::map<std::uint32_t, ProcessEnd> ends;  // by pid: of the started process, and of reaped orphans
+       native_stacks = true;                 // as requested; also apply to reruns, because stacks identify sites
+  std::string watch_by;                      // "cupti" or "hooks" if the user chose one; applies to reruns too
+  std::map<std::uint32_t, ProcessEnd> ends;  // by pid: the command's process, and orphans that the launcher reaped
   std::vector<CodeRule> code_rules;          // among equally specific rules, the last one applies
   std::vector<GpuProcess> gpu_processes;
   std::optional<double> hang;                 // seconds without progress after which the command was ended
-  std::vector<Stall> stalls;                  // found while the command ran, in this order
+  std::vector<Stall> stalls;                  // in the order in which they were found
   bool asked_to_end = false;                  // the launcher received a signal to end, for example from the terminal
   std::set<std::uint32_t> ended_before_hang;  // pids of processes that had ended before the run hung
   std::vector<HostStack> host_stacks;         // of threads that had issued GPU work, read when the run hung
@@ -157,9 +157,8 @@ struct Session {
   std::vector<KernelCode> kernel_code;  // known code of kernels that may have failed in the record pass
   // The processes of the reruns: element i belongs to manifest.passes[i + 1].
   std::vector<std::vector<Process>> reruns;
-  std::vector<std::optional<Races>> rerun_races;  // likewise; nullopt if the rerun did not look for races
-  // False if part of the run is missing or the run is still in progress. If no failure is found then, this proves
-  // nothing.
+  std::vector<std::optional<Races>> rerun_races;  // of the reruns; nullopt if a rerun did not look for races
+  // False if part of the run is missing or the run is still in progress. The absence of a failure then proves nothing.
   bool whole = true;
 };
 

@@ -34,11 +34,11 @@ inline constexpr const char* kRaces = "races.json";
 inline constexpr const char* kSummary = "summary.json";  // what `cudadiag list` shows of the session
 inline constexpr const char* kKept = "kept";             // an empty file: the session is never removed automatically
 inline constexpr const char* kRecordFolder = "record";
-inline constexpr const char* kModulesFolder = "modules";            // in a pass, while it runs: images of device code
-inline constexpr const char* kOutputFile = "output.txt";            // of a rerun, in its folder
-inline constexpr const char* kDebuggerFile = "cuda-gdb.txt";        // in the pass folder: the debugger's output
-inline constexpr const char* kCodeFile = "failing-code.txt";        // in the pass folder: code of the failed kernel
-inline constexpr const char* kKernelCodeFile = "kernel-code.json";  // of the record pass: notes/kernel_code.h
+inline constexpr const char* kModulesFolder = "modules";      // in the folder of a running pass: images of device code
+inline constexpr const char* kOutputFile = "output.txt";      // in a rerun's folder: the output of its command
+inline constexpr const char* kDebuggerFile = "cuda-gdb.txt";  // in the pass folder: the debugger's output
+inline constexpr const char* kCodeFile = "failing-code.txt";  // in the pass folder: code of the failed kernel
+inline constexpr const char* kKernelCodeFile = "kernel-code.json";  // in the record pass: see notes/kernel_code.h
 inline constexpr const char* kSanitizerFile = "compute-sanitizer.txt";
 
 // Returns whether the name has the form "20261121-101500-4711", with or without ".incomplete".

@@ -345,7 +345,7 @@ base::Result<Session> open_session(const fs::path& folder, std::optional<wire::C
   leave_links_out(session);
   leave_surplus_out(files, session);
   read_areas(files, session, session.processes, now);
-  // A failure can be known only from a recording, so there must have been one.
+  // The first run recorded a failure, so there must have been a recording.
   if (files.empty() && !session.manifest.passes.empty() && session.manifest.passes.front().failed_after) {
     session.manifest.notes.push_back("the recording of its processes is missing");
     session.whole = false;

@@ -90,8 +90,8 @@ class SessionWriter {
   Root root_;
   std::filesystem::path folder_;
   base::FileDescriptor root_fd_;
-  base::FileDescriptor lock_;     // of folder_
-  base::FileDescriptor pass_fd_;  // of pass_folder()
+  base::FileDescriptor lock_;     // descriptor of folder_, which has the lock
+  base::FileDescriptor pass_fd_;  // descriptor of pass_folder()
   std::string pass_ = kRecordFolder;
   std::map<std::size_t, std::string> area_names_;
   bool lacks_room_ = false;

@@ -157,7 +157,7 @@ enum class State : std::uint32_t {
 
 inline constexpr Field<std::uint64_t, 0> kMagic;
 inline constexpr Field<std::uint32_t, 8> kVersion;
-inline constexpr Field<std::uint32_t, 12> kState;  // State; release
+inline constexpr Field<std::uint32_t, 12> kState;  // State; stored with release
 inline constexpr Field<std::uint32_t, 16> kPid;    // in the process's own PID namespace
 inline constexpr Field<std::uint32_t, 20> kParentPid;
 inline constexpr Field<std::uint64_t, 24> kStartRealtime;  // ns since the epoch
@@ -175,15 +175,15 @@ inline constexpr Field<std::uint64_t, 80> kDroppedInterns;     // entries that d
 inline constexpr Field<std::uint64_t, 88> kDroppedStreams;     // streams without an entry
 inline constexpr Field<std::uint64_t, 96> kDroppedHeld;        // unfinished operations that did not fit into `held`
 inline constexpr Field<std::uint64_t, 104> kFailedMarkers;     // marker writes that the driver rejected
-inline constexpr Field<std::uint64_t, 112> kErrorCount;        // failed calls seen; the area keeps kErrors of them
+inline constexpr Field<std::uint64_t, 112> kErrorCount;        // number of failed calls; the area keeps kErrors of them
 inline constexpr Field<std::uint64_t, 152> kDroppedGraphs;     // graphs and nodes that did not fit
 
 inline constexpr Field<std::uint64_t, 160> kDroppedAllocations;    // live allocations without an entry
 inline constexpr Field<std::uint64_t, 168> kForgottenAllocations;  // freed allocations whose entries were reused
 
-inline constexpr Field<std::uint64_t, 176> kAllocationsUsed;  // entries of `allocations` in use; release
+inline constexpr Field<std::uint64_t, 176> kAllocationsUsed;  // entries of `allocations` in use; stored with release
 
-inline constexpr Field<std::uint64_t, 120> kInternUsed;  // bytes in complete entries of the intern heap; release
+inline constexpr Field<std::uint64_t, 120> kInternUsed;  // bytes in complete heap entries; stored with release
 
 // Set at the freeze (State::frozen). kFrozenError is 1 + the index in `errors` of the call that reported the sticky
 // error.

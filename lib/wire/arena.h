@@ -36,7 +36,7 @@ inline constexpr Field<std::uint32_t, 24> kClaimed;    // incremented by recorde
 inline constexpr Field<std::uint32_t, 28> kEvents;
 // The number of processes that initialised CUDA but could not be recorded. Processes that found no area left do not
 // count. Before a recorder increments this, it stores its reason in kUnrecordedWhy (names/unrecorded.h).
-inline constexpr Field<std::uint32_t, 32> kUnrecorded;  // fetch_add
+inline constexpr Field<std::uint32_t, 32> kUnrecorded;  // incremented with fetch_add
 inline constexpr Field<std::uint32_t, 36> kUnrecordedWhy;
 
 }  // namespace cudadiag::wire::arena

@@ -71,7 +71,7 @@ enum Flag : std::uint8_t {
   kAskedBefore = 128,  // the thread issued an operation successfully, and then queried the same error again
 };
 
-inline constexpr Field<std::uint64_t, 0> kSerial;  // 1-based number in the process; stored last, release
+inline constexpr Field<std::uint64_t, 0> kSerial;  // 1-based number in the process; stored last, with release
 inline constexpr Field<std::uint64_t, 8> kTicks;   // at EXIT of the call
 inline constexpr Field<std::uint32_t, 16> kCode;   // CUresult, or cudaError_t if kDomain is runtime
 inline constexpr Field<std::uint32_t, 20> kTid;
@@ -98,7 +98,7 @@ inline constexpr Field<std::uint32_t, 96> kThread;     // index in `threads`; 0x
 // The capture that a capture error is about. This is the capture of the stream that was passed to the call, if known.
 // Otherwise it is one that this thread began or, if there is none, one that another thread began. The begin time and
 // the thread identify a capture.
-inline constexpr Field<std::uint32_t, 100> kCaptureSite;   // intern id of its site; 0 if no capture is known
+inline constexpr Field<std::uint32_t, 100> kCaptureSite;   // site that began it (intern id); 0 if no capture is known
 inline constexpr Field<std::uint64_t, 104> kCaptureBegan;  // ticks at ENTER of the call that began it; 0 if unknown
 inline constexpr Field<std::uint32_t, 112> kCaptureTid;    // thread that began the capture
 inline constexpr Field<std::uint32_t, 116> kCaptureMode;   // CUstreamCaptureMode

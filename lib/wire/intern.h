@@ -64,7 +64,7 @@
 
 namespace cudadiag::wire::intern {
 
-inline constexpr std::size_t kLongestLineTable = 0x7fff;  // of a code object; longer tables are truncated
+inline constexpr std::size_t kLongestLineTable = 0x7fff;  // bytes; longer tables are truncated
 
 enum class Tag : std::uint16_t {
   string = 1,
@@ -84,7 +84,7 @@ enum class Tag : std::uint16_t {
   stale_pointer = 15,
   graph_changes = 16,
 };
-inline constexpr std::size_t kTags = 17;  // one past the last
+inline constexpr std::size_t kTags = 17;  // one past the last Tag
 
 inline constexpr std::size_t kHeaderSize = 8;
 inline constexpr std::size_t kMaxEntry = 64u << 10;

@@ -73,7 +73,7 @@ enum class Kind : std::uint8_t {
 enum class MemoryOperation : std::uint8_t {
   unknown = 0,
   write = 1,
-  wait_at_least = 2,  // until the word is at least the value, in cyclic order
+  wait_at_least = 2,  // waits until the word is at least the value, in cyclic order
   wait_equal = 3,
   wait_and = 4,
   wait_nor = 5,
@@ -86,7 +86,7 @@ constexpr bool is_race_record(Kind kind) {
          (kind >= Kind::source_watched && kind <= Kind::tensor_map);
 }
 
-// Returns true if the GPU executes the operation in stream order. These operations have ordinals, and one of them may
+// Returns true if the GPU executes the operation in stream order. These operations have ordinals, and any of them may
 // be the one that failed.
 constexpr bool has_ordinal(Kind kind) {
   return kind != Kind::none && kind != Kind::event_sync && kind != Kind::event_forgotten && !is_race_record(kind);
@@ -103,7 +103,7 @@ constexpr bool can_stand(Kind kind) {
 }
 
 enum Flag : std::uint8_t {
-  kReturned = 1,    // EXIT was seen; kResult is valid
+  kReturned = 1,    // the call has returned; kResult is valid
   kCaptured = 2,    // issued during a capture: a graph node, without an ordinal. An event wait that
                     // added its stream to the capture has an ordinal, but was not queued
   kContended = 4,   // another thread was in a call on the same stream, so the queue order may differ from the ordinals
@@ -153,7 +153,7 @@ struct Dimensions {
 using Block = Dimensions<std::uint32_t, 12, 12, 8>;  // the driver accepts at most 1024, 1024, 64
 using Cluster = Dimensions<std::uint16_t, 5, 5, 5>;  // the driver accepts at most 16 blocks
 
-// Kernels: dimensions as launched.
+// For kernels: the dimensions of the launch.
 inline constexpr Field<std::uint32_t, 32> kGridX;
 inline constexpr Field<std::uint16_t, 36> kGridY;
 inline constexpr Field<std::uint16_t, 38> kGridZ;
@@ -183,7 +183,7 @@ inline constexpr Field<std::uint64_t, 40> kBegan;  // ticks at ENTER; 0 if unkno
 inline constexpr Field<std::uint64_t, 40> kReturnedAt;  // ticks at EXIT; 0 if unknown
 constexpr bool has_returned_at(Kind kind) { return kind == Kind::event_record || kind == Kind::event_wait; }
 
-// Memory operations.
+// For memory operations.
 inline constexpr Field<std::uint64_t, 40> kValue;          // the value written or waited for; 0 for a semaphore
 inline constexpr Field<std::uint8_t, 7> kMemoryOperation;  // MemoryOperation
 

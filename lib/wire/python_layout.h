@@ -55,7 +55,7 @@ inline constexpr char kOffsetCookie[] = "xdebugpy";
 // These offsets are the same in all versions.
 inline constexpr std::size_t kObjectType = 8;
 inline constexpr std::size_t kIndexedBytecode = 48;  // if instructions are indices: the bytes object with the bytecode
-inline constexpr std::size_t kObjectSize = 16;  // of an object of variable size; of a code object, in two-byte units
+inline constexpr std::size_t kObjectSize = 16;  // in variable-size objects; in a code object, number of two-byte units
 inline constexpr std::size_t kBytesSize = 16, kBytesHash = 24, kBytesData = 32;
 inline constexpr std::size_t kStringLength = 16, kStringState = 32;
 

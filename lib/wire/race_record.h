@@ -56,7 +56,7 @@
 
 namespace cudadiag::wire::race {
 
-inline constexpr std::size_t kBody = 32;     // after the fields that all kinds have
+inline constexpr std::size_t kBody = 32;     // offset after the fields that all kinds have
 inline constexpr std::size_t kOffsets = 16;  // where operations have their ordinals
 
 inline constexpr std::size_t kWords = 4;
@@ -86,7 +86,7 @@ inline constexpr std::uint32_t kInChild = 0x80000000;  // in kNodeType: the node
 enum Seen : std::uint64_t {
   kAnyway,
   kUnlessOnDevices,
-  kIfOnHost,  // or if the destination is unknown to the driver; source 0: not on the host
+  kIfOnHost,  // or if the driver does not know the destination; a source of 0 is not on the host
 };
 
 enum ImageFlag : std::uint16_t {

@@ -19,8 +19,8 @@ inline constexpr Field<std::uint32_t, 4> kUid;      // CUPTI's contextUid: never
 inline constexpr Field<std::uint64_t, 8> kHandle;   // CUcontext: reused after cudaDeviceReset
 inline constexpr Field<std::uint32_t, 16> kDevice;  // the process's own device number
 inline constexpr Field<std::uint32_t, 20> kMarkers;
-// Bit d: the context can access what other contexts allocated on device d, for the first kPeerDevices devices. The
-// other bits are valid only if kPeersKnown is set.
+// Bit d: the context can access what other contexts allocated on device d, for the first kPeerDevices devices. The bits
+// are valid only if the top bit, kPeersKnown, is set.
 inline constexpr Field<std::uint64_t, 24> kPeers;
 inline constexpr std::uint32_t kPeerDevices = 63;
 inline constexpr std::uint64_t kPeersKnown = std::uint64_t{1} << kPeerDevices;
@@ -44,9 +44,9 @@ inline constexpr Field<std::uint32_t, 24> kFlags;
 inline constexpr Field<std::uint32_t, 28> kThreadTid;
 inline constexpr Field<std::uint32_t, 32> kIssued;          // ordinal of the newest operation
 inline constexpr Field<std::uint32_t, 36> kInFlight;        // number of threads inside a call on this stream
-inline constexpr Field<std::uint64_t, 32> kIssuedInFlight;  // kIssued and kInFlight, to change both at once
-inline constexpr Field<std::uint32_t, 40> kHostCompleted;   // the host waited until everything up to this had finished
-inline constexpr Field<std::uint32_t, 44> kMarkerIssued;    // ordinal in the newest marker queued
+inline constexpr Field<std::uint64_t, 32> kIssuedInFlight;  // kIssued and kInFlight in one word
+inline constexpr Field<std::uint32_t, 40> kHostCompleted;   // ordinal up to which the host saw everything finish
+inline constexpr Field<std::uint32_t, 44> kMarkerIssued;    // ordinal in the newest queued marker
 inline constexpr Field<std::uint64_t, 48> kCreated;         // ticks; earlier operations belong to an earlier stream
 
 }  // namespace cudadiag::wire::stream
@@ -60,6 +60,6 @@ inline constexpr Field<std::uint32_t, 0> kCompleted;  // written by the GPU
 namespace cudadiag::wire::frozen {
 
 inline constexpr Field<std::uint32_t, 0> kMarker;         // the stream's marker at the freeze
-inline constexpr Field<std::uint32_t, 4> kHostCompleted;  // its kHostCompleted at the freeze
+inline constexpr Field<std::uint32_t, 4> kHostCompleted;  // the stream's kHostCompleted at the freeze
 
 }  // namespace cudadiag::wire::frozen

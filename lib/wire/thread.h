@@ -12,14 +12,14 @@ enum class State : std::uint32_t { free = 0, live = 1, ended = 2 };
 
 inline constexpr Field<std::uint32_t, 0> kState;
 inline constexpr Field<std::uint32_t, 4> kTid;        // gettid()
-inline constexpr Field<std::uint64_t, 8> kPublished;  // serial of the newest record; release
+inline constexpr Field<std::uint64_t, 8> kPublished;  // serial of the newest record; stored with release
 // The call that the thread is in, for readers of a live or killed process. All fields are zero outside of calls.
 inline constexpr Field<std::uint32_t, 16> kCallDomain;  // error.h's Domain
 inline constexpr Field<std::uint32_t, 20> kCallId;      // CUPTI callback id
 inline constexpr Field<std::uint64_t, 24> kCallTicks;
 inline constexpr std::size_t kNameOffset = 32;  // 16 bytes, as in /proc/PID/task/TID/comm
 inline constexpr std::size_t kNameSize = 16;
-inline constexpr Field<std::uint64_t, 48> kOperations;  // records published so far whose kinds have an ordinal
+inline constexpr Field<std::uint64_t, 48> kOperations;  // number of published records whose kinds have ordinals
 
 // The object that a call waits for, so that another process can find out why this one is stuck. All fields except
 // kCallSite are valid only if kCallSite is not 0. If the call issues an operation, the operation's record has the

@@ -1,4 +1,4 @@
-// A private copy of a stored area. The file may shrink or change later without an effect on the reader.
+// A private copy of a stored area. The reader is not affected if the file shrinks or changes later.
 #pragma once
 
 #include <cstddef>

@@ -21,10 +21,11 @@ struct StreamProgress {
   std::uint32_t issued = 0;
   std::uint32_t completed = 0;  // markers or host waits show that everything up to this ordinal has finished
 
-  std::uint32_t marked = 0;  // the ordinal that the newest queued marker covers
+  std::uint32_t marked = 0;  // ordinal of the newest queued marker
 
   bool busy() const { return created != 0 && issued > completed; }
-  // Returns whether a queued marker has not been written yet, which proves that the stream has unfinished work.
+  // Returns whether the GPU has not written the newest queued marker yet. This proves that the stream has unfinished
+  // work.
   bool certainly_busy() const { return busy() && marked > completed; }
 };
 

@@ -341,7 +341,7 @@ void AreaReader::read_held() {
   const std::size_t streams = record_.streams.size();
   const std::size_t places =
       streams == 0 ? 0 : regions_.region(Region::held).size() / wire::area::kOperationSize / streams;
-  // A held operation may still be in its ring. Within the rings, each operation occurs only once.
+  // A held operation may still be in its ring. It must not be added twice.
   std::vector<OperationKey> in_rings;
   in_rings.reserve(record_.operations.size());
   for (const Operation& operation : record_.operations) in_rings.emplace_back(operation.thread, operation.serial);

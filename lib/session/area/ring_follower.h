@@ -37,7 +37,7 @@ class RingFollower {
   bool poll(RingReader& reader);
   // Hands out everything that is left. Call this once the process has stopped writing.
   void finish(RingReader& reader);
-  // For each thread, the serial up to which everything has been fetched or counted as lost.
+  // Returns, for each thread, the serial up to which every record was fetched or counted as lost.
   const std::vector<std::uint64_t>& done() const { return done_; }
 
  private:
@@ -57,7 +57,7 @@ class RingFollower {
   std::span<const std::byte> area_;
   When when_;
   std::span<const std::byte> threads_, rings_;
-  std::size_t capacity_ = 0;         // in records, per ring
+  std::size_t capacity_ = 0;         // records per ring
   std::vector<std::uint64_t> done_;  // by thread: number of records fetched or lost
   std::vector<Fetched> fetched_;     // sorted by ticks, except what was fetched last
   std::uint64_t ripe_ = 0;           // all records with ticks up to this have been fetched

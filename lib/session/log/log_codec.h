@@ -61,8 +61,8 @@ class LogModel {
   void expect_counts(const Words& last, Words& words) const;
   void remember(Words& last, const Words& words);
 
-  std::vector<Words> last_;              // by key
-  std::vector<std::uint32_t> ordinals_;  // by stream
+  std::vector<Words> last_;              // the last record of each key
+  std::vector<std::uint32_t> ordinals_;  // the last ordinal of each stream
   std::array<std::uint64_t, kMostLogThreads> serials_{};
   std::uint64_t ticks_ = 0, serial_ = 0;
   OperationCopy copy_;

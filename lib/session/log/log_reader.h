@@ -26,7 +26,7 @@ struct LoggedRecord {
 class LogReader {
  public:
   enum class Item {
-    record,  // record(), serial()
+    record,  // read it with record() and serial()
     lost,    // lost_count() records are missing, all of them from before lost_until()
     end,     // the end of the file, or of its valid part
   };
@@ -45,10 +45,9 @@ class LogReader {
   LoggedRecord current() const { return {model_.record(), model_.serial()}; }
   std::uint64_t lost_count() const { return lost_count_; }
   std::uint64_t lost_until() const { return lost_until_; }
-  // For each thread, the serial up to which the log has all records or counts them as lost.
+  // Returns, for each thread, the serial up to which every record is in the log or counted as lost.
   const std::vector<std::uint64_t>& through() const { return through_; }
 
-  // Goes back to the first record.
   void rewind();
 
  private:
@@ -61,7 +60,7 @@ class LogReader {
   base::FileDescriptor file_;
   std::uint32_t pid_ = 0;
   std::uint64_t start_ = 0;
-  std::uint64_t offset_ = 0;  // offset in the file where the buffer's contents end
+  std::uint64_t offset_ = 0;  // file offset of the end of the buffered bytes
   // [at_, filled_) is still to be read; at least kMostItemBytes zeros follow.
   std::vector<std::uint8_t> buffer_;
   std::size_t at_ = 0, filled_ = 0;

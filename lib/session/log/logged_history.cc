@@ -90,14 +90,14 @@ class Join {
   ProcessRecord& record_;
   std::vector<std::uint64_t> logged_;  // by thread: newest serial in the log
   std::vector<StreamState> streams_;
-  std::vector<std::uint32_t> completed_;  // by stream
+  std::vector<std::uint32_t> completed_;  // by stream: last ordinal known to have finished
   std::set<Id> waits_, wanted_;
   std::unordered_map<std::uint64_t, Kept> events_;  // the latest record of each event
   std::vector<bool> records_no_events_;             // by graph: whether it is completely known and records no event
   std::map<Id, Kept> kept_;
-  std::map<Id, Id> links_;   // from a wait to the record that its event referred to
-  std::uint64_t since_ = 0;  // nothing is missing from these ticks on
-  std::vector<Id> present_;  // of record_.operations, sorted
+  std::map<Id, Id> links_;   // from a wait to the event record that it waited for
+  std::uint64_t since_ = 0;  // no record is missing from these ticks on
+  std::vector<Id> present_;  // sorted ids of record_.operations
 };
 
 void Join::read() {
@@ -162,7 +162,7 @@ void Join::note_unfinished(StreamState& stream, std::uint32_t index, std::uint32
   }
 }
 
-// Drops operations that are known by now to have finished.
+// Drops operations that are known to have finished.
 void Join::prune(StreamState& stream, std::uint32_t index) {
   stream.pruned = completed_[index];
   std::erase_if(stream.unfinished, [&](const Kept& kept) {
@@ -177,11 +177,12 @@ void Join::note_wait(Kind kind, const std::byte* record, bool open) {
   const auto found = events_.find(wire::load(record, o::kArgument));
   if (found == events_.end()) return;
   const Kept& recorded = found->second;
-  // If the event was recorded again during the wait of the host, it is unknown which of the two recordings the host
-  // waited for.
+  // If the event was recorded again while the host waited, it is unknown for which of the two recordings the host
+  // waited.
   const std::uint64_t began = kind == Kind::event_sync ? wire::load(record, o::kBegan) : 0;
   if (began != 0 && recorded.load(o::kTicks) >= began) return;
-  // This is also unknown if another thread recorded the event in a call that had not returned before the wait began.
+  // If another thread recorded the event in a call that had not returned before the wait began, it is unknown whether
+  // the host waited for this recording.
   const bool by_another = recorded.load(o::kThread) != wire::load(record, o::kThread);
   const bool open_call = (recorded.load(o::kFlags) & o::kReturned) == 0;
   const std::uint64_t given = began != 0 ? began : wire::load(record, o::kTicks);

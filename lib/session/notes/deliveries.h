@@ -100,14 +100,14 @@ struct DeliveredOrigin {
     Role role = Role::made;
     std::string op;                               // "aten::remainder.Scalar", "DataLoader"
     std::optional<DeliveredValue::Number> value;  // nullopt if the value was different there or is unknown
-    std::optional<std::int64_t> batch, sample;    // of a data loader, from 0; the sample's index in the data set
-    std::vector<DeliveredFrame> stack;            // innermost first
+    std::optional<std::int64_t> batch, sample;  // a data loader's batch, from 0, and the sample's index in the data set
+    std::vector<DeliveredFrame> stack;          // innermost first
   };
 
-  std::vector<std::int64_t> index;  // of the element in the operator's argument
+  std::vector<std::int64_t> index;  // index of the element in the operator's argument
   std::optional<DeliveredValue::Number> value;
   bool certain = false;
-  std::vector<DeliveredFrame> stack;  // of the operator
+  std::vector<DeliveredFrame> stack;  // where the operator was called
   std::vector<Step> steps;            // first the source, then the operators that passed it on; empty if unknown
 };
 
@@ -122,7 +122,7 @@ struct DeliveredRace {
   };
   Access first, second;                         // in the order of issue
   bool waited_before = false;                   // the second stream had waited for earlier work of the first stream
-  std::uint64_t begin = 0, end = 0, bytes = 0;  // the bytes in common
+  std::uint64_t begin = 0, end = 0, bytes = 0;  // the common range, and the number of bytes in common
 };
 
 enum class DeliveryKind : std::uint8_t {
@@ -152,7 +152,7 @@ struct Delivery {
   std::string op;  // "aten::embedding"
   std::string overload, schema;
   bool whole = false;  // the operator uses every element of its tensors
-  std::string file;    // as CPython names it
+  std::string file;    // file name as CPython reports it
   int line = 0;
   std::vector<DeliveredValue> values;
   std::uint64_t visit = 0;            // for a watched line: the number of this visit in the process

@@ -1,5 +1,5 @@
-// Searches a full log for the forward launches of the autograd nodes that were being run backwards when the process
-// stopped (wire/operation.h).
+// Searches a full log for the forward launches of autograd nodes (wire/operation.h). The nodes are those whose backward
+// functions were running when the process stopped.
 #pragma once
 
 #include <array>

@@ -18,8 +18,8 @@ class IssueNumbers {
   // Call this once for each operation of the process, including those to number. Calls in roughly ascending order are
   // cheap.
   void count(wire::operation::Kind kind, std::uint64_t ticks);
-  // `issued` is the number of operations of the whole process. No operation is missing from the ticks `since` on.
-  // `since` is 0 if none is missing at all.
+  // `issued` is the number of operations of the whole process. No operation with ticks of at least `since` is missing.
+  // `since` is 0 if no operation is missing at all.
   void write(std::uint64_t issued, std::uint64_t since);
 
  private:

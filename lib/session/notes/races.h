@@ -35,10 +35,10 @@ struct RaceAccess {
   bool somewhere = false;                // not exact: it accesses an unknown part of the bytes from `begin` to `end`
   std::uint64_t array = 0;               // CUarray; `begin` and `end` count from its first byte. 0: they are addresses
   bool out_of_order = false;             // it may happen before earlier work of its stream has finished
-  std::uint64_t stream = 0;              // handle
-  std::uint32_t site = 0, function = 0;  // ids in the process
+  std::uint64_t stream = 0;              // handle of its stream
+  std::uint32_t site = 0, function = 0;  // ids in the process's record
   std::uint32_t parameter = 0;           // offset of the pointer among the kernel's parameters
-  std::uint32_t node = 0;                // 1 + index in its graph; 0 if none
+  std::uint32_t node = 0;                // 1 + index of the node in its graph; 0 if none
   std::uint32_t thread = 0;              // index of the thread that issued it
   std::uint64_t ticks = 0;               // when it was issued
 };
@@ -52,7 +52,7 @@ struct Race {
   bool one_graph = false;      // both are nodes in the same graph launch
   bool several = false;        // it represents several pairs of accesses, with different parameters
   std::uint64_t times = 1;
-  std::uint64_t address = 0, bytes = 0;  // of the allocation; bytes is 0 if unknown
+  std::uint64_t address = 0, bytes = 0;  // the allocation; `bytes` is 0 if unknown
   std::uint32_t allocated = 0;           // site of the allocation
   // If the host made the second access: how many bytes changed, and whether only samples were compared.
   std::uint64_t changed = 0;
@@ -63,7 +63,7 @@ struct Race {
 struct Overrun {
   std::uint32_t pid = 0;
   RaceAccess access;
-  std::uint64_t address = 0, bytes = 0;  // of the memory
+  std::uint64_t address = 0, bytes = 0;  // the allocation
   std::uint32_t allocated = 0;           // site of the allocation
   std::uint64_t times = 1;
 };
@@ -82,12 +82,12 @@ struct RaceCounts {
 struct RaceKernels {
   std::uint64_t wanted = 0, understood = 0;
   bool disassembler = false;          // a disassembler was available
-  std::uint64_t unknown_opcodes = 0;  // in kernels whose accessed bytes are unknown because of these opcodes
+  std::uint64_t unknown_opcodes = 0;  // number of unknown opcodes that hide which bytes a kernel accesses
 };
 
 struct Races {
   std::vector<Race> found;
-  std::vector<Race> unjudged;  // the first unjudged pairs; neither mode is known
+  std::vector<Race> unjudged;  // the first unjudged pairs, whose modes are unknown
   std::vector<Overrun> overruns;
   std::vector<RaceCounts> counts;  // one per checked process
   RaceKernels kernels;

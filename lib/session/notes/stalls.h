@@ -16,10 +16,10 @@ struct Stall {
   std::uint32_t pid = 0;
   std::uint64_t started = 0;          // ProcessRecord::start_realtime of its process
   double seconds = 0;                 // how long the operation had hung when it was reported
-  std::optional<double> ended_after;  // seconds; nullopt if the end was not observed
-  std::vector<Operation> operations;  // one of these hangs, the most likely first; their ids are those of the process
+  std::optional<double> ended_after;  // seconds until it ended; nullopt if no end was observed
+  std::vector<Operation> operations;  // candidates for the one that hangs, most likely first; with the process's ids
   std::vector<std::string> because;   // clauses that give the reasons
-  bool certain = false;               // no other operation can be the hanging one
+  bool certain = false;               // no other operation can be the one that hangs
   // If the operation waits for another stream: what that stream has not reached yet.
   std::optional<Operation> recorded;  // the event record
   std::optional<Operation> write;     // the write of the value

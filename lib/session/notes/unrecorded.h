@@ -15,7 +15,7 @@ namespace cudadiag::session {
 
 struct Unrecorded {
   std::size_t processes = 0;
-  wire::unrecorded::What what = wire::unrecorded::What::nothing;  // the reason of one of them
+  wire::unrecorded::What what = wire::unrecorded::What::nothing;  // reason for one of them
   int error = 0;                                                  // errno of the same process
 };
 

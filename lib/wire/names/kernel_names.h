@@ -1,5 +1,5 @@
-// Recognises kernels that raise a device-side assert if an index or a value is out of range. It looks for words in the
-// mangled kernel names of PyTorch and other frameworks. The recorder puts markers around launches of these kernels.
+// Recognises kernels that raise a device-side assert if an index or a value is out of range. The names of these kernels
+// in PyTorch and other frameworks contain certain words. The recorder puts markers around launches of these kernels.
 // After an assert, the analysis suspects these kernels first, although a name proves nothing.
 #pragma once
 

@@ -50,12 +50,12 @@ enum class Record : std::uint32_t {
 enum class Image : std::uint32_t { cubin = 1, fatbin = 2, text = 3 };
 
 // The fields of a `launch` record.
-inline constexpr Field<std::uint32_t, 0> kGrid;      // three
-inline constexpr Field<std::uint32_t, 12> kBlock;    // three
+inline constexpr Field<std::uint32_t, 0> kGrid;      // x, y, z
+inline constexpr Field<std::uint32_t, 12> kBlock;    // x, y, z
 inline constexpr Field<std::uint32_t, 24> kCluster;  // x, y, z; 0 if none
 inline constexpr Field<std::uint32_t, 36> kSharedBytes;
 inline constexpr Field<std::uint32_t, 40> kLaunchFlags;
-inline constexpr Field<std::uint32_t, 44> kDevice;  // ordinal
+inline constexpr Field<std::uint32_t, 44> kDevice;  // device ordinal
 inline constexpr std::size_t kLaunchSize = 48;
 enum LaunchFlag : std::uint32_t { kCooperative = 1 };
 
