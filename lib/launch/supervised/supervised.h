@@ -55,7 +55,7 @@ class Supervised {
   bool has_ended() const { return ended_; }
   // Returns true if the terminal stopped the rerun because the rerun read from the terminal. Such a rerun is killed.
   bool asked_terminal() const { return asked_terminal_; }
-  // Returns the actions that were refused to the rerun, without duplicates.
+  // Returns the actions that were refused during the rerun, without duplicates.
   const std::vector<session::KeptFrom>& kept_from() const { return kept_from_; }
   // Returns the processes that could not be killed, because they belong to another user or are stuck in a driver.
   const std::vector<pid_t>& left() const { return left_; }

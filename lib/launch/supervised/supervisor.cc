@@ -41,7 +41,7 @@ using std::chrono::milliseconds;
 // How long to wait for killed processes. A process that is stuck in the GPU driver dies only when the driver returns.
 constexpr auto kUnkillable = std::chrono::seconds(10);
 constexpr auto kLook = milliseconds(20);
-constexpr std::size_t kMostKept = 64;  // the most distinct refusals to report for a rerun
+constexpr std::size_t kMostKept = 64;  // the maximum number of distinct refusals to report for a rerun
 
 struct Arguments {
   int socket = -1;

@@ -360,7 +360,8 @@ TEST_CASE("under MPS, waiting alone is not a proof") {
 
 namespace {
 
-// Four operations on one stream, each of which may have failed. The third launches a graph for the second time.
+// Four operations on one stream, each of which may have failed. The third operation launches a graph for the second
+// time.
 struct StaleGraph {
   StaleGraph() : stream(picture.stream(0)) {
     picture.issue_many(stream, 4);

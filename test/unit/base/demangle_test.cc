@@ -8,7 +8,7 @@ using namespace cudadiag::base;
 
 TEST_CASE("names are demangled where they are mangled") {
   CHECK(demangle("_Z4fillPii") == "fill(int*, int)");
-  CHECK(demangle("i") == "i");  // "i" is also the mangled form of the type `int`, which must not be printed
+  CHECK(demangle("i") == "i");  // must not become "int", although "i" is the mangled form of int
   CHECK(demangle("_Zgarbage") == "_Zgarbage");
   CHECK(demangle("") == "");
   CHECK(without_clone_suffix("_Z4fillPii.part.0.cold") == "_Z4fillPii");
