@@ -115,7 +115,7 @@ bool wanted_host_memory(const session::FailedCall& error) {
 }
 
 std::vector<MemoryChange> memory_changes(const ProcessRecord& record, const session::FailedCall& error) {
-  std::vector<std::tuple<std::uint64_t, bool, std::uint64_t>> steps;  // when, whether it grew, by how much
+  std::vector<std::tuple<std::uint64_t, bool, std::uint64_t>> steps;  // time, whether memory grew, bytes
   for (const Allocation* allocation : rivals(record, error)) {
     steps.emplace_back(allocation->made, true, allocation->bytes);
     if (!is_live(*allocation, error.ticks)) steps.emplace_back(allocation->freed, false, allocation->bytes);

@@ -66,7 +66,8 @@ struct MemoryChange {
 // For a call that ran out of memory: returns how much memory of that kind the process held on the call's device. Has an
 // entry for each change until the call failed.
 std::vector<MemoryChange> memory_changes(const session::ProcessRecord& record, const session::FailedCall& error);
-// Returns the memory of that kind that the process held when the call failed, by call site.
+// For a call that ran out of memory: returns what memory of that kind the process held when the call failed, by call
+// site.
 MemoryUse memory_use(const session::ProcessRecord& record, const session::FailedCall& error);
 bool wanted_host_memory(const session::FailedCall& error);
 

@@ -59,7 +59,7 @@ double latest_work(const ProcessRecord& record) {
 
 // Returns another process that failed on its own while `process` was working; null if none is recorded. Usually, their
 // common parent then kills `process`, which may be waiting for the failed one. Also returns null if `process` was idle
-// or kept running for a long time, because it may have been killed for another reason.
+// or kept running for a long time afterwards, because it may have been killed for another reason.
 const Process* ended_first(const Session& session, const Process& process) {
   constexpr double kTogether = 10;  // seconds
   const std::string pid = fmt::format(" {} ", process.pid);
@@ -220,8 +220,8 @@ bool ended_badly(const Session& session) {
          });
 }
 
-// A process that gives up waiting for a collective has no unfinished work, so it does not show up as a hang. Ignores
-// runs that ended normally, because some ranks may then also be one collective ahead.
+// Finds where the ranks of a hanging or failed job diverge. A rank that gave up waiting has no unfinished work, so it
+// does not show up as a hang. Runs that ended normally are ignored, because some ranks may be one collective ahead.
 void look_at_ranks(const Session& session, Analysis& analysis) {
   const auto& failures = analysis.failures;
   const bool hangs = !failures.empty() && failures.front().kind == Kind::hang;
@@ -239,7 +239,7 @@ void look_at_ranks(const Session& session, Analysis& analysis) {
   analysis.ranks = ranks_to_tell(sequences, in_one);
 }
 
-// Logs what identifies a state of a session. Tests read the log to check that each state is analysed only once.
+// Logs a summary of the session's state. Tests read the log to check that each state is analysed only once.
 void log_state(const Session& session) {
   std::string line = "analysed " + session.folder.string() + ": processes";
   for (const Process& process : session.processes) line += ' ' + std::to_string(process.pid);
@@ -271,8 +271,8 @@ std::optional<JobGroups> job_groups(const std::vector<const Process*>& processes
   return job;
 }
 
-// A hanging process may be waiting for one that failed. A process that hangs in a collective may be waiting for one
-// that hangs elsewhere.
+// Hangs come after other failures, because a hanging process may be waiting for one that failed. Hangs in a collective
+// come last, because the process may be waiting for one that hangs elsewhere.
 FailureOrder order_of(const Failure& failure) {
   const bool hangs = failure.kind == Kind::hang;
   return {is_guess(failure), hangs, hangs && in_collective(failure), time_of(failure)};

@@ -49,7 +49,7 @@ struct Candidate {
   const session::GraphNode* node = nullptr;
   std::uint32_t node_index = 0, nodes_of_graph = 0, nodes = 1;
   std::uint32_t changed = 0;  // call site that last changed the node's parameters; 0 if unchanged since its creation
-  bool made_apart = false;    // the nodes were created at several call sites, then changed at one
+  bool made_apart = false;    // the nodes were created at several call sites, but last changed at the same one
   bool alike = true;          // the nodes have the same type and kernel
   bool same_shape = true;     // the nodes have the same grid and block
 
@@ -57,7 +57,7 @@ struct Candidate {
   std::uint32_t site() const { return changed != 0 ? changed : node != nullptr ? node->site : operation->site; }
 };
 
-// A hang: how long there has been no progress, and what is waiting.
+// A hang: its duration, and what waits for what.
 struct Standstill {
   double seconds = 0;
   const session::Thread* thread = nullptr;     // null if no thread waits inside a call
@@ -105,17 +105,17 @@ struct Failure {
 // The outcome of a rerun.
 struct Rerun {
   enum class Outcome {
-    proven,        // the rerun waited for the operation that failed
+    proven,        // the program failed at an operation for which the rerun waited
     unproven,      // the same operation failed, but this proves nothing (see Failure::unproven)
-    failed,        // it failed again, but not at an operation that the rerun waited for
-    given_up,      // it failed again after the rerun had stopped waiting
-    other,         // it failed at an operation that was not suspected, or that has been ruled out since
-    did_not_fail,  // it ended without a failure of this kind
-    cut_short,     // it was interrupted before it could show anything
-    not_reached,   // it ended without a failure before it reached any suspect
-    not_watched,   // it had another purpose, such as a GPU core dump without the recorder
-    not_recorded,  // the recorder could not watch it
-    kept_from,     // it did not fail, but isolation denied the program something, so it proves nothing
+    failed,        // the program failed again, but not at an operation for which the rerun waited
+    given_up,      // the program failed again after the rerun had stopped waiting for operations
+    other,         // the program failed at an operation that was not suspected, or has been ruled out since
+    did_not_fail,  // the program ended without a failure of this kind
+    cut_short,     // the rerun was interrupted before it could show anything
+    not_reached,   // the program ended without a failure before it reached any suspect
+    not_watched,   // the rerun had another purpose, such as a GPU core dump without the recorder
+    not_recorded,  // the recorder could not watch the program
+    kept_from,     // the program did not fail, but isolation denied it something, so this proves nothing
   };
   // Returns whether the same failure happened again, at any operation.
   bool came_back() const {
@@ -124,7 +124,7 @@ struct Rerun {
   }
 
   Outcome outcome = Outcome::did_not_fail;
-  std::uint64_t waits = 0;         // how many operations it waited for
+  std::uint64_t waits = 0;         // how many operations the rerun waited for
   Ending end{};                    // how the rerun's command ended
   bool gave_up = false;            // an operation took too long, so the rerun stopped waiting for operations
   std::optional<Failure> failure;  // first failure of the rerun; its `process` belongs to the rerun
@@ -132,15 +132,15 @@ struct Rerun {
   // dump or to how the program ended. nullopt if neither shows it.
   std::optional<bool> failed_unwatched{};
   bool other_text = false;  // the user edited the code of the failing operation, so the rerun says nothing about it
-  bool disturbed = false;   // it did not fail, perhaps because the Python hook was reading values
+  bool disturbed = false;   // the program did not fail, perhaps because the Python hook was reading values
 };
 
 // Whether the failure disappears when a rerun waits for operations.
 enum class Vanished {
-  no,              // it recurred, or no rerun waited for operations and succeeded
+  no,              // the failure recurred, or no rerun waited for operations and succeeded
   race,            // a rerun without waiting failed again, and none succeeded
-  comes_and_goes,  // a rerun without waiting did not fail either
-  open,            // no rerun without waiting has shown whether the failure recurs
+  comes_and_goes,  // a rerun without waiting succeeded, too
+  open,            // no result of a rerun without waiting is known
 };
 
 // Call sites whose lines are inserted into a note's text at offset `at`, once symbols are available.
@@ -168,7 +168,7 @@ struct Analysis {
   // Sorted with comes_before(): guesses come after measured failures, even if they are earlier.
   std::vector<Failure> failures;
   std::vector<Note> notes;           // includes those of the launcher and the recorders
-  std::optional<Grade> first_grade;  // of the first failure, before reruns changed it
+  std::optional<Grade> first_grade;  // grade of the first failure before reruns changed it
   std::vector<Rerun> reruns;         // one for each of session.reruns
   Vanished vanished = Vanished::no;  // of asynchronous failures
   // Set for a job of several ranks if it hung in a collective, or exited with a failure but without a CUDA error.

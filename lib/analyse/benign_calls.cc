@@ -34,7 +34,7 @@ constexpr Probe kProbes[] = {
     {"cudaStreamIsCapturing", 906},
     {"cuStreamGetCaptureInfo", 906},
     {"cudaStreamGetCaptureInfo", 906},
-    {"cuGraphExecUpdate", 910},  // can it be updated, or must it be instantiated again?
+    {"cuGraphExecUpdate", 910},  // can the graph be updated, or must it be instantiated again?
     {"cudaGraphExecUpdate", 910},
 };
 

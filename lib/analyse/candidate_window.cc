@@ -17,7 +17,7 @@ std::size_t first_after(const Operations& operations, std::uint32_t ordinal) {
 
 // Where the window ends: the first marker that was queued but not written.
 struct Bound {
-  std::uint32_t ordinal = 0;  // the last operation that it covers; 0 if no marker is known to have been queued
+  std::uint32_t ordinal = 0;  // the last operation that the marker covers; 0 if none is known to have been queued
   bool certain = false;       // the marker is directly after this operation; otherwise operations may lie in between
   std::uint32_t by = kAnyCall;
 };

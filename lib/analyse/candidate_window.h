@@ -15,7 +15,7 @@
 
 namespace cudadiag::analyse {
 
-inline constexpr std::uint32_t kAnyCall = 0xffffffff;  // `marked_by` if any later call may have queued it
+inline constexpr std::uint32_t kAnyCall = 0xffffffff;  // value of `marked_by` if the call is unknown
 
 struct Window {
   std::size_t begin = 0, end = 0;  // half-open range in StreamHistory::operations
@@ -23,8 +23,8 @@ struct Window {
   std::uint32_t bound = 0;         // if bounded: at least one operation up to this ordinal was unfinished
   // Upper limit for the ordinal of the operation whose call queued the marker. May be `bound` + 1.
   std::uint32_t marked_by = 0;
-  std::uint32_t missing = 0;  // how many operations of the window have lost records
-  bool lost_first = false;    // one of them is the stream's first unfinished operation, the likeliest to have failed
+  std::uint32_t missing = 0;  // how many records of the window are lost
+  bool lost_first = false;    // these include the stream's first unfinished operation, the likeliest to have failed
 
   std::span<const session::Operation* const> of(const StreamHistory& history) const {
     return std::span(history.operations).subspan(begin, end - begin);

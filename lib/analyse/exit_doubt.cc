@@ -39,8 +39,8 @@ bool others_went_on(const ProcessRecord& record, const FailedCall& error) {
   return error.tid != record.pid && went_on(record, error, [&](std::uint32_t tid) { return tid != error.tid; });
 }
 
-// After an uncaught exception, Python exits with status 1. Any other status means that the program exited deliberately,
-// perhaps for a different reason.
+// Returns whether Python exited with a status other than 1, its status after an uncaught exception. The program then
+// exited deliberately, perhaps for a different reason.
 bool python_chose_to_end(const ProcessRecord& record, const FailedCall& error, const Ending& end) {
   constexpr int kUncaught = 1;
   const session::Site* site = session::by_id(record.sites, error.site);

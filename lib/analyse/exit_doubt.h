@@ -11,14 +11,14 @@ namespace cudadiag::analyse {
 
 struct ExitDoubt {
   Grade at_best = Grade::proven;
-  double lived_on = 0;  // seconds from the error to the end; 0 if no longer than an exit may take
+  double lived_on = 0;  // seconds from the error to the end; 0 if an exit may take that long
   std::string why;      // "; other threads continued in between"; empty if there is no doubt
 };
 
 // `error`: the last call that returned the error to the process.
 ExitDoubt exit_doubt(const session::FailedCall& error, const session::ProcessRecord& record, const Ending& end);
 
-// Returns whether the thread requested memory again and received it before `until`, in ticks.
+// Returns whether the thread of the failed call received memory after the error and before `until`, in ticks.
 bool was_given_memory(const session::ProcessRecord& record, const session::FailedCall& error, std::uint64_t until);
 
 }  // namespace cudadiag::analyse

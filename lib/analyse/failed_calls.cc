@@ -115,7 +115,7 @@ bool should_have_been_looked_at(const FailedCall& error) {
   if (is_of_capture(error)) return !is_question(error) && (runtime || !(error.flags & wire::error::kThenWorked));
   if (error.flags & wire::error::kLaunch) return true;
   if (!runtime || is_question(error)) return false;
-  return error.code != 2 && !found_no_device(error);  // programs check for a null pointer or a count of 0
+  return error.code != 2 && !found_no_device(error);  // programs check the pointer or the device count
 }
 
 Failure failure_at(const session::Process& process, const FailedCall& error, Kind kind) {
@@ -162,7 +162,7 @@ Failure fatal(const session::Process& process, const FailedCall& error, const Fa
         who, end.text);
     return failure;
   }
-  // A process that was killed may have been killed for a different reason.
+  // If the process was killed, the error need not be the reason.
   failure.grade = end.killed() ? Grade::suspected : doubt.at_best;
   const wire::error::Pool* pool = wire::error::pool_of(error.call);
   if (pool != nullptr && pool->may_raise_later) failure.grade = std::max(failure.grade, Grade::inferred);
@@ -275,7 +275,7 @@ struct Story {
   const FailedCall* cause = nullptr;
   Errors calls;
 
-  // The last call that noticed the failure, preferably on the thread that owns the capture.
+  // Returns the last call that noticed the failure, preferably on the thread that owns the capture.
   const FailedCall& noticed() const {
     const auto own = std::find_if(calls.rbegin(), calls.rend(), [](const FailedCall* call) {
       return call->capture.began != 0 && call->tid == call->capture.tid;

@@ -1,5 +1,5 @@
 // Calls that returned an error of their own and left the context usable. From the outside, we cannot tell whether the
-// program handled the error, only whether it queried the last error, carried on, or exited with a failure.
+// program handled the error. We only see whether it queried the last error, carried on, or exited with a failure.
 #pragma once
 
 #include "analyse/analysis.h"

@@ -73,8 +73,8 @@ const Operation* launch_in_backward_call(const ProcessRecord& record, const Oper
     waiting = operation;
   }
   if (waiting == nullptr) return nullptr;
-  // All nodes that have run since must belong to one backward() call. A second call may not have launched anything yet,
-  // so only its nodes reveal it.
+  // All nodes that ran after `waiting` was issued must belong to one backward() call. A second call may not have
+  // launched anything yet, so only its nodes reveal it.
   bool since = false;
   for (const Operation& operation : record.operations) {
     if (&operation == &backward) break;

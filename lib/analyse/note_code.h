@@ -29,7 +29,7 @@ enum class NoteCode : std::uint8_t {
   wait_given_up,
   wait_left_out,
   window_not_read,
-  // Gaps in a record.
+  // Gaps in a recording.
   area_damaged,
   errors_dropped,
   held_dropped,

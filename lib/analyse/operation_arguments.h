@@ -36,7 +36,7 @@ struct OperationArgument {
 
 struct OperationArguments {
   std::vector<OperationArgument> arguments;
-  bool cut = false;                           // there were more than are listed
+  bool cut = false;                           // some arguments are missing from the list
   const session::Process* process = nullptr;  // the process that owns the allocations; null if nothing is known
 };
 

@@ -1,5 +1,5 @@
-// How far back the records of a process are complete. A ring keeps the latest records of a thread. Of the older
-// records, only those of unfinished operations are kept, so a missing older record proves nothing.
+// How far back the records of a process are complete. A ring keeps the latest records of a thread. Older records are
+// kept only for unfinished operations, so a missing older record proves nothing.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace cudadiag::analyse {
 
-// Returns the tick from which on no record of any thread is missing. Returns 0 if no record is missing, and the maximum
-// if even the newest records are.
+// Returns the earliest tick after which no record of any thread is missing. Returns 0 if no record is missing, and the
+// maximum if even the newest records are.
 std::uint64_t complete_since(const session::ProcessRecord& record);
 // The same for each thread, by its index.
 std::vector<std::uint64_t> threads_complete_since(const session::ProcessRecord& record);

@@ -16,8 +16,8 @@ class SiteKeys {
 
   // Returns 0 for an unknown site.
   wire::site_key::Key of_site(std::uint32_t site) const;
-  // Ignores the native stack. The Python hook records none for its sites (lib/record/python/python_hook.h), so this
-  // finds the same site in a run with the hook.
+  // Like of_site(), but ignores the native stack. Sites of the Python hook have none (lib/record/python/python_hook.h),
+  // so this key also matches in a run with the hook.
   wire::site_key::Key of_hooked_site(std::uint32_t site) const;
   // Returns the key of the program's own lines that lead to this kernel, ignoring libraries between them. Returns 0 if
   // there are none, or some are unknown.

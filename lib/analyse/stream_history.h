@@ -22,7 +22,7 @@ class EventLog {
   const session::Operation* recorded(const session::Operation& wait) const;
   struct Possible {
     std::vector<const session::Operation*> recordings;
-    bool complete = false;  // no recording is missing; if the list is then empty, the event had not been recorded yet
+    bool complete = false;  // `recordings` lacks none; if it is empty, the event had not been recorded yet
     bool before = false;    // one of these recordings was certainly before the wait
   };
   // Returns all recordings to which the wait may refer. There may be several, because calls of other threads may

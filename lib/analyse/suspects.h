@@ -40,7 +40,7 @@ void drop_kinds_that_cannot_raise(std::vector<Suspect>& suspects, std::uint32_t 
 void prefer_checking_kernels(std::vector<Suspect>& suspects, const session::ProcessRecord& record, std::uint32_t code);
 
 // After an illegal address, graph launches come first if they point to memory that was freed since their previous
-// launch, unless another suspect also received freed memory.
+// launch. This does not apply if another suspect also received freed memory.
 void prefer_stale_graphs(std::vector<Suspect>& suspects, const session::ProcessRecord& record, std::uint32_t code);
 void order_by_likelihood(std::vector<Suspect>& suspects);
 

@@ -24,7 +24,7 @@ namespace cudadiag::supervise {
 struct RecordingOptions {
   std::vector<std::string> command;
   std::vector<session::CodeRule> code_rules;
-  std::optional<std::string> output;  // folder for sessions; by default, that of the user
+  std::optional<std::string> output;  // folder for sessions; nullopt: the user's default folder
   wire::RecordOptions record;
   std::vector<std::string> watch;   // Python lines (FILE:LINE) whose latest values to keep
   std::string window;               // what this run waits for (wire/rerun/window.h); empty: nothing
@@ -54,9 +54,9 @@ class Recording {
   // `options` must outlive this object.
   explicit Recording(const RecordingOptions& options);
 
-  // Why the target must not be started: the folder that the user chose cannot hold a session.
+  // Returns why the target must not be started: the folder that the user chose cannot hold a session.
   const std::optional<base::Error>& refusal() const { return refusal_; }
-  // Why no session will be kept.
+  // Returns why no session will be kept; nullopt if one will be.
   const std::optional<base::Error>& obstacle_to_keeping() const { return no_session_; }
   // A warning about the injection library that this recording replaced; empty if there was none.
   const std::string& dropped_injection() const { return dropped_injection_; }
@@ -74,11 +74,11 @@ class Recording {
   // nullopt if the run did not look for races.
   const std::optional<session::Races>& races() const { return races_; }
   bool hung() const { return manifest_.hang.has_value(); }
-  // Whether there is a folder for the session, complete or not.
+  // Returns whether there is a folder for the session, complete or not.
   bool keeps_session() const;
   // Returns false once a part of the recording could not be stored in the session's folder.
   bool is_whole() const { return whole_; }
-  // Errors about recordings other than the areas.
+  // The errors that note_failures() received.
   const std::vector<base::Error>& failures() const { return failures_; }
   // A sentence about processes that could not be recorded; empty if there are none. Valid after note_end().
   const std::string& unrecorded() const { return unrecorded_; }

@@ -39,7 +39,7 @@ Candidate candidate_of(const ProcessRecord& record, const Operation& launch, con
   return candidate;
 }
 
-// Returns the allocation that contained the address at that time; null if there was none.
+// Returns the allocation that contained the address at `ticks`; null if there was none.
 const Allocation* alive_at(const ProcessRecord& record, std::uint64_t address, std::uint64_t ticks) {
   const auto found = std::find_if(record.allocations.begin(), record.allocations.end(), [&](const Allocation& each) {
     return each.made <= ticks && (each.freed == 0 || each.freed > ticks) && address - each.address < each.bytes;

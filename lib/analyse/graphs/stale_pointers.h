@@ -11,13 +11,13 @@ namespace cudadiag::analyse {
 // whether the node used its pointer.
 std::optional<Failure> stale_replay(const session::Process& process);
 
-// Returns the pointer because of which this launch probably failed with an illegal address; null if there is none. Its
-// memory was freed since the graph was created or last launched, and live allocations do not cover all of it.
+// Returns the pointer that probably made this launch fail with an illegal address; null if there is none. Its memory
+// was freed since the graph was created or last launched, and live allocations do not cover all of it.
 //
 // We cannot tell whether the kernel used the pointer. A parameter of eight bytes is enough evidence: it is a pointer,
 // and the error appears at the first launch that can access the freed memory. A word in a structure may be left over
-// from an earlier call, so it counts only if the graph was launched with the same parameters while the memory was live.
-// A leftover is unlikely to point to memory that was freed between the last successful launch and this one.
+// from an earlier call. It counts only if the graph was launched with the same parameters while the memory was live. A
+// leftover is unlikely to point to memory that was freed between the last successful launch and this one.
 const session::StalePointer* stale_pointer_of(const session::ProcessRecord& record, const session::Operation& launch);
 
 // If the likeliest candidate launches such a graph, makes the node the first candidate and sets `stale`.

@@ -70,7 +70,7 @@ class Launches {
   bool pairs_only() const { return pairs_only_; }
   bool whole() const { return whole_; }
 
-  // Returns the recorded launches of collectives after the last missing one.
+  // Returns the launches of collectives after the last gap in the records.
   std::vector<CollectiveSequence::Call> find_calls() {
     bool captured = has_collectives_in_graphs(record_);
     std::vector<const Operation*> launches;
@@ -120,8 +120,8 @@ class Launches {
     if (issued_ == 0) whole_ = is_all_recorded(record_);
   }
 
-  // Returns the tick from which on no collective is missing. Sets complete_since_ to the tick from which on no
-  // operation of any kind is missing.
+  // Returns the earliest tick after which no collective is missing. Sets complete_since_ to the earliest tick after
+  // which no operation of any kind is missing.
   std::uint64_t find_horizons() {
     const std::vector<std::uint64_t> horizons = threads_complete_since(record_);
     std::uint64_t since = 0;

@@ -42,7 +42,7 @@ class CollectiveSequence {
   std::uint32_t pid() const { return pid_; }
   const std::string& host() const { return host_; }
   double began() const { return began_; }                 // seconds since the epoch
-  std::optional<double> ended() const { return ended_; }  // when it was last known to run; nullopt if unknown
+  std::optional<double> ended() const { return ended_; }  // when the process was last known to run
   // How many collectives the process launched in the whole run. They are numbered from 1.
   std::uint64_t issued() const { return issued_; }
   // The number of the first collective that is kept.

@@ -103,7 +103,7 @@ class Job {
   }
   const Members& members_of(const session::Communicator& group) const { return groups_.at(group.hash); }
 
-  // Returns how many calls that may meet `call` the other rank has made in `group`. Compare this with the ordinal of
+  // Counts the calls of the other rank in `group` that may meet `call`. The count is compared with the ordinal of
   // `call`.
   static std::uint64_t times_come(const session::Communicator& group, const session::Communicator& other,
                                   const Call& call) {
@@ -305,8 +305,8 @@ class Job {
   std::optional<GroupAnswer> find_present() const {
     std::map<MeetingKey, std::size_t> ranks_at;
     for (const Waiting& waiting : met_) {
-      // A Flight Recorder dump does not show in which order a rank runs its calls to several groups, so the rank may be
-      // waiting in another call.
+      // A Flight Recorder dump does not show the order in which a rank runs its calls to several groups. The rank may
+      // be waiting in another call.
       const RankState& state = states_[waiting.state];
       if (state.is_dumped && state.unfinished.size() > 1) continue;
       ++ranks_at[meeting_of(group_of(waiting.state, call_of(waiting)), call_of(waiting))];
@@ -321,7 +321,7 @@ class Job {
     }
     if (first == nullptr) return std::nullopt;
     GroupAnswer answer = answer_at(first->state, first->call);
-    // A rank without a recording may not have reached the call.
+    // Perhaps a rank without a recording has not reached the call.
     answer.kind = answer.unseen.empty() ? GroupAnswer::Kind::present : GroupAnswer::Kind::absence;
     return answer;
   }

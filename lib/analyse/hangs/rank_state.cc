@@ -49,8 +49,8 @@ class Kernels {
     return after == thread->second.begin() ? nullptr : *(after - 1);
   }
 
-  // Returns whether NCCL has launched nothing on the call's stream since the call, so the call's kernel is still to
-  // come.
+  // Returns whether NCCL has launched nothing on the call's stream since the call, so the call's kernel has not been
+  // launched yet.
   bool waits_for_launch(const session::Collective& call) const {
     return (call.flags & wire::collective::kBeforeLaunch) != 0 && of(call) == nullptr;
   }

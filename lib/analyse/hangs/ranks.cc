@@ -106,9 +106,9 @@ std::optional<Ranks::Uneven> uneven_before(const std::vector<Compared>& ranks, s
   return found;
 }
 
-// Returns the ranks to compare, sorted by rank, and then those without a rank number. A process that has a rank's
-// environment but calls no collectives is not a rank if another process has that rank, or if it ended before the others
-// began. Returns nullopt if the processes belong to several jobs.
+// Returns the ranks to compare, sorted by rank, and then those without a rank number. Skips a process that calls no
+// collectives if another process has its rank, or if it ended before the others began. Returns nullopt if the processes
+// belong to several jobs.
 std::optional<std::vector<Compared>> compared(const std::vector<CollectiveSequence>& processes) {
   std::vector<Compared> sorted;
   for (std::size_t i = 0; i < processes.size(); ++i) sorted.push_back({&processes[i], i});
@@ -118,7 +118,7 @@ std::optional<std::vector<Compared>> compared(const std::vector<CollectiveSequen
   };
   std::sort(sorted.begin(), sorted.end(), [&](const auto& a, const auto& b) { return order(a) < order(b); });
   std::vector<Compared> ranks;
-  double latest = 0;  // start of a rank that calls collectives
+  double latest = 0;  // latest start of a rank that calls collectives
   for (const Compared& each : sorted) {
     const CollectiveSequence& sequence = *each.sequence;
     if (sequence.issued() > 0) latest = std::max(latest, sequence.began());

@@ -38,22 +38,21 @@ struct Ranks {
   Difference difference = Difference::none;
   std::vector<RankCall> calls;  // sorted by rank, then those without a rank number by pid
 
-  // If a rank skips a collective, the next collective on the same line may be mistaken for it, so that the ranks seem
-  // to diverge much later. The number of kernels reveals the skip: between two collectives, that rank launches the
-  // kernels of two iterations.
+  // If a rank skips a collective, the next collective on the same line may be mistaken for it. The ranks then seem to
+  // diverge much later. The number of kernels reveals the skip: between two collectives, that rank launches the kernels
+  // of two iterations.
   struct Uneven {
     std::uint64_t number = 0;  // the collective that follows these kernels
     std::optional<int> rank;
     std::uint32_t pid = 0;
     std::uint64_t kernels = 0, of_others = 0;
   };
-  // The only recorded place where this happens, if all ranks launched the same number of kernels before each of the two
-  // preceding collectives; otherwise nullopt.
+  // The only recorded case of uneven numbers of kernels; nullopt if there are several. Before each of the two preceding
+  // collectives, all ranks must have launched equally many kernels.
   std::optional<Uneven> uneven;
 
   bool all_have_come() const;
-  // Returns whether a thread that called the collective, and perhaps later ones, had issued nothing for a long time
-  // when the recording of its process ended.
+  // Returns whether a thread that called the collective had issued nothing for a long time when the recording ended.
   bool waited_for_long() const;
   // Returns whether the ranks do not diverge: all have called the same number of collectives, in the same way.
   bool agree() const { return difference == Difference::none && all_have_come(); }

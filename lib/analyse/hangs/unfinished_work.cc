@@ -138,7 +138,7 @@ class Search {
   }
 
   // While a call waits, some of the work that it waits for is unfinished. We do not record which streams a wait for the
-  // default stream or for a context covers. Such a wait counts only if the context has just one unfinished stream.
+  // default stream or for a context covers. These waits count only if the context has just one unfinished stream.
   void prove_by(const WaitingThread& waiting) {
     const session::Thread::Blocked& call = waiting.thread->blocked;
     if (call.site == 0 || record_.seconds(record_.clock_last) - record_.seconds(waiting.since) < kSettled) return;
@@ -265,8 +265,8 @@ class Search {
     }
   }
 
-  // Returns whether any work of `other` may have been queued before the operation at which `stream` is stuck, or before
-  // the marker that shows that it is stuck. For calls on different threads, the order is unknown.
+  // Returns whether work of `other` may have been queued before the operation, or before the marker, that shows that
+  // `stream` is stuck. For calls on different threads, the order is unknown.
   bool may_be_behind(const UnfinishedStream& stream, const UnfinishedStream& other) const {
     if (stream.missing > 0 || other.missing > 0 || stream.shown_by == kAnyCall) return true;
     const Operation& oldest = *other.operations.front();

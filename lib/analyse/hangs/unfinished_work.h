@@ -29,7 +29,7 @@ struct UnfinishedStream {
   std::uint32_t bound = 0;
   // Like Window::marked_by, for the marker or wait that proves `bound`.
   std::uint32_t shown_by = 0;
-  std::vector<const session::Operation*> operations;  // recorded ones after `completed`, oldest first
+  std::vector<const session::Operation*> operations;  // recorded operations after `completed`, oldest first
   // The operations at which the stream may be stuck: those up to `bound`, or all if `bound` is 0.
   std::vector<const session::Operation*> candidates;
   std::uint32_t missing = 0;           // how many records after `completed`, up to `bound`, are lost

@@ -33,7 +33,7 @@ bool is_launchers(const Code& code) {
   return is_compilers(code) || contains(code.file, "/triton/") || code.file == "<string>";
 }
 
-// Returns the innermost frame first; empty if unknown.
+// Returns the code of each frame, innermost first; empty if unknown.
 std::vector<const Code*> python_frames(const Failure& failure) {
   std::vector<const Code*> frames;
   if (failure.candidates.empty()) return frames;

@@ -1,4 +1,4 @@
-// Which operations a rerun should wait for, to decide between the candidates of the first run.
+// Chooses the operations that a rerun waits for, to decide between the candidates of the first run.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,7 @@ struct RerunWindow {
 RerunWindow rerun_window(const Analysis& analysis, Reach reach);
 
 // Returns the window of a rerun that saves the failing launch: the candidates that launch a kernel, and few earlier
-// calls. Identifies kernels by name, because the rerun may record other stacks than the first run for the same call
-// site.
+// calls. Identifies kernels by name, because the rerun may record a call site with different stacks than the first run.
 RerunWindow launch_window(const Analysis& analysis);
 
 // Returns a window of all operations of the sites for which `wanted` is true.

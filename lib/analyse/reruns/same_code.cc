@@ -48,7 +48,6 @@ class SameLines {
       if (is_new) at->second = keys_.of_own_lines(site);
       return at->second;
     }
-    // Returns whether a site has this key.
     bool has(Key key) {
       fill();
       return whole_.contains(key);

@@ -29,7 +29,7 @@ struct SameCode {
 // data.
 SameCode same_code(const Failure& failure, const Failure& again);
 
-// Returns whether the two failures have a candidate of the same code.
+// Returns whether the same code issued a candidate of each failure.
 bool shares_code(const Failure& failure, const Failure& again);
 
 }  // namespace cudadiag::analyse

@@ -1,4 +1,4 @@
-"""The command `cudadiag`, and its output for a session."""
+"""Runs the command `cudadiag`, and returns its output for a session."""
 
 import json
 import os

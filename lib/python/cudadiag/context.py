@@ -47,7 +47,7 @@ def _wait_in_current(driver):
 def _wait_in_primary(driver, device):
     state = getattr(driver, "cuDevicePrimaryCtxGetState", None)
     flags, active, context, ours = ctypes.c_uint(), ctypes.c_int(), ctypes.c_void_p(), ctypes.c_void_p()
-    # Retaining an inactive context would create it.
+    # Retaining an inactive primary context creates it.
     if state is None or state(device, ctypes.byref(flags), ctypes.byref(active)) or not active.value:
         return 0
     code = driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)

@@ -9,10 +9,10 @@ from .tensor_data.tensors import MOST_TEXT
 
 class State:
     def __init__(self):
-        self.seconds = 10.0  # limit of the time for reading values
+        self.seconds = 10.0  # limit for reading values
         self.spent = 0.0
         self.on = True
-        self.tool = None  # tool id in sys.monitoring, if that reports the lines
+        self.tool = None  # tool id in sys.monitoring; None if sys.settrace reports the lines
         self.ends = []  # called when the hook is switched off
 
 
@@ -47,8 +47,8 @@ def is_from_handler(error):
 
 
 def swallow(error):
-    """Called with a caught exception. The hook's own exceptions do not reach the target. An exception of the target's
-    signal handlers is raised again."""
+    """Handles a caught exception. Exceptions of the hook do not reach the target, but those of the target's signal
+    handlers are raised again."""
     if is_from_handler(error):
         if state.tool is None:
             give_up("a signal handler raised an exception")  # an exception ends tracing with sys.settrace

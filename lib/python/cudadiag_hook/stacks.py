@@ -43,7 +43,7 @@ class WithoutOwnFrames:
 
 without_own_frames = WithoutOwnFrames()
 
-kept_places = {}  # the places of stacks, by (id() of the code, instruction) of all their frames
+kept_places = {}  # what places_from() returned, by (id() of the code, instruction) of all frames
 MOST_STACKS = 4096
 
 
@@ -53,7 +53,7 @@ def places_from(frame):
     more often."""
     numbers, innermost, left = [], frame, MOST_LOOKED_AT
     add = numbers.append
-    while frame is not None and left:  # runs for each operator
+    while frame is not None and left:
         add(id(frame.f_code))
         add(frame.f_lasti)
         frame = frame.f_back

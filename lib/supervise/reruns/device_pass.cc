@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 constexpr const char* kFile = "CUDA_COREDUMP_FILE";
 constexpr const char* kDump = ".gpucore";
 
-// Keeps registers, threads and code, and leaves out everything that is large.
+// Keeps registers, threads and code, and omits everything that is large.
 constexpr const char* kLight =
     "skip_nonrelocated_elf_images,skip_global_memory,skip_shared_memory,skip_local_memory,skip_constbank_memory";
 

@@ -22,8 +22,8 @@ bool leaves_a_dump(std::uint32_t code);
 std::vector<launch::Variable> dump_variables(const std::filesystem::path& folder, const std::string& cuda,
                                              bool isolated);
 
-// TCP ports on which the driver listens, on all interfaces, while it writes a dump. It takes the first free one. If
-// none is free, it retries forever (seen with driver 580.159.04 on an H200).
+// TCP ports on which the driver listens, on all interfaces, while it writes a dump. The driver takes the first free
+// port. If none is free, the driver retries forever (seen with driver 580.159.04 on an H200).
 std::vector<std::uint16_t> core_dump_ports();
 
 // Call this after the pass. Returns the name of the first dump written to `folder`; empty if there is none.

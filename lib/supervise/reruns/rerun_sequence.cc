@@ -32,7 +32,7 @@ using Problem = RerunProblem::Kind;
 
 constexpr double kSlowest = 3;  // how long a rerun may take, relative to the first run
 constexpr double kSlowestSanitized = 30;
-constexpr double kStartSeconds = 30;                       // time that every rerun may take in addition
+constexpr double kStartSeconds = 30;                       // additional seconds for every rerun
 constexpr double kValuesSeconds = 10, kValuesShare = 0.2;  // reading values: seconds, or share of the first run if more
 constexpr double kOriginSeconds = 20, kOriginShare = 4;    // likewise, for tracing bad values
 constexpr double kQuietSeconds = 5;                        // seconds without any operation that are always allowed

@@ -13,8 +13,8 @@ namespace cudadiag::supervise {
 // Returns the mangled names of kernels that are the only candidate of a failure with an address error.
 std::vector<std::string> suspected_kernels(diagnose::SessionState& state);
 
-// Returns all code of these kernels in the images in `modules`, the folder where the recorder stores images. Leaves out
-// a kernel if some of its code cannot be read. `disassembler` is the path of nvdisasm.
+// Returns all code of these kernels in the images in `modules`, the folder where the recorder stores images. Omits a
+// kernel if some of its code cannot be read. `disassembler` is the path of nvdisasm.
 std::vector<session::KernelCode> code_of(const std::vector<std::string>& kernels, const std::filesystem::path& modules,
                                          const std::string& disassembler);
 

@@ -19,7 +19,7 @@ WEAK, STRONG = 1, 2
 WEAK_USES = ("number", "array")
 BLAMES = re.compile(r"(?<![\w./])nans?(?![\w./])|finite\b|\binf\b", re.IGNORECASE)  # in an exception's text
 REFUSES = re.compile(r"between|positive|singular|converge|probabilit|>=", re.IGNORECASE)  # about values, not shapes
-RECENT = 64  # operators; an exception that comes later is taken to have a different cause
+RECENT = 64  # operators; a later exception probably has a different cause
 
 
 class Root:
@@ -75,7 +75,7 @@ class Watch:
 
     def __init__(self):
         self.writers, self.uninitialised = Writers(merged), Writers(merged)
-        self.ordinals = itertools.count(1)  # any thread may take the next one
+        self.ordinals = itertools.count(1)  # any thread may take the next number
         self.ordinal = 0  # the latest
         self.on = True
         self.pending = []  # values on a GPU whose grade is unknown, in the order of issue
@@ -186,7 +186,7 @@ def withdraw_rewritten():
 
 
 def ends_of(error):
-    """Returns [(code, line)] of the frames that the exception left, innermost first."""
+    """Returns [(code, line)] of the frames that the exception unwound, innermost first."""
     ends, step = [], getattr(error, "__traceback__", None)
     while step is not None:
         if step.tb_frame.f_code.co_filename != OWN_FILE:

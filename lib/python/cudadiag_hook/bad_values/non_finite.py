@@ -17,7 +17,7 @@ from ..whole_run.turns import Turn
 from .bad_elements import about_root, kept_inputs, chosen
 from .bad_results import Root, Value, use, use_all, watch
 
-MOST_ROOTS = 4  # the earliest ones of each value
+MOST_ROOTS = 4  # the earliest roots of each value
 ASKS = frozenset(("isnan", "isfinite", "isinf", "nan_to_num", "isclose"))
 
 

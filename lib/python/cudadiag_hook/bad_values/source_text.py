@@ -1,5 +1,5 @@
-"""What the program's source says about a bad value that has left PyTorch: whether the program prints it, whether its
-files check numbers for NaN, and whether the program's end depends on a check. Runs only for bad values."""
+"""Finds out from the program's source how it handles a bad value that has left PyTorch: whether it prints the value,
+checks numbers for NaN, or ends because of a check. Runs only for bad values."""
 import re
 
 from ..stacks import is_in_library, line_at
@@ -76,7 +76,7 @@ class Text:
             (name in ("float", "int") and isinstance(call.func, self.ast.Name))
 
     def prints(self, line):
-        """Returns whether every number that is read in this line goes straight into text."""
+        """Returns whether every number that is read in this line is only printed or formatted."""
         reads = [call for call in self.at(line, self.ast.Call) if self.reads_a_number(call)]
         reads = [call for call in reads if not any(other is not call and call in self.above(other) for other in reads)]
         return bool(reads) and all(self.is_printed(call) for call in reads)
@@ -187,7 +187,7 @@ def checks_somewhere(places):
 
 
 def prints_number(places):
-    """Returns whether the number that is read at the innermost place goes straight into text."""
+    """Returns whether the number that is read at the innermost place is only printed or formatted."""
     for code, instruction in places:
         if code.co_name == "__format__":
             return True
@@ -199,8 +199,8 @@ def prints_number(places):
 
 def dependence(check, end, exits):
     """Finds out whether the program's end depends on a check. `check`: the stack of the check; `end`: (code, line) of
-    the frames in which the program ended, innermost first. Returns "asked" if a condition in between is a check for
-    NaN; "compared" if there are only other conditions; "" if the end does not depend on the check."""
+    the frames in which the program ended, innermost first. Returns "asked" if a condition in between checks for NaN,
+    and "compared" if there are only other conditions. Returns "" if the end does not depend on the check."""
     codes = [code for code, _ in check]
     code, line = next(((code, line) for code, line in end if code in codes), (None, 0))
     if code is None or (exits and is_in_library(code)):

@@ -8,16 +8,16 @@ from ..stacks import line_at
 MOST_STEPS = 64  # how many steps to trace back
 MOST_TOLD = 5
 
-# These add numbers to an element or subtract them, so the element may have been bad before.
+# These operators add numbers to an element or subtract them, so the element may have been bad before.
 SHIFTS = ("add", "add_", "sub", "sub_")
-# These results consist of elements of the arguments, except for elements that were clamped or changed their sign.
+# The results of these operators are elements of the arguments, unless an element was clamped or changed its sign.
 SELECTIONS = ("unique", "_unique2", "unique_dim", "minimum", "maximum", "amax", "amin", "max", "min", "abs", "relu", "relu_",
               "clamp", "clamp_", "clamp_min", "clamp_max")
-# These results show only the sign of the argument's element.
+# The results of these operators show only the sign of the argument's element.
 QUOTIENTS = ("div", "div_", "floor_divide", "floor_divide_")
-# These map any number into a range that one of their arguments defines.
+# These operators map any number into a range that one of their arguments defines.
 WRAPS = ("remainder", "remainder_", "fmod", "fmod_", "bitwise_and", "bitwise_and_")
-# The results of these are elements of their arguments, possibly in a different type.
+# The results of these operators are elements of their arguments, possibly in a different type.
 CONVERSIONS = ("_to_copy", "copy_", "index_put_", "index_put", "scatter", "scatter_")
 BELOW, ABOVE, NOT_A_NUMBER = range(3)
 
@@ -59,7 +59,7 @@ class Unknown(Exception):
 
 
 def only(results):
-    """Returns the latest result if all are of one call site. Otherwise, raises Unknown."""
+    """Returns the latest result if all come from one call site. Otherwise, raises Unknown."""
     if not results or not all(results[-1].same_call_site(each) for each in results):
         raise Unknown
     return results[-1]
@@ -159,12 +159,12 @@ def before_shift(ranges, given, sign, bad, value):
     y = sorted(((value - least) * sign, (value - greatest) * sign))
     for first, last, inner, outer in ((*x, least, greatest), (*y, low, high)):
         if bad.is_beyond(max(first, inner)) or bad.is_beyond(min(last, outer)):
-            raise Unknown  # the element may have been bad before, with a different meaning
+            raise Unknown  # the element may have been bad before, with a different value
     return None
 
 
 def carried_unchanged(result, bad):
-    """Returns whether the operator may have kept the element unchanged, such as a multiplication by a mask. Operators
+    """Returns whether the operator may have kept the element unchanged, as a multiplication by a mask does. Operators
     that move elements are not considered."""
     if not result.facts.pointwise or result.facts.name in WRAPS:
         return False
@@ -187,7 +187,8 @@ class Way:
         self.value = None if bad.side == NOT_A_NUMBER else bad.value  # in the latest step; None if unknown
 
     def follow(self, result):
-        """Returns the earlier result that contains the element, or None if it was produced here or entered here."""
+        """Returns the earlier result that contains the element, or None if the element was produced or entered at this
+        result."""
         bad, facts = self.bad, result.facts
         self.steps.append(result)
         if facts.enters or facts.lifts:

@@ -8,8 +8,8 @@ class Order:
     """Any thread may call the methods at any time."""
 
     def __init__(self):
-        self.clocks = {HOST: {}}  # by stream: {stream: number of its latest operation that comes before}
-        self.events = {}  # (stream, its clock then), by event. Never changed, only replaced
+        self.clocks = {HOST: {}}  # by stream: {other stream: number of its latest operation that comes before}
+        self.events = {}  # by event: (stream, its clock at the recording). Replaced, but never changed
         self.waited = set()  # (stream, another stream for which it has waited at least once)
         self.turn = Turn()
 

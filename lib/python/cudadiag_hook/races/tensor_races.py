@@ -1,4 +1,4 @@
-"""Operators that use the same bytes on different streams, with no order between them. The order is known from the
+"""Finds operators that use the same bytes on different streams, with no order between them. The order is known from the
 events and waits that PyTorch reports. cudadiag does not see the work of other libraries."""
 import _thread
 import sys
@@ -184,8 +184,8 @@ class TensorRaces(Listener):
             found = [each for each in found if not same_operator(each[0], first)]
 
     def use(self, facts, use, stream, number, where):
-        """Returns [(earlier access, this one, shared bytes)] with no order between the two. Host memory counts only
-        after a stream has used it."""
+        """Returns the unordered pairs: [(earlier access, this access, shared bytes)]. Host memory counts only after a
+        stream has used it."""
         if not has_storage(use.tensor) or not use.pieces:
             return []
         on_host = self.stream_of(use.tensor) == HOST

@@ -1,4 +1,4 @@
-"""The memory that the operators of a line use, if its operations race: names, shapes and addresses, but no values."""
+"""Reports the memory that the operators of a racing line use: names, shapes and addresses, but no values."""
 import sys
 
 from .. import recorder
@@ -44,7 +44,7 @@ def tell_access(message):
 
 
 def stop_telling():
-    """Notes in the session that no more accesses are reported. Later ones may use the same memory as the reported
+    """Notes in the session that no more accesses are reported. Later accesses may use the same memory as the reported
     ones."""
     if not accesses.stopped:
         accesses.stopped = True

@@ -11,7 +11,7 @@ from .visits import visits
 
 
 class Inputs:
-    limit = 0  # size limit of one call's tensors; 0 keeps nothing
+    limit = 0  # bytes of one call's tensors that may be kept; 0: keep nothing
     written = False
 
 

@@ -1,5 +1,5 @@
-"""Reports where a thread was started, or where its thread pool received the current work. Threads that run no user code
-need this. The stacks are kept as text, as long as the thread or the work exists."""
+"""Reports where a thread was started, or where its thread pool received the current work. This is needed for threads
+that run no user code. The stacks are kept as text, as long as the thread or the work exists."""
 import _weakref
 import sys
 

@@ -1,5 +1,5 @@
-"""The value that was last written to each byte of a storage. Storages are not kept alive. A storage is identified by
-its address, which a weak reference reserves."""
+"""Keeps the value that was last written to each byte of a storage. A storage is identified by its address, which a weak
+reference reserves without keeping the storage alive."""
 import sys
 
 
@@ -66,8 +66,8 @@ class Writers:
         return has_storage(tensor) and tensor.untyped_storage()._cdata in self.storages
 
     def write(self, tensor, value):
-        """If `value` is None, the earlier contents are forgotten, and nothing is kept about the new ones. Returns the
-        storage's address, or None if nothing was known about it and nothing is kept."""
+        """Notes that `value` was written to the tensor's bytes. If `value` is None, only forgets their earlier
+        contents. Returns the storage's address; None if nothing was known about the storage and nothing is kept."""
         if not has_storage(tensor) or (value is None and not self.storages):
             return None
         storage = tensor.untyped_storage()

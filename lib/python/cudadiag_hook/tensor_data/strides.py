@@ -1,5 +1,5 @@
-"""The bytes that two tensors share. Comparing ranges is not enough: two columns of a matrix share no bytes, although
-their ranges overlap."""
+"""Computes the bytes that two tensors share. Comparing ranges is not enough: two columns of a matrix share no bytes,
+although their ranges overlap."""
 
 MOST_PIECES = 1 << 16
 

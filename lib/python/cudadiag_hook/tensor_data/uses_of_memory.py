@@ -1,4 +1,4 @@
-"""The bytes that an operator certainly reads and writes. Uncertain ones are omitted."""
+"""Computes the bytes that an operator certainly reads and writes. Uncertain ones are omitted."""
 import sys
 
 from .strides import Pieces, pieces_of

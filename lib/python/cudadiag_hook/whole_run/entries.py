@@ -1,4 +1,4 @@
-"""Tensors that are not results of operators: they come from a file, from NumPy, or from a worker of a data loader."""
+"""Follows tensors that are not results of operators, but come from a file, from NumPy, or from a data loader."""
 import sys
 
 from ..budget import guarded

@@ -33,8 +33,8 @@ def frame_of_program(frame):
 
 
 def stack_behind_backward():
-    """Returns the stack of the thread that waits for an autograd thread; empty if several threads wait, or none in
-    Python."""
+    """Returns the stack of the thread that waits for an autograd thread; empty unless exactly one Python thread
+    waits."""
     waiting = [frame for frame in sys._current_frames().values() if waits_for_backward(frame)]
     return places_from(waiting[0]) if len(waiting) == 1 else ()
 

@@ -14,7 +14,7 @@ from .wrapped_numbers import as_tensors
 
 
 class Listener:
-    """Both functions run on the thread that calls the operator. The hook's own exceptions must not leave them."""
+    """Both functions run on the thread that calls the operator. They must not raise exceptions of the hook."""
 
     def before(self, function, args, kwargs):
         """Runs before the operator. Returns a token to pass to `after`, or None if `after` must not be called."""

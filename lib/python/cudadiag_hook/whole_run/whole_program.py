@@ -11,7 +11,7 @@ def replace(owner, name, make):
     if original is None:
         return
     made = make(original)
-    # pickle stores a function by these names, and then requires that they lead to the same function.
+    # pickle stores a function by these names, and requires that they refer to the same function.
     is_class = isinstance(owner, type)
     made.__module__ = owner.__module__ if is_class else owner.__name__
     made.__name__, made.__qualname__ = name, owner.__qualname__ + "." + name if is_class else name
