@@ -206,8 +206,9 @@ bool own_this_process() {
   }
 }
 
-// Handles callbacks that come while the recorder or the Python hook runs. The recorder's own queries about a kernel can
-// load the kernel's module. While the hook runs, the garbage collector can destroy streams and contexts of the program.
+// Handles callbacks that arrive while the recorder or the Python hook runs. The recorder's own queries about a kernel
+// can load the kernel's module. While the hook runs, the garbage collector can destroy streams and contexts of the
+// program.
 [[gnu::noinline]] void see_on_the_side(Recorder* recorder, ThisThread& self, CUpti_CallbackDomain domain,
                                        CUpti_CallbackId id, const void* data) {
   if (recorder == nullptr) {

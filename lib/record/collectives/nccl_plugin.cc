@@ -213,7 +213,7 @@ struct Plugin {
                                 : named->init(&context->named, hash, &g_named_mask, name, nodes, ranks, rank, log));
   }
 
-  // Returns the table that NCCL gets for this version.
+  // Returns the table that NCCL uses for this version.
   static void* found() {
     const NamedPlugin& other = NamedPlugin::instance();
     void* theirs = other.table(Version);

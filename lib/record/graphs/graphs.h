@@ -135,8 +135,8 @@ class Graphs {
   const Allocations* allocations_ = nullptr;
   // A ring with the pointers of the newest graphs. Pointer n is at index n modulo the size.
   static constexpr std::uint64_t kPointers = 65536;
-  // kSparePointers is the number of spare entries per graph, for pointers that its nodes get later. kMostGiven limits
-  // the new pointers per call.
+  // kSparePointers is the number of spare entries per graph, for pointers that later calls set. kMostGiven limits the
+  // new pointers per call.
   static constexpr std::uint32_t kSparePointers = 4, kMostGiven = 16;
   std::uint64_t pointers_used_ = 0;
   std::array<GraphPointer, kPointers> pointers_;

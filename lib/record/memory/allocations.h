@@ -76,7 +76,7 @@ class Allocations {
   mutable Mutex mutex_;
   std::atomic<std::uint64_t> ends_ = 0;
   std::uint64_t serial_ = 0;
-  std::uint32_t used_ = 0;      // entries used so far
+  std::uint32_t used_ = 0;
   std::uint32_t replaced_ = 0;  // replaced allocations whose free call is still unknown
   // heads of the lists of live allocations: 1 + entry; 0 if empty
   std::array<std::uint32_t, kBuckets> buckets_{};

@@ -107,7 +107,7 @@ void CopySources::forget(std::uint64_t begin, std::uint64_t end) {
     if (slot.state.load() == State::free || !slot.snapshot.meets(begin, end)) continue;
     slot.dropped.store(true);
     if (holding_.load() > 0) wake();
-    // A comparison takes less than a millisecond, unless its thread gets no processor time.
+    // A comparison takes less than a millisecond, unless its thread is not scheduled.
     const Uncancelled uncancelled;
     for (int i = 0; i < kMostPauses && slot.state.load() == State::reading; ++i) {
       const timespec moment = {0, 20'000};

@@ -45,7 +45,7 @@ void SourceSnapshot::choose_all(const SourceRows* sources, std::size_t count) {
   }
 }
 
-// `total` is the size of all sources in bytes, as if they were contiguous.
+// `total` is the number of bytes in all sources, without the gaps between rows.
 void SourceSnapshot::choose_samples(const SourceRows* sources, std::size_t count, std::uint64_t total) {
   const std::uint64_t last = total - (total > kRoom ? kSample : 1);
   std::size_t source = 0;

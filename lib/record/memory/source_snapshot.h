@@ -30,7 +30,7 @@ class SourceSnapshot {
   struct Difference {
     bool since_last = false;           // true if something changed after the previous comparison
     std::uint64_t begin = 0, end = 0;  // from the first to the last byte that changed since the snapshot
-    std::uint64_t bytes = 0;           // number of changed bytes
+    std::uint64_t bytes = 0;
   };
   // Returns false if a part of the source cannot be read.
   bool compare(Difference& difference);
@@ -49,7 +49,7 @@ class SourceSnapshot {
   bool sampled_, compared_;
   std::uint64_t low_, high_;
   Piece pieces_[kMostPieces];
-  std::byte first_[kRoom], last_[kRoom];  // contents of all pieces, one after the other
+  std::byte first_[kRoom], last_[kRoom];  // contents of all pieces, one after another
 };
 
 }  // namespace cudadiag::record

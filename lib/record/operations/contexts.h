@@ -33,7 +33,7 @@ class Contexts {
   }
 
   // The result of adding a context that has become current. `known`: the context already has an entry, or no entry is
-  // left. `busy`: another thread is adding it. `taken`: the caller got an entry, which look-ups find only after
+  // left. `busy`: another thread is adding it. `taken`: the caller has a new entry, which look-ups find only after
   // make_live(). give_back() frees the entry again.
   struct Place {
     enum class Outcome { taken, known, busy } outcome;

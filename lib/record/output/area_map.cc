@@ -105,7 +105,7 @@ bool AreaMap::create_file(Lack& lack) {
     lack.error = errno;
     return false;
   }
-  // Checks RLIMIT_FSIZE, because the program would get SIGXFSZ and die if the file exceeded it.
+  // A file larger than RLIMIT_FSIZE would kill the program with SIGXFSZ.
   rlimit limit{};
   const bool fits = getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= area::kAreaSize;
   // Allocates the blocks now. Without this, the program would get SIGBUS later if the disk were full.

@@ -38,7 +38,7 @@ void ModuleImages::give_up(const char* why) {
 void ModuleImages::save(std::span<const std::byte> image) {
   if (folder_[0] == '\0' || image.empty() || (keep_ == Keep::small && image.size() > kSmall)) return;
   const Uncancelled uncancelled;
-  // Checks RLIMIT_FSIZE, because the program would get SIGXFSZ and die if the file exceeded it.
+  // A write beyond RLIMIT_FSIZE would kill the program with SIGXFSZ.
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < image.size()) {
     return give_up("device code over the file size limit was not kept, so the memory use of its kernels is unknown");

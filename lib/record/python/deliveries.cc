@@ -24,7 +24,7 @@ namespace delivery = wire::delivery;
 int Deliveries::open(const char* suffix, int flags) {
   const char* folder = getenv(wire::environment::kSession);
   if (folder == nullptr) return -1;
-  // Checks RLIMIT_FSIZE, because the program would get SIGXFSZ and die if the file exceeded it.
+  // A write beyond RLIMIT_FSIZE would kill the program with SIGXFSZ.
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < delivery::kMostBytes) return -1;
   char path[PATH_MAX];

@@ -65,7 +65,7 @@ struct HookFunctions {
 void PythonHook::ask(Interner& interner, const Window& window, const Failures& failures) {
   interner_ = &interner;
   failures_ = &failures;
-  // A process without Python gets no note.
+  // If the process has no Python, no note is needed.
   if (!python_.load()) return;
   if (python_.is_initialized() == 0) {
     interner.note("python-hook-off", "the Python hook read no values: CUDA was initialised before Python");
@@ -101,8 +101,8 @@ bool PythonHook::run() {
 bool PythonHook::run_loader(PyObject* names) {
   PyObject* code = python_.compile(python::hook_loader(), "<cudadiag>", kPythonFileInput);
   if (code == nullptr) return false;
-  // The loader gives this file name to all code objects of the package. We keep the string alive, so that no other
-  // string gets its address.
+  // The loader gives this file name to all code objects of the package. We keep the string alive, so that its address
+  // is not reused.
   PyObject* file = python_.attribute(code, "co_filename");
   file_.store(file);
   PyObject* result = file == nullptr ? nullptr : python_.run(code, names, names);

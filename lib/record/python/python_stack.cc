@@ -93,8 +93,8 @@ std::uint64_t tail(const std::byte* data, std::size_t size) {
   return tail(text.data, text.is_ascii ? text.length : text.length * text.kind);
 }
 
-// Distinguishes code objects that occupy the same memory one after the other. Their line tables, file names and
-// function names may also have the same addresses, so the contents are hashed.
+// Distinguishes code objects that occupy the same memory one after another. Their line tables, file names and function
+// names may also have the same addresses, so the contents are hashed.
 [[gnu::always_inline]] inline std::uint64_t identity(const std::byte* code, const PythonLayout& layout) {
   if (layout.code_version >= 0) return read_field<std::uint32_t>(code, layout.code_version);
   const std::byte* table = pointer(code, layout.code_line_table);

@@ -12,7 +12,7 @@ namespace area = wire::area;
 
 namespace {
 
-// How many time limits a thread waits at the gate before it continues anyway.
+// A thread waits at the gate for at most this many time limits. It then continues anyway.
 constexpr std::uint64_t kTurns = 4;
 
 // Spins at first, because a short kernel finishes within a few polls. Then sleeps, so that other threads can use the

@@ -31,7 +31,7 @@ struct NodeLaunch {
 
   bool known;               // false if the recorder did not decode the call that set this launch
   bool parameters_unknown;  // true if there are parameters, but the driver does not report their sizes
-  CUfunction function;      // or a CUkernel
+  CUfunction function;      // a CUfunction or a CUkernel
   std::uint32_t grid[3], block[3], cluster[3], shared_bytes;
   std::uint32_t attribute_count;
   CUlaunchAttribute attributes[kMostAttributes];

@@ -73,7 +73,7 @@ class LaunchSaver {
 
   Rooms rooms_;
   SavingApi api_;
-  char path_[PATH_MAX] = {};  // path of this process's folder
+  char path_[PATH_MAX] = {};
   std::uint64_t limit_ = 0;
   std::uint32_t saved_ = 0;
   std::uint64_t bytes_ = 0;  // bytes of memory saved for all launches

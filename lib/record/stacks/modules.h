@@ -42,8 +42,8 @@ class Modules {
   // Returns the program headers of a module whose first page (with the ELF header) is at `begin`; empty if there are
   // none.
   static std::span<const Elf64_Phdr> program_headers(std::uintptr_t begin);
-  // Returns a value that distinguishes modules that are loaded at the same address one after the other. It depends on
-  // the build-id or, without one, on the name.
+  // Returns a value that distinguishes modules that are loaded at the same address one after another. It depends on the
+  // build-id or, without one, on the name.
   static std::uint64_t identity(const LoadedModule& module);
   // Writes the path of the module's file to `buffer`.
   static const char* path(const LoadedModule& module, std::span<char, PATH_MAX> buffer);

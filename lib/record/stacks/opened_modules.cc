@@ -35,7 +35,7 @@ void OpenedModules::start() {
 }
 
 // In the dynamic linker's list, the modules up to the linker itself came with the program, and are never unloaded. Some
-// later modules stay too, but we cannot tell which.
+// later modules are never unloaded either, but we cannot tell which.
 bool OpenedModules::came_with_program(const LoadedModule& module) const {
   const std::uintptr_t linker = getauxval(AT_BASE);
   for (const link_map* each = linker == 0 ? nullptr : program_; each != nullptr; each = each->l_next) {

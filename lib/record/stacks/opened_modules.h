@@ -27,8 +27,8 @@ class OpenedModules {
   struct Module {
     std::atomic<std::uintptr_t> begin, end;
     std::atomic<std::uint64_t> identity;
-    // The address of the module's build-id; 0 if the first page has none. Only the first page is certain to be mapped
-    // if another module replaces this one at the same address.
+    // The address of the module's build-id; 0 unless the build-id is in the module's first page. Later pages need not
+    // exist if another module replaces this one at the same address.
     std::atomic<std::uintptr_t> words;
     std::atomic<std::uint64_t> first_words;
   };

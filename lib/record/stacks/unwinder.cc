@@ -12,9 +12,9 @@ namespace cudadiag::record {
 namespace {
 
 // If a frame has no unwind tables, libgcc reads the code at the return address, to see whether it is a signal return.
-// However, a coroutine's first frame may return to any address, even an unreadable one. Therefore, unreadable addresses
-// get these tables. They describe one function that has nothing to undo. It covers all addresses except the one just
-// below its beginning.
+// However, a coroutine's first frame may return to any address, even an unreadable one. Therefore, find_tables()
+// returns these tables for unreadable addresses. They describe one function without unwind instructions. It covers all
+// addresses except the one just below its beginning.
 constexpr std::uint64_t kNowhere = std::uint64_t{1} << 63;
 struct TablesOfNowhere {
   // pcrel | sdata4; omitted; omitted
