@@ -30,7 +30,7 @@ enum class CutShort {
   time_limit,
   first_race,
   issued_nothing,  // it issued no GPU work for longer than the first run ever did
-  asked_terminal,  // it waited for input at the terminal that no one could give
+  asked_terminal,  // it waited for terminal input that no one could provide
   other,           // a word in a manifest that this version does not know
 };
 

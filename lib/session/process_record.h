@@ -85,8 +85,8 @@ struct Graph {
   bool whole = false;      // no nodes, edges or changes are missing
   std::vector<GraphNode> nodes;
   std::vector<GraphEdge> edges;
-  // If nodes have been given new parameters: the id of the original graph, which has the nodes and edges. 0 for an
-  // original.
+  // For a graph whose nodes were given new parameters: the id of the original graph, which has the nodes and edges. 0
+  // for an original graph.
   std::uint32_t changed_from = 0;
   std::vector<GraphChange> changes;  // sorted by node, at most one per node
 };
@@ -277,7 +277,7 @@ struct Communicator {
   bool finalized = false;
 };
 
-// A call on a communicator, among the latest of its process.
+// One of the process's latest calls on NCCL's communicators.
 struct Collective {
   std::uint64_t number = 0;  // from 1, among all calls of the process
   std::uint64_t ticks = 0;

@@ -224,7 +224,7 @@ base::Result<fs::path> find_session(const std::vector<Root>& roots, const std::s
   // Removes the trailing slash that shells add when they complete a folder name.
   const std::string wanted = given.substr(0, std::max<std::size_t>(given.find_last_not_of('/') + 1, 1));
   if (!wanted.empty() && wanted != kLatest) {
-    // A number from `cudadiag list` means that session, even if a file here has the same name.
+    // If the text is a number that `cudadiag list` shows, it means that session, even if a file here has the same name.
     const auto numbered = by_number(roots, given);
     if (numbered && std::holds_alternative<fs::path>(*numbered)) return *numbered;
     std::vector<fs::path> places = {wanted};

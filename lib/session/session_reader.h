@@ -45,7 +45,7 @@ Manifest open_running_manifest(const std::filesystem::path& folder);
 void read_areas(const std::vector<std::filesystem::path>& files, Session& session, std::vector<Process>& processes,
                 std::optional<wire::ClockReading> now = {});
 
-// Describes a process by its own record.
+// Returns the process that `record` describes, with its end from the manifest.
 Process describe_process(ProcessRecord record, const Manifest& manifest);
 
 // Sorts by start time, then pid: the order of Session::processes.

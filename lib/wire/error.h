@@ -66,7 +66,7 @@ enum Flag : std::uint8_t {
   kAtExit = 4,     // no call of the program returned it: the recorder found it just before the process or context ended
   kInCapture = 8,  // a capture was in progress in the process
   kLaunch = 16,    // the failed call is a launch; its dimensions are below
-  kOwnWait = 64,   // in a rerun, the recorder found it while waiting for an operation
+  kOwnWait = 64,   // in a rerun, the recorder got the error itself while it waited for an operation
   kThenWorked = 32,    // the same thread issued an operation successfully afterwards
   kAskedBefore = 128,  // the thread issued an operation successfully, and then queried the same error again
 };

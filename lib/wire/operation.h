@@ -209,9 +209,9 @@ inline constexpr Field<std::uint32_t, 52> kNumber;     // the launching thread's
 inline constexpr Field<std::uint32_t, 56> kNode;       // number of the node whose backward function is running
 inline constexpr Field<std::uint16_t, 60> kGraphTask;  // number of the backward() call that runs the node, truncated
 inline constexpr Field<std::uint8_t, 62> kOwnThread;   // PyTorch's number for the launching thread; 0 without PyTorch
-inline constexpr Field<std::uint8_t, 63> kNodeThread;  // thread that created that node; 0 if no node is running
+inline constexpr Field<std::uint8_t, 63> kNodeThread;  // thread that created the running node; 0 if no node is running
 inline constexpr Field<std::uint16_t, 30> kNodeType;   // intern id of a node type; 0 if unknown
-inline constexpr std::uint8_t kManyThreads = 0xff;     // stands for a number that does not fit; matches no thread
-inline constexpr std::uint32_t kUnnumbered = 0xffffffff;  // kNode of the node that accumulates a leaf's gradient
+inline constexpr std::uint8_t kManyThreads = 0xff;     // replaces a thread number that does not fit; matches no thread
+inline constexpr std::uint32_t kUnnumbered = 0xffffffff;  // kNode of a node that accumulates the gradient of a leaf
 
 }  // namespace cudadiag::wire::operation

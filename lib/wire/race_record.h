@@ -57,11 +57,11 @@
 namespace cudadiag::wire::race {
 
 inline constexpr std::size_t kBody = 32;     // offset after the fields that all kinds have
-inline constexpr std::size_t kOffsets = 16;  // where operations have their ordinals
+inline constexpr std::size_t kOffsets = 16;  // the offset at which operations have their ordinals
 
 inline constexpr std::size_t kWords = 4;
 inline constexpr std::size_t kMostParts = 256;  // number of copies of a batch that are recorded; the others are not
-inline constexpr std::size_t kMostWords = 32;   // recorded for one launch; a launch with this many may have had more
+inline constexpr std::size_t kMostWords = 32;   // at most this many are recorded for one launch
 inline constexpr Field<std::uint64_t, kBody> kWord0;
 inline constexpr Field<std::uint64_t, kBody + 8> kWord1;
 inline constexpr Field<std::uint64_t, kBody + 16> kWord2;
@@ -84,9 +84,9 @@ inline constexpr std::uint32_t kInChild = 0x80000000;  // in kNodeType: the node
 
 // When the return of a copy or memset proves that earlier work of its stream has finished.
 enum Seen : std::uint64_t {
-  kAnyway,
-  kUnlessOnDevices,
-  kIfOnHost,  // or if the driver does not know the destination; a source of 0 is not on the host
+  kAnyway,           // always
+  kUnlessOnDevices,  // unless both addresses are in device memory
+  kIfOnHost,         // if both are in host memory, or the driver does not know the destination; 0: not in host memory
 };
 
 enum ImageFlag : std::uint16_t {

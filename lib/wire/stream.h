@@ -47,7 +47,7 @@ inline constexpr Field<std::uint32_t, 36> kInFlight;        // number of threads
 inline constexpr Field<std::uint64_t, 32> kIssuedInFlight;  // kIssued and kInFlight in one word
 inline constexpr Field<std::uint32_t, 40> kHostCompleted;   // ordinal up to which the host saw everything finish
 inline constexpr Field<std::uint32_t, 44> kMarkerIssued;    // ordinal in the newest queued marker
-inline constexpr Field<std::uint64_t, 48> kCreated;         // ticks; earlier operations belong to an earlier stream
+inline constexpr Field<std::uint64_t, 48> kCreated;         // ticks; older operations are of an earlier stream
 
 }  // namespace cudadiag::wire::stream
 

@@ -19,7 +19,7 @@ std::uint64_t progress_digest(std::span<const std::byte> area);
 struct StreamProgress {
   std::uint64_t created = 0;  // ticks; differs between streams that use the same entry; 0 if the entry is free
   std::uint32_t issued = 0;
-  std::uint32_t completed = 0;  // markers or host waits show that everything up to this ordinal has finished
+  std::uint32_t completed = 0;  // ordinal up to which everything has finished, according to markers and host waits
 
   std::uint32_t marked = 0;  // ordinal of the newest queued marker
 

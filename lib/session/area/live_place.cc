@@ -32,7 +32,7 @@ std::optional<fs::path> newest_held(const std::vector<Root>& roots, bool lives) 
     for (const fs::path& session : sessions_in(root.folder)) {
       if (lives ? !run_goes_on(session) : !was_lost(session)) continue;
       if (!newest || session.filename() > newest->filename()) newest = session;
-      break;  // newest first
+      break;  // sessions_in() returns the newest first
     }
   }
   return newest;

@@ -127,7 +127,7 @@ void Join::note(const std::byte* record) {
   const std::uint32_t ordinal = wire::load(record, o::kOrdinal);
   if (!wanted_.empty() && wanted_.contains({wire::load(record, o::kThread), log_.serial()})) keep(log_.current());
   if (kind == Kind::event_sync) return note_wait(kind, record, false);
-  // An older record belongs to an earlier stream, whose entry was reused.
+  // A record that is older than its stream's entry belongs to an earlier stream, which used the entry before.
   const bool placed =
       index < streams_.size() && ordinal != 0 && wire::load(record, o::kTicks) >= record_.streams[index].created;
   const std::uint64_t event = wire::load(record, o::kArgument);
@@ -181,8 +181,8 @@ void Join::note_wait(Kind kind, const std::byte* record, bool open) {
   // waited.
   const std::uint64_t began = kind == Kind::event_sync ? wire::load(record, o::kBegan) : 0;
   if (began != 0 && recorded.load(o::kTicks) >= began) return;
-  // If another thread recorded the event in a call that had not returned before the wait began, it is unknown whether
-  // the host waited for this recording.
+  // If another thread recorded the event, and its call had not returned when the wait began, the host may have waited
+  // for an earlier record.
   const bool by_another = recorded.load(o::kThread) != wire::load(record, o::kThread);
   const bool open_call = (recorded.load(o::kFlags) & o::kReturned) == 0;
   const std::uint64_t given = began != 0 ? began : wire::load(record, o::kTicks);

@@ -43,7 +43,7 @@ struct DeliveredFrame {
 struct DeliveredMemory {
   struct Holder {
     std::uint64_t bytes = 0, count = 0;
-    std::vector<DeliveredFrame> frames;  // where it was allocated, innermost first
+    std::vector<DeliveredFrame> frames;  // where the memory was allocated, innermost first
   };
   // An exception that is being handled, or the last one that was. Its traceback keeps frames alive, and the frames keep
   // tensors alive.
@@ -115,7 +115,7 @@ struct DeliveredOrigin {
 struct DeliveredRace {
   struct Access {
     std::string op;         // "aten::add_.Tensor"
-    DeliveredValue tensor;  // `name`: the user's variable, or "" if the line names none. `parameter`: the schema's name
+    DeliveredValue tensor;  // `name`: the user's variable, or "" if unknown; `parameter`: its name in the schema
     std::uint64_t stream = 0;
     bool on_host = false;               // not on a stream: an operator that the program itself ran on the CPU
     std::vector<DeliveredFrame> stack;  // innermost first

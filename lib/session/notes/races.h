@@ -52,7 +52,7 @@ struct Race {
   bool one_graph = false;      // both are nodes in the same graph launch
   bool several = false;        // it represents several pairs of accesses, with different parameters
   std::uint64_t times = 1;
-  std::uint64_t address = 0, bytes = 0;  // the allocation; `bytes` is 0 if unknown
+  std::uint64_t address = 0, bytes = 0;  // address and size of the allocation; `bytes` is 0 if unknown
   std::uint32_t allocated = 0;           // site of the allocation
   // If the host made the second access: how many bytes changed, and whether only samples were compared.
   std::uint64_t changed = 0;
@@ -63,7 +63,7 @@ struct Race {
 struct Overrun {
   std::uint32_t pid = 0;
   RaceAccess access;
-  std::uint64_t address = 0, bytes = 0;  // the allocation
+  std::uint64_t address = 0, bytes = 0;  // address and size of the allocation
   std::uint32_t allocated = 0;           // site of the allocation
   std::uint64_t times = 1;
 };
