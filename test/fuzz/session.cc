@@ -1,6 +1,6 @@
-// Fuzzes everything that reads a recording: reader, analysis, symbols, text and JSON. An input holds one or two areas,
-// the second being that of a rerun. Both are then reported again as two ranks that hang in collectives. Each area is
-// two bytes for its size in words, then bytes that are XORed into a sound area: its header's fields, the table of
+// Fuzzes everything that reads a recording: reader, analysis, symbols, text and JSON. An input holds one or two areas;
+// the second is that of a rerun. The two are also reported as two ranks that hang in collectives. Each area begins with
+// two bytes: its size in words. The other bytes are XORed into a valid area: into its header's fields, the table of
 // regions, and everything after the header.
 #include <algorithm>
 

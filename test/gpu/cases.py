@@ -1,7 +1,7 @@
 """The expected result of each target. The lines themselves are marked in the sources:
 
-    TRUE LINE   issued the failing operation (several: any of them will do)
-    BLAMED      the latest line at which the program notices it; any line between the true one and this will do
+    TRUE LINE   issued the failing operation (several: any of them is accepted)
+    BLAMED      the latest line at which the program notices it; any line from TRUE LINE to this one is accepted
     CANDIDATE   must be listed too
     CALLER      the Python line that called a native one
     FORWARD     the line of the forward pass to which a backward kernel belongs

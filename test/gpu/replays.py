@@ -39,7 +39,7 @@ def first_access(log):
 
 def agreement(found):
     """Returns whether the first accesses of the program and its replay have the same kind and size, and whether the
-    nearest allocations have the same side and size; None where memcheck does not report it about the program."""
+    nearest allocations have the same side and size. None: memcheck does not report it for the program."""
     whole, alone = found["whole"], (found["alone"] or [""])[0]
     if whole is None:
         return None, None

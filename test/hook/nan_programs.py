@@ -40,7 +40,7 @@ def run(program):
         failed = ended.code not in (None, 0)
     except BaseException as raised:
         error, failed = raised, True
-    sys.last_exc = sys.last_value = error  # as the interpreter does
+    sys.last_exc = sys.last_value = error  # as the interpreter does for an uncaught exception
     package.nans.at_exit()
     return hook.messages, hook.notes, failed
 

@@ -85,7 +85,7 @@ class Gpu {
   bool fault_due_ = false;        // this round met an operation that will fault
   bool faults_may_fire_ = false;  // a fault may happen in this round
   int due_rounds_ = 0;
-  bool polling_ = false;  // a stream waits for a value in memory, whose change nothing announces
+  bool polling_ = false;  // a stream waits for a value in memory; changes of the value are not announced
   bool notified_ = false;
 };
 

@@ -7,7 +7,8 @@ namespace sim {
 
 // Copies the nodes and edges of `from`, and its child graphs, into the empty `to`. Announces each node.
 void copy_graph(CUgraph_st& from, CUgraph_st& to);
-// Returns the nodes in order: each after those that it depends on, otherwise as created. Child graphs run in place.
+// Returns the nodes in an order that respects their dependencies, otherwise in order of creation. Child graphs are
+// expanded in place.
 std::vector<CUgraphExec_st::Step> steps_of(CUgraph_st& graph);
 std::uint32_t next_graph_id();
 

@@ -1,5 +1,5 @@
-// The interface between the simulated libcuda and the simulated libcupti and libcudart: the wanted callbacks, and the
-// state of the calling thread that the others need. libcuda owns all of it.
+// The interface between the simulated libcuda and the simulated libcupti and libcudart: which callbacks are wanted, and
+// the state of each thread. libcuda owns all of it.
 #pragma once
 
 #include <atomic>

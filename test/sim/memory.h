@@ -1,4 +1,4 @@
-// Device memory, which is host memory here, and who allocated or registered which range, in which context.
+// Simulated device memory, which is host memory, and which context allocated or registered each range.
 #pragma once
 
 #include <cstdint>

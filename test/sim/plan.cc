@@ -85,7 +85,7 @@ std::string Plan::parse_rule(const std::vector<std::string>& words, std::uint64_
     return {};
   }
   if (first.starts_with("dump=")) {
-    Rule rule;  // only its range of runs is used: those that write a dump
+    Rule rule;  // only the range of runs is used; in these runs, a dump is written
     for (std::size_t i = 1; i < words.size(); ++i) {
       if (auto wrong = parse_option(rule, words[i]); !wrong.empty()) return wrong;
     }

@@ -1,5 +1,5 @@
-// A graph that is built node by node: its only kernel is in a child graph, and an assertion in it fails in the second
-// replay.
+// A graph that is built node by node. Its only kernel is in a child graph, and an assertion in that kernel fails in the
+// second replay.
 // Plan: fault kernel=check nth=2 code=710
 #include "driver.h"
 

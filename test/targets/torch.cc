@@ -1,5 +1,5 @@
-// Stands in for PyTorch's libtorch_cpu.so: the exported names and the layout of a node that the recorder reads, one
-// operator that launches, and an engine whose thread has no Python frames.
+// Stands in for PyTorch's libtorch_cpu.so: exported names, the layout of a node that the recorder reads, an operator
+// that launches, and an engine whose thread has no Python frames.
 #include <cuda.h>
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// Measures the host's cost of launching. "./launches empty|threads [switch]" and "./launches graph|replay
-// [NODES|switch]" print the median ns per launch over several rounds; for replay, a round lasts until the GPU is done.
+// Measures the host's cost of launching: "./launches empty|threads [switch]" or "./launches graph|replay
+// [NODES|switch]". Prints the median ns per launch over several rounds. In replay, a round lasts until the GPU is done.
 // With switch, half of the rounds run with a subscriber's callbacks (switched_cupti.cc) or the recorder's wrappers
 // (switched_hooks.cc), and half without. The program then prints the median ratio of the two, and its 95 % interval. A
 // graph has 100 nodes by default.

@@ -2,8 +2,8 @@
 // callbacks. It is preloaded into a program that cudadiag watches by hooks (lib/record/hooks/redirection.h).
 //
 // The recorder has changed the addresses in the symbol tables of libcuda and libcudart in memory. The files on disk
-// still contain the addresses of the original functions. This library replaces every address of a wrapper in the
-// writable parts of the loaded modules by that of the original function, and later restores it. It leaves addresses on
+// still contain the addresses of the original functions. In the writable parts of the loaded modules, this library
+// replaces the address of every wrapper by that of the original function, and later restores it. It leaves addresses on
 // the heap alone, because the recorder does not change them there either.
 #include <elf.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-"""hangs_twice.py STUCK DUMP: hangs in the first run. In the run for a GPU core dump, it takes the place of the driver:
-it creates a pipe, and when something is written to the pipe, it leaves a dump and aborts."""
+"""hangs_twice.py STUCK DUMP: hangs in the first run. In the run for a GPU core dump, it stands in for the driver: it
+creates a pipe, and when something is written to the pipe, it leaves a dump and aborts."""
 
 import os
 import shutil

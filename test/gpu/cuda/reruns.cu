@@ -1,9 +1,9 @@
-// Failures that are different in a rerun than in the first run.
-//   race          the kernel reads a pointer that a slow kernel of another stream has yet to write; the pointer is
-//                 there if anything waits for the slow kernel
+// Failures that differ between the first run and a rerun.
+//   race          the kernel reads a pointer that a slow kernel on another stream has yet to write; if anything
+//                 waits for the slow kernel, the pointer is written in time
 //   sometimes F   fails in every third run, counted in the file F
-//   needs_later   a kernel waits, for at most three seconds, until a later one on another stream releases it; then
-//                 a different kernel fails
+//   needs_later   a kernel waits, for at most three seconds, until a later kernel on another stream releases it;
+//                 then a different kernel fails
 #include <cstdio>
 #include <cstdlib>
 #include <string>

@@ -1,5 +1,5 @@
 """PyTorch Geometric: an edge to a node that does not exist. geometric.py LAYER. The indexing code of "sage" and of the
-script's "own" layer is in a generated file, whose name differs in each run; that of "gcn" is not."""
+script's "own" layer is in a generated file, whose name differs in each run. The code of "gcn" is not."""
 import sys
 
 import torch

@@ -1,6 +1,6 @@
-"""Hugging Face: a token for which the model has no embedding, in training, in a custom loss, or in generation; or more
-tokens than the model has positions: train | own_loss | generate | positions. On one GPU; "replicated" trains on
-several, where the Trainer runs the model in its own threads."""
+"""Hugging Face: a token for which the model has no embedding (train, own_loss, generate), or more tokens than the model
+has positions (positions). These use one GPU. "replicated" is like "train" on several GPUs, where the Trainer runs the
+model in its own threads."""
 import os
 import sys
 import tempfile

@@ -34,8 +34,8 @@ void CUDA_CB nothing_of(CUstream, CUresult, void*) {}
 
 void* host(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
 
-// For the steps that end in "_now": uses the program's default stream, which is the thread's own in the per-thread
-// variant of the call.
+// Makes a call on the default stream. With `own`, the call's per-thread variant is used, so that this is the thread's
+// own stream. Steps that end in "_now" use this macro.
 #define NOW(call, ...) (own ? call##_ptds(__VA_ARGS__) : call(__VA_ARGS__))
 #define PLACE(n)                                                                       \
   case n:                                                                              \

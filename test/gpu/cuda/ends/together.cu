@@ -1,5 +1,5 @@
-// Eight threads end the program. WAY: how. WORK: "well"; "fails", at the same moment, once all threads have got the
-// context's error; "fails_apart", each thread when it gets the error.
+// Eight threads end the program. WAY: how they end it. WORK "well": nothing fails. "fails": all end it at the same
+// moment, once all have got the context's error. "fails_apart": each thread ends it when it gets the error.
 #include <atomic>
 #include <cstdio>
 #include <string>
