@@ -82,7 +82,7 @@ struct Failure {
   // `reported` is the failed call. For Kind::graph_node, the node of the first candidate failed. For Kind::async_error
   // with nodes, the failed graph launch is known, and the candidates are its nodes.
   std::vector<Candidate> candidates;
-  std::size_t unlisted = 0;   // how many more candidates there are than `candidates` can list
+  std::size_t unlisted = 0;   // how many candidates did not fit into `candidates`
   bool records_lost = false;  // `candidates` is empty because the records of the likely ones are lost
   bool damaged = false;       // the recording is damaged, and lacks the operation or its call site
   Grade grade = Grade::suspected;

@@ -13,7 +13,7 @@ namespace cudadiag::analyse {
 // Returns the earliest tick after which no record of any thread is missing. Returns 0 if no record is missing, and the
 // maximum if even the newest records are.
 std::uint64_t complete_since(const session::ProcessRecord& record);
-// The same for each thread, by its index.
+// Returns the same for each thread, by index.
 std::vector<std::uint64_t> threads_complete_since(const session::ProcessRecord& record);
 
 // Numbers a process's stream operations in the order in which the process issued them, including captured ones.

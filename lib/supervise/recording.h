@@ -66,7 +66,7 @@ class Recording {
   const session::Manifest& manifest() const { return manifest_; }
   session::Session& session() { return session_; }
   const session::Session& session() const { return session_; }
-  // The diagnosis of the session as last read, with the reruns added since.
+  // Returns the diagnosis of the session that was read last, including later reruns.
   diagnose::SessionState& state();
   // Null without a session folder.
   session::SessionWriter* writer() { return writer_ ? &*writer_ : nullptr; }
@@ -132,7 +132,7 @@ class Recording {
   // Reads the code of kernels that may have failed, from the images that the recorder stored.
   void add_kernel_code();
   std::optional<base::Error> store_recording();
-  // Also notes in the manifest what could not be stored earlier.
+  // Stores the manifest, with a note on what could not be stored earlier.
   std::optional<base::Error> store_manifest();
 
   const RecordingOptions& options_;
@@ -140,7 +140,7 @@ class Recording {
   std::chrono::system_clock::time_point started_at_;
   session::Manifest manifest_;  // from the launcher; `session_` adds the recordings
   session::Session session_;
-  std::optional<diagnose::SessionState> state_;  // of session_; nullopt after each read, until state() is called
+  std::optional<diagnose::SessionState> state_;  // of `session_`; reset by each read, and set by state()
   std::vector<launch::Variable> variables_;
   std::optional<launch::Arena> arena_;
   std::optional<session::SessionWriter> writer_;

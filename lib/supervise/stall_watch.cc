@@ -96,7 +96,7 @@ StallNews StallWatch::look() {
   while (processes_.size() < arena_.claimed()) {
     processes_.push_back(std::make_unique<Watched>(arena_, processes_.size(), seconds_));
   }
-  // While the launcher itself was stopped, it saw nothing, so that time does not count.
+  // While the launcher itself was stopped, it saw nothing, so this time is excluded.
   const std::chrono::duration<double> seen = std::min<Clock::duration>(passed, 2 * interval_);
   for (const auto& process : processes_) look_at(*process, seen.count(), news);
   return news;

@@ -33,7 +33,7 @@ std::vector<bool> nodes_that_hold_others(const Graph& graph) {
   return holders;
 }
 
-// A conditional node whose bodies are unknown represents all nodes in them.
+// A conditional node whose bodies are unknown stands for all nodes in them, so it can raise any error.
 bool can_raise(const GraphNode& node, bool holds_others, std::uint32_t code) {
   if (node.type == graph_node::kConditional) return !holds_others;
   return node.type == graph_node::kKernel || (graph_node::is_marked(node.type) && !only_kernels_raise(code));

@@ -23,7 +23,7 @@ const session::StalePointer* stale_pointer_of(const session::ProcessRecord& reco
 // If the likeliest candidate launches such a graph, makes the node the first candidate and sets `stale`.
 void blame_stale_pointer(Failure& failure);
 
-// Undoes blame_stale_pointer() if other evidence shows which operation failed. The first candidate is then the launch.
+// Undoes blame_stale_pointer(), for failures where other evidence shows which operation failed.
 void forget_stale_pointer(Failure& failure);
 
 }  // namespace cudadiag::analyse

@@ -17,7 +17,7 @@ using Call = RankState::Call;
 struct Member {
   std::size_t state = 0;
   const session::Communicator* communicator = nullptr;
-  std::uint32_t index = 0;  // of the communicator, in its process
+  std::uint32_t index = 0;  // index of the communicator in its process
 };
 using Members = std::map<std::int32_t, Member>;  // by rank in the group
 

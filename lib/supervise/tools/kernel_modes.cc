@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds kTick{20};  // longer than the resolution of file times
-constexpr std::ptrdiff_t kMostSpecials = 16;    // how many different sets of zeros to analyse a kernel with
+constexpr std::ptrdiff_t kMostSpecials = 16;    // for how many sets of zeros a kernel is analysed
 constexpr sass::ZeroWords kAllZeros = ~sass::ZeroWords{0};
 constexpr std::uint64_t kMostCode = std::uint64_t{1} << 30;  // of one module; the recorder has the same limit for all
                                                              // modules together

@@ -50,7 +50,7 @@ class KernelModes {
   // The number of kernels that callers asked about, and of those whose code was found and understood.
   std::size_t asked() const;
   std::size_t understood() const;
-  // How many opcodes in all of this code are unknown.
+  // The number of unknown opcodes in the code of all these kernels.
   std::uint64_t unknown_opcodes() const;
   bool has_disassembler() const { return !disassembler_.empty(); }
 

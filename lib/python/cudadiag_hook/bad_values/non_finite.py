@@ -1,7 +1,8 @@
 """Finds the operator that produced the first bad element, and whether the program used that element (cudadiag nans).
 
 Each result is checked. A bad result keeps its roots: the operators without a bad input from which it descends. If the
-program uses the result, its first root is reported (module `uses`). """
+program uses the result, its first root is reported (module `uses`).
+"""
 import sys
 
 from .. import recorder

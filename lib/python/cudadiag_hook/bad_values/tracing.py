@@ -2,7 +2,8 @@
 where it entered.
 
 Steps are reported only if they are certain. Tracing ends at results that were not read, at memory that other code wrote
-to, and where several tensors have bad elements. """
+to, and where several tensors have bad elements.
+"""
 from ..stacks import line_at
 
 MOST_STEPS = 64  # how many steps to trace back
@@ -265,7 +266,7 @@ class Way:
 
 def origin_of(writers, element, bad):
     """Returns ([(result, role)], certain): the origin, then the results that passed the element on. Returns ([], False)
-    if unknown. `element` is a tensor of that element alone."""
+    if unknown. `element` is a tensor that contains only the bad element."""
     way = Way(bad)
     # If other code has changed the element, its value may be beyond what any operator wrote.
     results = [each for each in writers.values_in(element) if bad.may_be_in(each.least, each.greatest)]

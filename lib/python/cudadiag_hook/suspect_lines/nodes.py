@@ -51,8 +51,8 @@ def frames_of(lines):
 
 
 def stacks_of(node):
-    """Returns the stack of the node, then of the node that was running when it was created, and so on; [] if PyTorch
-    kept none."""
+    """Returns the stack of the node, then that of the node that was running when it was created, and so on. Returns []
+    if PyTorch kept none."""
     stacks = []
     while node is not None and len(stacks) < MOST_PARENTS:
         kept = node.metadata

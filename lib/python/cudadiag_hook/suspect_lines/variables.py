@@ -21,8 +21,8 @@ def source_of(file):
 
 
 def without_escapes(source):
-    """Removes the escape sequences from the source's strings. Compiling an invalid one would repeat its warning in the
-    program."""
+    """Removes the escape sequences from the source's strings. Compiling an invalid escape sequence again repeats its
+    warning in the program."""
     marks = "\\", "_", "\r\n{}", "N{", "}"
     backslash, blank, ends, named, end = marks if type(source) is str else (each.encode() for each in marks)
     parts = source.split(backslash)
