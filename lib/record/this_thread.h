@@ -13,8 +13,7 @@ struct alignas(64) ThisThread {
   ThreadState* state;
   int* error_number;              // &errno; computing it needs a call
   bool asked;                     // whether `state` was requested (it may still be null), and `error_number` is set
-  bool inside;                    // inside the recorder: its own driver calls, and those of a signal handler that
-                                  // interrupts it, are not recorded
+  bool inside;                    // inside the recorder; driver calls made meanwhile are not recorded
   bool quiet;                     // in the Python hook's own CUDA calls, which are not recorded either
   bool hooked;                    // in an operator whose values the Python hook read (python_hook.h)
   bool explained;                 // the driver has explained the current call (driver_log.h)

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::size_t kLongestName = 255;  // NCCL truncates names to this length
 
-// A plugin may be linked into the program itself. NCCL_PROFILER_PLUGIN is then any prefix of STATIC_PLUGIN, in upper or
-// lower case.
+// A plugin may be linked into the program itself. The user's NCCL_PROFILER_PLUGIN is then any prefix of STATIC_PLUGIN,
+// in upper or lower case.
 bool means_program(const char* name) {
   const char* word = "STATIC_PLUGIN";
   const auto upper = [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; };

@@ -67,7 +67,8 @@ std::uint32_t Allocations::take_entry() {
 
 void Allocations::made(const Made& made) {
   const LockGuard lock(mutex_);
-  // If an allocation at this address is still listed, another thread has freed it, but that call has not returned yet.
+  // If an allocation at this address is still listed, another thread is freeing it, and that thread's call has not
+  // returned yet.
   if (const std::uint32_t before = find(made.address)) {
     end(before - 1, {made.address, ticks(), 0, allocation::kNone}, allocation::kReplaced);
     ++replaced_;

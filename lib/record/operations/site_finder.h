@@ -80,7 +80,7 @@ class SiteFinder {
   struct IssuedCall {
     std::uint32_t id;
     wire::operation::Kind kind;
-    CUfunction kernel;  // null if it is not a launch
+    CUfunction kernel;  // null if the call is not a kernel launch
     const char* symbol;
     std::uintptr_t frame;
   };

@@ -37,7 +37,7 @@ class alignas(64) Streams {
 
   void attach(AreaMap& area, Interner& interner, const DriverApi& driver, wire::Markers mode);
 
-  // Adds a record to the thread's ring for each new stream (race_record.h).
+  // After this call, each new stream gets a record in the ring (race_record.h).
   void record_streams() { records_streams_ = true; }
 
   // The context must be current to the thread. Returns false if the driver has not created it yet, or if another thread

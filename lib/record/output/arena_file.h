@@ -1,4 +1,4 @@
-// Opens the launcher's arena (wire/arena.h) by the path in the environment variable.
+// Opens the launcher's arena (wire/arena.h), whose path is in an environment variable.
 #pragma once
 
 namespace cudadiag::record {
