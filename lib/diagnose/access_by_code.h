@@ -28,13 +28,13 @@ struct ParameterWord {
 struct FailedLaunch {
   std::uint32_t error = 0;
   std::vector<ParameterWord> words;
-  const analyse::AllocationMap& map;  // at the time of the launch
+  const analyse::AllocationMap& map;  // the allocations at the time of the launch
   bool all_known = false;             // the map has every allocation of the process
 };
 
 struct AccessByCode {
   Access access;
-  const ParameterWord* word = nullptr;  // one of the launch's words
+  const ParameterWord* word = nullptr;  // one of FailedLaunch::words
 };
 
 // Returns true if this driver error reports a bad address: illegal, misaligned, or in the wrong memory space.

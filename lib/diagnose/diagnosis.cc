@@ -142,7 +142,7 @@ Diagnosis diagnose(const Known& known) {
   add_host_writes(report, session, resolve_site);
   add_tensor_races(report, session, symbolizer);
   add_overruns(report, session, resolve_site);
-  // Findings of bad values need no rules either.
+  // Findings of bad values need no rules for causes.
   add_non_finite(report, session, symbolizer);
   // Adds a line for each run of the command, with its outcome.
   add_passes(report, session, analysis, testimony);

@@ -54,7 +54,7 @@ struct Related {
 };
 
 struct NodeNumber {
-  std::uint32_t index = 0, of = 0;  // this is node `index` of `of` nodes, counted from 1
+  std::uint32_t index = 0, of = 0;  // node `index` of `of` nodes, counted from 1
   std::uint32_t nodes = 1;          // how many of the line's nodes may have failed; `index` is the first of them
 };
 
@@ -92,7 +92,7 @@ struct Device {
   std::vector<Location> inlined;                   // functions of CUDA's headers inlined into the line, innermost first
   std::vector<Location> callers;                   // calls through which the line was inlined, innermost first
   std::optional<std::array<std::uint32_t, 3>> block, thread;  // the first that failed; nullopt if it has exited
-  std::optional<std::uint64_t> threads, blocks;               // how many failed
+  std::optional<std::uint64_t> threads, blocks;               // how many threads and blocks failed
   bool asserted = false;
   bool of_first_run = false;   // the core dump comes from the first run
   std::size_t assertions = 0;  // how many different assertions were printed; 0 if `message` is not an assertion
@@ -105,7 +105,7 @@ struct Memory {
   std::string space, mode, problem;  // "global", "write", "out of bounds"
   std::uint64_t bytes = 0;
   std::optional<std::uint64_t> address;
-  std::optional<std::uint64_t> allocation, allocation_bytes;  // of the nearest allocation
+  std::optional<std::uint64_t> allocation, allocation_bytes;  // address and size of the nearest allocation
   std::string text;                                           // all of the above in words
   std::string function, file;
   int line = 0;
@@ -121,16 +121,16 @@ struct Access {
   sass::AccessKind kind = sass::AccessKind::load;
   sass::Space space = sass::Space::global;
   std::uint32_t bytes = 0;                    // 0 if unknown
-  std::optional<std::uint64_t> address{};     // of the first failing thread, in the dump's process
+  std::optional<std::uint64_t> address{};     // address in the dump of the first failing thread
   std::optional<std::uint32_t> parameter{};   // number (from 1) of the parameter that the address was computed from
   std::uint32_t parameter_byte = 0;           // byte offset of the pointer in the parameter
   std::string parameter_name{};               // empty if unknown
   std::optional<PointedMemory> allocation{};  // the memory that the parameter pointed to
   Relation relation = Relation::unknown;
   std::optional<std::uint64_t> distance{};  // past the end, before the beginning, or past a multiple of the access size
-  std::optional<std::uint64_t> farthest{};  // the largest distance among threads with that relation
-  std::optional<std::array<std::uint32_t, 3>> block{}, thread{};  // the first thread with that relation
-  std::uint64_t threads = 0;                                      // how many have that relation; 0 if unknown
+  std::optional<std::uint64_t> farthest{};  // the largest distance among the threads with this relation
+  std::optional<std::array<std::uint32_t, 3>> block{}, thread{};  // the first thread with this relation
+  std::uint64_t threads = 0;                                      // how many threads have this relation; 0 if unknown
   std::uint64_t others = 0;  // threads of the same warps whose addresses are valid or unknown
   bool overflow = false;     // the address would be inside the allocation if moved by 2^32 elements
 };
@@ -175,7 +175,7 @@ struct OtherProcess {
 // The report of PyTorch's allocator from a rerun that ran out of memory.
 struct TensorMemory {
   std::uint64_t reserved = 0, allocated = 0, largest_free = 0;
-  std::vector<MemoryHolder> holders;  // by line of the user's code, largest first
+  std::vector<MemoryHolder> holders;  // one for each line of the user's code, largest first
   // An exception whose traceback kept tensors alive: its type, and where it was raised.
   struct Exception {
     std::string type;
@@ -193,8 +193,8 @@ struct MemoryUse {
   std::optional<std::uint64_t> free, total;  // bytes of the device
   std::uint64_t held = 0, peak = 0;          // bytes that this process held: at the failing call, and at most
   bool whole = true;                         // every allocation of the process was recorded
-  std::vector<MemoryHolder> holders;         // by line, largest first
-  std::vector<OtherProcess> others;          // on the same device, after this process had ended
+  std::vector<MemoryHolder> holders;         // one for each line, largest first
+  std::vector<OtherProcess> others;          // processes on the same device, after this process had ended
   std::optional<TensorMemory> tensors;
 };
 
@@ -210,7 +210,7 @@ struct RaceTensor {
   std::optional<bool> written;  // according to the schema; nullopt if the schema is not reliable
   std::string dtype, device;
   std::vector<std::int64_t> shape, strides;
-  std::uint64_t begin = 0, end = 0;  // in the first run
+  std::uint64_t begin = 0, end = 0;  // addresses in the first run
 };
 
 // One of two accesses that race.
@@ -227,14 +227,14 @@ struct ResolvedAccess {
   std::string op, schema;   // "aten::add_.Tensor"; empty if unknown
   std::optional<RaceTensor> tensor;
   bool judged_by_schema = false;  // `mode` comes from the schema, not from the call (copies) or the code (kernels)
-  std::uint32_t graph_node = 0;   // from 1; 0 if none
+  std::uint32_t graph_node = 0;   // number of the node, from 1; 0 if none
   Location location;
   symbolize::SourceStack stack;
 };
 
 // The range of the bytes that both accesses use.
 struct RaceOverlap {
-  std::uint64_t begin = 0, end = 0;  // in the first run
+  std::uint64_t begin = 0, end = 0;  // addresses in the first run
   std::uint64_t bytes = 0;           // bytes in both accesses; fewer than end - begin if there are gaps
 };
 
@@ -243,18 +243,18 @@ struct ResolvedRace {
   std::vector<ResolvedAccess> accesses;  // both accesses, in the order of issue
   std::string missing;                   // the missing order between them, in words
   std::string rerun;      // says that a rerun did not show the race; empty if one did, or if there was no rerun
-  bool possible = false;  // not certain; the finding's `because` gives the reason
+  bool possible = false;  // not certain to be a race; the finding's `because` gives the reason
   std::uint64_t times = 1;
   std::optional<PointedMemory> allocation;
-  std::optional<RaceOverlap> overlap;  // of the two tensors; nullopt if unknown
+  std::optional<RaceOverlap> overlap;  // overlap of the two tensors; nullopt if unknown
 };
 
 // Why the operation failed, according to a rule.
 struct Cause {
   std::string id;    // "index-out-of-range"
-  std::string text;  // one or two sentences with the values filled in
+  std::string text;  // one or two sentences, with the values filled in
   std::vector<std::pair<std::string, std::string>> facts;
-  std::string link;                // to documentation
+  std::string link;                // address of the documentation
   bool certain = false;            // if false, the text says "often" or "probably"
   std::vector<std::size_t> proof;  // indices in Finding::arguments
 };
@@ -346,7 +346,7 @@ struct Finding {
   std::optional<Inputs> inputs;
   std::optional<SavedLaunch> saved_launch;
   std::vector<Watched> watched;            // oldest first
-  std::uint64_t watched_milliseconds = 0;  // how long reading them took
+  std::uint64_t watched_milliseconds = 0;  // time that reading the watched values took
   std::optional<MemoryUse> memory_use;
   std::optional<ResolvedRace> race;  // for Kind::stream_race
   std::optional<Cause> cause;
@@ -362,8 +362,8 @@ struct Finding {
 struct RankLine {
   std::uint32_t pid = 0;
   std::optional<int> rank;
-  std::uint64_t issued = 0;  // how many collectives it issued in the whole run
-  bool has_come = false;     // whether it has reached this collective
+  std::uint64_t issued = 0;  // how many collectives the rank issued in the whole run
+  bool has_come = false;     // true if the rank has reached this collective
   // The line of its call. For a rank that has not reached the call: where it is on the host or, if that is unknown, the
   // line of its latest operation.
   Location location;
@@ -392,8 +392,8 @@ struct RanksPart {
 // One rank of a group whose ranks are blocked at a call.
 struct GroupRank {
   std::uint32_t pid = 0;
-  std::optional<int> rank;      // in the job
-  std::int32_t group_rank = 0;  // in the group
+  std::optional<int> rank;      // rank in the job
+  std::int32_t group_rank = 0;  // rank in the group
   bool has_come = false;
   std::string call;   // "all_reduce 481 of 1,024 float32"; empty if it has not made the call, or the record is lost
   Location location;  // line of that call; if the rank has not made it, where the rank is
@@ -435,7 +435,7 @@ enum class DumpState { none, unfinished, unread, read };
 
 struct PassLine {
   session::PassKind kind = session::PassKind::record;
-  std::string outcome;  // in words, for people
+  std::string outcome;  // text for people
   double seconds = 0;
   std::uint64_t operations = 0, dropped = 0;
   bool isolated = false;  // ran in isolation, so it could not change anything outside
@@ -454,18 +454,18 @@ struct Diagnosis {
   std::vector<ProcessLine> processes;
   std::vector<PassLine> passes;
   std::optional<RanksPart> ranks;    // for a job that hung in a collective, or failed
-  std::optional<GroupsPart> groups;  // the same from NCCL's communicators, if known; if set, `ranks` is nullopt
+  std::optional<GroupsPart> groups;  // as `ranks`, from NCCL's communicators; if set, `ranks` is nullopt
   // Versions, each empty if unknown. `gpus` has one entry per device.
   std::string driver, cuda, cupti, python, torch, triton, cudnn, nccl;
   std::vector<std::string> gpus;
-  std::vector<std::string> command;  // of the target
+  std::vector<std::string> command;  // the target's command
   std::string session;               // folder of the session, for the commands that a report suggests
   bool input_read = false;           // the target read its standard input, so a rerun needs the same input again
   bool may_come_back = false;        // reruns did not fail, but nothing shows that waiting prevented the failure
   bool was_repeated = false;         // at least kRepeats reruns did not fail
   std::string started;               // ISO 8601, UTC
   std::string foreign{};             // why the session is not the user's own (session/ownership.h); empty if it is
-  std::string working_directory;     // of the target; paths inside it are shown relative to it
+  std::string working_directory;     // the target's; paths inside it are shown relative to it
 };
 
 // Keeps only the findings for which `wanted` returns true. Those of the first finding's process come first.

@@ -11,10 +11,10 @@ constexpr std::string_view kAnonymous = "(anonymous namespace)::";
 
 // Offsets of the parts of a demangled name. `->` and `operator<` do not occur in kernel names, so split() ignores them.
 struct Parts {
-  std::size_t begin = 0;      // after the return type
-  std::size_t base = 0;       // after the namespaces
+  std::size_t begin = 0;      // end of the return type
+  std::size_t base = 0;       // end of the namespaces
   std::size_t arguments = 0;  // `<` of the last template arguments, or `end`
-  std::size_t end = 0;        // before the parameters
+  std::size_t end = 0;        // beginning of the parameters
 };
 
 Parts split(std::string_view name) {

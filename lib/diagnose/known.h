@@ -26,7 +26,7 @@ struct Known {
   symbolize::Symbolizer& symbolizer;
   std::optional<EagerAnswer> eager{};  // nullopt if there were no such reruns
   std::optional<RanksPart> job{};      // where the ranks of the job diverge, if the session is part of a job
-  std::optional<GroupsPart> groups{};  // the same according to NCCL's communicators
+  std::optional<GroupsPart> groups{};  // as `job`, according to NCCL's communicators
 };
 
 Diagnosis diagnose(const Known& known);

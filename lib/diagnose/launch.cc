@@ -39,8 +39,8 @@ void add_kernel(Launch& launch, const std::string& mangled) {
   launch.kernel = mangled.empty() ? "" : base::demangle(mangled);
 }
 
-// Returns nullopt if records are lost, because each may be that of a kernel. Also returns nullopt after the launch of a
-// graph, because graphs launch kernels too.
+// Returns nullopt if records are lost, because any lost record may be that of a kernel. Also returns nullopt after the
+// launch of a graph, because graphs launch kernels too.
 std::optional<std::uint64_t> kernel_ordinal(const session::ProcessRecord& record, const session::Operation& operation) {
   using wire::operation::Kind;
   if (operation.kernels != 0) return operation.kernels;

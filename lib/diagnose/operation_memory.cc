@@ -80,7 +80,7 @@ void add_holder(MemoryUse& memory, const analyse::MemoryHolder& holder, Location
   }
 }
 
-// Returns the PCI bus id of the device that the call was for; empty if unknown.
+// Returns the PCI bus id of the device on which the call was made; empty if unknown.
 std::string bus_id_of(const session::ProcessRecord& record, const session::FailedCall& call) {
   const auto device = device_of(record, call.context);
   return device ? session::pci_bus_id(record, *device) : "";

@@ -19,7 +19,7 @@ struct OpenOperation {
   std::string kernel;  // demangled
   std::uint32_t ordinal = 0;
   std::optional<std::uint64_t> site_ordinal;
-  std::optional<double> seconds;  // since it was issued
+  std::optional<double> seconds;  // time since it was issued
   Location location;
   bool candidate = false;  // may block its stream
 };
@@ -39,9 +39,9 @@ struct OpenStream {
   bool proven = false;  // some work on the stream is certainly unfinished
   analyse::Grade grade = analyse::Grade::suspected;
   std::uint32_t candidates = 0;           // operations that may block the stream
-  std::uint32_t missing = 0;              // how many of these have no record
+  std::uint32_t missing = 0;              // candidates without a record
   std::vector<OpenOperation> operations;  // the oldest ones only
-  std::uint32_t more = 0;                 // how many operations follow these
+  std::uint32_t more = 0;                 // how many operations follow `operations`
   std::vector<OpenWait> waits;
   std::vector<std::string> may_wait_for;  // streams for which this stream may wait implicitly
 };
@@ -62,7 +62,7 @@ struct ProcessStatus {
   std::vector<std::string> argv;
   wire::area::State state = wire::area::State::empty;
   std::uint64_t operations = 0;
-  std::optional<double> idle;  // since it issued its newest operation
+  std::optional<double> idle;  // time since the process issued its newest operation
   std::uint64_t errors = 0;    // calls that returned an error
   bool outlived = false;       // still running when the command ended
   std::vector<OpenStream> streams;

@@ -68,7 +68,7 @@ class UnparsedLaunch {
 // Facts about the launch that the recorder could not record.
 struct Surroundings {
   std::string demangled;                                    // name of the kernel
-  SavedFailure failure;                                     // its `code` is ignored in favour of the recorder's
+  SavedFailure failure;                                     // its `code` is ignored, because the recorder has the code
   std::function<std::string(std::uint32_t device)> bus_of;  // returns a device's PCI bus id; empty if unknown
 };
 

@@ -11,7 +11,7 @@ namespace cudadiag::replay {
 
 struct FirstDifference {
   std::size_t block = 0;     // index in the launch
-  std::uint64_t offset = 0;  // in the block
+  std::uint64_t offset = 0;  // offset in the block
   std::uint8_t here = 0, there = 0;
 };
 

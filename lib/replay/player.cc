@@ -133,8 +133,8 @@ void Player::arm_dump() {
 
 // ---- memory
 
-// Chooses all blocks that were allocated at the launch, because an access past the end of one may reach the next. If
-// the GPU has too little memory for all blocks, chooses only those to which something points.
+// Chooses all blocks that were allocated at the launch, because an access past the end of one block may reach the next
+// block. If the GPU has too little memory for all blocks, chooses only those to which something points.
 void Player::choose_blocks(std::uint64_t granule) {
   std::size_t free = 0, total = 0;
   driver_.mem_get_info(&free, &total);

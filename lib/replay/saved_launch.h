@@ -33,7 +33,7 @@ inline constexpr std::uint64_t kMostImageBytes = std::uint64_t{1} << 31;
 inline constexpr std::uint64_t kHighestAddress = std::uint64_t{1} << 57;
 
 struct Contents {
-  std::string file;         // in the folder
+  std::string file;         // name of the file in the folder
   std::uint64_t from = 0;   // offset in the block
   std::uint64_t bytes = 0;  // size of the file
 };
@@ -41,7 +41,7 @@ struct Contents {
 // An allocation of the process, or a variable in the kernel's module.
 struct Block {
   std::uint64_t address = 0, bytes = 0;
-  MemoryKind kind = MemoryKind::none;  // none for a variable
+  MemoryKind kind = MemoryKind::none;  // `none` for a variable
   Reach reach = Reach::nothing;
   Unsaved unsaved = Unsaved::no;
   std::optional<Contents> contents{};
@@ -94,8 +94,8 @@ struct SavedLaunch {
   std::uint32_t shared_bytes = 0, device = 0;
   bool cooperative = false;
   std::vector<Attribute> attributes{};
-  std::vector<std::pair<std::uint32_t, std::int32_t>> function_values{};  // by CUfunction_attribute
-  std::vector<std::pair<std::uint32_t, std::uint64_t>> limits{};          // by CUlimit
+  std::vector<std::pair<std::uint32_t, std::int32_t>> function_values{};  // pairs of CUfunction_attribute and value
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> limits{};          // pairs of CUlimit and value
   std::vector<Parameter> parameters{};
   std::vector<Block> blocks{};  // sorted by address; variables come last
   std::vector<std::pair<Missing, std::uint64_t>> missing{};

@@ -31,7 +31,7 @@ enum class Topic {
 
 struct Section {
   std::string label;               // "Why"; if empty, the lines begin at the left edge
-  std::vector<std::string> lines;  // each is shown whole or not at all, and may take several rows
+  std::vector<std::string> lines;  // each line is shown whole or not at all, and may take several rows
   std::size_t at_least = 1;        // lines to keep unless the page is very short
   int sacrifice = 0;               // the section with the highest value loses lines first
   Ink ink = Ink::plain;

@@ -18,7 +18,7 @@ struct TextOptions {
   bool say_clean = false;     // print one sentence if nothing was found, for `cudadiag report`
   std::size_t lines = 22;     // most lines, unless verbose; terminals narrower than 80 columns get more
   bool suggest_rerun = true;  // suggest a first rerun; false if one is about to start
-  bool isolates = false;      // this machine can isolate reruns, so the first one suggested is isolated
+  bool isolates = false;      // this machine can isolate reruns, so the first suggested rerun is isolated
   bool show_run = false;      // add a line with the time and command of the run, unless quiet
 };
 

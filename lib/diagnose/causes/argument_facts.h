@@ -29,8 +29,8 @@ void add_place(Facts& facts, const char* name, const std::optional<diagnose::Loc
 std::optional<std::uint64_t> extent(const Argument& argument);
 std::uint64_t item_size(std::string_view dtype);  // 0 if unknown
 
-// Adds facts about the argument that has indices out of bounds: argument, at, value, bound, last, outside. Prefers the
-// user's own variable to the operator's parameter. Returns false if no argument has such indices.
+// Adds facts about the argument that has indices out of bounds. The facts are argument, at, value, bound, last and
+// outside. Prefers the user's own variable to the operator's parameter. Returns false if no argument has such indices.
 bool add_bad_index(const Symptoms& symptoms, Facts& facts);
 // Like add_bad_index(), for labels. Also adds the fact from_one, such as "labels from 1 to 10". A label equal to the
 // call's ignore_index is not out of bounds.

@@ -16,7 +16,7 @@ constexpr Dim3 kMostBlock = {1024, 1024, 64}, kMostGrid = {2147483647, 65535, 65
 constexpr std::uint32_t kSharedByDefault = 48u << 10;
 constexpr std::uint32_t kSharedAtMost = 227u << 10;  // compute capability 9.0 and 10.0; others have less
 constexpr std::uint64_t kRegisters = 65536;          // per multiprocessor, and therefore at most per block
-constexpr std::uint64_t kMostRegisters = 255;        // at most per thread
+constexpr std::uint64_t kMostRegisters = 255;        // the most that a thread can have
 
 std::string dimensions(const Dim3& d) { return fmt::format("{},{},{}", d[0], d[1], d[2]); }
 

@@ -85,7 +85,7 @@ struct Symptoms {
   Dim3 grid{}, block{};
   std::uint32_t shared_bytes = 0;            // dynamic
   std::string assertion;                     // condition or message of the failed device assertion
-  std::string device_function, device_file;  // of the exception or the assertion
+  std::string device_function, device_file;  // where the exception or the assertion occurred
   std::string exception;                     // "Warp Misaligned Address"
   std::vector<Argument> arguments;
   std::string directory;  // paths below this directory are shown relative to it

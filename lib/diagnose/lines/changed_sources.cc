@@ -66,7 +66,7 @@ std::string older_than_source(const Finding& finding, const session::ProcessReco
 }
 
 // If the rerun failed at the same call on a different line of the same file, returns that line; else 0. Ignores graph
-// nodes and backward kernels, because their line is not the line of the launch.
+// nodes and backward kernels, because the line shown for them is not the line of the launch.
 int line_in_rerun(const Finding& finding, const analyse::Failure& failure, symbolize::Symbolizer& symbolizer) {
   if (failure.again == nullptr || failure.again_process == nullptr || finding.backward) return 0;
   if (finding.location.line == 0) return 0;

@@ -13,7 +13,7 @@ namespace cudadiag::diagnose {
 
 struct ForwardLine {
   std::string node;              // "GatherBackward0"; empty unless autograd launched the kernel for an operator
-  symbolize::Location location;  // if it is not known(), `because` says why
+  symbolize::Location location;  // if not known(), `because` gives the reason
   std::string because;
   symbolize::Location called;  // the line that called backward(), if known
   bool own_code = false;       // the user's own code in the backward pass launched the kernel

@@ -24,9 +24,9 @@ struct Quotation {
 enum class Progress : std::uint8_t {
   finished,   // according to a marker or a wait on the host
   failed,     // the finding's operation
-  suspected,  // one of several that may be the finding's operation
-  blocked,    // like `suspected`, for a hang
-  not_run,    // after the finding's operation, on its stream
+  suspected,  // may be the finding's operation, as may others
+  blocked,    // as `suspected`, for a hang
+  not_run,    // queued after the finding's operation, on its stream
   not_known,
 };
 
@@ -34,9 +34,9 @@ struct DrawnOperation {
   std::size_t column = 0;  // order of issue over all streams of the timeline, from 0
   session::Work work = session::Work::call;
   std::string kernel;  // demangled; empty if none or unknown
-  Location location;   // of the call that issued it, if recorded
+  Location location;   // location of the call that issued it, if recorded
   std::uint32_t ordinal = 0;
-  double seconds = 0;  // since the process began; 0 if unknown
+  double seconds = 0;  // time of issue, since the process began; 0 if unknown
   Progress progress = Progress::not_known;
   bool marked = false;          // a completion marker was queued after it
   bool marker_written = false;  // the GPU wrote that marker
@@ -44,7 +44,7 @@ struct DrawnOperation {
 
 struct DrawnStream {
   std::string name;
-  std::uint32_t earlier = 0, later = 0;  // how many operations before and after these are not drawn
+  std::uint32_t earlier = 0, later = 0;  // operations that are not drawn, before and after these
   std::vector<DrawnOperation> operations;
 };
 
@@ -52,13 +52,13 @@ struct DrawnStream {
 struct Timeline {
   std::size_t columns = 0;
   std::vector<DrawnStream> streams;
-  std::size_t other_streams = 0;  // how many streams are not drawn
+  std::size_t other_streams = 0;  // streams that are not drawn
 };
 
 // How much memory a process held over time, up to the call that ran out of memory.
 struct MemoryCurve {
   struct Point {
-    double seconds = 0;       // since the process began
+    double seconds = 0;       // time since the process began
     std::uint64_t bytes = 0;  // held from that time on
   };
   std::vector<Point> points;

@@ -26,7 +26,7 @@ class RaceTensors {
   // `session` and `resolve` must outlive this object.
   RaceTensors(const session::Session& session, const ResolveSite& resolve);
 
-  // made() returns true if there was such a rerun. cut_short() returns the reason if it was cut short, else an empty
+  // made() returns true if a rerun searched for the races. cut_short() returns why the rerun was cut short, or an empty
   // text.
   bool made() const { return races_ != nullptr; }
   const std::string& cut_short() const { return cut_short_; }

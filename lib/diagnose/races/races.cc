@@ -40,7 +40,7 @@ struct Judged {
   NamedAccess first, second;
   bool first_by_schema = false, second_by_schema = false;
   std::string rerun;                     // says that the rerun did not show the race; else empty
-  std::optional<RaceOverlap> overlap{};  // of the two tensors
+  std::optional<RaceOverlap> overlap{};  // overlap of the two tensors
 
   bool by_schema() const { return first_by_schema || second_by_schema; }
 };

@@ -8,7 +8,7 @@
 namespace cudadiag::diagnose {
 namespace {
 
-constexpr std::uint64_t kMostPieces = 1u << 20;  // of the tensor that has fewer pieces
+constexpr std::uint64_t kMostPieces = 1u << 20;  // limit for the tensor that has fewer pieces
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 46;
 constexpr std::size_t kMostDimensions = 16;
 

@@ -14,12 +14,12 @@ namespace cudadiag::diagnose {
 // are merged, so `width` may cover many elements.
 struct StridedBytes {
   struct Dimension {
-    std::uint64_t count = 1, pitch = 0;  // in bytes
+    std::uint64_t count = 1, pitch = 0;  // `pitch` is in bytes
   };
   std::uint64_t begin = 0, width = 0;
   std::vector<Dimension> dimensions;
 
-  std::uint64_t end() const;  // one past the last byte
+  std::uint64_t end() const;  // returns one past the last byte
 };
 
 // Returns nullopt if the type, shape or strides are unknown, or if elements of the tensor overlap.

@@ -12,7 +12,7 @@ namespace cudadiag::diagnose {
 namespace {
 
 struct Group {
-  std::string name;  // from the program; empty if none
+  std::string name;  // name from the program; empty if none
   std::int32_t size = 0;
   std::vector<RankName> ranks;
   std::uint64_t made = 0;  // how many communicators its first rank had created earlier

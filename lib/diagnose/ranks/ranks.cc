@@ -22,7 +22,7 @@ namespace {
 using analyse::RankCall;
 using Difference = analyse::Ranks::Difference;
 
-constexpr std::size_t kColumns = 60;  // of a kernel's name
+constexpr std::size_t kColumns = 60;  // most columns for a kernel's name
 
 RanksDifference difference_of(const analyse::Ranks& ranks) {
   switch (ranks.difference) {

@@ -18,7 +18,7 @@ constexpr std::uint64_t kNull = 64u << 10;
 struct Lying {
   Relation relation = Relation::unknown;
   std::uint64_t distance = 0;
-  std::int64_t position = 0;  // from the beginning of the allocation
+  std::int64_t position = 0;  // offset from the beginning of the allocation
 };
 
 class Join {

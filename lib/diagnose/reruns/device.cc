@@ -315,8 +315,8 @@ class Matching {
     }
   }
 
-  // Returns the assertions that were printed by the rerun that proved the failure; null if there was no such rerun, or
-  // no output.
+  // Returns the assertions that were printed by the rerun that proved the failure; null if no rerun did, or if it
+  // printed nothing.
   const std::vector<Assertion>* printed_in_proof(const analyse::Failure& failure) const {
     const session::Pass* pass = session::rerun_of(session_, failure.again_process);
     if (pass == nullptr || failure.grade != analyse::Grade::proven) return nullptr;
@@ -384,7 +384,7 @@ class Matching {
   const session::Session& session_;
   const std::vector<const analyse::Failure*>& failures_;  // one for each finding
   bool passed_ = false;                                   // a rerun for a core dump did not fail
-  std::span<const Assertion> printed_;                    // by the rerun that is evidence for the findings
+  std::span<const Assertion> printed_;                    // printed by the rerun whose evidence is used
   const Assertion* told_ = nullptr;
 };
 

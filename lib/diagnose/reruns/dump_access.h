@@ -34,7 +34,7 @@ struct DumpAccess {
   std::vector<LaneAddress> lanes{};
   std::uint64_t unknown = 0;                // number of further threads whose addresses cannot be computed
   std::vector<BaseParameter> parameters{};  // several if the address is a pointer plus offsets in bytes
-  std::uint32_t shared_bytes = 0;           // of a block, including what the system reserves; 0 if unknown
+  std::uint32_t shared_bytes = 0;           // shared memory of a block, including the system's part; 0 if unknown
 };
 
 // `code` is nvdisasm's text of the kernel. Returns nullopt if cudadiag does not understand the failing instruction.

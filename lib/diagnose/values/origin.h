@@ -10,7 +10,7 @@ namespace cudadiag::diagnose {
 // Returns whether an argument of the finding has an element out of bounds.
 bool names_bad_value(const Finding& finding);
 
-// Adds the origin, if known, to each finding whose line received a bad value in such a rerun.
+// Adds the origin, if known, to each finding whose line received a bad value in a rerun that traced values.
 void add_origins(Diagnosis& report, const session::Session& session, const symbolize::Symbolizer& symbolizer);
 
 }  // namespace cudadiag::diagnose

@@ -13,10 +13,10 @@ namespace cudadiag::report {
 
 struct ArticleSources {
   const std::vector<const diagnose::Finding*>& findings;  // one finding, or those of processes with the same failure
-  const Page& page;                                       // of the first finding
-  const diagnose::FindingPictures& pictures;              // of the first finding
+  const Page& page;                                       // text of the first finding
+  const diagnose::FindingPictures& pictures;              // pictures of the first finding
   const std::string& directory;
-  bool leads = false;  // it is the first article of the page
+  bool leads = false;  // true for the first article of the page
 };
 
 // `context` is the line above the headline, already in HTML.

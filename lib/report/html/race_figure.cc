@@ -11,7 +11,7 @@ namespace cudadiag::report {
 namespace {
 
 constexpr double kHeight = 176, kRaceBoxWidth = 280, kRaceBoxHeight = 44;
-constexpr std::size_t kColumns = 38;  // of the text in a box
+constexpr std::size_t kColumns = 38;  // most columns of the text in a box
 
 std::string deed_of(const diagnose::ResolvedAccess& access) {
   const char* does = access.mode == session::RaceMode::unknown ? "may write"

@@ -23,7 +23,7 @@ constexpr std::size_t kTitleColumns = 60, kBoxColumns = 12;
 
 struct Look {
   const char* kind;     // CSS class
-  const char* meaning;  // in the legend
+  const char* meaning;  // text in the legend
 };
 
 const Look& look_of(Progress progress) {

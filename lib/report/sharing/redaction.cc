@@ -375,7 +375,7 @@ void redact(Json& node, const Redaction& redaction) {
     node = redaction.text(node.get<std::string>());
     return;
   }
-  bool next_is_secret = false;  // in a command line: --token VALUE
+  bool next_is_secret = false;  // true after an option such as --token in a command line
   for (Json& child : node) {
     const std::string option = child.is_string() ? child.get<std::string>() : "";
     if (next_is_secret && child.is_string()) {

@@ -21,13 +21,13 @@ struct StreamQueue {
   std::string name;
   std::uint32_t unfinished = 0;  // operations that may be unfinished
   bool proven = false;           // at least one operation is certainly unfinished
-  double seconds = 0;            // since the oldest one was issued
+  double seconds = 0;            // time since the oldest of them was issued
 };
 
 struct Activity {
   double seconds = 0;  // between the two readings
   double per_second = 0;
-  std::uint64_t operations = 0, errors = 0;  // since the start
+  std::uint64_t operations = 0, errors = 0;  // counted since the start
   std::size_t processes = 0;
   std::vector<Busy> kernels, lines;  // busiest first
   std::vector<StreamQueue> streams;  // most unfinished work first
@@ -41,7 +41,7 @@ class ActivityWatch {
 
  private:
   struct Counted {
-    double at = 0;  // on the clock of the process
+    double at = 0;  // time on the process's clock
     std::uint64_t operations = 0;
     std::vector<std::uint64_t> sites;
   };

@@ -55,7 +55,7 @@ class StatusText {
                                             : "no recording of a process could be read");
   }
 
-  // Returns the time to which the ages of operations are relative.
+  // Returns the words that follow an age, such as "ago" or "before it ended".
   const char* since_when(const diagnose::ProcessStatus& process) const {
     if (process.state == wire::area::State::frozen) return "before its error was noticed";
     if (!status_.goes_on) return "before its last record";
