@@ -218,7 +218,7 @@ struct Stream {
   std::uint32_t issued = 0;
   std::uint32_t marker_issued = 0;
   std::uint32_t marker = 0;          // value written by the GPU, as of the freeze or, without a freeze, of the read
-  std::uint32_t host_completed = 0;  // as of the same time
+  std::uint32_t host_completed = 0;  // ordinal up to which the host saw everything finish, as of the same time
   // Sorted ordinals up to `issued` of operations that had not reached the driver, so they are not in the queue.
   std::vector<std::uint32_t> not_given;
 
@@ -237,7 +237,7 @@ struct Capture {
   std::uint64_t began = 0;  // ticks; 0 if no capture is known
   std::uint32_t tid = 0;
   std::uint32_t mode = 0;  // CUstreamCaptureMode
-  std::uint32_t site = 0;  // where it was begun
+  std::uint32_t site = 0;  // where the capture began
 };
 
 struct FailedCall {

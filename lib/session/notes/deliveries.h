@@ -39,7 +39,7 @@ struct DeliveredFrame {
   int line = 0;
 };
 
-// The state of PyTorch's caching allocator when it found no memory.
+// The state of PyTorch's caching allocator when it ran out of memory.
 struct DeliveredMemory {
   struct Holder {
     std::uint64_t bytes = 0, count = 0;

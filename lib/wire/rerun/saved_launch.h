@@ -34,14 +34,14 @@ inline constexpr std::size_t kRecordHead = 8;
 
 enum class Record : std::uint32_t {
   kernel = 1,          // its mangled name
-  launch = 2,          // see below
+  launch = 2,          // its fields are defined below
   image = 3,           // form (Image) and 4 unused bytes, its size (8)
   parameter = 4,       // offset (4), size (4), bytes
   attribute = 5,       // CUlaunchAttributeID (4), 4 unused bytes, CUlaunchAttributeValue (64)
   function_value = 6,  // CUfunction_attribute (4), value (4)
   limit = 7,           // CUlimit (4), 4 unused bytes, value (8)
-  block = 8,           // see below
-  global = 9,          // as a block, then its name
+  block = 8,           // its fields are defined below
+  global = 9,          // the fields of a block, then the variable's name
   gpu = 10,            // driver version (4), compute capability (4, 4), 4 unused bytes, name of the GPU
   missing = 11,        // Missing (4), 4 unused bytes, a count (8)
   failed = 12,         // CUresult (4)
