@@ -16,7 +16,7 @@ namespace cudadiag::evidence {
 // inside a kernel.
 std::optional<std::uint64_t> standing_at(const DeviceCode& code, const Lane& lane, const Grid* grid);
 
-// Fills in function, offset and lines of each place, looked up at the paired address.
+// Sets the function, offset and lines of each place. Looks them up at the address that is paired with the place.
 void resolve(const DeviceCode& code, const std::vector<std::pair<CodePlace*, std::uint64_t>>& places);
 
 }  // namespace cudadiag::evidence

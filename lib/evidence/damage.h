@@ -1,4 +1,4 @@
-// Counts the invalid parts of a dump, and limits how much is read.
+// Counts the invalid parts of a dump, and limits how much of it is read.
 #pragma once
 
 #include <cstdint>

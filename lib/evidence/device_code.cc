@@ -11,12 +11,13 @@
 namespace cudadiag::evidence {
 namespace {
 
-constexpr std::uint64_t kSectionSize = 64;  // of one section header
+constexpr std::uint64_t kSectionSize = 64;  // bytes in a section header
 constexpr std::uint64_t kSymbolSize = 24;
 constexpr unsigned kFunctionSymbol = 2;
-constexpr unsigned kKernelSymbol = 0x10;  // in st_other
+constexpr unsigned kKernelSymbol = 0x10;  // flag in st_other
 
-// Returns the name of the function itself: `$_Z6kernelPi$_Z4deepPii` is deep(), which only kernel() calls.
+// Removes the name of the kernel from the symbol of a device function: `$_Z6kernelPi$_Z4deepPii` is deep(), which only
+// kernel() calls.
 std::string_view own_name(std::string_view symbol) {
   const std::size_t dollar = symbol.starts_with('$') ? symbol.rfind('$') : 0;
   return dollar == 0 ? symbol : symbol.substr(dollar + 1);

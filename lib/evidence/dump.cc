@@ -13,7 +13,7 @@ constexpr std::uint32_t kFirstKind = 0x80000000;
 
 bool is(const Section& section, Kind kind) { return section.type == kFirstKind + static_cast<std::uint32_t>(kind); }
 
-// Returns the strings that rows refer to. The file also has a string table for the names of sections.
+// Returns the string table for rows, not the one for section names.
 Bytes strings_of(const ElfImage& elf) {
   const auto strings = elf.named(".strtab");
   return strings && strings->type == elf::kStrings ? elf.contents(*strings) : Bytes();
@@ -67,7 +67,7 @@ class DumpReader {
     }
     std::sort(dump_.children_.begin(), dump_.children_.end());
     for (const Kind kind : {Kind::devices, Kind::sms}) {
-      if (sections_[kind].empty()) dump_.budget_.damage();  // every dump has them
+      if (sections_[kind].empty()) dump_.budget_.damage();  // every dump has devices and SMs
     }
   }
 

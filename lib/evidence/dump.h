@@ -51,7 +51,7 @@ struct Device {
 struct Context {
   Row device = 0;
   std::uint64_t id = 0;
-  std::uint64_t shared_window = 0, local_window = 0;  // where these memories begin in the generic address space
+  std::uint64_t shared_window = 0, local_window = 0;  // start addresses in the generic address space
   std::uint32_t host_thread = 0;
 };
 
@@ -90,9 +90,10 @@ struct Cta {
 struct Warp {
   Row cta = 0;
   Home home;
-  std::uint32_t id = 0, valid = 0, active = 0;  // the masks have one bit per lane
+  std::uint32_t id = 0, valid = 0, active = 0;  // `valid` and `active` have one bit per lane
   bool broken = false;                          // stopped by a trap or breakpoint
-  std::uint32_t shared_bytes = 0;               // of its block, including what the system reserves; 0 if unknown
+  std::uint32_t shared_bytes = 0;               // shared memory of its block, including what the system reserves; 0 if
+                                                // unknown
   std::optional<std::uint64_t> error_pc;
 };
 
@@ -102,7 +103,7 @@ struct Lane {
   std::uint32_t id = 0, exception = 0, call_depth = 0, system_call_depth = 0;
   Dim3 thread{};
   std::uint64_t pc = 0;      // a GPU address or, from older drivers, an address in a host copy of the code
-  std::uint64_t offset = 0;  // of the PC in its function
+  std::uint64_t offset = 0;  // offset of `pc` in its function
 };
 
 // Returns whether the lane's bit is set in a mask of its warp.

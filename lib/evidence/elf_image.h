@@ -30,7 +30,8 @@ struct Section {
 
 class ElfImage {
  public:
-  // Returns nullopt if this is not a little-endian ELF64 file for CUDA. Only sections that fit into `file` are counted.
+  // Returns nullopt if this is not a little-endian ELF64 file for CUDA. sections() excludes headers past the end of
+  // `file`.
   static std::optional<ElfImage> read(Bytes file);
 
   std::uint16_t type() const { return file_.u16(16); }

@@ -23,8 +23,8 @@ struct FailingLane {
 
 struct FailingWarp {
   Dim3 block{};
-  bool together = false;           // all its threads are at one instruction
-  std::uint32_t shared_bytes = 0;  // of the block, including what the system reserves; 0 if unknown
+  bool together = false;           // all threads of the warp are at one instruction
+  std::uint32_t shared_bytes = 0;  // shared memory of the block, including what the system reserves; 0 if unknown
   std::vector<std::uint32_t> uniform_registers;
   std::optional<std::uint32_t> uniform_predicates;
   std::vector<FailingLane> lanes;
@@ -34,7 +34,7 @@ struct FailingState {
   // Threads beyond this limit are only counted, in `left_out`.
   static constexpr std::size_t kMostLanes = 4096;
 
-  KernelFacts facts;       // of the kernel
+  KernelFacts facts;
   std::string parameters;  // the bytes of the parameters; empty if unknown
   std::uint64_t shared_window = 0, local_window = 0;
   bool clusters = false;           // the launch groups blocks into clusters

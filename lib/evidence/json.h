@@ -14,10 +14,10 @@ namespace cudadiag::evidence {
 struct AccessSummary {
   std::string kind, space;                 // "load", "global"
   std::uint32_t bytes = 0;                 // 0 if unknown
-  std::optional<std::uint64_t> address;    // of the first thread
+  std::optional<std::uint64_t> address;    // the address that the first thread used
   std::optional<std::uint32_t> parameter;  // number (from 1) of the parameter that the address comes from
   std::uint32_t parameter_byte = 0;        // offset of the pointer's word in that parameter
-  std::optional<std::uint64_t> value;      // value of that word
+  std::optional<std::uint64_t> value;      // value of the pointer's word
 };
 
 // Writes one object that has every member. null means "unknown"; if the dump contains no failure, all members are null.

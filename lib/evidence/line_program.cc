@@ -11,7 +11,7 @@
 namespace cudadiag::evidence {
 namespace {
 
-constexpr std::size_t kMostRows = 1u << 20;  // of one sequence; a sequence covers one function
+constexpr std::size_t kMostRows = 1u << 20;  // limit for one sequence, which covers one function
 constexpr std::size_t kDeepestInlining = 256;
 
 struct SourceFile {
@@ -23,7 +23,7 @@ struct LineRow {
   std::uint64_t address = 0;
   std::uint32_t line = 1, file = 1;
   std::uint32_t context = 0;   // row of the call, from 1; 0 in code that is not inlined
-  std::uint64_t function = 0;  // in .debug_str, if context is set
+  std::uint64_t function = 0;  // offset in .debug_str, if `context` is not 0
 };
 
 struct Unit {
@@ -62,21 +62,21 @@ bool read_header(Bytes bytes, Unit& unit) {
   return true;
 }
 
-// Where in .debug_str a unit keeps the names of its inlined functions.
+// The part of .debug_str that contains the names of a unit's inlined functions.
 struct UnitNames {
   std::uint64_t first = 0;  // in .debug_str
-  std::uint64_t last = 0;   // the last name in use, relative to first
+  std::uint64_t last = 0;   // offset of the last name in use, relative to `first`
   bool known = true;        // whether `first` is known
 };
 
-// A chain whose names are still offsets.
+// A chain whose names have not been looked up yet.
 struct FoundChain {
   LineChain frames;
   std::vector<std::uint64_t> names;  // one for each frame except the last
   std::size_t unit = 0;              // index among the units with inlined code
 };
 
-// Addresses whose chains have not been found yet, with their indices.
+// Addresses whose chains have not been found yet, and the indices of these chains.
 using Wanted = std::multimap<std::uint64_t, std::size_t>;
 
 class LineProgram {
@@ -211,7 +211,7 @@ class LineProgram {
   std::size_t ordinal_;
   Budget& budget_;
   LineRow row_;
-  std::vector<LineRow> rows_;                                         // of the current sequence
+  std::vector<LineRow> rows_;                                         // rows of the current sequence
   std::uint64_t lowest_ = std::numeric_limits<std::uint64_t>::max();  // lowest address in rows_
   bool too_long_ = false;
   std::optional<std::uint64_t> last_name_;

@@ -10,7 +10,7 @@
 namespace cudadiag::evidence {
 namespace {
 
-// Per kernel. The threads are spread over the kernel's loops, so further places add no information.
+// A limit for each kernel. The threads are spread over the kernel's loops, so further places add no information.
 constexpr std::size_t kMostPlaces = 8;
 
 struct Gathered {

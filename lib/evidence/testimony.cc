@@ -144,7 +144,7 @@ class Examination {
   }
 
   const Dump& dump_;
-  const Device* device_ = nullptr;  // of the failure
+  const Device* device_ = nullptr;  // the device that failed
   const Lane* first_ = nullptr;     // the first thread that failed
   const DeviceCode& code_;
   DumpedFailure failure_;

@@ -22,8 +22,8 @@ struct SourceLine {
 struct CodePlace {
   std::uint64_t pc = 0;
   std::string function{};           // empty if the dump does not contain the code around it
-  std::uint64_t offset = 0;         // in the function
-  std::vector<SourceLine> lines{};  // innermost first, from inlined functions to the function itself; often empty
+  std::uint64_t offset = 0;         // offset in the function
+  std::vector<SourceLine> lines{};  // innermost first, from inlined functions to the function itself; empty if unknown
 };
 
 // The code around the failing instruction, for a disassembler. It is the whole kernel, with the functions that only the
@@ -32,8 +32,8 @@ struct FunctionCode {
   static constexpr std::uint64_t kLargest = 4u << 20;
 
   std::string architecture;  // "sm_90"
-  std::string instructions;  // as in the GPU's memory
-  std::uint64_t offset = 0;  // of the failing instruction in `instructions`
+  std::string instructions;  // bytes as in the GPU's memory
+  std::uint64_t offset = 0;  // offset of the failing instruction in `instructions`
 };
 
 // Where the PC comes from. A warp or an SM reports the failing instruction, but a thread reports only its next
@@ -49,7 +49,7 @@ struct DumpedFailure {
   std::optional<std::uint32_t> warp, lane;
   std::optional<Dim3> block, thread;
   std::uint32_t device = 0, sm = 0;
-  std::optional<std::uint64_t> threads, blocks;  // how many failed
+  std::optional<std::uint64_t> threads, blocks;  // number that failed
   std::vector<std::uint32_t> registers;
 
   std::optional<PcWitness> witness;  // where `place` comes from
@@ -58,7 +58,8 @@ struct DumpedFailure {
   std::optional<FailingState> state;  // nullopt if the failing instruction is unknown
   std::optional<SourceLine> trap;     // line of the instruction before `place`, if a trap stopped the thread there
   std::optional<CodePlace> stands;    // where the thread stopped after the failure, as debuggers show it
-  std::vector<CodePlace> callers;     // of `stands`, innermost first; each `pc` is a return address
+  std::vector<CodePlace> callers;     // callers of the function at `stands`, innermost first; each `pc` is a return
+                                      // address
 
   std::string kernel;  // empty if unknown
   std::optional<std::uint64_t> grid_id;
@@ -70,7 +71,7 @@ struct DumpedFailure {
 struct RunningPlace {
   CodePlace place;
   std::uint64_t threads = 0;
-  Dim3 block{}, thread{};  // of the first thread
+  Dim3 block{}, thread{};  // position of the first of these threads
 };
 
 // A kernel that was on the GPU when the dump was requested.
@@ -80,7 +81,7 @@ struct RunningKernel {
   std::uint64_t grid_id = 0;
   std::optional<Dim3> grid, block_dim;
   std::optional<std::uint32_t> host_thread;
-  std::uint64_t blocks = 0, threads = 0;  // only those on the GPU
+  std::uint64_t blocks = 0, threads = 0;  // number on the GPU
   std::vector<RunningPlace> places;       // most threads first; further places are omitted
 };
 
@@ -89,7 +90,7 @@ struct Testimony {
   std::string versions;                   // "driver 580.159, CUDA 13.0"; empty from old drivers
   std::vector<std::uint32_t> failed_sms;  // SMs that report an exception
   std::optional<DumpedFailure> failure;   // nullopt if the dump was requested rather than caused by a failure
-  std::vector<RunningKernel> running;     // for a requested dump
+  std::vector<RunningKernel> running;     // only for a requested dump
   std::uint64_t damaged = 0;              // how many invalid parts were ignored
 };
 

@@ -22,7 +22,7 @@ enum class What : std::uint8_t { kernel, copy, memset, allocation, free };
 
 // When the access can happen.
 enum class When : std::uint8_t {
-  in_stream,    // in the order of the stream
+  in_stream,    // in stream order
   during_call,  // before the call returns, perhaps before earlier work on the stream
   any_time,     // before later work on the stream, perhaps before earlier work
 };
@@ -55,7 +55,7 @@ struct Access {
 
 // The bytes on one side of a copy, or those of a memset. If `rows` or `bytes` is 0, the extent is unknown.
 struct Extent {
-  std::uint64_t pitch = 0, bytes = 0, width = 0;  // bytes: of all rows together; 0 if unknown
+  std::uint64_t pitch = 0, bytes = 0, width = 0;  // `bytes` is the total of all rows; 0 if unknown
   std::uint32_t rows = 0;
 };
 Access with_place(Access access, std::uint64_t address, const Extent& extent, Mode mode);

@@ -18,8 +18,8 @@ class Clock {
   void raise(Component component, Moment to);
   void join(const Clock& other);
 
-  // True if the stream may have waited for something that the driver does not report. This untracked wait may order
-  // operations.
+  // True if the stream may have waited for something that the driver does not report. Operations may then be ordered in
+  // a way that the clock does not show.
   bool vague() const { return vague_; }
   void blur() { vague_ = true; }
   void sharpen() { vague_ = false; }
@@ -29,7 +29,7 @@ class Clock {
     for (const Entry& entry : entries_) visit(entry.component, entry.moment);
   }
   std::size_t size() const { return entries_.size(); }
-  // Drops components for which `known` is true, because every stream's clock implies them.
+  // Drops the entries for which `known` returns true. Use this for entries that every clock implies.
   template <typename Known>
   void drop_if(const Known& known) {
     std::erase_if(entries_, [&](const Entry& entry) { return known(entry.component, entry.moment); });

@@ -22,7 +22,7 @@ using operation::Kind;
 
 constexpr std::size_t kMostThreads = 8192;
 constexpr std::size_t kMostPending = 256;
-constexpr std::size_t kMostLaunches = 1u << 14;  // different sets of facts about parameter words
+constexpr std::size_t kMostLaunches = 1u << 14;  // limits the distinct sets of parameter words
 constexpr std::uint64_t kPerThreadStream = 2;    // CU_STREAM_PER_THREAD in cuda.h; smaller handles are the legacy
                                                  // stream
 
@@ -77,7 +77,8 @@ void Feed::lost(std::uint64_t count, std::uint64_t until) {
   forget_all();
 }
 
-// After a gap, a handle may refer to a different graph or stream, and pending parameters may be those of a lost kernel.
+// After records were lost, a handle may refer to a different graph or stream, and pending parameters may be those of a
+// lost kernel.
 void Feed::forget_all() {
   history_.forget_all();
   host_writes_.forget();
@@ -115,7 +116,7 @@ bool Feed::find_stream(std::uint32_t index, std::uint64_t ticks, StreamNumber& s
                traits_of(wire::load(entry, wire::stream::kHandle), memory_.context_uid(context_of(entry)),
                          wire::load(entry, wire::stream::kFlags)));
   } else if (!same && !known.sure) {
-    // The record that created this operation's stream was lost.
+    // The record of the creation of this operation's stream was lost.
     lost(1, created);
     return false;
   }
@@ -272,7 +273,7 @@ void Feed::operation(const Issued& issued, Pending& pending) {
       if (!tells) order_.word_waited(argument, stream, ending(what, value));
       // The word may be in memory that a watched copy reads.
       if (tells || what == MemoryOperation::unknown) host_writes_.mediator(order_.now(), stream);
-      // A batch is recorded as its first wait, but may also contain writes.
+      // A batch of memory operations is recorded as its first wait, but may also contain writes.
       return tells || what == MemoryOperation::unknown ? order_.word_written(argument, stream, value)
                                                        : order_.host_told(stream);
     }
@@ -306,7 +307,7 @@ std::uint32_t Feed::launch_words(const Pending& pending) {
   launch_.live.clear();
   launch_.zeros = pending.zeros;
   std::uint64_t hash = wire::mix(wire::kHashSeed, pending.zeros);
-  // A single address cannot be equal to another. A full list may be incomplete.
+  // With a single address, there is nothing to compare. A full list may be incomplete.
   const bool telling = pending.words.size() >= 2 && pending.words.size() < race::kMostWords;
   for (auto word = pending.words.begin(); telling && word != pending.words.end(); ++word) {
     const auto same = std::find_if(pending.words.begin(), word, [&](const Word& w) { return w.value == word->value; });

@@ -74,7 +74,7 @@ class Feed : public session::RingReader {
   // Facts from the records that precede an operation's own record in its ring.
   struct Pending {
     std::vector<Word> words;
-    std::uint32_t function = 0;  // of the kernel; 0 if unknown
+    std::uint32_t function = 0;  // the kernel's function; 0 if unknown
     std::vector<KnownImages::Side> sides;
     struct TensorMap {
       std::uint32_t offset;
@@ -83,8 +83,8 @@ class Feed : public session::RingReader {
     std::vector<TensorMap> tensor_maps;
     sass::ZeroWords zeros = 0;
     Rows rows;
-    std::vector<Part> parts;    // of a batch of copies
-    std::uint64_t watched = 0;  // number of the watch of a copy's source; 0 if none
+    std::vector<Part> parts;    // parts of a batch of copies
+    std::uint64_t watched = 0;  // number of the copy's watched source; 0 if none
 
     void forget_operation();
   };
@@ -105,7 +105,7 @@ class Feed : public session::RingReader {
   // Adds the known bytes that a kernel uses through one parameter word. Returns whether all of its bytes are known.
   bool add_bytes(const Access& access, const std::vector<sass::ParameterBytes>& bytes);
   void add_rows(const Access& access, const sass::ParameterBytes& use);
-  // A texture or surface that a launch uses, and how.
+  // A use of a texture or surface by a launch.
   struct UsedImage {
     sass::HandleUse use;
     KnownImages::Image image;
@@ -152,15 +152,15 @@ class Feed : public session::RingReader {
   History history_;
   HostWrites host_writes_{order_};
   std::vector<sass::LaunchWords> launches_{1};                       // indexed by Access::words
-  std::unordered_map<std::uint64_t, std::uint32_t> launch_numbers_;  // by hash
-  sass::LaunchWords launch_;                                         // the set of words that launch_words() builds
+  std::unordered_map<std::uint64_t, std::uint32_t> launch_numbers_;  // keyed by hash
+  sass::LaunchWords launch_;                                         // scratch memory of launch_words()
   std::vector<Known> known_;
-  std::vector<Pending> pending_;  // by thread
+  std::vector<Pending> pending_;  // indexed by thread
   LaunchBytes launch_bytes_;
   std::vector<session::Overrun> overruns_;
   std::vector<Memory> homes_;                        // the memory of each race at the time at which the race was found
   std::vector<Memory> host_homes_;                   // likewise, for writes of the host
-  std::unordered_map<std::uint64_t, Graph> graphs_;  // by CUgraphExec
+  std::unordered_map<std::uint64_t, Graph> graphs_;  // keyed by CUgraphExec
   std::size_t graph_parts_ = 0;                      // nodes, edges and accesses of all graphs together
   std::uint64_t gap_until_ = 0;                      // if not 0: records were lost, and nothing can be concluded before
                                                      // these ticks

@@ -14,7 +14,7 @@ using operation::Kind;
 
 namespace {
 
-constexpr std::size_t kMostTensorMaps = 32;  // tensor maps of one launch
+constexpr std::size_t kMostTensorMaps = 32;  // limit for one launch
 
 }  // namespace
 

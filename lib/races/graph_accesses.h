@@ -11,14 +11,14 @@ namespace cudadiag::races {
 struct Graph {
   // In each access, `node` is 1 + the index of its node. `parameter` and `function` are those of the node's kernel.
   std::vector<Access> accesses;
-  std::vector<std::vector<std::uint32_t>> successors;  // by node
-  std::vector<bool> roots;                             // whether a node waits for no other node
+  std::vector<std::vector<std::uint32_t>> successors;  // indexed by node
+  std::vector<bool> roots;                             // indexed by node: true if the node waits for no other node
   std::vector<std::uint64_t> waited, recorded;         // the events that nodes of the graph wait for and record
   std::uint64_t order = 0;                             // wire::race::GraphOrder
-  std::vector<bool> in_child;  // whether a node is in a child graph; its order is then that of the node that contains
-                               // the child graph
+  std::vector<bool> in_child;  // indexed by node: true if it is in a child graph, and so ordered like the node that
+                               // contains the child graph
   bool looked_into = false;
-  std::size_t parts = 0;  // how many nodes, edges and accesses were reported
+  std::size_t parts = 0;  // number of nodes, edges and accesses that were reported
 };
 
 // Returns whether the graph orders neither node before the other.

@@ -222,7 +222,7 @@ void History::check(Place& place, const Access& access) {
   for (Access& known : place) {
     const bool in_stream = access.when == When::in_stream;
     if (known.at == access.at || (in_stream && known.stream == access.stream)) continue;
-    // An access that is not in stream order comes only after what the host has seen finish.
+    // An access outside stream order comes only after accesses that the host has seen finish.
     if (in_stream ? order_.before(known, access.stream) : order_.done(known)) {
       stale |= order_.done(known);
       continue;

@@ -4,8 +4,8 @@
 // conflict if they receive the same address. A kernel conflicts with a copy, memset, allocation or free that covers the
 // address. Different addresses in one allocation never conflict.
 //
-// A kernel that reads a texture may use an unknown part of it. Such an access conflicts only with an operation that
-// certainly uses the whole texture.
+// A kernel that reads a texture may use an unknown part of it. It conflicts only with an operation that certainly uses
+// the whole texture.
 //
 // The number of stored accesses is limited. Accesses that a later one makes redundant are dropped first. Older ones are
 // dropped next, and counted.
@@ -76,8 +76,7 @@ class History {
   std::uint64_t forgotten() const { return forgotten_; }  // accesses dropped for lack of room, which may hide races
   std::uint64_t unjudged() const {
     return unjudged_;
-  }  // number of pairs that unjudged_pairs() represents, and of
-     // those for which it has no room
+  }  // number of all pairs like unjudged_pairs(), including those for which it has no room
   std::size_t size() const { return accesses_; }
 
  private:
@@ -118,7 +117,7 @@ class History {
   };
   static constexpr unsigned kHintBits = 15;
   std::vector<Hint> hints_ = std::vector<Hint>(1u << kHintBits);
-  std::uint64_t generation_ = 1;  // of the valid hints; changes when points are erased
+  std::uint64_t generation_ = 1;  // generation of the valid hints; changes when points are erased
 
   std::vector<Conflict> races_, unjudged_pairs_;
   std::map<std::array<std::uint32_t, 6>, std::size_t> index_;  // keyed by both sides

@@ -30,7 +30,7 @@ class HostWrites {
   struct Watched {
     std::uint64_t number = 0;
     Access copy;                  // covers all bytes from the first to the last one that the copy reads
-    std::vector<Access> sources;  // several for a batch
+    std::vector<Access> sources;  // several for a batch of copies
     // True if an unfinished recorded operation may write to a source: one ordered before the copy (`written_before`),
     // or one not ordered with the copy (`written_beside`).
     bool written_before = false, written_beside = false;

@@ -25,32 +25,32 @@ class KnownImages {
   struct Image {
     std::uint64_t array = 0;  // CUarray; 0 if the image is in ordinary memory
     std::uint64_t begin = 0;
-    sass::Image shape;  // its parameter is not set
+    sass::Image shape;  // `shape.parameter` is not set
   };
   // The part of an array that a copy uses.
   struct Side {
     std::uint64_t array = 0;
     std::uint64_t x = 0, y = 0, z = 0, width = 0, height = 0, depth = 0;
     bool is_source = false;
-    bool in_elements = false;  // x and width are numbers of elements, not of bytes
+    bool in_elements = false;  // `x` and `width` are in elements rather than bytes
   };
   struct Name {
     std::uint64_t handle = 0;
-    std::uint32_t context = 0;  // uid
+    std::uint32_t context = 0;  // uid of the context
     bool surface = false;
     auto operator<=>(const Name&) const = default;
   };
 
   static Side side_of(const std::byte* record);
 
-  // Reads a record array_made. Returns the array that had the same handle before.
+  // Reads a record of kind array_made. Returns the array that had the same handle before.
   std::optional<Array> array_made(const std::byte* record);
-  // Reads a record image_made.
+  // Reads a record of kind image_made.
   void image_made(const std::byte* record, std::uint32_t context);
   const Image* find(const Name& name) const;
   // Adds the accesses of a copy to the part of an array. `copy` provides everything except the place and the mode.
   void add_accesses(const Access& copy, const Side& side, std::vector<Access>& out) const;
-  // Reads a record tensor_map_made.
+  // Reads a record of kind tensor_map_made.
   void tensor_map_made(const std::byte* record);
   // Returns null if the map is unknown. The map's `parameter` is not set.
   const sass::TensorMap* tensor_map(std::uint64_t hash) const;
@@ -59,11 +59,11 @@ class KnownImages {
 
  private:
   static constexpr std::size_t kMostImages = 1u << 16, kMostArrays = 1u << 16;
-  static constexpr std::uint64_t kMostPieces = 4096;  // of one side of a copy
+  static constexpr std::uint64_t kMostPieces = 4096;  // limit for one side of a copy
 
-  std::unordered_map<std::uint64_t, Array> arrays_;  // by CUarray
+  std::unordered_map<std::uint64_t, Array> arrays_;  // keyed by CUarray
   std::map<Name, Image> images_;
-  std::unordered_map<std::uint64_t, sass::TensorMap> tensor_maps_;  // by hash
+  std::unordered_map<std::uint64_t, sass::TensorMap> tensor_maps_;  // keyed by hash
   std::uint64_t made_ = 0;                                          // number of arrays so far
 };
 

@@ -29,7 +29,7 @@ class LaunchBytes {
   struct Memory {
     std::vector<std::uint32_t> addresses;  // offsets of the parameter words that are addresses of memory
     std::vector<sass::Image> images;       // images of the handles among the parameters
-    std::vector<sass::TensorMap> tensors;  // of the CUtensorMaps among the parameters
+    std::vector<sass::TensorMap> tensors;  // tensors of the CUtensorMaps among the parameters
   };
   // Returns the bytes that the launch in `record` uses; empty if unknown. The reference is valid until the next call.
   const std::vector<sass::ParameterBytes>& of(const std::byte* record, std::uint32_t function,
@@ -50,14 +50,14 @@ class LaunchBytes {
     std::vector<sass::ParameterBytes> bytes;
   };
   static constexpr std::size_t kMostKnown = 1u << 14;
-  static constexpr int kMostFailures = 3;  // evaluations in a row without a result; after these, the kernel's launches
-                                           // are not evaluated
+  static constexpr int kMostFailures = 3;  // consecutive evaluations without a result, after which the kernel's
+                                           // launches are not evaluated
   static constexpr std::size_t kMostCodes = 8;
 
   CodeOf code_of_;
   std::unordered_map<std::string, Known> known_;              // keyed by everything that the result depends on
-  std::map<Codes, int> failures_;                             // in a row, per set of codes
-  std::unordered_map<std::uint32_t, bool> writes_elsewhere_;  // by function, for those with known code
+  std::map<Codes, int> failures_;                             // consecutive failures for each set of codes
+  std::unordered_map<std::uint32_t, bool> writes_elsewhere_;  // keyed by function; only functions with known code
 };
 
 }  // namespace cudadiag::races

@@ -13,8 +13,8 @@ using MemoryKind = wire::allocation::Kind;
 
 constexpr std::size_t kMostOverruns = 256;
 
-// Returns whether the end of the memory is known exactly. The size of registered or opened memory is rounded up to
-// whole pages, or more.
+// Returns whether the end of the memory is known exactly. The size of registered or opened memory may be rounded up to
+// whole pages or more.
 bool has_known_end(MemoryKind kind) {
   return kind == MemoryKind::device || kind == MemoryKind::managed || kind == MemoryKind::ordered ||
          kind == MemoryKind::pinned || kind == MemoryKind::mapped;

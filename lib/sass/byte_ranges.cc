@@ -122,7 +122,7 @@ class ByteRanges::Implementation {
   // Where possible, makes positions relative to a parameter word. For each word, follows the launch again with the word
   // treated as an address. This may take different paths, so changes only accesses that both results contain.
   void count_from_words(CertainAccesses& all, const LaunchValues& launch) const {
-    std::map<std::size_t, std::vector<CertainAccess>> counted;  // by index in `all.accesses`
+    std::map<std::size_t, std::vector<CertainAccess>> counted;  // keyed by index in `all.accesses`
     for (const std::uint32_t word : addressed_words()) {
       if (word + 8 > launch.parameters.size()) continue;
       if (std::binary_search(launch.addresses.begin(), launch.addresses.end(), word)) continue;

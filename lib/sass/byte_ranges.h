@@ -61,23 +61,22 @@ struct ByteRows {
 
 struct ParameterBytes {
   std::uint32_t parameter = 0;  // offset
-  Mode mode = Mode::read;       // read, write or atomic, with an entry for each mode that occurs; none if no byte is
-                                // used
+  Mode mode = Mode::read;       // read, write or atomic, each in an entry of its own; none if no byte is used
   std::vector<ByteRows> rows;
-  bool all = true;  // false: the kernel certainly uses these bytes, but may use others
+  bool all = true;  // false if the kernel may also use other bytes
   auto operator<=>(const ParameterBytes&) const = default;
 };
 
 // An access that some threads make regardless of the contents of memory.
 struct CertainAccess {
-  std::uint32_t instruction = 0;  // its address in the code
+  std::uint32_t instruction = 0;  // address of the instruction in the code
   AccessKind kind = AccessKind::load;
   Space space = Space::global;
   std::uint32_t bytes = 0;
   std::optional<std::uint32_t>
       parameter;                     // offset of the word that positions are relative to; nullopt if positions are
                                      // absolute
-  std::int64_t least = 0, most = 0;  // positions of the first byte; some thread uses `least`, another one `most`
+  std::int64_t least = 0, most = 0;  // positions of the first byte; threads use both of them
   std::int64_t step = 0;             // distances between positions are multiples of this; 0 if there is only one
                                      // position
   auto operator<=>(const CertainAccess&) const = default;

@@ -11,7 +11,7 @@ namespace cudadiag::sass {
 namespace {
 
 struct Term {
-  enum class Width { half, pair, unsure };  // unsure: 64 bits, or 32 bits with a sign
+  enum class Width { half, pair, unsure };  // unsure: 64 bits, or sign-extended 32 bits
   std::uint32_t slot = kNone;               // kNone for a number, and for a register that is always 0
   std::uint64_t number = 0;
   Width width = Width::half;

@@ -12,7 +12,7 @@
 namespace cudadiag::symbolize {
 namespace {
 
-constexpr std::size_t kMostSiteEntries = 10'000'000;  // takes three seconds to read
+constexpr std::size_t kMostSiteEntries = 10'000'000;  // limit; reading this many takes three seconds
 constexpr std::size_t kLongestChain = 16;
 constexpr std::size_t kMostSteps = 100'000, kMostReached = 1000;
 

@@ -29,11 +29,12 @@ struct DeviceFailure {
   std::string exception;              // "Warp Assert"
   bool assertion = false;             // true if the exception is a failed assertion
   std::string message;                // the driver's own message, if there is one
-  std::string function;               // that contains the instruction; empty if its code is not in the dump
-  std::uint64_t offset = 0;           // of the instruction in the function
+  std::string function;               // the function that contains the instruction; empty if its code is not in the
+                                      // dump
+  std::uint64_t offset = 0;           // offset of the instruction in the function
   std::vector<DeviceLine> lines;      // innermost first, from inlined functions to `function`; empty if unknown
-  std::optional<Dim3> block, thread;  // the first that failed; unknown if its warp has exited
-  std::optional<std::uint64_t> threads, blocks;  // how many failed
+  std::optional<Dim3> block, thread;  // position of the first failed thread; unknown if its warp has exited
+  std::optional<std::uint64_t> threads, blocks;  // number that failed
   std::string kernel, mangled;                   // empty if unknown
   std::optional<Dim3> grid, block_dim;
   // The dump's data on the failed threads, and nvdisasm's text of their kernel; null and empty if unknown.
@@ -44,7 +45,7 @@ struct DeviceFailure {
 
 // Another tool's result, as text for the report.
 struct WitnessWords {
-  std::string outcome;                 // in a few words
+  std::string outcome;                 // the result in a few words
   std::vector<std::string> sentences;  // differences first
   bool in_doubt = false;               // the tool disagrees, or it failed
 };

@@ -276,7 +276,7 @@ std::vector<NativeFrame> DwarfLines::frames(std::uint64_t address) {
 
 DwarfLines::Folding DwarfLines::folding(std::uint64_t address, const std::vector<std::string>& names) const {
   if (!dwarf_) return Folding::none;
-  constexpr std::size_t kMostLookedAt = 10'000'000;  // takes three seconds to read
+  constexpr std::size_t kMostLookedAt = 10'000'000;  // limit; reading this many takes three seconds
   std::size_t looked_at = 0;
   Dwarf_CU* cu = nullptr;
   Dwarf_Die unit, split;
@@ -311,13 +311,13 @@ std::optional<std::uint64_t> DwarfLines::unit_at(std::uint64_t address) {
   return std::prev(after)->unit;
 }
 
-// Reads the ranges of the units themselves. Clang writes no .debug_aranges, and in that table, functions that the
-// linker dropped may hide others.
+// Reads the ranges of the units themselves, because .debug_aranges is unreliable. Clang does not write it, and
+// functions that the linker dropped may hide others in it.
 void DwarfLines::index_units() {
   units_.emplace();
   Dwarf_CU* cu = nullptr;
   Dwarf_Die unit, split;
-  constexpr std::size_t kMostRanges = 10'000'000;  // takes a second to read
+  constexpr std::size_t kMostRanges = 10'000'000;  // limit; reading this many takes a second
   std::size_t ranges = 0;
   while (dwarf_get_units(dwarf_, cu, &cu, nullptr, nullptr, &unit, &split) == 0) {
     Dwarf_Addr base = 0, begin = 0, end = 0;

@@ -46,7 +46,7 @@ class DwarfLines {
   Dwfl_Module* module_;
   Dwarf* dwarf_ = nullptr;
   std::string missing_file_;
-  std::uint64_t bias_ = 0;                       // add to the debug file's addresses; not 0 after prelink
+  std::uint64_t bias_ = 0;                       // added to the debug file's addresses; not 0 after prelink
   std::optional<std::vector<UnitRange>> units_;  // sorted by address; built if .debug_aranges does not help
 };
 

@@ -14,14 +14,14 @@ std::optional<double> time_written(const std::string& file);
 
 // Both functions return false if the file is missing, or if the process's time is unknown.
 bool written_since_start(const std::string& file, const session::ProcessRecord& record);
-// A process ends at its latest record.
+// The end of a process is the time of its latest record.
 bool written_since_end(const std::string& file, const session::ProcessRecord& record);
 
 // Resolves `file` in the process's working directory, because Python records a script's name as the user typed it.
 std::string absolute_file(const std::string& file, const session::ProcessRecord& record);
 
-// Returns the recorded Python files and modules that were written after the run. Compares with the last process that
-// used the file: the time of its failure or, without a failure, of its latest record. Returns names as recorded.
+// Returns the recorded Python files and modules that were written after the run. For each file, the run ends when the
+// last process that used the file failed or, without a failure, wrote its latest record. Returns names as recorded.
 std::vector<std::string> rewritten_files(const session::Session& session);
 
 }  // namespace cudadiag::symbolize

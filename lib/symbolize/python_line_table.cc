@@ -36,7 +36,7 @@ int checked_line(std::int64_t line) {
   return line > 0 && line <= std::numeric_limits<int>::max() ? static_cast<int>(line) : 0;
 }
 
-// Pairs (bytecode advance, line advance). A line starts where its pair's bytecode advance ends.
+// The table consists of pairs (bytecode advance, line advance). The new line starts after the bytecode advance.
 int line_in_lnotab(const session::Code& code, std::int64_t offset) {
   TableBytes table(code.line_table);
   std::int64_t line = code.first_line, start = 0;
@@ -51,7 +51,7 @@ int line_in_lnotab(const session::Code& code, std::int64_t offset) {
   return code.line_table.size() < wire::intern::kLongestLineTable ? checked_line(line) : 0;
 }
 
-// Pairs (length of a range in bytes, line advance); -128 marks a range without a line.
+// The table consists of pairs (length of a range in bytes, line advance). -128 marks a range without a line.
 int line_in_ranges(const session::Code& code, std::int64_t offset) {
   constexpr std::int64_t kNoLine = -128;
   TableBytes table(code.line_table);

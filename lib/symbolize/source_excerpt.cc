@@ -19,7 +19,7 @@ constexpr std::size_t kLongestLine = 200;
 
 thread_local bool withheld = false;
 
-// Reads a file byte by byte; kEnd after the last byte.
+// Reads a file byte by byte. Returns kEnd after the last byte.
 class Bytes {
  public:
   static constexpr int kEnd = -1;

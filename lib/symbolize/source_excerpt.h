@@ -1,4 +1,4 @@
-// Reads source code as it is on disk now.
+// Reads lines of source code from disk.
 #pragma once
 
 #include <string>
@@ -28,7 +28,7 @@ class WithheldSources {
   bool before_;
 };
 
-// Returns a line of code without a comment at its end. `mark` begins a comment: "#" or "//". Ignores marks inside
+// Removes a comment from the end of a line of code. A comment begins with `mark`: "#" or "//". Ignores marks inside
 // strings.
 std::string without_comment(std::string_view line, std::string_view mark);
 

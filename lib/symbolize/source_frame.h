@@ -29,7 +29,7 @@ struct NativeFrame {
 
 struct SourceStack {
   std::vector<PythonFrame> python;  // innermost first
-  std::vector<NativeFrame> native;  // innermost first, with inlined frames; ends where the interpreter begins
+  std::vector<NativeFrame> native;  // innermost first, with inlined frames; ends at the first frame of the interpreter
 };
 
 enum class Language : std::uint8_t { unknown, python, cplusplus, cuda };
@@ -40,9 +40,9 @@ struct Location {
   std::string source{};                 // text of the line; empty if it was not read
   std::string module{};                 // for native code without line information, its module; otherwise empty
   int line = 0;                         // 0 if unknown
-  std::uint64_t offset = 0;             // in the module, if the function is unknown too
+  std::uint64_t offset = 0;             // offset in the module, if the function is unknown too
   std::vector<Location> called_from{};  // if this location has no line: the user's next outer line; at most one
-  bool folded = false;                  // NativeFrame::folded
+  bool folded = false;                  // see NativeFrame::folded
 
   // The line to show: the location's own or, without one, the caller's. If it is the caller's, the report says so.
   const Location& nearest() const { return called_from.empty() ? *this : called_from.front(); }

@@ -38,8 +38,8 @@ class Symbolizer {
   // module is readable, or if no stack requested so far contains it.
   std::string why_unknown(const std::string& module) const;
 
-  // Returns why a native location has no line, as text for users: "libfoo.so is no longer there: its functions and
-  // lines are unknown". Empty if it has a line.
+  // Returns why a native location has no line, as text for users: "libfoo.so has been removed since the run: its
+  // functions and lines are unknown". Empty if it has a line.
   std::string why_no_line(const Location& location) const;
 
   // Returns whether the module, or this part of it, was built without line information.

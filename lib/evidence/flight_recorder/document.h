@@ -77,10 +77,10 @@ class Document {
   friend class Value;
   struct Entry {
     Kind kind = Kind::none;
-    std::uint32_t count = 0;  // of items or bytes; keys and values of a dictionary count separately
+    std::uint32_t count = 0;  // number of items or bytes; keys and values of a dictionary count separately
     union {
       std::int64_t number = 0;  // the value, or the index of the first item in `items_`
-      const char* text;         // of `count` bytes
+      const char* text;         // `count` bytes
     };
   };
 

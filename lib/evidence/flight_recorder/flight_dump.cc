@@ -17,9 +17,9 @@ namespace cudadiag::evidence {
 namespace {
 
 constexpr std::size_t kMostGroups = 4096;
-constexpr std::size_t kMostRanks = std::size_t{1} << 20;  // of all groups together
+constexpr std::size_t kMostRanks = std::size_t{1} << 20;  // limit for all groups together
 constexpr std::size_t kMostFrames = 128;
-constexpr std::size_t kMostStacks = 4096;  // only those of the latest calls
+constexpr std::size_t kMostStacks = 4096;  // only stacks of the latest calls are read
 constexpr std::size_t kMostTensors = 256, kMostDimensions = 64;
 constexpr std::size_t kLongestName = 1024, kLongestPath = 4096;
 

@@ -31,12 +31,12 @@ struct FlightCall {
 
   std::uint32_t group = 0;       // index in FlightDump::groups
   std::uint64_t collective = 0;  // number among the collectives of its group; the calls of a batch share a number
-  std::uint64_t message = 0;     // likewise, for sends and receives
+  std::uint64_t message = 0;     // number among the sends and receives of its group
   bool is_message = false;
   State state = State::scheduled;
   std::string function;                 // "all_reduce", "send 0->1"; without the backend
   std::uint64_t input = 0, output = 0;  // number of elements in all tensors together
-  std::string input_type, output_type;  // of the first tensor: "Float"
+  std::string input_type, output_type;  // type of the first tensor: "Float"
   double created = 0;                   // seconds since the epoch
   std::uint32_t stack = 0;              // 1 + index in FlightDump::stacks; 0 if it has no stack
 };

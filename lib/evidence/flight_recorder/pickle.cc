@@ -219,7 +219,7 @@ class Machine {
   std::size_t at_ = 0;
   std::vector<std::uint32_t> stack_, memory_;
   std::vector<std::size_t> marks_;  // size of `stack_` at each mark
-  std::vector<bool> stored_;        // by value; values past the end are not stored
+  std::vector<bool> stored_;        // indexed by value; values past the end are not stored
   bool stopped_ = false;
   std::string refused_;
 };

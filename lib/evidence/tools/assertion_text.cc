@@ -187,7 +187,7 @@ class Reader {
   }
 
   std::vector<Assertion> found_;
-  std::vector<std::set<std::pair<Dim3, Dim3>>> threads_;  // by index in found_
+  std::vector<std::set<std::pair<Dim3, Dim3>>> threads_;  // for each entry of found_
   std::optional<Assertion> dsa_;                          // the assertion whose block of lines is being read
   bool thread_known_ = false;                             // dsa_->thread was read
 };

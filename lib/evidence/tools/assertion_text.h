@@ -24,8 +24,8 @@ struct Assertion {
   std::string file;
   std::uint32_t line = 0;
   std::string function;  // as the compiler writes it: "void scale(int *)", "scale", "operator()"; empty for Triton
-  std::array<std::uint32_t, 3> block{}, thread{};  // the thread that was printed first
-  std::uint64_t threads = 0;                       // how many threads printed it, each counted once
+  std::array<std::uint32_t, 3> block{}, thread{};  // the first thread in the output
+  std::uint64_t threads = 0;                       // number of distinct threads that printed it
 };
 
 inline constexpr std::size_t kLongestPart = 4096;

@@ -117,7 +117,7 @@ class Reader {
     found_.kernel = taken_part(name.starts_with("in ") ? name.substr(3) : name);
     frame.remove_prefix(launch + 3);
     found_.grid = take_dimensions(frame);
-    // A cluster may come between grid and block.
+    // The size of the cluster may be printed between grid and block.
     while (frame.starts_with(',')) {
       frame.remove_prefix(1);
       found_.block_dim = take_dimensions(frame);
@@ -131,7 +131,7 @@ class Reader {
 // Removes spaces. Unless `parameters` is set, also removes parameters: "far_load" for "far_load(int*)".
 std::string comparable(const std::string& name, bool parameters) {
   std::string text;
-  int depth = 0;  // of template arguments
+  int depth = 0;  // nesting depth of template arguments
   for (std::size_t i = 0; i < name.size(); ++i) {
     depth += name[i] == '<' ? 1 : name[i] == '>' ? -1 : 0;
     const bool anonymous = name.compare(i, 11, "(anonymous ") == 0;

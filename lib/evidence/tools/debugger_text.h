@@ -21,8 +21,8 @@ struct DebuggerLine {
 
 struct DebuggerTestimony {
   std::string exception;                      // "Warp Illegal Address"
-  std::optional<std::uint64_t> error_pc, pc;  // of the failing instruction, and of the one where the thread stopped
-  DebuggerLine error_line, line;              // of the same two instructions
+  std::optional<std::uint64_t> error_pc, pc;  // PCs of the failing instruction, and of the one where the thread stopped
+  DebuggerLine error_line, line;              // lines of the same two instructions
   std::string kernel;                         // as the debugger writes it: demangled, with or without parameters
   std::optional<Dim3> grid, block_dim, block, thread;
 };

@@ -1,5 +1,5 @@
-// Parses pieces of the output of NVIDIA's tools. Each function removes its piece from the start of `text`. If the piece
-// is missing, it returns nullopt, and may have removed part of `text`.
+// Parses pieces of the output of NVIDIA's tools. The take functions remove a piece from the start of `text`. If the
+// piece is missing, they return false or nullopt, and may have removed part of `text`.
 #pragma once
 
 #include <array>

@@ -14,7 +14,7 @@ namespace cudadiag::sass {
 // An instruction's operands, sorted by role.
 struct Parts {
   std::vector<std::string_view> results;     // predicates in front of the destination
-  std::string_view destination;              // empty if it sets only predicates
+  std::string_view destination;              // empty if the instruction sets only predicates
   std::vector<std::string_view> carries;     // carry predicates that it sets
   std::vector<std::string_view> values;      // operands that it reads, except conditions
   std::vector<std::string_view> conditions;  // predicates that it reads, as carries or to choose between operands

@@ -107,7 +107,7 @@ void Program::connect_returns(const Joints& joints) {
     std::iota(all.begin(), all.end(), 0u);
     return all;
   }();
-  std::map<std::uint32_t, std::vector<std::uint32_t>> callers;  // by function
+  std::map<std::uint32_t, std::vector<std::uint32_t>> callers;  // keyed by function
   for (const std::uint32_t after : joints.after_calls) {
     if (const auto* target = target_of(code_[after - 1])) callers[*target].push_back(after);
   }

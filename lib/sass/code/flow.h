@@ -52,7 +52,7 @@ class Program {
   void connect_one(std::uint32_t at, const Joints& joints);
   void connect_returns(const Joints& joints);
   bool is_small() const;
-  // Returns the instructions that can be reached from `begin`. `into` says whether to enter called functions or to step
+  // Returns the instructions that can be reached from `begin`. `into` is whether to enter called functions or to step
   // over them.
   enum class Into { calls, none };
   std::vector<std::uint32_t> reach(std::uint32_t begin, Into into);
@@ -60,11 +60,11 @@ class Program {
 
   std::vector<Instruction> code_;
   std::vector<Flow> flow_;
-  std::unordered_map<std::uint32_t, std::uint32_t> index_;       // by address
+  std::unordered_map<std::uint32_t, std::uint32_t> index_;       // keyed by address
   std::map<std::uint32_t, std::vector<std::uint32_t>> altered_;  // registers that a function alters, keyed by its first
                                                                  // instruction
   std::unordered_map<std::uint32_t, std::vector<Return>> returns_;
-  std::size_t work_ = 0;  // how many steps connect() has taken
+  std::size_t work_ = 0;  // number of steps that connect() has taken
 };
 
 }  // namespace cudadiag::sass

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kDeepest = 100;  // limits the recursion through values computed from other values
 constexpr std::size_t kMostSums = 20'000;
-constexpr std::uint32_t kLeastUpperHalf = 0x1000;  // the upper half of a 64-bit offset is smaller, or negative
+constexpr std::uint32_t kLeastUpperHalf = 0x1000;  // a 64-bit offset has an upper half below this, or a negative one
 
 }  // namespace
 
@@ -217,7 +217,7 @@ Evaluator::Sum Evaluator::added(const Sum& a, const Sum& b) {
   Sum out = a;
   out.others |= b.others;
   for (const std::uint32_t each : b.words) {
-    if (!out.words.insert(each).second) return {.mixed = true};  // the same word twice
+    if (!out.words.insert(each).second) return {.mixed = true};  // a word that is added twice
   }
   return out;
 }

@@ -29,9 +29,9 @@ class Evaluator {
   const std::set<std::string_view>& unknown_opcodes() const { return unknown_; }
 
  private:
-  // The parameter words that are terms of a value; `others` if it has further unknown terms. `mixed`: the terms differ
-  // between paths. `open`: the value depends on itself in a loop, and takes the terms of the path from outside the
-  // loop.
+  // The parameter words that are terms of a value; `others`: it also has terms that are not parameters. `mixed`: the
+  // terms differ between paths. `open`: the value depends on itself in a loop, and gets its terms from the path that
+  // enters the loop.
   struct Sum {
     bool open = false, mixed = false, others = false;
     std::set<std::uint32_t> words{};

@@ -5,7 +5,7 @@
 namespace cudadiag::sass {
 namespace {
 
-// Returns whether the operand contains a register of the range, alone or in an address.
+// Returns whether the operand contains a register in the range, either alone or in an address.
 bool names(std::string_view operand, std::uint32_t first, std::uint32_t count) {
   for (std::size_t at = 0; at < operand.size(); ++at) {
     const bool starts =

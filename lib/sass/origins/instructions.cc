@@ -194,8 +194,7 @@ void Instructions::call(const Step& s) {
   for (std::uint32_t at = kFirstArgument; at < kEndOfArguments; ++at) s.state.set(at, 0, s.predicate);
 }
 
-// When an instruction sets a predicate, values known under the old condition are outdated. Carries follow the result
-// operand.
+// Forgets what is known under the predicates that the instruction sets. Carry predicates follow the result operand.
 void Instructions::forget_conditions(const Step& s) {
   const auto& operands = s.i.operands;
   for (std::size_t at = 0; at < s.first && at < 2; ++at) s.state.forget_condition(operands[at]);

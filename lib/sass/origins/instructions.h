@@ -116,7 +116,7 @@ class Instructions {
   const Calls calls_;
   const ZeroWords zeros_;
   OriginSets& sets_;
-  std::vector<Decoded> decoded_;    // by instruction
+  std::vector<Decoded> decoded_;    // indexed by instruction
   bool stack_holds_still_ = false;  // the stack pointer does not change after the first use of local memory
   Id pool_ = 0;                     // everything that was stored in shared and local memory
   Id anywhere_on_stack_ = 0;        // the part of pool_ that may be in any word of the stack

@@ -1,4 +1,4 @@
-// The effects of instructions on memory.
+// Applies the effects of instructions on memory.
 #include <algorithm>
 #include <utility>
 

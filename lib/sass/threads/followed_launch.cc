@@ -289,8 +289,8 @@ void FollowedLaunch::add_tile(const TensorMap& map, const ThreadInstruction& cod
   }
 }
 
-// Follows the access only if all coordinates are inside the image. Outside, its effect depends on the instruction and
-// the texture.
+// Follows the access only if all coordinates are inside the image. Outside the image, the effect depends on the
+// instruction and the texture.
 FollowedLaunch::Next FollowedLaunch::image_access(Part& part, const ThreadInstruction& code, Calculator& calculator) {
   const std::uint32_t at = part.state.at;
   uses_other_memory_ = true;

@@ -79,10 +79,10 @@ class FollowedLaunch {
   std::size_t parts_ = 1, steps_ = 0;
   std::set<std::uint32_t> not_known_;  // some bytes used through these words are unknown
   bool none_known_ = false;
-  using Use = std::pair<std::uint32_t, Mode>;  // of a parameter word
+  using Use = std::pair<std::uint32_t, Mode>;  // a parameter word, and how it is used
   std::map<Use, Lattices> used_;
   std::set<Use> too_many_;                                                    // uses with too many separate pieces
-  using CertainKey = std::pair<std::uint32_t, std::optional<std::uint32_t>>;  // an instruction, a word
+  using CertainKey = std::pair<std::uint32_t, std::optional<std::uint32_t>>;  // an instruction and a word
   std::map<CertainKey, CertainAccess> certain_;
   bool uses_other_memory_ = false;
 };

@@ -52,7 +52,7 @@ struct Source {
   enum class Kind : std::uint8_t { unknown, number, slot, constant };
   Kind kind = Kind::unknown;
   std::uint32_t slot = kNone;                            // the register or, for a constant, the index register
-  std::uint32_t offset = 0;                              // in constant bank 0
+  std::uint32_t offset = 0;                              // offset in constant bank 0
   std::array<std::optional<std::uint32_t>, 2> number{};  // the two halves
   bool negative = false, complement = false;
 };
@@ -80,14 +80,14 @@ struct ThreadInstruction {
   std::vector<Condition> carries;  // carry predicates that it sets
   std::vector<Source> values;
   std::vector<Condition> conditions;  // predicates that it reads
-  std::uint32_t target = kNone;       // of a jump, call or barrier
+  std::uint32_t target = kNone;       // target of a jump, call or barrier
   std::uint32_t barrier = 0;
   std::uint32_t width = 0;              // bytes of an access; 0 for a whole texel
   Mode mode = Mode::read;               // of an access
-  std::vector<AddressTerm> address;     // empty if it cannot be read
-  std::vector<Coordinate> coordinates;  // of a texel or of a tensor copy; empty if they cannot be read
+  std::vector<AddressTerm> address;     // terms of an access's address; empty if unknown
+  std::vector<Coordinate> coordinates;  // coordinates of a texel or of a tensor copy; empty if unknown
   bool tile = false;                    // the coordinates are those of the first element of a tensor copy's box
-  bool uses_memory = false;             // of any kind, including accesses that are not followed
+  bool uses_memory = false;             // true for memory of any kind, even if the access is not followed
 };
 
 class ThreadCode {
