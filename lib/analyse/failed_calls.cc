@@ -284,7 +284,7 @@ struct Story {
   }
 };
 
-// Sorted by the serial of the first call.
+// Returns the stories, sorted by the serial of their first call.
 std::vector<Story> stories_of(const Errors& errors, const SameCall& same) {
   const BrokenCaptures captures(errors);
   const LateErrorChecks looks(errors, same);
@@ -343,7 +343,7 @@ bool has_no_kernel(const FailedCall& failed, const ProcessRecord& record) {
 // because it is otherwise usually a probe.
 const FailedCall* swallowed_before(const FailedCall& failed, const ProcessRecord& record) {
   constexpr std::uint32_t kNotFound = 500, kInvalidHandle = 400, kInvalidValue = 1;
-  // A refused operation is also counted, unless the runtime refused it.
+  // The thread's count of operations includes a refused one, unless the runtime refused it.
   const bool counted =
       failed.domain == wire::error::Domain::driver &&
       (failed.flags & wire::error::kLaunch || issued_by(failed, record) != wire::operation::Kind::none);

@@ -48,7 +48,7 @@ class EventLog {
 struct StreamHistory {
   std::uint32_t index = 0;  // in ProcessRecord::streams
   const session::Stream* stream = nullptr;
-  std::vector<const session::Operation*> operations;  // those with an ordinal, in that order
+  std::vector<const session::Operation*> operations;  // operations with an ordinal, sorted by it
   std::uint32_t completed = 0;  // everything up to this ordinal has finished, according to markers and host waits
 };
 

@@ -61,7 +61,7 @@ struct StallRule::Graph {
   std::vector<double> deadlines;  // kNever if unknown
   std::vector<bool> overdue;
   std::vector<std::vector<std::size_t>> edges;  // the streams that each one may wait for
-  std::vector<std::vector<bool>> reach;         // the same, followed transitively
+  std::vector<std::vector<bool>> reach;         // the streams that each stream may wait for, directly or indirectly
 
   std::size_t size() const { return deadlines.size(); }
   const UnfinishedStream& stream(std::size_t place) const { return work->streams[place]; }

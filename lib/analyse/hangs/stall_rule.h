@@ -56,8 +56,8 @@ class StallRule {
     session::StreamProgress progress;
     double since = 0;                  // when the work was first seen at the head
     std::optional<double> marked;      // when it was first certainly unfinished and not delayed by other work
-    bool held_up = false;              // blocked by another stream when it was last judged
-    double due = 0;                    // when to judge it next
+    bool held_up = false;              // another stream blocked the work at the last check
+    double due = 0;                    // when to check the work next
     std::vector<std::uint32_t> sites;  // sites of the operations that may be at the head
     std::optional<std::size_t> stall;  // the index of its stall, if one was found
     double moved = -1;                 // when the latest finished operation reached the head; -1 if none has finished

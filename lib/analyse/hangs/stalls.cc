@@ -12,7 +12,7 @@ namespace {
 std::optional<session::Operation> copy_of(const session::Operation* operation) {
   if (operation == nullptr) return std::nullopt;
   session::Operation copy = *operation;
-  copy.graph_words = 0;  // an index into the record that the operation was read from
+  copy.graph_words = 0;  // an index into the original record, so it is invalid in the copy
   return copy;
 }
 

@@ -28,8 +28,9 @@ struct RerunWindow {
 // Covers the asynchronous failures of `analysis`. With Reach::sites, also covers the failures of reruns.
 RerunWindow rerun_window(const Analysis& analysis, Reach reach);
 
-// Returns the window of a rerun that saves the failing launch: the candidates that launch a kernel, and few earlier
-// calls. Identifies kernels by name, because the rerun may record a call site with different stacks than the first run.
+// Returns the window of a rerun that saves the failing launch: the candidates that launch a kernel, and a few calls
+// before each. Identifies kernels by name, because the rerun may record a call site with different stacks than the
+// first run.
 RerunWindow launch_window(const Analysis& analysis);
 
 // Returns a window of all operations of the sites for which `wanted` is true.

@@ -11,7 +11,7 @@ from . import command
 
 
 def escaped(text, more=""):
-    """Escapes `text` for a GitHub workflow command. `more`: further characters to escape, as properties require."""
+    """Escapes `text` for a GitHub workflow command. `more`: further characters to escape, for properties."""
     for letter in "%\r\n" + more:
         text = text.replace(letter, f"%{ord(letter):02X}")
     return text

@@ -43,7 +43,7 @@ class WithoutOwnFrames:
 
 without_own_frames = WithoutOwnFrames()
 
-kept_places = {}  # what places_from() returned, by (id() of the code, instruction) of all frames
+kept_places = {}  # results of places_from(), by (id() of the code, instruction) of all frames
 MOST_STACKS = 4096
 
 

@@ -22,7 +22,7 @@ constexpr unsigned kReplays = 20;
 constexpr std::chrono::seconds kLongest{60};  // for all replays together
 
 struct Found {
-  fs::path folder;  // in the session's folder
+  fs::path folder;  // relative to the session's folder
   const session::ProcessRecord* record = nullptr;
 };
 

@@ -13,8 +13,7 @@
 
 namespace cudadiag::supervise {
 
-// Returns whether the code is a device exception, because only those leave a dump. Time-outs and hardware errors do
-// not.
+// Returns whether the code is a device exception. Only these leave a dump; time-outs and hardware errors do not.
 bool leaves_a_dump(std::uint32_t code);
 
 // Returns variables that make the driver write a light dump into `folder`. The user's own settings for core dumps take

@@ -24,13 +24,13 @@ struct RerunSpec {
   double seconds_for_values = 0;         // for an origin pass: how long it may take to read values
   unsigned save_limit = 0;               // MiB of memory to save with each launch that it waits for; 0: save nothing
   bool without_values = false;           // reads none, because this may have disturbed the previous rerun
-  std::string waits{};                   // what it waits for, in words
+  std::string waits{};                   // a description of what it waits for
   std::string sanitizer{};               // path of compute-sanitizer
   std::vector<std::string> kernels{};    // mangled names of the kernels that the sanitizer checks
   double time_limit = 0;                 // seconds
   std::optional<double> dump_after{};    // for a device pass: after how many seconds to request a dump from the driver
   std::uint64_t operations = 0;          // how many operations the first run issued, to show progress; 0 if unknown
-  double expected_seconds = 0;           // its probable duration, according to the first run; to show progress
+  double expected_seconds = 0;           // its expected duration, to show progress
   bool show = false;                     // send its output to our standard error, not to a file
   const launch::Input* input = nullptr;  // null for /dev/null
   bool isolated = false;                 // it can write only to its own folders

@@ -16,7 +16,7 @@ struct KernelCode {
   sass::ParameterBank bank;
   std::vector<std::uint32_t> parameters;  // the offset of each parameter, relative to the first
   sass::Calls calls = sass::Calls::anything;
-  evidence::Bytes instructions;  // point into the file of the image
+  evidence::Bytes instructions;  // points into the image's file
 };
 
 // Returns the mangled names of the kernels in the image.

@@ -153,7 +153,8 @@ void KernelModes::run() {
   }
 }
 
-// The folder's time changes when a module is added. Returns the earliest possible time if the folder does not exist.
+// The folder's modification time changes when a module is added. Returns the earliest possible time if the folder does
+// not exist.
 fs::file_time_type KernelModes::newest_module() const {
   std::error_code error;
   return fs::last_write_time(modules_, error);

@@ -14,8 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostKernels = 4;              // each takes a few tenths of a second
-constexpr std::size_t kMostCodes = 4;                // of one kernel
+constexpr std::size_t kMostKernels = 4;              // disassembling one takes a few tenths of a second
+constexpr std::size_t kMostCodes = 4;                // different codes of one kernel
 constexpr std::uint64_t kMostImage = 64u << 20;      // bytes
 constexpr std::size_t kMostInstructions = 1u << 20;  // bytes
 

@@ -301,7 +301,7 @@ def waits(facts, args, kwargs):
     return False
 
 
-names = {}  # what name_of found, by code, instruction, operator and parameter
+names = {}  # results of name_of(), by code, instruction, operator and parameter
 lines = {}  # the paths (variables.py) that a line reads, by code and line
 
 

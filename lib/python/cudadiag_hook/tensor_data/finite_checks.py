@@ -35,7 +35,7 @@ def as_floats(tensor):
         return None
     torch = sys.modules["torch"]
     if tensor.layout is not torch.strided or tensor.is_meta or tensor.numel() == 0 or \
-            tensor._is_zerotensor() or tensor.is_nested:  # zeros without memory; tensors without a shape
+            tensor._is_zerotensor() or tensor.is_nested:  # zero tensors have no memory; nested ones have no shape
         return None
     return tensor if is_float else as_floats(torch.view_as_real(tensor.resolve_conj()))
 

@@ -9,7 +9,7 @@ from ..stacks import without_own_frames
 class Inside(_thread._local):
     def __init__(self):
         self.modules = []  # weak references, innermost last
-        self.known = None  # what here() returns, until the thread enters or leaves a module
+        self.known = None  # the latest result of here(), valid until the thread enters or leaves a module
 
 
 class Steps:
