@@ -84,7 +84,7 @@ def gpus_here():
 
 def environment(state):
     """Returns the user's environment, without anything that would change a run or leave traces in the home folder.
-    $CUDADIAG_CUPTI chooses the CUPTI."""
+    Keeps $CUDADIAG_CUPTI, which selects the CUPTI library."""
     ours = ("CUDADIAG_", "CUDA_LAUNCH_BLOCKING", "CUDA_INJECTION64_PATH", "CUDA_ENABLE_", "CUDA_COREDUMP_", "NVTX_")
     kept = {k: v for k, v in os.environ.items() if not k.startswith(ours) or k == "CUDADIAG_CUPTI"}
     return {**kept, "XDG_STATE_HOME": str(state), "PYTHONDONTWRITEBYTECODE": "1"}

@@ -26,7 +26,8 @@ def check(code):
 
 
 def kernel(shape):
-    """Returns the arguments of cuLaunchKernel. Called on the line that launches, so it also stores the stack there."""
+    """Returns the arguments of cuLaunchKernel. It is called on the line that launches, so it also records the stack
+    there."""
     frames = reversed(traceback.extract_stack()[:-1])
     stacks[shape] = [(frame.filename, frame.lineno, frame.name) for frame in frames]
     function = ctypes.c_void_p()

@@ -27,7 +27,8 @@ MOST_FRAMES = 128  # the number of frames that the recorder keeps
 
 
 def interpreters(build, minor):
-    """Returns the commands that start such an interpreter, each once: fetched, of pyenv, and on the search path."""
+    """Returns the commands that start such an interpreter, each once: those fetched, those of pyenv, and those on PATH.
+    """
     name = f"python3.{minor}"
     places = glob.glob(f"{build}/interpreters/*/{name}")
     places += glob.glob(f"{pathlib.Path.home()}/.pyenv/versions/3.{minor}.*/bin/{name}")
@@ -66,7 +67,7 @@ def check_shape(machine, interpreter, shape, marked):
 
 
 def check_statements(machine, interpreter):
-    """Code that got the memory of earlier code must not be mistaken for it."""
+    """Code that got the memory of earlier code must not be mistaken for that earlier code."""
     machine.plan("fault kernel=smooth nth=7 code=700")
     told = machine.folder / "report.json"
     for kind, wanted in (("lines", ("/statements", 7, "<module>")), ("files", ("/statement/7", 1, "<module>")),

@@ -53,7 +53,7 @@ def infer(model, _, x):
 
 
 def prepare(name):
-    """Returns the step to measure, how many steps to run as warm-up, and how many to take the median of."""
+    """Returns the step to measure, the number of warm-up steps, and the number of steps to take the median of."""
     layers, width, batch, tokens, warm_up, steps = SHAPES[name]
     if "CUDADIAG_BENCH_STEPS" in os.environ:  # for tools that would take minutes
         warm_up, steps = 1, int(os.environ["CUDADIAG_BENCH_STEPS"])

@@ -47,7 +47,7 @@ def every_operation_is_dumped(machine):
 
 
 def when_events_were_recorded_and_waited_for_is_told(machine):
-    """One thread's call comes before another thread's call if it returned before the other call began."""
+    """A call on one thread comes before a call on another thread if it returned before that call began."""
     for options in ([], ["--full-log"]):
         machine.plan(targets.plan("event_wait"))
         machine.run(*targets.command(machine.build, "event_wait"), options=options)

@@ -1,4 +1,4 @@
-"""`cudadiag report --html`."""
+"""The page that `cudadiag report --html` writes."""
 
 import os
 import re

@@ -52,7 +52,7 @@ def _library(name):
 
 
 def _under_another_allocator(machine, library, launcher=True):
-    """Preloads the library in the program and, if it is exported, in the launcher. The program's results and errors
+    """Preloads the library in the program and, if `launcher` is true, in the launcher. The program's results and errors
     must not change."""
     def answer(finding):
         return ({name: finding[name] for name in ("kind", "cause", "location", "reported_at")},

@@ -112,7 +112,7 @@ def report_of(build, options, words, folder):
 
 
 def line_of(location):
-    """Returns (file name, line); if the location has no line, that of the outer line of the user's code."""
+    """Returns (file name, line). If the location has no line, the line is that of its caller in the user's code."""
     if location and not location.get("line"):
         location = location.get("called_from")
     return (Path(location["file"] or "").name, location["line"]) if location else (None, None)

@@ -75,7 +75,8 @@ class Check:
             self.wrong.append(f"places {places}: different memory, or different uses: {finding['accesses']}")
 
     def is_of(self, finding, pair):
-        """Whether the pair's accesses are where the finding says, and do what it says, in the order of their issue."""
+        """Returns whether the pair's accesses match the places and the kinds of access in the finding, in order of
+        issue."""
         def fits(told, access):
             begin = self.outcome.addresses[access.buffer] + access.begin
             end = begin + (access.end - access.begin)
