@@ -45,7 +45,7 @@ class Case:
     session_mib: Optional[int] = None
     argument: Tuple[Tuple[str, object], ...] = ()  # members of one of the finding's arguments after a rerun
     replay: str = ""  # the result of the script that repeats the failing call
-    watched: Tuple[str, ...] = ()  # names that have values at the latest visit of the watched line
+    watched: Tuple[str, ...] = ()  # names that must have values when the watched line last runs
     options: Tuple[str, ...] = ()  # options of cudadiag run; "@x" is a file in the case's scratch folder
     rerun: str = "proven"  # the outcome of the last rerun of an asynchronous failure; empty: there is none
     cause: Tuple[str, ...] = ()  # any of these is right, "" if none may be reported; empty: not judged
@@ -234,7 +234,7 @@ CASES = [
     python("compiled_module", needs=("torch", "triton"),
            **fails((700, 710), cause=("index-out-of-range",), unseen=True)),
     python("triton_wrapper", needs=("torch", "triton"), **fails(700, kernel="shift", cause=PAST_END)),
-    # Even without cudadiag, this program ends sometimes with its exception and sometimes with SIGABRT.
+    # Even without cudadiag, this program sometimes ends with its exception, and sometimes with SIGABRT.
     python("loader_bad_index", endings=(1, -6), **UNSEEN_OUT_OF_RANGE),
     python("decorated_partial", **UNSEEN_OUT_OF_RANGE),
     python("pipeline", **UNSEEN_OUT_OF_RANGE),

@@ -27,8 +27,7 @@ MOST_FRAMES = 128  # the number of frames that the recorder keeps
 
 
 def interpreters(build, minor):
-    """Returns the commands that start such an interpreter, each once: those fetched, those of pyenv, and those on PATH.
-    """
+    """Returns the commands that start such an interpreter, each once: those fetched, those of pyenv, those on PATH."""
     name = f"python3.{minor}"
     places = glob.glob(f"{build}/interpreters/*/{name}")
     places += glob.glob(f"{pathlib.Path.home()}/.pyenv/versions/3.{minor}.*/bin/{name}")

@@ -36,7 +36,7 @@ sys.path.insert(0, str(HERE.parent))
 import rows as bench_rows  # noqa: E402
 
 LIMIT_S = 60
-TURNS = 4  # turns of each long-lived process per round of the other processes
+TURNS = 4  # turns that a long-lived process takes per round of the other processes
 MAIN = ["plain", "cudadiag run", "empty CUPTI callbacks", "CUDA_LAUNCH_BLOCKING=1"]
 OTHERS = ["cudadiag run --markers off", "cudadiag run --markers dense", "cudadiag races", "core dumps enabled",
           "torch.profiler", "Nsight Systems"]

@@ -56,7 +56,7 @@ namespace {
 template <typename T>
 T parameter_at(const Launch& launch, std::size_t index, std::size_t offset) {
   T value{};
-  // CU_LAUNCH_PARAM_BUFFER_POINTER, then the buffer, …
+  // `extra` is CU_LAUNCH_PARAM_BUFFER_POINTER, then the buffer, and so on.
   const char* buffer = launch.parameters ? nullptr : static_cast<const char*>(launch.extra[1]);
   std::memcpy(&value, buffer ? buffer + offset : launch.parameters[index], sizeof value);
   return value;

@@ -1,4 +1,4 @@
-// One event serves every hand-over: it may be recorded again once the waits for it are issued.
+// One event is used for every hand-over. It may be recorded again once all waits for the last recording are issued.
 // Pattern: https://github.com/rapidsai/rapidsmpf/pull/515
 #include "../bounded.cuh"
 
