@@ -108,7 +108,7 @@ class Judgement {
     const std::int64_t wrapped = kIndices * bytes;
     if (last + bytes > size && fails(fault, begin + last, last - size, *where.allocation)) {
       fault.distance = static_cast<std::uint64_t>(std::max<std::int64_t>(0, last - size));
-      const bool far = last - size > kSlack * bytes;  // a nearer access is off by a few elements
+      const bool far = last - size > kSlack * bytes;  // not just off by a few elements
       fault.overflow = far && last - wrapped >= -kSlack * bytes && last - wrapped < size;
       return Relation::past_end;
     }

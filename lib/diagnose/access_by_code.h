@@ -29,7 +29,7 @@ struct FailedLaunch {
   std::uint32_t error = 0;
   std::vector<ParameterWord> words;
   const analyse::AllocationMap& map;  // the allocations at the time of the launch
-  bool all_known = false;             // the map has every allocation of the process
+  bool all_known = false;             // the map contains every allocation of the process
 };
 
 struct AccessByCode {

@@ -242,8 +242,8 @@ struct RaceOverlap {
 struct ResolvedRace {
   std::vector<ResolvedAccess> accesses;  // both accesses, in the order of issue
   std::string missing;                   // the missing order between them, in words
-  std::string rerun;      // says that a rerun did not show the race; empty if one did, or if there was no rerun
-  bool possible = false;  // not certain to be a race; the finding's `because` gives the reason
+  std::string rerun;                     // says that a rerun did not show the race; empty if it did, or without a rerun
+  bool possible = false;                 // not certain to be a race; the finding's `because` gives the reason
   std::uint64_t times = 1;
   std::optional<PointedMemory> allocation;
   std::optional<RaceOverlap> overlap;  // overlap of the two tensors; nullopt if unknown
@@ -303,8 +303,7 @@ struct Finding {
   std::vector<symbolize::SourceLine> excerpt;  // the nearest line and its neighbours; empty if the file cannot be read
   std::string why_no_line;                     // why the location has no line
   bool lacks_line_information = false;         // no line, because the module was built without line information
-  std::string
-      module_unknown;  // why the module of a location without a line is unknown: "has been removed since the run"
+  std::string module_unknown;  // why the location's module cannot be read: "has been removed since the run"
   // The event after which the source file was written: "the program had started", or "libstep.so had been built". Empty
   // if the file is not newer than the code that ran.
   std::string source_newer_than;

@@ -71,7 +71,7 @@ std::optional<causes::FailedAccess> access_of(const Finding& finding) {
                               .allocation = access.allocation};
 }
 
-// Returns true if the cause may be something other than the pointer to freed memory. Its launch may be one of several
+// Returns true if the cause may be something other than the pointer to freed memory. The launch may be one of several
 // candidates, or the pointer may be a stale field of a structure.
 bool is_pointer_in_doubt(const analyse::Failure& failure) {
   const session::Operation* launch = failure.candidates.front().operation;

@@ -121,7 +121,7 @@ class FindingBuilder {
   }
 
   void locate_call() {
-    // The call that reported an asynchronous failure did not cause it, so the finding is not located at that call.
+    // The call that reported an asynchronous failure did not cause it, so that call is not the finding's location.
     if (failure_.reported == nullptr || analyse::is_asynchronous(failure_.kind)) return;
     ResolvedSite site = resolve(symbolizer_, process_, failure_.reported->site);
     finding_.launch = launch_of(process_, *failure_.reported, site.mangled);
@@ -140,7 +140,7 @@ class FindingBuilder {
     }
   }
 
-  // Locates the finding at the first candidate, unless lead_with_replay() has located it at the graph's launch.
+  // Sets the finding's location to the first candidate, unless lead_with_replay() has set it to the graph's launch.
   void locate(const analyse::Candidate& candidate) {
     const session::GraphNode* node = candidate.node;
     ResolvedSite site = resolve(symbolizer_, process_, candidate.site(),

@@ -11,7 +11,7 @@ namespace cudadiag::diagnose {
 // then folds the template arguments to `<...>`, and finally cuts the name.
 std::string short_kernel_name(std::string_view demangled, std::size_t columns);
 
-// Returns the name without return type, namespaces, template arguments and parameters: "scale".
+// Returns the name without return type, namespaces, template arguments and parameters, such as "scale".
 std::string bare_kernel_name(std::string_view demangled);
 
 }  // namespace cudadiag::diagnose

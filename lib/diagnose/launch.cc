@@ -63,7 +63,7 @@ Work work_of_node(const session::GraphNode& node) {
       return Work::copy;
     case 2:
       return Work::memset;
-    case wire::graph_node::kConditional:  // it runs one of its body graphs
+    case wire::graph_node::kConditional:  // a conditional node runs one of its body graphs
       return Work::graph;
     default:
       return Work::call;

@@ -20,7 +20,7 @@ class SessionState {
  public:
   // `session` must outlive this object, and must stay the same object. Call advance() after a rerun has extended it.
   explicit SessionState(const session::Session& session);
-  // As above, with an analysis that the caller already has.
+  // Takes over an analysis that the caller already has.
   SessionState(const session::Session& session, analyse::Analysis analysis);
   ~SessionState();
   SessionState(const SessionState&) = delete;
@@ -40,7 +40,7 @@ class SessionState {
   // diverge; nullopt if nowhere.
   void set_job(std::optional<RanksPart> ranks, std::optional<GroupsPart> groups);
 
-  // Call this after removing the session's folder: the diagnosis then names no session.
+  // Call this after removing the session's folder, so that the diagnosis does not contain its path.
   void folder_removed();
 
   // Call this when the session has a new rerun, or its manifest has changed. Invalidates references returned earlier.

@@ -28,7 +28,7 @@ constexpr std::size_t kUnfinishedColumns = 40;
 
 class StatusBuilder {
  public:
-  // `proven` is the operation that is proven to have failed; null if none is.
+  // `proven` is the operation that is proven to have failed; null if unknown.
   StatusBuilder(const Process& process, const Operation* proven, symbolize::Symbolizer& symbolizer,
                 const std::string& directory)
       : process_(process), record_(process.record), proven_(proven), symbolizer_(symbolizer), directory_(directory) {}

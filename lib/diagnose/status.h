@@ -24,7 +24,7 @@ struct OpenOperation {
   bool candidate = false;  // may block its stream
 };
 
-// Something outside its stream that an operation waits for.
+// An operation's wait for something outside its stream.
 struct OpenWait {
   WaitsFor kind = WaitsFor::stream;
   std::uint32_t ordinal = 0;

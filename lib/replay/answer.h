@@ -18,7 +18,7 @@ struct Answer {
   std::optional<std::uint32_t> result;           // the error that waiting for the launch returned
   std::uint64_t placed = 0, placeable = 0;       // blocks at their old addresses, and blocks in all
   std::uint64_t rewritten = 0;                   // how many pointers in memory were rewritten
-  bool only_reached = false;                     // for lack of room, omitted memory that nothing points to
+  bool only_reached = false;                     // memory that nothing points to was omitted for lack of room
   bool outputs = false;                          // the outputs have been written
   std::map<std::uint64_t, std::uint64_t> moved;  // new addresses by block index
 };

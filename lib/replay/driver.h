@@ -1,5 +1,5 @@
 // The driver functions that a replay calls, looked up at run time. Only the child process that repeats the launch loads
-// the driver. The comment after each function is the first CUDA release that provides it.
+// the driver. The comment after each function gives the first CUDA release that has it.
 #pragma once
 
 #include <cuda.h>

@@ -74,7 +74,8 @@ bool copy_file(const base::FileDescriptor& from, int folder, const std::string& 
   return true;
 }
 
-// Returns a clause that says why another user may have written the folder or its files; empty if none can have.
+// Returns a clause that says why another user may have written the folder or its files; empty if only this user can
+// have written them.
 std::string why_others_may_have_written(int folder) {
   struct stat status {};
   if (::fstat(folder, &status) != 0) return "its folder cannot be read";

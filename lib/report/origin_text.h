@@ -1,4 +1,4 @@
-// Writes where a bad value came from.
+// Writes the lines of a report about the origin of a bad value.
 #pragma once
 
 #include <string>

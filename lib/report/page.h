@@ -52,7 +52,7 @@ struct Page {
   bool colour = false;
   std::vector<Section> sections;
 
-  // Returns the rows that a line of the section takes, without the label.
+  // Returns the rows into which a line of the section is wrapped or cut, without the label.
   std::vector<std::string> rows(const Section& section, std::string_view line) const;
 
   // Shortens the page to `limit` rows. First drops lines of sections that have more than `at_least`; a section that

@@ -12,7 +12,7 @@ namespace cudadiag::report {
 // without user frames.
 std::string stack_text(const symbolize::SourceStack& stack, const std::string& directory);
 
-// Return all frames, innermost first, with the user's frames marked.
+// These functions return all frames, innermost first, with the user's frames marked.
 std::vector<std::string> python_stack_lines(const std::vector<symbolize::PythonFrame>& stack,
                                             const std::string& directory);
 std::vector<std::string> native_stack_lines(const symbolize::SourceStack& stack, const std::string& directory);

@@ -1,4 +1,4 @@
-// A location in the user's program. Its `source` holds the text of the line once the report has read it.
+// A location in the user's program. Its `source` is the text of the line, if the report has read it.
 #pragma once
 
 #include "symbolize/source_frame.h"
@@ -7,7 +7,7 @@ namespace cudadiag::diagnose {
 
 using symbolize::Location;
 
-// Returns whether both are on the same line or, if the lines are unknown, in the same function.
+// Returns true if both locations are on the same line or, if the lines are unknown, in the same function.
 bool same_line(const Location& a, const Location& b);
 
 inline bool is_known(const Location& location) { return !location.file.empty() || !location.function.empty(); }

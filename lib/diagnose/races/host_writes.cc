@@ -36,7 +36,7 @@ class HostWriteBuilder {
   }
 
  private:
-  // Locates the finding at the copy, because we cannot tell which line on the host wrote the memory.
+  // Sets the finding's location to the copy, because we cannot tell which line on the host wrote the memory.
   void accesses() {
     ResolvedAccess copy, write;
     copy.operation = from_.first.what;

@@ -152,7 +152,7 @@ class RaceBuilder {
     return to;
   }
 
-  // Locates the finding at the later access, because the missing wait belongs before it.
+  // Sets the finding's location to the later access, because the missing wait belongs before it.
   void lead() {
     const ResolvedAccess& later = finding_.race->accesses[1];
     finding_.location = later.location;

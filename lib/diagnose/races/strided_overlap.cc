@@ -44,7 +44,7 @@ std::uint64_t count_in(const StridedBytes& bytes, std::uint64_t begin, std::size
   // The parts of this dimension do not overlap. The parts at the edges of the range may be only partly in the range.
   if (last <= begin) return 0;
   const std::uint64_t from = first > begin ? std::min((first - begin) / pitch, count) : 0;
-  const std::uint64_t to = std::min((last - begin - 1) / pitch + 1, count);  // end of the parts that begin inside
+  const std::uint64_t to = std::min((last - begin - 1) / pitch + 1, count);  // end of the parts that begin in range
   std::uint64_t found = 0;
   for (std::uint64_t part = from; part < to; ++part) {
     const std::uint64_t at = begin + part * pitch;

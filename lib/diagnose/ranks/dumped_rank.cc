@@ -109,10 +109,9 @@ std::optional<Message> message_of(const FlightCall& call) {
 // finish in order.
 std::vector<bool> finished_calls(const FlightDump& dump) {
   std::vector<bool> finished(dump.calls.size());
-  std::set<std::uint32_t> collective_after;                 // groups with a later collective that has finished
-  std::set<std::pair<std::uint32_t, std::uint64_t>> batch;  // finished batches, by group and message number
-  std::set<std::tuple<std::uint32_t, bool, std::int32_t>>
-      message_after;  // later finished messages, by group, direction and peer
+  std::set<std::uint32_t> collective_after;                               // groups with a finished later collective
+  std::set<std::pair<std::uint32_t, std::uint64_t>> batch;                // finished batches: group, message number
+  std::set<std::tuple<std::uint32_t, bool, std::int32_t>> message_after;  // finished later: group, direction, peer
   for (std::size_t i = dump.calls.size(); i-- > 0;) {
     const FlightCall& call = dump.calls[i];
     const auto message = message_of(call);

@@ -111,8 +111,8 @@ class Weighing {
   }
 
  private:
-  // Returns whether more evidence can change the answer. An answer that is a graph node can change only if the node was
-  // inferred from its stale pointer and another operation may have failed.
+  // Returns whether more evidence can change the answer. If the answer is a graph node, it can change only if the node
+  // was inferred from its stale pointer and another operation may have failed.
   static bool is_open(const Failure& failure) {
     if (failure.grade != analyse::Grade::inferred || failure.again != nullptr || failure.candidates.size() < 2) {
       return false;

@@ -13,7 +13,7 @@ namespace cudadiag::diagnose {
 // Call this after add_device(), because facts from the core dump take precedence.
 void add_external_findings(Diagnosis& report, const symbolize::DeviceTestimony& testimony);
 
-// Returns whether memcheck can add to this finding: we know at least one kernel that may have failed.
+// Returns true if memcheck may add facts to this finding, because a kernel that may have failed is known.
 bool memcheck_may_help(const Finding& finding);
 
 // Returns the outcome of the compute-sanitizer pass in a few words.

@@ -23,7 +23,7 @@ struct Gain {
 std::optional<Gain> gain(const Diagnosis& before, const Diagnosis& after);
 
 bool is_race(const Finding& finding);
-// Returns whether both have the same races at the same lines.
+// Returns true if both diagnoses have the same races at the same lines.
 bool same_races(const Diagnosis& before, const Diagnosis& after);
 
 }  // namespace cudadiag::diagnose

@@ -21,8 +21,8 @@ using DeclaredParameters = std::vector<DeclaredParameter>;
 DeclaredParameters declared_parameters(std::string_view source, std::string_view kernel, std::size_t count);
 
 // Returns the parameters of a Triton kernel that was launched with `count` parameters. Triton drops compile-time
-// constants and appends two parameters of its own. If it also dropped others, as it does for the number 1, the result
-// is empty.
+// constants and appends two parameters of its own. If Triton also dropped a parameter because its value is 1, the
+// result is empty.
 DeclaredParameters declared_triton_parameters(std::string_view source, std::string_view kernel, std::size_t count);
 
 // Returns the member of the plain structure `type` that begins at this byte: "cells"; empty if unknown.

@@ -118,8 +118,8 @@ class NonFiniteBuilder {
     return with_source(line_of_user(symbolizer_.stack(process_, frames)));
   }
 
-  // Locates the finding at the user's line on the operator's stack. If the stack has none, uses the line that created
-  // the operator's autograd node, or else the line that called backward().
+  // Sets the finding's location to the user's line on the operator's stack. If the stack has none, uses the line that
+  // created the operator's autograd node, or else the line that called backward().
   void lead() {
     finding_.stack = symbolizer_.stack(process_, value_.stack);
     finding_.location = with_source(line_of_user(finding_.stack));

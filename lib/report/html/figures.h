@@ -27,7 +27,7 @@ std::string short_place(const diagnose::Location& location);
 // Shows the operations of each stream in the order of issue, with their progress and completion markers.
 std::string stream_figure(const diagnose::Timeline& timeline, const std::string& directory, const Markup& markup);
 
-// Shows the two accesses of a race, and the order that is missing between them.
+// Shows the two accesses of a race, and the missing order between them.
 std::string race_figure(const diagnose::ResolvedRace& race, const std::string& directory, const Markup& markup);
 
 // Shows how much memory the process held until a call ran out of memory.

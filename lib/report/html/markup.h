@@ -16,7 +16,7 @@ class Markup {
   // Returns the text as one line, without control characters and redacted names, escaped for an element or a quoted
   // attribute.
   std::string text(std::string_view raw) const;
-  // The same, but turns an address into a link. Never use this for data from a session.
+  // Like text(), but turns a web address into a link. Never use this for data from a session.
   std::string link(std::string_view address) const;
 
  private:

@@ -6,7 +6,7 @@
 
 namespace cudadiag::report {
 
-// The width of drawings whose width does not depend on their content.
+// The width of drawings that have a fixed width.
 inline constexpr double kFigureWidth = 720;
 
 class Drawing {
