@@ -61,7 +61,7 @@ AllocationMap::AllocationMap(const ProcessRecord& record, std::uint64_t ticks) {
   for (const Allocation* allocation : freed) assign(freed_, *allocation);
 }
 
-// Live allocations never overlap, but freed ones may, and so may those of a damaged recording. A new piece replaces the
+// Live allocations never overlap. Freed ones and those of a damaged recording may overlap, so a new piece replaces the
 // overlapping parts of older pieces.
 void AllocationMap::assign(Pieces& pieces, const Allocation& allocation) {
   const std::uint64_t begin = allocation.address, end = begin + allocation.bytes;

@@ -9,7 +9,6 @@
 
 namespace cudadiag::analyse {
 
-// The result of looking up an address.
 struct Whereabouts {
   enum class State { unknown, live, past_end, freed };
   State state = State::unknown;

@@ -102,7 +102,6 @@ struct Failure {
   std::string rewritten;
 };
 
-// The outcome of a rerun.
 struct Rerun {
   enum class Outcome {
     proven,        // the program failed at an operation for which the rerun waited

@@ -375,7 +375,7 @@ const FailedCall* swallowed_before(const FailedCall& failed, const ProcessRecord
 void leave_open_which(Failure& fatal, Failures& missed, const SameCall& same) {
   const FailedCall& last = *fatal.reported;
   const auto is_before = [&](const Failure& other) {
-    // Captures do not count, because the program may have abandoned a broken capture and begun another one.
+    // Excludes captures, because the program may have abandoned a broken capture and begun another one.
     return other.reported->tid == last.tid && other.reported->ticks < last.ticks &&
            other.kind != Kind::capture_violation;
   };

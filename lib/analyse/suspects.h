@@ -22,7 +22,7 @@ struct Suspect {
   Call call = Call::queued;
   bool first = false;          // first in the window of its stream
   std::uint32_t before = 0;    // how many operations of its stream lie between it and the last finished one
-  bool start_unsure = false;   // follows a wait for an event that may not have completed
+  bool start_unsure = false;   // follows a wait for an event that may be pending
   bool other_context = false;  // its context is not the one that returned the error
   bool checks_data = false;    // for an assert: by its name, its kernel checks the program's data
   bool uses_freed = false;     // for an illegal address: a node of the graph points to freed memory

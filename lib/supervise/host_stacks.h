@@ -1,9 +1,9 @@
 // Reads the memory of a stalled process to find out where its Python threads are. The recorder does not know, because
 // it sees only calls that issue GPU work.
 //
-// The process keeps running meanwhile. The launcher can open /proc/PID/mem of its descendants unless the kernel forbids
-// it. A frame may change during a read. The objects then have the wrong types, or the stack differs when it is read
-// again, and the stack is dropped.
+// The process keeps running while its memory is read. The launcher can open /proc/PID/mem of its descendants unless the
+// kernel forbids it. A frame may change during a read. The objects then have the wrong types, or the stack differs when
+// it is read again, and the stack is dropped.
 #pragma once
 
 #include <vector>

@@ -26,7 +26,6 @@ class LiveRun {
   // launcher's memory.
   static std::variant<LiveRun, KilledRun, base::Error> open(const std::filesystem::path& folder);
 
-  // Reads the current state of the run.
   base::Result<session::Session> read();
   // Adds the current Python stacks of live processes to `session`, which read() returned.
   void add_host_stacks(session::Session& session) const;

@@ -43,7 +43,6 @@ struct RunEnd {
   bool interrupted = false;                           // a signal asked the run to end
 };
 
-// The result of storing the session.
 struct Stored {
   std::vector<base::Error> given_up;  // a message for each log that was removed to make room
   std::optional<base::Error> loss;    // why the session is incomplete; reported only once

@@ -71,7 +71,8 @@ void StallWatch::look_at(Watched& process, double passed, StallNews& news) {
   const auto streams = session::stream_progress(bytes);
   process.note_progress(streams, last_);
   const bool works = std::any_of(streams.begin(), streams.end(), [](const auto& stream) { return stream.busy(); });
-  // While a program is stopped (SIGSTOP), the GPU may wait for it. This time does not count towards a stall.
+  // While a program is stopped (SIGSTOP), the GPU may wait for it. The time for which it is stopped does not count
+  // towards a stall.
   const Life life = works ? life_of(pid) : Life::runs;
   if (life == Life::gone) return;
   if (life == Life::runs) process.clock += passed;

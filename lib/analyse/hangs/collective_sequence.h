@@ -21,7 +21,6 @@ bool calls_collectives(const session::Process& process);
 
 class CollectiveSequence {
  public:
-  // One launch of a collective.
   struct Call {
     std::size_t operation = 0;                 // index in ProcessRecord::operations
     wire::site_key::Key line = 0, kernel = 0;  // 0 if unknown

@@ -21,7 +21,6 @@ struct Member {
 };
 using Members = std::map<std::int32_t, Member>;  // by rank in the group
 
-// A call in which some rank waits.
 struct Waiting {
   std::size_t state = 0, call = 0;
   const std::vector<std::size_t>* blockers = nullptr;  // states that have not reached it
@@ -74,7 +73,7 @@ class Job {
     for (std::size_t state = 0; state < states.size(); ++state) {
       const auto& communicators = states[state].communicators;
       for (std::uint32_t i = 0; i < communicators.size(); ++i) {
-        // If two communicators have the same hash, the later one counts.
+        // If two communicators have the same hash, the later one replaces the earlier one.
         if (communicators[i].hash != 0)
           groups_[communicators[i].hash][communicators[i].rank] = {state, &communicators[i], i};
       }

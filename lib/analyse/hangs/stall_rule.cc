@@ -75,7 +75,7 @@ struct StallRule::Graph {
     }
     return true;
   }
-  // Returns whether all streams that this one may wait for may also wait for this one.
+  // Returns whether every stream that `place` may wait for may also wait for `place`.
   bool is_cause(std::size_t place) const {
     for (std::size_t other = 0; other < size(); ++other) {
       if (reach[place][other] && !reach[other][place]) return false;

@@ -8,7 +8,6 @@
 
 namespace cudadiag::analyse {
 
-// Converts a hang that was found while the process ran.
 session::Stall stall_of(const Failure& hang);
 
 // Rebuilds the failure from a stored stall of the process. `stall` must outlive the result. Returns nullopt if the

@@ -138,7 +138,8 @@ class Search {
   }
 
   // While a call waits, some of the work that it waits for is unfinished. We do not record which streams a wait for the
-  // default stream or for a context covers. These waits count only if the context has just one unfinished stream.
+  // default stream or for a context covers. These waits are evidence only if the context has just one unfinished
+  // stream.
   void prove_by(const WaitingThread& waiting) {
     const session::Thread::Blocked& call = waiting.thread->blocked;
     if (call.site == 0 || record_.seconds(record_.clock_last) - record_.seconds(waiting.since) < kSettled) return;

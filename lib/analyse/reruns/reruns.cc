@@ -47,8 +47,8 @@ Part part_of(const std::vector<Process>& processes, const Process& process) {
   return {std::nullopt, process.argv, before};
 }
 
-// Decides which failures of the two runs may be the same. Failures of processes with the same Part may be. Failures of
-// different processes may be only if neither process failed in the other run, because work may be distributed
+// Decides which failures of the two runs may be the same. Two failures may match if their processes have the same Part.
+// They may also match if neither of these processes failed in the other run, because work may be distributed
 // differently among workers.
 class Counterparts {
  public:
@@ -172,7 +172,7 @@ bool confirm(Failure& failure, const Failure& again, const session::Pass& pass) 
   // Edited source may behave differently at the same place.
   if (!rewritten_of(failure, pass).empty()) return false;
   if (again.candidates.empty() || again.grade == Grade::suspected) return false;
-  // An unproven failure counts nevertheless, because the rerun may have read values.
+  // Accepts an unproven failure nevertheless, because the rerun may have read values.
   if (again.grade == Grade::inferred && again.unproven.empty()) return false;
   auto [kept, very_call, other_way] = same_code(failure, again);
   if (kept.empty()) return false;
@@ -306,7 +306,7 @@ Vanished vanished(const std::vector<Rerun>& reruns) {
   return passed_free ? Vanished::comes_and_goes : failed_free ? Vanished::race : Vanished::open;
 }
 
-// Unknown kinds count as waiting, because only their recordings show what they did.
+// Treats unknown kinds as waiting, because only their recordings show what they did.
 bool waits_for_operations(session::PassKind kind) {
   using session::PassKind;
   return kind == PassKind::confirm || kind == PassKind::record || kind == PassKind::other;

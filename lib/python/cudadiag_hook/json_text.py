@@ -1,4 +1,4 @@
-"""Converts values to JSON without the json module, since the target may have a module of its own with that name."""
+"""Converts values to JSON without the json module, because the target may have a different module with that name."""
 
 
 def to_json(value):

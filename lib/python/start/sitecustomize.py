@@ -59,6 +59,6 @@ def import_the_programs_own(folder):
 _folder = os.path.dirname(os.path.abspath(__file__))
 try:
     start(_folder)
-except Exception as _error:  # the program must run as it would without the hook
+except Exception as _error:  # the program must run as without the hook
     sys.stderr.write("cudadiag: this process is not checked: %s\n" % _error)
 import_the_programs_own(_folder)

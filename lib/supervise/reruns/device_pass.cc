@@ -62,7 +62,7 @@ std::vector<launch::Variable> dump_variables(const fs::path& folder, const std::
   std::vector<launch::Variable> variables = {{"CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "1"},
                                              {"CUDA_COREDUMP_SHOW_PROGRESS", "1"},
                                              {kFile, (folder / "%p").string() + kDump}};
-  // Before CUDA 12.5, there were no such flags, only a switch that omits all memory.
+  // Before CUDA 12.5, these flags did not exist, only a switch that omits all memory.
   if (version_of(cuda) >= std::pair(12, 5) || cuda.empty()) {
     variables.push_back({"CUDA_COREDUMP_GENERATION_FLAGS", kLight});
   } else {

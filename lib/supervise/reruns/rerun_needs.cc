@@ -158,7 +158,7 @@ unsigned planned_reruns(const Analysis& analysis, const session::Session& sessio
   const session::Manifest& manifest = session.manifest;
   const RerunOptions& options = plan.options;
   // Only a rerun that observes PyTorch's operators shows whether there is a bad value to trace, so this assumes that
-  // there is.
+  // there is one.
   const bool expects_origin = options.origin || any_failure(analysis, [](const analyse::Failure& failure) {
                                 return uses_pytorch(failure.process->record);
                               });

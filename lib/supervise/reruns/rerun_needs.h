@@ -26,15 +26,16 @@ bool wants_dump(const analyse::Analysis& analysis, const session::Manifest& mani
 bool wants_hang_dump(const analyse::Analysis& analysis, const session::Manifest& manifest);
 // Returns whether a call ran out of device memory in a process with PyTorch's allocator.
 bool wants_memory(const analyse::Analysis& analysis, const session::Manifest& manifest);
-// Returns whether a bad value may be the reason for a failure. This is so if an assertion failed in a Python process,
-// because operators assert that values are within bounds. If the user `asked`, any failure of a Python process counts.
+// Returns whether a bad value may be the reason for a failure. Returns true after a failed assertion in a Python
+// process, because operators assert that values are within bounds. If the user `asked`, returns true for any failure of
+// a Python process.
 bool wants_origin(const analyse::Analysis& analysis, const session::Manifest& manifest, bool asked);
 // Returns whether code that torch.compile generated failed, and no rerun has run its lines uncompiled.
 bool wants_eager(const analyse::Analysis& analysis, const session::Manifest& manifest);
 // Returns whether a rerun may name the tensors that race, or decide whether undecided pairs of operations race.
 bool wants_races(const session::Session& session);
 
-// Returns whether the session has a pass of this kind. A pass that was cut short and left no dump does not count.
+// Returns whether the session has a pass of this kind. Ignores a pass that was cut short and left no dump.
 bool was_made(const session::Manifest& manifest, session::PassKind kind);
 
 struct SuspectedKernels {

@@ -28,10 +28,10 @@ struct RerunObstacle {
   int number = 0;        // a process id, or the number of ranks in the job
 };
 
-// Returns why the run must not be rerun, even if the user agrees; nullopt if it may be.
+// Returns why the run must not be rerun, even if the user agrees; nullopt if it may be rerun.
 std::optional<RerunObstacle> obstacle_in_run(const session::Session& session);
-// Returns why the run must not be rerun without asking the user; nullopt if it may be. `isolated`: whether the rerun
-// can be isolated.
+// Returns why the run must not be rerun without asking the user; nullopt if it may be rerun. `isolated`: whether the
+// rerun can be isolated.
 std::optional<RerunObstacle> obstacle_to_rerun(const session::Session& session, const launch::Input& input,
                                                bool isolated);
 

@@ -175,7 +175,7 @@ class RerunSequence {
 
   void get_hang_dump() {
     RerunSpec spec = spec_of(PassKind::device);
-    // By then, the first run had made no progress for a long time.
+    // A rerun that hangs like the first run is hanging by this time.
     spec.dump_after = session_.manifest.passes.front().seconds;
     if (!options_.time_limit) spec.time_limit = std::max(spec.time_limit, kStartSeconds + *spec.dump_after);
     add(spec);

@@ -14,7 +14,7 @@ namespace cudadiag::supervise {
 namespace {
 
 // Returns whether PyTorch's compiler generated the code, or the code leads into generated code. Code that switches the
-// compiler off, for example around custom operators, is in the same folders but does not count.
+// compiler off, for example around custom operators, is in the same folders, but is not generated.
 bool is_generated(const symbolize::PythonFrame& frame) {
   const std::string& file = frame.file;
   if (frame.function.starts_with("DisableContext.")) return false;

@@ -36,7 +36,7 @@ def at_exit():
 
 
 def after_fork():
-    """Runs in the child, which must not continue the parent's messages or touch the parent's data on a GPU."""
+    """Runs in the child, which must not report the parent's values or touch the parent's data on a GPU."""
     for candidates in watch.candidates.values():
         candidates.clear()
     watch.arrays.clear()

@@ -277,7 +277,7 @@ def settle_bad(value, tensor):
         value.computed = not call.facts.structural or any(each.computed for each in bad)
     else:
         value.roots = (root_of(call, tensor),)
-        # The program may mark missing data with NaN. This counts only once something is computed from the value.
+        # The program may mark missing data with NaN. NaN is bad only once something is computed from it.
         value.computed = not call.facts.structural
     value.call = None
 

@@ -184,8 +184,8 @@ class TensorRaces(Listener):
             found = [each for each in found if not same_operator(each[0], first)]
 
     def use(self, facts, use, stream, number, where):
-        """Returns the unordered pairs: [(earlier access, this access, shared bytes)]. Host memory counts only after a
-        stream has used it."""
+        """Returns the unordered pairs: [(earlier access, this access, shared bytes)]. Host memory is considered only
+        after a stream has used it."""
         if not has_storage(use.tensor) or not use.pieces:
             return []
         on_host = self.stream_of(use.tensor) == HOST
