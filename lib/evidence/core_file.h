@@ -15,7 +15,7 @@ struct Unreadable {
   std::string hint;  // what the user can do; may be empty
 };
 
-// Dumps are unpacked into memory, so larger ones are rejected.
+// Larger dumps are rejected, because a compressed dump is unpacked into memory.
 inline constexpr std::uint64_t kLargestUnpacked = std::uint64_t{1} << 30;
 
 std::variant<Testimony, Unreadable> read_core(const std::filesystem::path& path,

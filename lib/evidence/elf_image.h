@@ -39,7 +39,7 @@ class ElfImage {
   std::uint32_t sections() const { return count_; }
   std::uint64_t sections_missing() const { return missing_; }
 
-  Section section(std::uint32_t index) const;  // all zero beyond sections()
+  Section section(std::uint32_t index) const;  // all members are 0 if `index` is not less than sections()
   std::string_view name(const Section& section) const { return names_.text(section.name); }
   bool whole(const Section& section) const;      // true if the file contains the section completely
   Bytes contents(const Section& section) const;  // the part of its contents that the file has

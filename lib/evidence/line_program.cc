@@ -22,7 +22,7 @@ struct SourceFile {
 struct LineRow {
   std::uint64_t address = 0;
   std::uint32_t line = 1, file = 1;
-  std::uint32_t context = 0;   // row of the call, from 1; 0 in code that is not inlined
+  std::uint32_t context = 0;   // row of the call, counted from 1; 0 in code that is not inlined
   std::uint64_t function = 0;  // offset in .debug_str, if `context` is not 0
 };
 

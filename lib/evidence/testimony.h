@@ -26,8 +26,8 @@ struct CodePlace {
   std::vector<SourceLine> lines{};  // innermost first, from inlined functions to the function itself; empty if unknown
 };
 
-// The code around the failing instruction, for a disassembler. It is the whole kernel, with the functions that only the
-// kernel calls, or a function that several kernels call.
+// The code around the failing instruction, for a disassembler. This is either the whole kernel, including the functions
+// that only this kernel calls, or a function that several kernels call.
 struct FunctionCode {
   static constexpr std::uint64_t kLargest = 4u << 20;
 

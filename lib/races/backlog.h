@@ -20,7 +20,8 @@ namespace cudadiag::races {
 
 class Backlog : public session::RingReader {
  public:
-  // Returns whether the kernel's code has been read or never will be. Requests the code if it was not requested before.
+  // Returns whether the kernel's code has been read, or will never be read. Requests the code if it was not requested
+  // before.
   using IsRead = std::function<bool(std::uint32_t function)>;
 
   // `area` and `feed` must outlive this object.
@@ -28,7 +29,7 @@ class Backlog : public session::RingReader {
 
   void record(const std::byte* record) override;
   void lost(std::uint64_t count, std::uint64_t until) override;
-  // Reports records that the recorder dropped for lack of room as lost. Call this periodically.
+  // Reports as lost the records for which the recorder had no room. Call this periodically.
   void look_for_drops();
 
   // hand_on() passes on the records before the first one that must still wait. hand_on_all() passes on all records.

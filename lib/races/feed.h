@@ -27,7 +27,7 @@ namespace cudadiag::races {
 class Feed : public session::RingReader {
  public:
   // Returns how a kernel uses the memory that one parameter points to, given what is known about the launch. Returns
-  // nullopt if this is not known yet, and a later call may return it.
+  // nullopt if this is not known yet; call again later.
   using KernelMode = std::function<std::optional<Mode>(std::uint32_t function, std::uint32_t parameter,
                                                        const sass::LaunchWords& launch)>;
 
@@ -159,7 +159,7 @@ class Feed : public session::RingReader {
   LaunchBytes launch_bytes_;
   std::vector<session::Overrun> overruns_;
   std::vector<Memory> homes_;                        // the memory of each race at the time at which the race was found
-  std::vector<Memory> host_homes_;                   // likewise, for writes of the host
+  std::vector<Memory> host_homes_;                   // the memory of each write of the host
   std::unordered_map<std::uint64_t, Graph> graphs_;  // keyed by CUgraphExec
   std::size_t graph_parts_ = 0;                      // nodes, edges and accesses of all graphs together
   std::uint64_t gap_until_ = 0;                      // if not 0: records were lost, and nothing can be concluded before

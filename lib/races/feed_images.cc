@@ -72,7 +72,8 @@ void Feed::note_tensor_maps(const std::byte* record, Pending& pending) {
   pending.tensor_maps.push_back({wire::load(record, race::kOffset0), wire::load(record, race::kWord0)});
 }
 
-// Returns the tensors of the launch's known maps: those that the program encoded, and did not change since.
+// Returns the tensors of those maps of the launch that are known: the program encoded them, and did not change them
+// later.
 std::vector<sass::TensorMap> Feed::tensors_of(const Pending& pending) const {
   std::vector<sass::TensorMap> out;
   for (const auto& [offset, hash] : pending.tensor_maps) {
@@ -84,7 +85,7 @@ std::vector<sass::TensorMap> Feed::tensors_of(const Pending& pending) const {
   return out;
 }
 
-// Adds the sides of a copy that are in arrays.
+// Adds accesses for the sides of a copy that are in arrays.
 void Feed::place_in_arrays(const Access& copy, const Part& part) {
   std::vector<Access> accesses;
   for (const KnownImages::Side& side : part.sides) {

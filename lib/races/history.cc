@@ -35,7 +35,7 @@ History::Place& History::point(std::uint64_t address) {
   return *hint.place;
 }
 
-// Splits the piece that contains the address, so that a piece begins there.
+// Splits the piece that contains the address, so that a new piece begins at the address.
 void History::split(std::uint64_t at) {
   auto behind = pieces_.upper_bound(at);
   if (behind == pieces_.begin()) return;
@@ -64,9 +64,9 @@ void History::put(Place& place, Access access) {
   ++accesses_;
 }
 
-// Removes accesses that can no longer race. If there are none, removes the oldest one that `coming` makes redundant.
-// Otherwise, removes an access of the stream that has most accesses here, preferably an old read. A stream keeps its
-// last access unless there are very many streams.
+// Removes accesses that cannot race with later ones. If there are none, removes the oldest one that `coming` makes
+// redundant. Otherwise, removes an access of the stream that has most accesses here, preferably an old read. A stream
+// keeps its last access unless there are very many streams.
 void History::make_room_at(Place& place, Access& coming) {
   if (const std::size_t over = std::erase_if(place, [this](const Access& known) { return order_.done(known); })) {
     accesses_ -= over;
@@ -191,7 +191,8 @@ void History::forget_all() {
   accesses_ = 0;
 }
 
-// Drops accesses that can no longer race. If that does not free enough room, drops the older half of the others.
+// Drops accesses that cannot race with later ones. If that does not free enough room, drops the older half of the
+// others.
 void History::make_room() {
   std::vector<Moment> moments;
   const auto sweep = [&](const auto& gone) {

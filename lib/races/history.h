@@ -30,7 +30,7 @@ using ModeOf = std::function<std::optional<Mode>(const Access&)>;
 
 struct Conflict {
   Access first, second;  // in the order of issue; a mode may be unknown
-  // The race is not certain: neither side is known to write, both may be atomic, one may end where the other begins, or
+  // The race is not certain. Neither side is known to write, both may be atomic, one may end where the other begins, or
   // untracked synchronisation may order them.
   bool possible = false;
   bool ever_waited = false;  // the second access's stream has waited for the first one's stream, but only for work
@@ -76,7 +76,7 @@ class History {
   std::uint64_t forgotten() const { return forgotten_; }  // accesses dropped for lack of room, which may hide races
   std::uint64_t unjudged() const {
     return unjudged_;
-  }  // number of all pairs like unjudged_pairs(), including those for which it has no room
+  }  // number of all unjudged pairs, including those that were not stored
   std::size_t size() const { return accesses_; }
 
  private:

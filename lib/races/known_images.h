@@ -48,7 +48,8 @@ class KnownImages {
   // Reads a record of kind image_made.
   void image_made(const std::byte* record, std::uint32_t context);
   const Image* find(const Name& name) const;
-  // Adds the accesses of a copy to the part of an array. `copy` provides everything except the place and the mode.
+  // Adds to `out` the accesses of a copy to its part of an array. `copy` provides everything except the place and the
+  // mode.
   void add_accesses(const Access& copy, const Side& side, std::vector<Access>& out) const;
   // Reads a record of kind tensor_map_made.
   void tensor_map_made(const std::byte* record);

@@ -110,7 +110,7 @@ class Order {
     StreamNumber stream = 0;
     std::optional<std::uint64_t> value;
   };
-  using Word = std::vector<Written>;  // the latest values
+  using Word = std::vector<Written>;  // the latest values of a word
 
   Context& context_of(std::uint32_t context);
   void remember(Point& point, StreamNumber stream) const;

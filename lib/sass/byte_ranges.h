@@ -106,7 +106,8 @@ class ByteRanges {
   // which the code computes the address. Safe to call from several threads.
   CertainAccesses certain(const LaunchValues& launch) const;
 
-  static constexpr std::size_t kMostRows = 16;  // per parameter and mode; if there are more, the answer is unknown
+  static constexpr std::size_t kMostRows = 16;  // limit for each parameter and mode; with more rows, the answer is
+                                                // unknown
 
  private:
   class Implementation;

@@ -135,8 +135,8 @@ class FailingAddress::Implementation {
     return is_wide() ? sum : sum & 0xffffffff;
   }
 
-  // Returns whether two registers are the halves of one number: the upper one is the sign extension of the lower one,
-  // or both come from one 8-byte parameter.
+  // Returns whether two registers are the halves of one number. The upper one must be the sign extension of the lower
+  // one, or both must come from one 8-byte parameter.
   bool is_pair(Evaluator& evaluator, std::uint32_t slot, std::uint32_t low, std::uint32_t high) const {
     if (high == (low >= 0x80000000 ? ~0u : 0u)) return true;
     const Base lower = evaluator.base(slot, {failing_}), upper = evaluator.base(slot + 1, {failing_});

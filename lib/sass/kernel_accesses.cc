@@ -13,8 +13,8 @@ struct Unit {
   auto operator<=>(const Unit&) const = default;
 };
 
-// Returns the array that contains the word, even if the code also reads the word alone; an empty unit if none does. An
-// array ends at the end of the parameter in which it begins.
+// Returns the array that contains the word, or an empty unit. The code may also read the word by itself. An array ends
+// at the end of the parameter in which it begins.
 Unit array_around(const std::set<std::uint32_t>& arrays, std::uint32_t word,
                   const std::vector<std::uint32_t>& parameters) {
   const auto behind = arrays.upper_bound(word);

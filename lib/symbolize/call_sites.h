@@ -1,4 +1,4 @@
-// Finds the calls in one module through DWARF call sites, and the functions that tail calls removed from a stack.
+// Finds the calls in one module from DWARF call sites, and the functions that tail calls removed from a stack.
 // Compilers describe call sites only in optimised code. Internal to lib/symbolize.
 #pragma once
 

@@ -123,8 +123,8 @@ void read_dump(const session::Session& session, const session::Pass& pass, Devic
   }
 }
 
-// Each process that the driver killed left its own core dump. Reads the first one that has a failure completely, and
-// only the failure of the others.
+// Each process that the driver killed left its own core dump. From the first dump that has a failure, reads everything.
+// From the others, reads only the failure.
 void read_own_dumps(const session::Session& session, DeviceTestimony& testimony) {
   constexpr std::size_t kMostRead = 64;
   session::Pass pass;

@@ -1,4 +1,4 @@
-// Reads evidence of the GPU's failure: core dumps, printed assertions, and the output of NVIDIA's tools. Names are
+// Reads evidence of a failure on the GPU: core dumps, printed assertions, and the output of NVIDIA's tools. Names are
 // demangled; unknown fields are empty.
 #pragma once
 
@@ -37,7 +37,8 @@ struct DeviceFailure {
   std::optional<std::uint64_t> threads, blocks;  // number that failed
   std::string kernel, mangled;                   // empty if unknown
   std::optional<Dim3> grid, block_dim;
-  // The dump's data on the failed threads, and nvdisasm's text of their kernel; null and empty if unknown.
+  // `dumped`: the dump's data about the failed threads; null if unknown. `code`: nvdisasm's text of their kernel; empty
+  // if unknown.
   std::shared_ptr<const evidence::DumpedFailure> dumped;
   std::string code;
   std::optional<std::uint64_t> grid_id;  // opaque; with the drivers we tested, the launch's number in its process
@@ -75,7 +76,7 @@ struct DeviceTestimony {
   std::vector<DeviceFailure> running;           // in a requested dump without exceptions: where most threads were
   std::optional<WitnessWords> debugger;         // cuda-gdb's result for `dump`
   std::optional<SanitizerTestimony> sanitizer;  // from the last sanitize pass
-  std::vector<Printed> printed;                 // the device pass comes first, then the latest pass
+  std::vector<Printed> printed;                 // from the device pass, then from the other passes, latest first
 };
 
 inline constexpr std::size_t kDebuggerTextKept = std::size_t{1} << 20;

@@ -25,7 +25,7 @@ class SymbolTable {
   struct Symbol {
     std::uint64_t begin, end;
     Elf* elf;
-    std::uint32_t strings, name;  // section of the string table, offset in it
+    std::uint32_t strings, name;  // index of the string table's section, and offset in that section
     std::uint8_t rank;            // orders symbols with the same address; lower is preferred
   };
   bool add(Elf* elf, std::uint32_t section_type);

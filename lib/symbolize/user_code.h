@@ -24,7 +24,7 @@ class UserCode {
   // `<string>`, `<stdin>` and notebook cells.
   bool python(std::string_view file) const;
   bool python(const PythonFrame& frame) const;
-  // Returns whether the code was generated at run time, perhaps by a library, and no rule matches it.
+  // Returns whether the code was generated at run time and no rule matches it. A library may have generated it.
   bool made_at_run_time(const PythonFrame& frame) const;
 
   // Returns false for system, CUDA and framework libraries, the interpreter and the recorder. Rules cannot override

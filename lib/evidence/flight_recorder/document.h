@@ -1,8 +1,8 @@
-// The values in a pickle or JSON file: lists, dictionaries, texts and numbers. A text is either part of the file's
+// The values in a pickle or JSON file: lists, dictionaries, strings and numbers. A string is either part of the file's
 // bytes, which the document owns, or a copy.
 //
 // The file is not trusted. A document has at most kMostValues values. Several values may contain the same value, but
-// none contains itself, because a list or dictionary is complete before anything refers to it.
+// none contains itself, because a list or dictionary is complete before another value refers to it.
 #pragma once
 
 #include <cstddef>

@@ -136,8 +136,8 @@ class DumpReader {
     return true;
   }
 
-  // PyTorch writes each frame once, even if several stacks contain it, but a separate list for each stack. Stacks with
-  // the same frame indices are equal.
+  // PyTorch writes each frame once, even if several stacks contain it, but it writes a separate list for each stack.
+  // Stacks with the same frame indices are equal.
   std::uint32_t stack_of(Value frames) {
     const std::span<const std::uint32_t> all = frames.items();
     const auto items = all.first(std::min(all.size(), kMostFrames));

@@ -1,6 +1,6 @@
 // Reads pickles that PyTorch's C++ pickler writes (protocol 2). Supports only the operations that this pickler uses for
-// dictionaries, lists, tuples, texts, numbers and None. No such operation imports or calls anything. Rejects all other
-// operations, and therefore also pickles that Python writes.
+// dictionaries, lists, tuples, strings, numbers and None. None of these operations imports or calls anything. Rejects
+// all other operations, and therefore also pickles that Python writes.
 #pragma once
 
 #include <memory>

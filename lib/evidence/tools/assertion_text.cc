@@ -56,8 +56,8 @@ std::string_view without_foreign_start(std::string_view file) {
   return base::trimmed(file);
 }
 
-// Reads "FILE:LINE: FUNCTION". Uses the last number between colons: a function name does not contain one, but a time of
-// day at the start of the line may.
+// Reads "FILE:LINE: FUNCTION". Uses the last number between colons. A function name contains no such number, but a time
+// of day at the start of the line may contain one.
 bool read_place(std::string_view text, Assertion& assertion) {
   for (std::size_t end = text.rfind(": "); end != std::string_view::npos && end > 0; end = text.rfind(": ", end - 1)) {
     const std::size_t colon = text.find_last_not_of("0123456789", end - 1);

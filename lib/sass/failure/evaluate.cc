@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kDeepest = 100;  // limits the recursion through values computed from other values
 constexpr std::size_t kMostSums = 20'000;
-constexpr std::uint32_t kLeastUpperHalf = 0x1000;  // a 64-bit offset has an upper half below this, or a negative one
+constexpr std::uint32_t kLeastUpperHalf = 0x1000;  // upper halves of 64-bit offsets are less than this, or negative
 
 }  // namespace
 

@@ -42,8 +42,8 @@ bool is_product(const Instruction& i) {
   return (is_any(base, {"IMAD", "LEA", "IMUL"}) && !i.has("HI")) || base == "SHL" || (base == "SHF" && i.has("L"));
 }
 
-// Recognises instructions that invert all bits of a number, or all but the lowest: "LOP3.LUT R3, RZ, R3, RZ, 0x33,
-// !PT", "LOP3.LUT R2, R2, 0xfffffffc, RZ, 0x3c, !PT".
+// Recognises instructions that invert all bits of a number, or all but the lowest. Examples are "LOP3.LUT R3, RZ, R3,
+// RZ, 0x33, !PT" and "LOP3.LUT R2, R2, 0xfffffffc, RZ, 0x3c, !PT".
 bool is_complement(const Instruction& i, std::size_t first) {
   if (!i.base().ends_with("LOP3") || i.operands.size() < first + 5) return false;
   const std::string_view how = i.operands[first + 4];

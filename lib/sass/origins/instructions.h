@@ -44,7 +44,7 @@ class Instructions {
     std::uint32_t predicate = 0;  // kNone if unconditional
     std::uint32_t first = 0;      // index of the first operand that is not a predicate
     std::uint32_t to = kNone;     // the register in that operand
-    std::uint32_t words = 1;      // how many registers it moves
+    std::uint32_t words = 1;      // number of registers that it moves
   };
   struct Step : Decoded {
     const Instruction& i;

@@ -45,8 +45,8 @@ constexpr bool is_chosen(std::uint32_t origin) { return origin != kTop && (origi
 constexpr std::uint32_t value_of(std::uint32_t origin) { return origin & kValue; }
 }  // namespace origin
 
-// How adding a number moves an address: `nowhere` by 0, `down` by at most 0, `back` by less than 0, `anywhere` by at
-// least 0, `away` by more than 0.
+// How adding a number moves an address. `down` and `back` move it by at most 0 and by less than 0. `anywhere` and
+// `away` move it by at least 0 and by more than 0.
 enum class Lead { nowhere, down, back, anywhere, away };
 
 // Stores each distinct set once, under an id; 0 is the empty set. A set that contains only numbers is exhaustive. With

@@ -115,7 +115,7 @@ Value Calculator::read(const Source& source, std::uint32_t half) {
   }
 }
 
-// A negated operand becomes 2^32 minus the number, which is from 1 to 2^32.
+// Negates a number as 2^32 minus the number, which gives a value from 1 to 2^32.
 Value Calculator::with_sign_of(const Source& source, const Value& value) {
   if (!source.negative && !source.complement) return value;
   if (value.kind != Value::Kind::number) return {};

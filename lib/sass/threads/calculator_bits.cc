@@ -82,7 +82,8 @@ Value Calculator::masked(const Form& form, std::uint32_t mask) {
   return pieces ? number_of(*pieces * (std::int64_t{1} << first)) : Value();
 }
 
-// Returns the bitwise OR of two numbers. It is known only if they have no bit in common, and is then their sum.
+// Returns the bitwise OR of two numbers. The result is known only if the numbers have no bit in common; it is then
+// their sum.
 Value Calculator::united(const Form& a, const Form& b) {
   const auto disjoint = [&](const Form& low, const Form& high) {
     const auto range = range_of(low, box_);

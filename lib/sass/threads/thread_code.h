@@ -75,7 +75,7 @@ struct ThreadInstruction {
   Op op = Op::forget;
   Condition condition;
   Slot to = kNone;                 // the first register that it writes
-  std::uint32_t words = 1;         // how many registers it moves
+  std::uint32_t words = 1;         // number of registers that it moves
   std::vector<Condition> results;  // predicates in front of the destination
   std::vector<Condition> carries;  // carry predicates that it sets
   std::vector<Source> values;
