@@ -24,7 +24,7 @@ struct Window {
   // Upper limit for the ordinal of the operation whose call queued the marker. May be `bound` + 1.
   std::uint32_t marked_by = 0;
   std::uint32_t missing = 0;  // how many records of the window are lost
-  bool lost_first = false;    // these include the stream's first unfinished operation, the likeliest to have failed
+  bool lost_first = false;    // the record of the first unfinished operation, the likeliest to have failed, is lost
 
   std::span<const session::Operation* const> of(const StreamHistory& history) const {
     return std::span(history.operations).subspan(begin, end - begin);

@@ -43,7 +43,7 @@ bool destroyed(const ProcessRecord& record, std::uint32_t context) {
 struct Search {
   std::vector<Suspect> suspects;
   std::uint32_t missing = 0;   // records lost in the windows that were searched
-  bool lost_first = false;     // these include the first operation of a window
+  bool lost_first = false;     // the record of the first operation of a window is lost
   bool other_context = false;  // nothing was running in the context that reported the error
   std::size_t streams = 0;     // how many streams have suspects
 };

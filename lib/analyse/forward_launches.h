@@ -18,8 +18,8 @@ struct ForwardLaunches {
 
 // Returns whether the thread was running an autograd node backwards when it issued the operation.
 inline bool runs_node(const session::Operation& operation) { return operation.origin.node_thread != 0; }
-// Returns whether the node belongs to an operator of the forward pass. A node that accumulates gradients of a leaf does
-// not.
+// Returns whether the node belongs to an operator of the forward pass. Returns false for a node that accumulates the
+// gradients of a leaf.
 inline bool has_forward(const session::Operation& operation) {
   return runs_node(operation) && operation.origin.node != wire::operation::kUnnumbered &&
          operation.origin.node_thread != wire::operation::kManyThreads;

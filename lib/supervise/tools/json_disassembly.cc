@@ -12,7 +12,7 @@ using Json = nlohmann::json;
 
 constexpr std::uint64_t kInstructionSize = 16;  // sm_70 and later
 
-// Returns "" if the member is missing, or is not a text.
+// Returns "" if the member is missing, or is not a string.
 std::string text_of(const Json& object, const char* key) {
   const auto it = object.find(key);
   return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();

@@ -32,12 +32,12 @@ class Bad:
         self.made_by = None  # the first result with this value, if nothing changed it afterwards
 
     def is_beyond(self, value):
-        """Returns whether the value is bad in the same way."""
+        """Returns whether the value is bad in the same way as this element."""
         return value < self.bound.least if self.side == BELOW else value > self.bound.most
 
     def is_in(self, least, greatest):
-        """Returns whether a tensor with these extremes has elements that are bad in the same way; None if unknown. The
-        traced element need not be among them."""
+        """Returns whether a tensor with these extremes has elements that are bad in the same way as this one; None if
+        unknown. The traced element need not be among them."""
         if least is None:
             return None
         if self.side == NOT_A_NUMBER:

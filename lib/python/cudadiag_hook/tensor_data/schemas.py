@@ -20,7 +20,7 @@ FIRST_RESULT = ("_scaled_dot_product_efficient_attention", "_scaled_dot_product_
                 "_thnn_fused_gru_cell", "cudnn_batch_norm", "miopen_batch_norm", "mkldnn_rnn_layer")
 
 
-# Pointwise operators that can turn finite elements into NaN, and overwrite their arguments.
+# Pointwise operators that overwrite an argument, and can turn finite elements into NaN.
 OVERWRITE = ("div_", "addcdiv_", "sub_", "log_", "log2_", "log10_", "log1p_", "sqrt_", "rsqrt_", "pow_", "reciprocal_",
              "acos_", "asin_", "acosh_", "atanh_", "fmod_", "remainder_", "masked_fill_", "xlogy_", "logit_", "lgamma_",
              "digamma_")
