@@ -71,7 +71,7 @@ class DumpReader {
     }
   }
 
-  // The rows of a table that the file contains completely.
+  // The complete rows of a table in the file.
   struct Rows {
     Bytes bytes;
     std::uint64_t stride = 1;

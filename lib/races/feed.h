@@ -84,7 +84,7 @@ class Feed : public session::RingReader {
     sass::ZeroWords zeros = 0;
     Rows rows;
     std::vector<Part> parts;    // parts of a batch of copies
-    std::uint64_t watched = 0;  // number of the copy's watched source; 0 if none
+    std::uint64_t watched = 0;  // number of the watched source of a copy; 0 if none
 
     void forget_operation();
   };

@@ -277,8 +277,8 @@ void History::settle(bool at_last) {
 
 namespace {
 
-// Returns whether the kernel possibly does not use the bytes at the address that it received. The address may be only a
-// base, or an end pointer that is equal to the beginning of the other access.
+// Returns true if the kernel might not use the bytes at the address that it received. The address may be only a base,
+// or an end pointer that is equal to the beginning of the other access.
 bool may_keep_off(const Access& unknown, const Access& other) {
   if (unknown.mode != Mode::unknown) return false;
   return unknown.may_be_base || (unknown.may_end && unknown.begin == other.begin);

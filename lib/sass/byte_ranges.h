@@ -61,7 +61,7 @@ struct ByteRows {
 
 struct ParameterBytes {
   std::uint32_t parameter = 0;  // offset
-  Mode mode = Mode::read;       // read, write or atomic, each in an entry of its own; none if no byte is used
+  Mode mode = Mode::read;       // read, write or atomic, with one entry for each; none if no byte is used
   std::vector<ByteRows> rows;
   bool all = true;  // false if the kernel may also use other bytes
   auto operator<=>(const ParameterBytes&) const = default;

@@ -33,10 +33,10 @@ class Value {
   std::optional<std::int64_t> integer() const;  // also for booleans
   // Returns the number of items in a list, or of pairs in a dictionary.
   std::size_t size() const;
-  Value item(std::size_t index) const;                             // of a list
-  std::span<const std::uint32_t> items() const;                    // of a list: the index of each item
-  std::pair<Value, Value> pair(std::size_t index) const;           // of a dictionary: key and value
-  Value member(std::string_view key) const;                        // of a dictionary; only its first 64 are searched
+  Value item(std::size_t index) const;                             // for a list
+  std::span<const std::uint32_t> items() const;                    // for a list: the index of each item
+  std::pair<Value, Value> pair(std::size_t index) const;           // for a dictionary: key and value
+  Value member(std::string_view key) const;                        // for a dictionary; searches only its first 64 pairs
   std::uint32_t index() const { return index_; }                   // identifies the value in its document
   explicit operator bool() const { return document_ != nullptr; }  // false if the value is missing
 

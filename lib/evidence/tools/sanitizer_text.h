@@ -1,4 +1,4 @@
-// Finds the invalid accesses in the log of compute-sanitizer's memcheck. Each is a record of lines:
+// Finds the invalid accesses in the log of compute-sanitizer's memcheck. Each access is a record of several lines:
 //   ========= Invalid __global__ write of size 4 bytes
 //   =========     at FUNCTION+0x90 in FILE:LINE
 //   =========     by thread (x,y,z) in block (x,y,z)

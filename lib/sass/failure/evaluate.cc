@@ -139,7 +139,7 @@ std::optional<std::uint32_t> Evaluator::special(const Instruction& i, std::uint3
   if (axis < 3 && what.starts_with("SR_TID.")) return lane_->thread[axis];
   if (axis < 3 && what.starts_with("SR_CTAID.")) return lane_->block[axis];
   if (what == "SR_LANEID") return lane_->lane;
-  // The index of the block in its cluster.
+  // The index of the block in its cluster; 0 without clusters.
   if (what == "SR_CgaCtaId" && !launch_.clusters) return 0;
   return std::nullopt;
 }

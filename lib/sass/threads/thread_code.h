@@ -83,7 +83,7 @@ struct ThreadInstruction {
   std::uint32_t target = kNone;       // target of a jump, call or barrier
   std::uint32_t barrier = 0;
   std::uint32_t width = 0;              // bytes of an access; 0 for a whole texel
-  Mode mode = Mode::read;               // of an access
+  Mode mode = Mode::read;               // mode of an access
   std::vector<AddressTerm> address;     // terms of an access's address; empty if unknown
   std::vector<Coordinate> coordinates;  // coordinates of a texel or of a tensor copy; empty if unknown
   bool tile = false;                    // the coordinates are those of the first element of a tensor copy's box
