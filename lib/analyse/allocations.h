@@ -62,8 +62,8 @@ struct MemoryChange {
   std::uint64_t bytes = 0;  // held from this time on
 };
 
-// For a call that ran out of memory: returns how much memory of that kind the process held on the call's device. Has an
-// entry for each change until the call failed.
+// For a call that ran out of memory: returns how much memory of that kind the process held on the call's device, with
+// one entry for each change until the call failed.
 std::vector<MemoryChange> memory_changes(const session::ProcessRecord& record, const session::FailedCall& error);
 // For a call that ran out of memory: returns what memory of that kind the process held when the call failed, by call
 // site.
