@@ -70,7 +70,7 @@ const KnownImages::Image* KnownImages::find(const Name& name) const {
   if (found == images_.end()) return nullptr;
   const Image& image = found->second;
   if (image.array == 0) return &image;
-  // The array may have been destroyed, and its handle may belong to a new array.
+  // The array may have been destroyed, and its handle may now belong to a new array.
   const auto array = arrays_.find(image.array);
   return array != arrays_.end() && array->second.begin == image.begin ? &image : nullptr;
 }

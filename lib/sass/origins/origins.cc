@@ -58,7 +58,7 @@ OriginSets::Id OriginSets::together(Id a, Id b, Lead lead) {
   return number(sorted(std::move(out)));
 }
 
-// Only words at offsets that are multiples of 8 can be addresses, so only these words move.
+// Moves only words at offsets that are multiples of 8, because no other word can be an address.
 OriginSets::Id OriginSets::led(Id id, Lead lead) {
   if (lead == Lead::nowhere || lead == Lead::down) return id;
   Set out = of(id);
