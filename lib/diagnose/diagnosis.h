@@ -132,7 +132,7 @@ struct Access {
   std::optional<std::array<std::uint32_t, 3>> block{}, thread{};  // the first thread with this relation
   std::uint64_t threads = 0;                                      // how many threads have this relation; 0 if unknown
   std::uint64_t others = 0;  // threads of the same warps whose addresses are valid or unknown
-  bool overflow = false;     // the address would be inside the allocation if moved by 2^32 elements
+  bool overflow = false;     // moved by 2^32 elements, the address would be inside the allocation
 };
 
 // The values at a line that the user asked to watch.

@@ -1,4 +1,4 @@
-// Finds the cause of each finding (causes/explain.h) from the facts of the finding, its process and other findings.
+// Finds the cause of each finding (causes/explain.h). Uses the facts of the finding, its process and other findings.
 #pragma once
 
 #include <string>

@@ -54,7 +54,7 @@ std::optional<std::uint64_t> kernel_ordinal(const session::ProcessRecord& record
   return std::nullopt;
 }
 
-// CUgraphNodeType
+// Maps a CUgraphNodeType to a kind of work.
 Work work_of_node(const session::GraphNode& node) {
   switch (node.type) {
     case 0:

@@ -1,5 +1,4 @@
-// Describes the failed operation for a finding: kernel, shape, stream and device, and the numbers that distinguish
-// launches.
+// Describes the failed operation for a finding: kernel, shape, stream, device and ordinals.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The parts of a report besides its findings: environment, passes, processes, and notes on what cudadiag could not see.
+// The parts of a report besides its findings: environment, passes, processes and notes.
 #pragma once
 
 #include <string_view>

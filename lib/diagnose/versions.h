@@ -1,5 +1,5 @@
-// Finds the versions of the packages that a process used, from the metadata folders that Python installers put next to
-// packages ("torch-2.11.0.dist-info"). Imports and executes nothing.
+// Finds the versions of the Python packages that a process used. Reads the names of the metadata folders that
+// installers put next to packages ("torch-2.11.0.dist-info"). Imports and executes nothing.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
-// Writes what reruns add to a report that was already printed: the proof as soon as a line is proven and, at the end,
-// the whole report if it has new facts.
+// Writes what reruns add to a report that was already printed. Writes the proof as soon as a line is proven and, at the
+// end, the whole report if it has new facts.
 #pragma once
 
 #include <string>

@@ -35,7 +35,7 @@ struct FailedAccess {
   std::uint32_t alignment = 0;  // the address must be a multiple of this
   std::optional<std::uint64_t> distance;
   bool farthest = false;  // the distance is that of the farthest thread
-  bool overflow = false;  // the access would be inside the allocation if its address were moved by 2^32 elements
+  bool overflow = false;  // moved by 2^32 elements, the access would be inside the allocation
   std::optional<diagnose::PointedMemory> allocation;
 };
 
@@ -83,7 +83,7 @@ struct Symptoms {
   bool launch = false;  // the refused call launches a kernel with this grid, block and shared_bytes
   std::string kernel;   // demangled; empty if several kernels are possible
   Dim3 grid{}, block{};
-  std::uint32_t shared_bytes = 0;            // dynamic
+  std::uint32_t shared_bytes = 0;            // dynamic shared memory
   std::string assertion;                     // condition or message of the failed device assertion
   std::string device_function, device_file;  // where the exception or the assertion occurred
   std::string exception;                     // "Warp Misaligned Address"

@@ -1,5 +1,5 @@
-// Finds the user's line for a thread that runs only library code: the line that started the thread, or that gave the
-// work to a thread pool. The rerun that confirmed the failure recorded this line.
+// Finds the user's line for a thread that runs only library code. It is the line that started the thread, or that gave
+// the work to a thread pool. The rerun that confirmed the failure recorded this line.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Finds out which operators and tensors race, from a rerun that searched for the same races and watched the operators
+// Finds out which operators and tensors race. Uses a rerun that searched for the same races and watched the operators
 // at their lines (wire/rerun/delivery.h).
 #pragma once
 

@@ -107,7 +107,7 @@ std::string present_text(const RanksPart& part, const RankLine& line, const std:
   return text;
 }
 
-// Ranks that share one text in the report.
+// Groups of ranks, each with the text that they share in the report.
 using Told = std::vector<std::pair<std::vector<const RankLine*>, std::string>>;
 
 template <typename Text>

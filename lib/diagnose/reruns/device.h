@@ -1,4 +1,4 @@
-// Adds the evidence that reruns collected from the GPU (symbolize/device_testimony.h) to the findings of the first run.
+// Adds evidence from the GPU to the findings of the first run. Reruns collected it (symbolize/device_testimony.h).
 #pragma once
 
 #include "analyse/analysis.h"

@@ -1,5 +1,4 @@
-// Narrows down a failure with several candidates by the exception in a GPU core dump, which names the kernel that
-// failed.
+// Narrows down the candidates of a failure by the exception in a GPU core dump. The dump names the kernel that failed.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Texts about a value that is not finite: how an operator computed it, how the program used it, and what may help.
+// Texts about a NaN or infinity: how an operator computed it, how the program used it, and what may help.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Adds the findings of `cudadiag nans`: for each process, the first operator whose result was not finite and was used.
+// Adds the findings of `cudadiag nans`. Each names the first operator whose result was not finite and was used.
 #pragma once
 
 #include "diagnose/diagnosis.h"
