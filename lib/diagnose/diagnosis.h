@@ -464,7 +464,7 @@ struct Diagnosis {
   bool was_repeated = false;         // at least kRepeats reruns did not fail
   std::string started;               // ISO 8601, UTC
   std::string foreign{};             // why the session is not the user's own (session/ownership.h); empty if it is
-  std::string working_directory;     // the target's; paths inside it are shown relative to it
+  std::string working_directory;     // the target's working directory; paths in it are shown relative to it
 };
 
 // Keeps only the findings for which `wanted` returns true. Those of the first finding's process come first.

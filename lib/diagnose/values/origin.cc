@@ -20,7 +20,8 @@ struct Traced {
   const DeliveredOrigin* origin = nullptr;
 };
 
-// For an operator of a backward pass, also accepts the line that called backward().
+// Returns true if `line` is a line of the finding. For an operator of a backward pass, this may be the line that called
+// backward().
 bool is_line_of(const Finding& finding, const Location& line) {
   if (line.line == 0) return false;
   if (same_line(line, finding.location) || (finding.caller && same_line(line, *finding.caller))) return true;
