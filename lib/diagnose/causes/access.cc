@@ -86,9 +86,9 @@ const std::vector<Rule>& access_rules() {
        .codes = {700, 717},
        .when = past_end_by_overflow,
        .texts = {"{kernel} {verb} {distance} past the end of {parameter}: {bytes} allocated at {allocated}; an "
-                 "overflowed 32-bit index into elements of {element} would give this distance",
+                 "overflowed 32-bit index into elements of {element} would explain this distance",
                  "{kernel} {verb} {distance} past the end of {parameter}, which is {bytes} long; an overflowed 32-bit "
-                 "index into elements of {element} would give this distance"},
+                 "index into elements of {element} would explain this distance"},
        .fix = {kWiden, "check that no index is negative before converting it to an unsigned type"},
        .link = kSanitizerLink},
       {.id = "address-past-end",
@@ -103,9 +103,9 @@ const std::vector<Rule>& access_rules() {
        .codes = {700, 717},
        .when = before_by_overflow,
        .texts = {"{kernel} {verb} {distance} before the beginning of {parameter}: {bytes} allocated at {allocated}; an "
-                 "overflowed 32-bit index into elements of {element} would give this distance",
+                 "overflowed 32-bit index into elements of {element} would explain this distance",
                  "{kernel} {verb} {distance} before the beginning of {parameter}, which is {bytes} long; an overflowed "
-                 "32-bit index into elements of {element} would give this distance"},
+                 "32-bit index into elements of {element} would explain this distance"},
        .fix = {kWiden},
        .link = kSanitizerLink},
       {.id = "address-before-allocation",
@@ -113,8 +113,8 @@ const std::vector<Rule>& access_rules() {
        .when = before,
        .texts = {"{kernel} {verb} {distance} before the beginning of {parameter}: {bytes} allocated at {allocated}",
                  "{kernel} {verb} {distance} before the beginning of {parameter}, which is {bytes} long"},
-       .fix = {"check that no index is negative, such as the result of a failed search (-1), a neighbour at the edge, "
-               "or a difference"},
+       .fix = {"look for an index that can be negative: the -1 of a failed search, a neighbour beyond the edge, or a "
+               "difference"},
        .link = kSanitizerLink},
       {.id = "use-after-free",
        .codes = {700, 717},

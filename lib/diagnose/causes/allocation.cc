@@ -73,8 +73,8 @@ const std::vector<Rule>& allocation_rules() {
        .codes = {2},
        .calls = {"MallocManaged", "MemAllocManaged"},
        .when = sized,
-       .texts = {"{call} requested {size} of managed memory and failed, often because that is more than device and "
-                 "host memory together, or more than the memory of a device that cannot page"},
+       .texts = {"{call} requested {size} of managed memory and failed, often because that exceeds device and host "
+                 "memory combined, or the memory of a device that cannot page"},
        .fix = {"allocate less at once, free what you no longer use, and check the container's memory limit"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#unified-memory-programming"},
       {.id = "allocator-limit",
@@ -98,9 +98,9 @@ const std::vector<Rule>& allocation_rules() {
        .calls = {"cupy.cuda.MemoryPool"},
        .when = sized,
        .texts = {"CuPy's memory pool refused to allocate {size}, although no CUDA call failed and the GPU had {free} "
-                 "free: with what the pool already holds, that would exceed its limit",
-                 "CuPy's memory pool refused to allocate {size}, although no CUDA call failed: with what the pool "
-                 "already holds, that would exceed its limit"},
+                 "free: the request would take the pool over its limit",
+                 "CuPy's memory pool refused to allocate {size}, although no CUDA call failed: the request would take "
+                 "the pool over its limit"},
        .fix = {"raise the limit (set_limit, CUPY_GPU_MEMORY_LIMIT), or hold fewer arrays at once",
                "let the pool free the blocks that no array uses: cupy.get_default_memory_pool().free_all_blocks()"},
        .link = "https://docs.cupy.dev/en/stable/user_guide/memory.html"},
@@ -108,7 +108,8 @@ const std::vector<Rule>& allocation_rules() {
        .codes = {2},
        .calls = {"BFCAllocator"},
        .when = too_little_was_free,
-       .texts = {"JAX's memory pool refused to allocate {size}, and the GPU had only {free} free: no CUDA call failed"},
+       .texts =
+           {"JAX's memory pool refused to allocate {size} because the GPU had only {free} free; no CUDA call failed"},
        .fix = {"request less at once: smaller batches, donated arguments (donate_argnums), jax.checkpoint"},
        .link = "https://docs.jax.dev/en/latest/gpu_memory_allocation.html"},
       {.id = "allocator-limit",
@@ -116,12 +117,11 @@ const std::vector<Rule>& allocation_rules() {
        .codes = {2},
        .calls = {"BFCAllocator"},
        .when = sized,
-       .texts =
-           {"JAX's memory pool refused to allocate {size}, although no CUDA call failed and the GPU had {free} free, "
-            "often because the part of GPU memory that JAX reserves at startup is too small, or its free memory is "
-            "fragmented",
-            "JAX's memory pool refused to allocate {size}, although no CUDA call failed, often because the part of GPU "
-            "memory that JAX reserves at startup is too small, or its free memory is fragmented"},
+       .texts = {"JAX's memory pool refused to allocate {size}, although no CUDA call failed and the GPU had {free} "
+                 "free, often because the share of GPU memory that JAX reserves at startup is too small, or the pool "
+                 "is fragmented",
+                 "JAX's memory pool refused to allocate {size}, although no CUDA call failed, often because the share "
+                 "of GPU memory that JAX reserves at startup is too small, or the pool is fragmented"},
        .fix = {"let JAX reserve more (XLA_PYTHON_CLIENT_MEM_FRACTION=.95), or let its pool grow "
                "(XLA_PYTHON_CLIENT_PREALLOCATE=false)",
                "request less at once: smaller batches, donated arguments (donate_argnums), jax.checkpoint"},
@@ -131,8 +131,8 @@ const std::vector<Rule>& allocation_rules() {
        .codes = {2},
        .calls = kAllocating,
        .when = enough_was_free,
-       .texts = {"{call} requested {size} and failed, although {free} was free right afterwards: often caused by "
-                 "fragmentation, or by another process that briefly held the memory"},
+       .texts = {"{call} requested {size} and failed, although {free} was free right afterwards; this is often caused "
+                 "by fragmentation, or by another process that briefly held the memory"},
        .fix = {"try again, or request less at once; nvidia-smi shows which processes hold memory"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
       {.id = "out-of-memory",
@@ -160,7 +160,8 @@ const std::vector<Rule>& allocation_rules() {
        .calls = {"CtxCreate", "PrimaryCtxRetain", "SetDevice", "ModuleLoad", "LibraryLoad", "GraphInstantiate",
                  "StreamCreate"},
        .when = names_call,
-       .texts = {"{call} found too little memory for CUDA itself, often because other processes fill the GPU"},
+       .texts = {"{call} found too little memory for CUDA itself, often because other processes have filled the GPU's "
+                 "memory"},
        .fix = {"check with nvidia-smi which processes hold memory, such as one left over from an earlier run, or "
                "several ranks on one GPU"},
        .link = "https://docs.nvidia.com/deploy/nvidia-smi/index.html"},
@@ -169,8 +170,8 @@ const std::vector<Rule>& allocation_rules() {
        .codes = {1, 17},
        .calls = {"cudaFreeAsync", "cuMemFreeAsync"},
        .when = names_call,
-       .texts = {"{call} rejected the pointer, often because it is not the start of a live allocation, or, during a "
-                 "graph capture, it was not allocated in a graph"},
+       .texts = {"{call} rejected the pointer, often because it is not the start of a live allocation, or because a "
+                 "stream is being captured and the memory was not allocated in a graph"},
        .fix = {"free each allocation once, with the pointer that the allocation returned",
                "free memory from outside the graph only before the capture begins or after it ends"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-ordered-memory-allocator"},

@@ -82,11 +82,11 @@ const std::vector<Rule>& device_rules() {
        .sure = Sure::often,
        .codes = {101},
        .when = refused,
-       .texts =
-           {"{call} could not use the device, most often because this process has no device with the given number "
-            "(CUDA_VISIBLE_DEVICES={visible}, numbered from 0), or because the device lacks a feature",
-            "{call} could not use the device, most often because this process has no device with the given number, or "
-            "because the device lacks a feature"},
+       .texts = {"{call} could not use the device, most often because this process has no device with the given number "
+                 "(CUDA_VISIBLE_DEVICES={visible}, numbered from 0), or because the device lacks a feature that the "
+                 "call needs",
+                 "{call} could not use the device, most often because this process has no device with the given "
+                 "number, or because the device lacks a feature that the call needs"},
        .fix =
            {"count devices from 0 in the order of CUDA_VISIBLE_DEVICES, and start no more ranks than GPUs",
             "check first with {cuda:cudaDeviceGetAttribute|cuDeviceGetAttribute} whether the device has the feature"},
@@ -123,7 +123,7 @@ const std::vector<Rule>& device_rules() {
        .texts = {"the driver ({driver}) is too old for the program's CUDA runtime",
                  "the driver is too old for the program's CUDA runtime, or is not installed"},
        .fix = {"update the driver, or install a build for the CUDA version that nvidia-smi shows{torch: (PyTorch: the "
-               "wheels of another cuXXX index)}"},
+               "wheels from another cuXXX index)}"},
        .link = kCompatibility},
       {.id = "no-kernel-image",
        .codes = {209},
@@ -139,10 +139,10 @@ const std::vector<Rule>& device_rules() {
        .sure = Sure::often,
        .codes = {98},
        .when = refused,
-       .texts = {"the kernel is not in the code that was loaded, often because the build is for architectures other "
-                 "than this GPU's ({gpu}), or the kernel belongs to another shared library's copy of the runtime",
-                 "the kernel is not in the code that was loaded, often because the build is for architectures other "
-                 "than this GPU's, or the kernel belongs to another shared library's copy of the runtime"},
+       .texts = {"the loaded code does not contain the kernel, often because it was not built for this GPU ({gpu}), or "
+                 "because the kernel is registered with another library's copy of the runtime",
+                 "the loaded code does not contain the kernel, often because it was not built for this GPU, or because "
+                 "the kernel is registered with another library's copy of the runtime"},
        .fix = {"build for this GPU (nvcc -arch=native, TORCH_CUDA_ARCH_LIST), and link the runtime once "
                "(-cudart shared)"},
        .link = kArchitectures},
@@ -153,8 +153,8 @@ const std::vector<Rule>& device_rules() {
        .texts = {"the driver ({driver}) does not support this version of PTX, often because a newer toolkit generated "
                  "it",
                  "the driver does not support this version of PTX, often because a newer toolkit generated it"},
-       .fix = {"update the driver, or build with an older toolkit or with machine code for this GPU (code=sm_XX); for "
-               "Triton, set TRITON_PTXAS_PATH to the ptxas of such a toolkit"},
+       .fix = {"update the driver, build with an older toolkit, or include machine code for this GPU (code=sm_XX); for "
+               "Triton, set TRITON_PTXAS_PATH to the ptxas of an older toolkit"},
        .link = kCompatibility},
       {.id = "invalid-ptx",
        .codes = {218},
@@ -167,8 +167,8 @@ const std::vector<Rule>& device_rules() {
        .codes = {221, 223},
        .when = refused,
        .texts = {"the program has only PTX and no machine code for this GPU, and the driver cannot compile PTX here"},
-       .fix = {"install the driver's libnvidia-ptxjitcompiler (in containers: the capability \"compute\"), unset "
-               "CUDA_DISABLE_PTX_JIT, or build machine code for this GPU"},
+       .fix = {"install the driver's libnvidia-ptxjitcompiler (a container needs the driver capability \"compute\"), "
+               "unset CUDA_DISABLE_PTX_JIT, or build machine code for this GPU"},
        .link = kVisibleLink},
       {.id = "invalid-symbol",
        .codes = {13},

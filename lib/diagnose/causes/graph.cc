@@ -121,7 +121,8 @@ const std::vector<Rule>& graph_rules() {
        .codes = {904},
        .when = refused_at_once,
        .texts = {"a stream joined the capture by waiting for one of its events, but was never joined back"},
-       .fix = {"let the stream that began the capture wait for an event at the end of every stream that joined it",
+       .fix = {"before the capture ends, record an event on each stream that joined it, and let the stream that began "
+               "the capture wait for these events",
                "{torch:PyTorch: torch.cuda.current_stream().wait_stream(side) before the capture ends}"},
        .link = kCapture},
       {.id = "capture-isolation",
@@ -157,7 +158,7 @@ const std::vector<Rule>& graph_rules() {
        .sure = Sure::often,
        .codes = {910},
        .when = refused_at_once,
-       .texts = {"the executable graph cannot be updated with this change, often because nodes or edges were added or "
+       .texts = {"this change cannot be applied to the executable graph, often because nodes or edges were added or "
                  "removed, or a node moved to another device, context or kind of memory"},
        .fix = {"instantiate the graph again if cudaGraphExecUpdate fails"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#updating-instantiated-graphs"},

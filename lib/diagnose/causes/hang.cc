@@ -67,8 +67,9 @@ void add_way_to_threads(const Symptoms& symptoms, Facts& facts) {
   if (symptoms.line_in_dump) {
     facts.add("way", "the GPU core dump shows it");
   } else if (symptoms.asked_for_dump) {
-    facts.add("way",
-              "no GPU core dump shows it; run the program without cudadiag, and attach cuda-gdb -p PID when it hangs");
+    facts.add(
+        "way",
+        "since no GPU core dump shows it, run the program without cudadiag, and attach cuda-gdb -p PID when it hangs");
   } else if (symptoms.while_running) {
     facts.add("way", "--hang-after SECONDS with --hang-dump shows it");
   } else {
@@ -106,7 +107,7 @@ const std::vector<Rule>& hang_rules() {
       {.id = "semaphore-not-signalled",
        .when = for_semaphore,
        .texts = {"the stream waits {wait}, which nothing has signalled"},
-       .fix = {"signal it, from the other API or process, before this wait or in parallel with it"},
+       .fix = {"signal it from the other API or process, before this wait or in parallel with it"},
        .link = "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXTRES__INTEROP.html"},
       {.id = "waits-for-other-stream",
        .when = for_stream,
@@ -116,15 +117,15 @@ const std::vector<Rule>& hang_rules() {
       {.id = "rank-has-not-come",
        .sure = Sure::often,
        .when = ranks_missing,
-       .texts = {"{ranks} called fewer collectives than the other ranks, which are waiting in one, often because a "
-                 "branch or an exception skipped a collective, or there was less data to process"},
+       .texts = {"{ranks} called fewer collectives than the other ranks, often because a branch or an exception "
+                 "skipped one, or there was less data to process; the other ranks are waiting"},
        .fix = {"find out what {ranks} did instead of calling the collective",
                "all ranks must call the same collectives in the same order, including ranks that have no data left"},
        .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/collectives.html"},
       {.id = "ranks-call-different-collectives",
        .sure = Sure::often,
        .when = ranks_at_other_lines,
-       .texts = {"the ranks call different collectives ({calls}): often because they take different branches, or have "
+       .texts = {"the ranks call different collectives ({calls}), often because they take different branches, or have "
                  "different amounts of data"},
        .fix = {"find out why the ranks take different branches before these lines",
                "all ranks must call the same collectives in the same order, including ranks that have no data left"},
@@ -149,7 +150,8 @@ const std::vector<Rule>& hang_rules() {
        .sure = Sure::often,
        .when = ranks_alike,
        .texts = {"all {number} ranks of this run have called the collective in the same way, but it never finishes, "
-                 "often because the link or network between their GPUs is at fault, or a rank outside this run"},
+                 "often because of a fault in the link or network between their GPUs, or because it also waits for a "
+                 "rank outside this run"},
        .fix = {"NCCL_DEBUG=INFO shows which links NCCL uses; NCCL_P2P_DISABLE=1 and NCCL_IB_DISABLE=1 show whether one "
                "of them is at fault"},
        .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"},
@@ -189,7 +191,7 @@ const std::vector<Rule>& hang_rules() {
        .when = graph,
        .texts = {"the launched graph never finishes, often because one of its kernels is waiting for something "
                  "outside the graph"},
-       .fix = {"find out which of its kernels is running, and at which line: {way}"},
+       .fix = {"find out which kernel of the graph is running, and at which line: {way}"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-graphs"},
   };
   return rules;

@@ -39,7 +39,7 @@ const std::vector<Rule>& hardware_rules() {
        .fix =
            {"split the work into shorter kernels, or look for a loop that never exits",
             "or use a GPU without a limit ({cuda:cudaDevAttrKernelExecTimeout|CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT} "
-            "is 0): GPUs that drive a display have one"},
+            "is 0): GPUs that drive a display have a time limit"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html"},
       // Error 710 is missing on purpose: under MPS, a failed assertion ends only the program that asserted (seen with
       // driver 580).
@@ -47,11 +47,10 @@ const std::vector<Rule>& hardware_rules() {
        .sure = Sure::often,
        .codes = {700, 714, 715, 716, 717, 718, 719},
        .when = may_be_another_client,
-       .texts =
-           {"the GPU is shared under MPS, where one program's fatal error ends all programs on it: in a rerun, "
-            "{exception} came from code that this program had not loaded; often another program caused the failure",
-            "the GPU is shared under MPS, where one program's fatal error ends all programs on it: often another "
-            "program caused the failure, and nothing shows that this one did"},
+       .texts = {"under MPS, a fatal error in one program ends all programs on the GPU; in a rerun, {exception} came "
+                 "from code that this program had not loaded, often because another program caused the failure",
+                 "under MPS, a fatal error in one program ends all programs on the GPU; often another program caused "
+                 "the failure, and nothing shows that this one did"},
        .fix = {"find out which program on this GPU failed at the same time: MPS's server.log lists all programs that "
                "it ended (in $CUDA_MPS_LOG_DIRECTORY, else /var/log/nvidia-mps)",
                "run this program without MPS, to see whether it fails on its own"},

@@ -138,9 +138,8 @@ const std::vector<Rule>& indexing_rules() {
        .kernels = kIndexKernels,
        .when = positions,
        .texts = {"{argument}{at} = {value}, but the table has {bound} rows (valid 0..{last}), often because a sequence "
-                 "is longer than the model's table of positions",
-                 "an index is outside its table, often because a sequence is longer than the model's table of "
-                 "positions"},
+                 "is longer than the model's position table",
+                 "an index is outside its table, often because a sequence is longer than the model's position table"},
        .fix = {"truncate sequences to max_position_embeddings (the tokenizer's truncation=True, max_length=…), or "
                "enlarge the table",
                "count the padding offset as part of the length: RoBERTa's positions begin at padding_idx + 1"},
@@ -200,7 +199,7 @@ const std::vector<Rule>& indexing_rules() {
       {.id = "bag-offsets-decrease",
        .assertions = {"end >= begin"},
        .texts = {"the offsets of an embedding bag decrease"},
-       .fix = {"offsets must be the ascending starts of the bags, beginning with 0"},
+       .fix = {"offsets must hold the start of each bag in ascending order, beginning with 0"},
        .link = "https://docs.pytorch.org/docs/stable/generated/torch.nn.EmbeddingBag.html"},
       {.id = "repeat-lengths",
        .assertions = {"result_size == cumsum_ptr[size - 1]"},
@@ -210,22 +209,23 @@ const std::vector<Rule>& indexing_rules() {
       {.id = "repeat-lengths",
        .assertions = {"repeat >= 0"},
        .texts = {"a length given to repeat_interleave is negative"},
-       .fix = {"check repeats.min() before the call: if they are differences of offsets, the offsets must ascend"},
+       .fix =
+           {"check repeats.min() before the call; if the repeats are differences of offsets, the offsets must ascend"},
        .link = "https://docs.pytorch.org/docs/stable/generated/torch.repeat_interleave.html"},
       {.id = "group-offsets",
        .assertions = {"expected offset to be less than tensor size",
                       "expected gemm dimension to be greater or equal 0"},
        .texts = {"the offsets of a grouped matrix product do not fit its operands: an offset is past the last row, or "
                  "the offsets decrease"},
-       .fix = {"offs must be the ascending end offsets of the groups, none beyond the operand's size: for experts, the "
-               "cumulative token counts without dropped tokens"},
+       .fix = {"offs must hold the groups' end offsets in ascending order, none past the operand's size; for "
+               "mixture-of-experts layers, these are the cumulative token counts without dropped tokens"},
        .link = "https://docs.pytorch.org/docs/main/generated/torch.nn.functional.grouped_mm.html"},
       {.id = "index-argument-out-of-range",
        .sure = Sure::often,
        .codes = {700, 710, 717, 719},
        .when = unchecked_index,
-       .texts = {"{argument}{at} = {value}, but the dimension that it indexes has {bound} entries (valid 0..{last}): "
-                 "often such an index is the cause, because this kernel does not check indices"},
+       .texts = {"{argument}{at} = {value}, but the dimension that it indexes has {bound} entries (valid 0..{last}); "
+                 "this kernel does not check indices, so such an index is often the cause"},
        .fix = {"assert {argument}.min() >= 0 and {argument}.max() < {bound}"},
        .link = kIndexLink},
   };

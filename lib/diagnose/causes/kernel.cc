@@ -51,16 +51,17 @@ const std::vector<Rule>& kernel_rules() {
       {.id = "stack-overwritten",
        .sure = Sure::often,
        .when = overwritten_stack,
-       .texts = {"a GPU thread found its stack overwritten ({exception}): often caused by a write past the end of a "
+       .texts = {"a GPU thread found its stack overwritten ({exception}), often because of a write past the end of a "
                  "local array"},
        .fix = {"check the indices into the local arrays of this kernel and of the functions that it calls, and the "
-               "sizes passed to functions that fill one"},
+               "sizes passed to functions that fill such an array"},
        .link = "https://docs.nvidia.com/cuda/cuda-compiler-driver-nvcc/index.html"},
       {.id = "trap",
        .when = trapped,
        .texts = {"the kernel stopped itself: it executed a trap ({exception}), as __trap() and failed checks in "
                  "libraries do"},
-       .fix = {"find the condition of the __trap() or check in the kernel; a printf before it shows the values"},
+       .fix = {"find the condition that leads to the __trap() or the failed check in the kernel; a printf before it "
+               "shows the values"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#trap-function"},
       {.id = "hardware-stack-error",
        .sure = Sure::often,
@@ -74,7 +75,7 @@ const std::vector<Rule>& kernel_rules() {
        .sure = Sure::often,
        .codes = {715, 718},
        .when = misread,
-       .texts = {"a GPU thread executed something that is not code: often caused by an index past the end of shared "
+       .texts = {"a GPU thread executed something that is not code, often because of an index past the end of shared "
                  "memory, a function pointer taken on the host, or a write over the stack"},
        .fix = {"compare the largest index into shared memory with its size",
                "take device function pointers on the device (a __device__ variable, copied with "

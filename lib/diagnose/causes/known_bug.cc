@@ -98,8 +98,8 @@ const std::vector<Rule>& known_bug_rules() {
        .sure = Sure::often,
        .codes = {700},
        .when = offset,
-       .texts = {"{argument} has more elements than 32 bits can count: in {what} of PyTorch {version}, this failure is "
-                 "often caused by a known bug ({source})"},
+       .texts = {"{argument} has more elements than 32 bits can count; in PyTorch {version}, a known bug in {what} "
+                 "often causes this failure ({source})"},
        .fix = {"split the call into parts of fewer than 2**31 elements, or try a newer PyTorch"},
        .link = "https://github.com/pytorch/pytorch/issues"},
   };

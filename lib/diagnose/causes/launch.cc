@@ -93,7 +93,8 @@ const std::vector<Rule>& launch_rules() {
        .codes = {1, 9},
        .when = empty,
        .texts = {"the grid {grid} has no blocks: a launch must have at least one"},
-       .fix = {"skip the launch if it has no work: an empty batch or tensor, or (n + block - 1) / block with n = 0"},
+       .fix =
+           {"skip the launch if there is no work: the batch or tensor is empty, or n is 0 in (n + block - 1) / block"},
        .link = kLimits},
       {.id = "empty-block",
        .codes = {1, 9},
@@ -114,7 +115,7 @@ const std::vector<Rule>& launch_rules() {
        .when = grid_too_large,
        .texts = {"a grid of {grid} is larger than any GPU supports: at most 2147483647,65535,65535"},
        .fix = {"put the large dimension (batch, rows) in x, or loop over it inside the kernel",
-               "in a framework, split the batch: 65535 is the limit of y and z"},
+               "in a framework, split the batch: 65535 is the limit in y and z"},
        .link = kLimits},
       {.id = "shared-memory-too-large",
        .codes = {1, 9, 701},
@@ -126,8 +127,8 @@ const std::vector<Rule>& launch_rules() {
        .sure = Sure::often,
        .codes = {1, 9, 701},
        .when = shared_not_opted_in,
-       .texts = {"the launch requests {shared} bytes of dynamic shared memory, more than 49152, often because the "
-                 "kernel has not opted in to more, or the GPU has less"},
+       .texts = {"the launch requests {shared} bytes of dynamic shared memory; above 49152 bytes, a launch often fails "
+                 "because the kernel has not opted in, or the GPU has less"},
        .fix = {"call cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) before the "
                "launch, and check what it returns",
                "or use smaller tiles: cudaDevAttrMaxSharedMemoryPerBlockOptin gives the GPU's limit"},
@@ -136,8 +137,8 @@ const std::vector<Rule>& launch_rules() {
        .sure = Sure::often,
        .codes = {701},
        .when = too_many_registers,
-       .texts = {"a block of {block} leaves {registers} registers for each of its {threads} threads, often because the "
-                 "kernel needs more"},
+       .texts = {"a block of {block} leaves {registers} registers for each of its {threads} threads, and that is often "
+                 "fewer than the kernel needs"},
        .fix = {"use fewer threads per block, or __launch_bounds__(threads) on the kernel (nvcc -maxrregcount); in "
                "Triton, fewer num_warps or smaller tiles"},
        .link = kLimits},

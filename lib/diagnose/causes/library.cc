@@ -34,7 +34,7 @@ const std::vector<Rule>& library_rules() {
                  "(CUBLAS_STATUS_ALLOC_FAILED, NOT_INITIALIZED or similar) gives no further detail",
                  "{library} ran out of memory for its workspace ({call}); its own status (CUBLAS_STATUS_ALLOC_FAILED, "
                  "NOT_INITIALIZED or similar) gives no further detail"},
-       .fix = {"leave the library some memory: {torch:smaller batches, "
+       .fix = {"leave the library some memory: {torch:use smaller batches or "
                "torch.cuda.set_per_process_memory_fraction(0.9)|allocate less}, or create its handle before filling "
                "the GPU"},
        .link = "https://docs.nvidia.com/cuda/cublas/index.html#cublasstatus-t"},
@@ -42,15 +42,15 @@ const std::vector<Rule>& library_rules() {
        .sure = Sure::often,
        .when = peer_failed,
        .texts = {"a collective failed after process {pid} of the same job had failed: often that failure is the cause, "
-                 "because the peers lost access to the memory of that process"},
+                 "because the peers lost access to that process's memory"},
        .fix = {"read the finding on process {pid} first"},
        .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"},
       {.id = "collective",
        .sure = Sure::often,
        .codes = {700, 719},
        .when = collective,
-       .texts = {"an NCCL kernel failed: often caused by the failure of another rank, by buffers that were freed or "
-                 "differ in size between ranks, or by a faulty link between the GPUs"},
+       .texts = {"an NCCL kernel failed, often because another rank failed, buffers were freed or differ in size "
+                 "between ranks, or a link between the GPUs is faulty"},
        .fix = {"find the rank that failed first; compare the collective's sizes on all ranks",
                "NCCL_DEBUG=INFO prints what NCCL does; a run with NCCL_P2P_DISABLE=1 shows whether the direct link is "
                "at fault"},

@@ -215,9 +215,9 @@ bool out_of_shared(const Symptoms& symptoms, Facts& facts) {
 }
 
 const std::vector<std::string_view> kKeepForGraph = {
-    "keep {torch:every tensor|all memory} that the capture used alive as long as the graph, and give it new values "
+    "while the graph exists, do not free {torch:a tensor|memory} that the capture used, and give it new values "
     "{torch:with copy_() }instead of replacing it",
-    "or capture again after such a change"};
+    "or capture the graph again after replacing {torch:a tensor|memory}"};
 constexpr std::string_view kGraphLink =
     "{torch:https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs|"
     "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-graphs}";
@@ -238,10 +238,10 @@ const std::vector<Rule>& memory_rules() {
       {.id = "stale-graph-pointer",
        .codes = {0, 700},
        .when = only_freed_before_replay,
-       .texts = {"the graph still points into {bytes} that were freed at {freed} before this replay: a graph keeps the "
-                 "addresses that it was given ({argument})",
-                 "the graph still points into {bytes} that were freed before this replay: a graph keeps the addresses "
-                 "that it was given ({argument})"},
+       .texts = {"the graph still points into {bytes} that were freed at {freed} before this replay ({argument}): a "
+                 "graph keeps the addresses that it was given",
+                 "the graph still points into {bytes} that were freed before this replay ({argument}): a graph keeps "
+                 "the addresses that it was given"},
        .fix = kKeepForGraph,
        .link = kGraphLink},
       {.id = "stale-graph-pointer",
@@ -347,8 +347,8 @@ const std::vector<Rule>& memory_rules() {
        .when = big_tensor,
        .texts = {"{argument} spans {elements} elements, more than a 32-bit index can count (2147483647): an offset "
                  "probably overflowed"},
-       .fix = {"compute offsets in 64 bits (Triton: tl.program_id(0).to(tl.int64); CUDA: size_t before the "
-               "multiplication)",
+       .fix = {"compute offsets in 64 bits (Triton: tl.program_id(0).to(tl.int64); CUDA: convert to size_t before "
+               "multiplying)",
                "or split the call into parts of fewer than 2**31 elements"},
        .link = "https://github.com/pytorch/pytorch/issues/190857"},
       {.id = "misaligned-for-type",
@@ -372,8 +372,8 @@ const std::vector<Rule>& memory_rules() {
       {.id = "shared-out-of-range",
        .sure = Sure::often,
        .when = out_of_shared,
-       .texts = {"a thread used an address out of range ({exception}): often caused by an index past the end of shared "
-                 "or local memory, or by a number used as an address"},
+       .texts = {"a thread used an address out of range ({exception}), often because of an index past the end of "
+                 "shared or local memory, or a number used as an address"},
        .fix = {"compare the largest index into shared memory with the size of that memory (for dynamic shared memory, "
                "the third launch argument, in bytes)",
                "recursion and large arrays in local memory need a larger stack: "

@@ -96,7 +96,7 @@ const std::vector<Rule>& numerics_rules() {
        .when = zero_to_one,
        .texts = {"bernoulli takes probabilities from 0 to 1, but {argument} has {values}",
                  "a probability given to bernoulli is NaN or not between 0 and 1"},
-       .fix = {"put a sigmoid or clamp(0, 1) before it, and look for NaN"},
+       .fix = {"apply a sigmoid or clamp(0, 1) before the call, and look for NaN"},
        .link = "https://docs.pytorch.org/docs/stable/generated/torch.bernoulli.html"},
       {.id = "poisson-rate-negative",
        .assertions = {"invalid Poisson rate"},
@@ -106,7 +106,8 @@ const std::vector<Rule>& numerics_rules() {
       {.id = "tensor-assertion",
        .when = own_message,
        .texts = {"a check that the program or its framework ran on the GPU failed: {message}"},
-       .fix = {"find the check by its message: torch._assert_async, torch._check, an assert in compiled code"}},
+       .fix = {"search the code for this message: it comes from torch._assert_async, torch._check or an assert in "
+               "compiled code"}},
   };
   return rules;
 }

@@ -37,19 +37,20 @@ const std::vector<Rule>& stream_rules() {
        .sure = Sure::often,
        .codes = {700, 710, 716, 719},
        .when = vanished,
-       .texts = {"the failure recurred in a rerun, but not in one that waited at this operation: often caused by a "
-                 "missing wait between two streams, or between host and GPU"},
-       .fix = {"let the stream that reads wait for the one that writes ({cuda:cudaStreamWaitEvent|"
-               "cuStreamWaitEvent}{torch:; PyTorch: wait_stream, record_stream for tensors that cross streams})",
-               "keep host buffers of asynchronous copies alive and unchanged until the copy has finished"},
+       .texts = {"the failure recurred in a rerun, but not in one that waited at this operation; often a wait is "
+                 "missing between two streams, or between host and GPU"},
+       .fix =
+           {"let the reading stream wait for the writing stream ({cuda:cudaStreamWaitEvent|cuStreamWaitEvent}{torch:; "
+            "PyTorch: wait_stream, record_stream for tensors that cross streams})",
+            "keep host buffers of asynchronous copies alive and unchanged until the copy has finished"},
        .link = "{torch:https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-streams|"
                "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#streams}"},
       {.id = "after-failed-call",
        .sure = Sure::often,
        .codes = {1, 201, 400, 500},
        .when = follows_a_failure,
-       .texts = {"{swallowed} had failed earlier on this thread, and the program continued, often because this call "
-                 "uses something that the failed one should have created"},
+       .texts = {"{swallowed} had failed earlier on this thread, and the program continued; this call often fails "
+                 "because it uses something that {swallowed} should have created"},
        .fix = {"check what {swallowed} returns, and stop if it fails"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__ERROR.html"},
       {.id = "event-without-time",
@@ -94,8 +95,8 @@ const std::vector<Rule>& stream_rules() {
        .codes = {705},
        .calls = {"DisablePeerAccess"},
        .when = names_refusing_call,
-       .texts = {"{call} disables access to another device's memory, but this device does not have that access: "
-                 "nothing is left to do"},
+       .texts = {"{call} disables access to another device's memory, but this device does not have that access, so "
+                 "there is nothing to disable"},
        .fix = {"call it once for each {cuda:cudaDeviceEnablePeerAccess|cuCtxEnablePeerAccess} that succeeded, with the "
                "same {cuda:device|context} current",
                "at the program's end, ignore this error: it does no harm{cuda:, and cudaGetLastError clears it}"},

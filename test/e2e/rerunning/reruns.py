@@ -156,7 +156,7 @@ def under_mps_nobody_is_blamed_for_a_fault_that_did_not_come_back(machine):
     expect_in("under MPS another process may have caused the fault", because, "because")
     expect_in("a race, or an intermittent failure, or another process's fault", because, "because")
     expect(report["findings"][0]["cause"]["id"], "mps-client", "cause")
-    expect_in("shared under MPS", result.stderr, "what is printed")
+    expect_in("under MPS, a fatal error", result.stderr, "what is printed")
     expect(_codes(report), ["mps"], "notes")
 
 

@@ -42,7 +42,7 @@ TEST_CASE("an access past the end of the parameter's memory") {
   SUBCASE("off by 2^32 elements") {
     symptoms.access->overflow = true;
     CHECK(explain(symptoms)->text.ends_with(
-        "an overflowed 32-bit index into elements of 4 bytes would give this distance"));
+        "an overflowed 32-bit index into elements of 4 bytes would explain this distance"));
   }
   SUBCASE("memory allocated at an unknown line") {
     symptoms.access->allocation->allocated.reset();

@@ -51,7 +51,7 @@ TEST_CASE("facts about the job's ranks count for more than the kernel's name") {
   symptoms.ranks_part = RanksDifference::absence;
   CHECK(id_of(symptoms) == "rank-has-not-come");
   CHECK(text_of(symptoms).starts_with(
-      "rank 7 called fewer collectives than the other ranks, which are waiting in one, often because"));
+      "rank 7 called fewer collectives than the other ranks, often because a branch or an exception skipped one"));
   symptoms.missing_ranks.clear();
   symptoms.ranks_part = RanksDifference::line;
   CHECK(id_of(symptoms) == "ranks-call-different-collectives");

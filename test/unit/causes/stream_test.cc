@@ -10,9 +10,9 @@ TEST_CASE("a failure that does not recur in a rerun that waits") {
   symptoms.vanished_when_serialised = true;
   CHECK(id_of(symptoms) == "missing-wait");
   CHECK(!explain(symptoms)->certain);
-  CHECK(explain(symptoms)->fix[0] == "let the stream that reads wait for the one that writes (cudaStreamWaitEvent)");
+  CHECK(explain(symptoms)->fix[0] == "let the reading stream wait for the writing stream (cudaStreamWaitEvent)");
   symptoms.dialect.driver = true;
-  CHECK(explain(symptoms)->fix[0] == "let the stream that reads wait for the one that writes (cuStreamWaitEvent)");
+  CHECK(explain(symptoms)->fix[0] == "let the reading stream wait for the writing stream (cuStreamWaitEvent)");
   symptoms.arguments = {pointer_argument("in", 0x5000, "freed")};
   CHECK(id_of(symptoms) == "use-after-free");
 }
