@@ -77,7 +77,7 @@ class Description {
           own ? text_of(line) : text_of(line) + " in " + name_of(line));
     }
     if (failure.trap && failure.trap->line != place.lines.front().line) {
-      add("Trap", text_of(*failure.trap) + ", the instruction before");
+      add("Trap", text_of(*failure.trap) + ", the preceding instruction");
     }
   }
 

@@ -107,7 +107,7 @@ std::string one_of(const std::vector<std::string>& names) {
   const std::vector<std::string> functions(distinct.begin(), distinct.end());
   std::string text = functions.front();
   for (std::size_t i = 1; i < std::min(functions.size(), kNamed); ++i) text += " or " + functions[i];
-  return functions.size() > kNamed ? text + " or another one" : text;
+  return functions.size() > kNamed ? text + " or another function" : text;
 }
 
 const Dwfl_Callbacks kCallbacks = {nullptr, find_debug_file, nullptr, nullptr};

@@ -125,7 +125,7 @@ class Inputs(unittest.TestCase):
 
     def test_tensors_beyond_the_limit_are_left_out(self):
         self.save(embedding, torch.randn(4, 2), torch.tensor([1]), limit=16)
-        self.assertEqual(self.call()["missing"], ["a tensor float32 [4, 2]"])
+        self.assertEqual(self.call()["missing"], ["a float32 tensor of shape [4, 2]"])
         status, output = self.replay()
         self.assertEqual(status, 2)
         self.assertIn("tensor 0 was not saved", output)

@@ -75,8 +75,7 @@ class DumpReader {
     }
     dump_.version = text_of(version, 32);
     if (!dump_.version.starts_with("2.")) {
-      return base::Error{fmt::format("its format has version {}, but cudadiag reads only version 2", dump_.version),
-                         ""};
+      return base::Error{fmt::format("its format version is {}, but cudadiag reads only version 2", dump_.version), ""};
     }
     add_groups(root_.member("pg_config"));
     const std::size_t count = entries.is_list() ? entries.size() : 0;

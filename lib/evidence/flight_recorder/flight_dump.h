@@ -52,7 +52,7 @@ struct FlightDump {
   bool is_whole = false;                         // `calls` begins with the first call of the process
 };
 
-// `bytes` are the contents of a file of at most kMostBytes. An error is a clause: "it is not a pickle of protocol 2".
+// `bytes` are the contents of a file of at most kMostBytes. An error is a clause: "it is not a protocol 2 pickle".
 base::Result<FlightDump> read_flight_dump(std::string bytes);
 
 }  // namespace cudadiag::evidence

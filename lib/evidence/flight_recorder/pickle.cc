@@ -47,8 +47,7 @@ class Machine {
   explicit Machine(Document& document) : document_(document), bytes_(document.bytes()) {}
 
   std::optional<std::string> run() {
-    if (byte() != static_cast<std::uint8_t>(Operation::protocol) || byte() != 2)
-      return "it is not a pickle of protocol 2";
+    if (byte() != static_cast<std::uint8_t>(Operation::protocol) || byte() != 2) return "it is not a protocol 2 pickle";
     while (!stopped_ && refused_.empty()) step();
     if (!refused_.empty()) return refused_;
     if (stack_.size() != 1 || !marks_.empty()) return "it does not end with one value";
@@ -211,7 +210,7 @@ class Machine {
       case Operation::protocol:
         break;
     }
-    refuse(fmt::format("it has the operation {:#04x} at byte {}, which PyTorch does not write", operation, at));
+    refuse(fmt::format("it has the opcode {:#04x} at byte {}, which PyTorch does not write", operation, at));
   }
 
   Document& document_;

@@ -170,7 +170,7 @@ constexpr CallRule kRules[] = {
     on_control(kSetFlags),
     on_control(kSetAttributes),
     on_control(kSetVersion),
-    refused(SYS_open_by_handle_at, Deed::share, "files by their handle"),
+    refused(SYS_open_by_handle_at, Deed::share, "files by their handles"),
     // Network.
     network(SYS_connect, Kind::address, Deed::connect),
     network(SYS_bind, Kind::address, Deed::listen),
@@ -211,9 +211,9 @@ constexpr CallRule kRules[] = {
     refused(SYS_msgctl, Deed::share, "System V message queues"),
     refused(SYS_mq_open, Deed::share, "POSIX message queues"),
     refused(SYS_mq_unlink, Deed::share, "POSIX message queues"),
-    refused(SYS_add_key, Deed::share, "the kernel's keys"),
-    refused(SYS_request_key, Deed::share, "the kernel's keys"),
-    refused(SYS_keyctl, Deed::share, "the kernel's keys"),
+    refused(SYS_add_key, Deed::share, "the kernel's keyrings"),
+    refused(SYS_request_key, Deed::share, "the kernel's keyrings"),
+    refused(SYS_keyctl, Deed::share, "the kernel's keyrings"),
     // These calls would bypass the filter. Programs have a fallback if they fail.
     refused(SYS_io_uring_setup, Deed::share, "io_uring", ENOSYS),
     refused(SYS_setns, Deed::share, "other namespaces"),
@@ -239,15 +239,15 @@ constexpr CallRule kRules[] = {
     refused(kQuotactlFd, Deed::administer, "quotas"),
     refused(SYS_swapon, Deed::administer, "swap space"),
     refused(SYS_swapoff, Deed::administer, "swap space"),
-    refused(SYS_reboot, Deed::administer, "the machine"),
+    refused(SYS_reboot, Deed::administer, "the machine's power state"),
     refused(SYS_kexec_load, Deed::administer, "the kernel"),
     refused(SYS_init_module, Deed::administer, "the kernel's modules"),
     refused(SYS_finit_module, Deed::administer, "the kernel's modules"),
     refused(SYS_delete_module, Deed::administer, "the kernel's modules"),
-    refused(SYS_bpf, Deed::administer, "the kernel's filters"),
+    refused(SYS_bpf, Deed::administer, "the kernel's BPF programs"),
     refused(SYS_syslog, Deed::administer, "the kernel's log"),
     refused(SYS_acct, Deed::administer, "the kernel's accounting"),
-    refused(SYS_fanotify_init, Deed::administer, "watches on files"),
+    refused(SYS_fanotify_init, Deed::administer, "file watches"),
     refused(SYS_settimeofday, Deed::administer, "the clock"),
     refused(SYS_clock_settime, Deed::administer, "the clock"),
     refused(SYS_adjtimex, Deed::administer, "the clock"),
@@ -259,8 +259,8 @@ constexpr CallRule kRules[] = {
     refused(SYS_kexec_file_load, Deed::administer, "the kernel"),
 #endif
 #ifdef SYS_iopl
-    refused(SYS_iopl, Deed::administer, "the machine's ports"),
-    refused(SYS_ioperm, Deed::administer, "the machine's ports"),
+    refused(SYS_iopl, Deed::administer, "the machine's I/O ports"),
+    refused(SYS_ioperm, Deed::administer, "the machine's I/O ports"),
 #endif
 };
 

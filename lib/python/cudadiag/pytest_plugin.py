@@ -1,7 +1,7 @@
 """pytest --cudadiag: names the test that lost a CUDA context, and the source line that caused it.
 
 The recorder is loaded into the test process, and the plugin waits for the GPU after each test. The tests after a lost
-context run in a fresh process, or are skipped as "CUDA context lost since TEST".
+context run in a fresh process, or are skipped as "CUDA context lost in TEST".
 """
 
 import os
@@ -57,7 +57,7 @@ class Plugin:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item):
         if self.lost_in is not None:
-            pytest.skip(f"CUDA context lost since {self.lost_in}")
+            pytest.skip(f"CUDA context lost in {self.lost_in}")
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, item, call):

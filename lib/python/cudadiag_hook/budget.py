@@ -29,7 +29,7 @@ def give_up(why):
         state.on = False
         for end in state.ends:
             end()
-        recorder.note("the Python hook stopped here: " + why)
+        recorder.note("the Python hook stopped: " + why)
 
 
 def is_from_handler(error):

@@ -150,7 +150,7 @@ bool PythonStacks::start(Interner& interner, const PythonHook& hook) {
     if (strncmp(text, "3.", 2) == 0 && leading_number(text + 2) == layout.minor) layout_ = &layout;
   }
   if (layout_ == nullptr) {
-    give_up("Python stacks are off: this CPython release is not one of 3.9 to 3.14");
+    give_up("Python stacks are off: cudadiag supports only CPython 3.9 to 3.14");
   } else if (!agrees_with_runtime()) {
     give_up(kOtherLayout);
   } else {

@@ -99,7 +99,7 @@ bool ExclusiveWait::begin(ThreadState& thread) {
   thread.turn = Turn::alone;
   const std::uint64_t deadline = nanoseconds(CLOCK_MONOTONIC) + patience_;
   while (passing_.load() > 0 && !expired(deadline)) pause(polls);
-  if (passing_.load() > 0) give_up("calls of other threads did not return");
+  if (passing_.load() > 0) give_up("calls on other threads did not return");
   if (on() && !failures_->frozen() && streams_->capture_going_on() && !noted_capture_.exchange(true)) {
     interner_->note("wait-left-out", "the rerun did not wait for operations while a stream was being captured");
   }

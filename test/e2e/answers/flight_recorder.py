@@ -100,8 +100,8 @@ def dump_that_is_broken_is_refused(machine):
     _run(machine, "missing", "--hang-after", "2")
     file = machine.folder / "dumps/rank_2"
     whole = file.read_bytes()
-    for bytes, why in ((whole[:-40], "it ends within a "), (b"\x80\x02cos\nsystem\n.", "it has the operation 0x63"),
-                       (whole.replace(b"2.10", b"3.10"), "its format has version 3.10, but cudadiag reads only version 2")):
+    for bytes, why in ((whole[:-40], "it ends within a "), (b"\x80\x02cos\nsystem\n.", "it has the opcode 0x63"),
+                       (whole.replace(b"2.10", b"3.10"), "its format version is 3.10, but cudadiag reads only version 2")):
         file.write_bytes(bytes)
         ended = _ranks(machine, "missing")
         expect_in("dumps/rank_2 is not used: " + why, ended.stderr, "why")

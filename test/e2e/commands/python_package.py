@@ -94,7 +94,7 @@ def pytest_skips_the_tests_after_a_lost_context_if_asked(machine):
     lines = _suite(machine, losing=(20,))
     ended = _pytest(machine, interpreter, "--cudadiag=skip", "-rs")
     _expect_losses(machine, ended, lines, skipped=180)
-    expect_in("CUDA context lost since test_suite.py::test_020\n", ended.stdout, "reason")
+    expect_in("CUDA context lost in test_suite.py::test_020\n", ended.stdout, "reason")
 
 
 def pytest_leaves_nothing_of_a_suite_that_loses_no_context(machine):

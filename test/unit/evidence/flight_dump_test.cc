@@ -94,7 +94,7 @@ TEST_CASE("a dump without its first call is not whole") { CHECK_FALSE(read(dump(
 TEST_CASE("any minor version is read, but a different major version is rejected") {
   CHECK(read(dump({.version = "2.4"})).calls.size() == 2);
   CHECK(read(dump({.version = "2.99"})).calls.size() == 2);
-  CHECK(refusal(dump({.version = "3.0"})) == "its format has version 3.0, but cudadiag reads only version 2");
+  CHECK(refusal(dump({.version = "3.0"})) == "its format version is 3.0, but cudadiag reads only version 2");
 }
 
 TEST_CASE("calls without numbers are rejected") {
@@ -107,7 +107,7 @@ TEST_CASE("a pickle with other contents is not a dump") {
   CHECK(refusal(PickleBuilder().open_dictionary().texts("a", "b").close_dictionary().bytes()) ==
         "it is not a Flight Recorder dump");
   CHECK(refusal(PickleBuilder().raw("N").bytes()) == "it is not a Flight Recorder dump");
-  CHECK(refusal("no dump") == "it is not a pickle of protocol 2");
+  CHECK(refusal("no dump") == "it is not a protocol 2 pickle");
 }
 
 TEST_CASE("the JSON form is read as well, without lines") {

@@ -86,7 +86,7 @@ TEST_CASE("the text names the instruction before a trap, and the depth of recurs
   failure.callers = {{.pc = 0x90, .function = "k", .offset = 0x90}, {.pc = 0x90, .function = "k", .offset = 0x90}};
   testimony.failure = failure;
   const std::string text = joined(describe(testimony));
-  CHECK(text.find("Line    a.cu:21\nTrap    a.cu:20, the instruction before\n") != std::string::npos);
+  CHECK(text.find("Line    a.cu:21\nTrap    a.cu:20, the preceding instruction\n") != std::string::npos);
   CHECK(text.find("from    k+0x90 (2 times)\n") != std::string::npos);
 }
 

@@ -85,7 +85,7 @@ def fail(error):
         raise error
     watch.on = False
     watch.pending.clear()
-    recorder.note("cudadiag stopped checking here: %s: %s" % (type(error).__name__, str(error).partition("\n")[0]))
+    recorder.note("cudadiag stopped checking values: %s: %s" % (type(error).__name__, str(error).partition("\n")[0]))
 
 
 def before_call(function, args, kwargs):
@@ -261,7 +261,7 @@ def settle():
         value.call, value.uses = None, ()
     if not done and len(watch.pending) > 2 * watch.history:
         done = watch.history
-        recorder.note("%d results were not checked: their stream had not reached them in time" % done)
+        recorder.note("%d results were not checked: their streams did not reach them in time" % done)
         for value in watch.pending[:done]:
             value.grade, value.call, value.uses = CLEAN, None, ()
     del watch.pending[:done]

@@ -56,7 +56,7 @@ class Call:
                  "shape": list(tensor.shape), "strides": [], "offset": 0, "elements": 0}
         host = self.host_copy(tensor, about)
         if host is None:
-            self.missing.append("a tensor %s %s" % (about["dtype"], about["shape"]))
+            self.missing.append("a %s tensor of shape %s" % (about["dtype"], about["shape"]))
         self.share(tensor, about)
         self.kept.append((tensor, about, host))
         return len(self.kept) - 1

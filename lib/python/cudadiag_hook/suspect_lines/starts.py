@@ -62,7 +62,7 @@ def tell_start(suspect, frame):
 def look_for_starts():
     threading = sys.modules.get("threading")
     if threading is None:
-        return recorder.note("cannot tell where threads started: threading was imported after CUDA was initialised")
+        return recorder.note("cannot tell where threads started: the threading module was imported after CUDA was initialised")
     original = threading.Thread.start
 
     def start(self):
