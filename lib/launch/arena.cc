@@ -45,7 +45,7 @@ bool fits_in_files() { return areas_that_fit() > 0; }
 
 base::Result<Arena> Arena::create() {
   const std::size_t areas = areas_that_fit();
-  if (areas == 0) return base::Error{"the file size limit leaves no room", "raise it (ulimit -f)"};
+  if (areas == 0) return base::Error{"the file size limit leaves no room for the recording", "raise it (ulimit -f)"};
   base::FileDescriptor file(::memfd_create(wire::arena::kName, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!file.valid()) return failed("create a memory file", errno);
   const std::uint64_t size = wire::arena::kHeaderSize + areas * wire::area::kAreaSize;

@@ -55,7 +55,7 @@ void leave_surplus_out(std::vector<fs::path>& files, Session& session) {
   if (files.size() <= kMostAreas) return;
   const std::size_t surplus = files.size() - kMostAreas;
   session.manifest.notes.push_back(std::to_string(surplus) + (surplus == 1 ? " recording was" : " recordings were") +
-                                   " ignored: cudadiag reads at most " + std::to_string(kMostAreas) + " of one run");
+                                   " ignored: cudadiag reads at most " + std::to_string(kMostAreas) + " per run");
   session.whole = false;
   files.resize(kMostAreas);
 }
@@ -129,9 +129,9 @@ std::optional<base::Result<fs::path>> by_number(const std::vector<Root>& roots, 
   if (number >= 1 && number <= sessions.size()) return sessions[number - 1];
   return base::Error{"session " + std::string(wanted) + " does not exist: " +
                          (sessions.empty()       ? "there are no sessions"
-                          : sessions.size() == 1 ? "there is only 1"
-                                                 : "there are only " + std::to_string(sessions.size())),
-                     "to list all sessions: cudadiag list"};
+                          : sessions.size() == 1 ? "there is only 1 session"
+                                                 : "there are only " + std::to_string(sessions.size()) + " sessions"),
+                     "run: cudadiag list"};
 }
 
 // Finds the session whose name begins with this text, such as "20261126-1015".
@@ -257,7 +257,7 @@ base::Result<fs::path> find_session(const std::vector<Root>& roots, const std::s
     if (is_unused(session)) return base::Error{session.string() + ": " + why_unused(session), "see cudadiag doctor"};
   }
   return obstacle_to_reading(roots).value_or(
-      base::Error{"no session was found", "a run that fails leaves one: cudadiag run -- COMMAND"});
+      base::Error{"no session was found", "cudadiag run -- COMMAND keeps one if something fails"});
 }
 
 bool is_unused(const fs::path& folder) {
@@ -299,12 +299,13 @@ void describe_without_manifest(Session& session, bool has_areas) {
     notes.push_back(failure.what + "; " + failure.hint);
   }
   if (was_lost(folder) && !has_areas) {
-    notes.emplace_back("its cudadiag run was killed, and its recording is lost");
+    notes.emplace_back("cudadiag run was killed, and the recording is lost");
   } else if (is_unused(folder)) {
     notes.push_back(why_unused(folder));
   } else if (!run_goes_on(folder)) {
     notes.emplace_back(
-        "it was recorded without cudadiag run, or cudadiag run was killed, so it is unknown how its programs ended");
+        "the session was recorded without cudadiag run, or cudadiag run was killed, so how its programs ended is "
+        "unknown");
   }
   session.whole = has_areas && left.processes == 0;
 }

@@ -188,7 +188,7 @@ base::Result<SessionWriter> SessionWriter::create_in_root(const Root& root, base
     ::flock(lock.get(), LOCK_EX | LOCK_NB);
     return SessionWriter(root, folder, std::move(root_fd), std::move(lock), std::move(pass));
   }
-  return base::Error{"cannot create a session in " + root.folder.string() + ": its names are taken",
+  return base::Error{"cannot create a session in " + root.folder.string() + ": all names for it are taken",
                      "run the command again"};
 }
 
@@ -199,7 +199,8 @@ base::Result<SessionWriter> SessionWriter::reopen(const fs::path& folder) {
   base::FileDescriptor lock = open_plain_folder(root.get(), absolute.filename().c_str());
   if (error || !lock.valid()) return failed("open the session", folder, error ? error.value() : errno);
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    return base::Error{absolute.string() + " is being written by another cudadiag", "wait until it has ended"};
+    return base::Error{absolute.string() + " is being written by another cudadiag process",
+                       "wait until that process has ended"};
   }
   base::FileDescriptor pass = open_plain_folder(lock.get(), kRecordFolder);
   return SessionWriter({absolute.parent_path(), true, ""}, absolute, std::move(root), std::move(lock), std::move(pass));

@@ -64,7 +64,7 @@ bool has_values(const std::string& text, const session::Session& session) {
 }
 
 std::string why_unreached(const session::Session& session, const std::string& file) {
-  if (session.processes.empty()) return "CUDA was not initialised, and lines are watched only after that";
+  if (session.processes.empty()) return "CUDA was never initialised, and lines are watched only once it is";
   for (const session::Process& process : session.processes) {
     for (const session::Note& note : process.record.notes) {
       const analyse::NoteCode code = analyse::note_code(note.code);
@@ -75,7 +75,9 @@ std::string why_unreached(const session::Session& session, const std::string& fi
     return session::has(process.record, session::Property::python_hook);
   });
   if (!hooked) return "no Python code seems to have run after CUDA was initialised, and lines are watched only then";
-  return "lines are watched after CUDA is initialised, if they contain code, in files whose path ends in " + file;
+  return "cudadiag watches a line only after CUDA is initialised, only if it contains code, and only in a file whose "
+         "path ends in " +
+         file;
 }
 
 }  // namespace

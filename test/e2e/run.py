@@ -71,7 +71,7 @@ def check_target(machine, name):
         silence = "no CUDA failure is known to have ended the program" if handled else "no CUDA failure was recorded"
         failed = [silence] if plain.returncode else []
         if plain.returncode < 0:
-            failed.append(f"the command was ended by signal {-plain.returncode} ({signal.Signals(-plain.returncode).name})")
+            failed.append(f"the command was killed by signal {-plain.returncode} ({signal.Signals(-plain.returncode).name})")
         expect([line.removeprefix("cudadiag: ").partition(";")[0] for line in ours], failed, "what cudadiag says")
         expect(machine.sessions(), [], "sessions")
     else:

@@ -84,7 +84,7 @@ void add_inputs(const diagnose::Diagnosis& report, const report::Redaction& reda
     entries.push_back({"inputs/inputs.safetensors", kept("inputs.safetensors", kLargestInputs)});
     return;
   }
-  say("this session has no saved inputs: cudadiag run --save-inputs saves them");
+  say("this session has no saved inputs; to save them: cudadiag run --save-inputs -- COMMAND");
 }
 
 std::string redacted_script(const Script& script, const report::Redaction& redaction) {

@@ -128,7 +128,7 @@ Result<RerunWindow> window_of_line(const session::Session& session, const std::s
   const std::size_t colon = place.rfind(':');
   int line = 0;
   if (colon != std::string::npos) std::from_chars(place.data() + colon + 1, place.data() + place.size(), line);
-  if (line <= 0) return Error{"--site " + place + " is not FILE:LINE", "for example --site train.py:41"};
+  if (line <= 0) return Error{"--site " + place + " is not FILE:LINE", "use a form such as --site train.py:41"};
   const std::string file = place.substr(0, colon);
   const auto names = [&](const std::string& path, int at) {
     return at == line && (path == file || path.ends_with("/" + file));
@@ -195,7 +195,7 @@ Result<std::optional<RerunWindow>> window_by_hand(const session::Session& sessio
 }
 
 std::string run_again(const std::vector<std::string>& words, const std::string& directory) {
-  std::string command = "to record it again, with reruns: ";
+  std::string command = "to record the program again, with reruns: ";
   if (!directory.empty()) command += "cd " + diagnose::shell_word(directory) + " && ";
   return command + "cudadiag run -- " + diagnose::shell_line(words);
 }
@@ -218,8 +218,8 @@ Error refusal(const session::Session& session, const std::string& why) {
 std::string no_reruns_of(const session::Session& session) {
   const session::Manifest begun = session::open_running_manifest(session.folder);
   if (!begun.command.empty()) {
-    const std::string loss = session.processes.empty() ? ", and its recording is lost" : "";
-    return "the cudadiag run of this session was killed" + loss + "; " +
+    const std::string loss = session.processes.empty() ? ", and the recording is lost" : "";
+    return "the cudadiag run that recorded this session was killed" + loss + "; " +
            run_again(begun.command, begun.working_directory);
   }
   const std::string why = "cudadiag run did not complete this session, so the full command is unknown; ";
@@ -251,8 +251,8 @@ std::string more_to_ask_for(const analyse::Analysis& analysis, const session::Ma
 std::string nothing_to_narrow(const session::Session& session, const analyse::Analysis& analysis, bool cross_check) {
   const bool proven = !analysis.failures.empty() && analysis.failures.front().grade == analyse::Grade::proven;
   if (!proven) {
-    return "a rerun would add nothing: this session has no failure of GPU work, and no race between Python lines whose "
-           "tensors are unknown";
+    return "a rerun would add nothing: this session has no failed GPU work, and no race for which a rerun could name "
+           "the tensors";
   }
   std::string text = "a rerun would add nothing: the failure is already proven";
   if (const auto obstacle = supervise::obstacle_to_cross_check(session.manifest); cross_check && obstacle) {
@@ -277,7 +277,7 @@ int carry_out(const BisectOptions& options) {
   if (const auto& found = std::get<std::filesystem::path>(folder); session::run_goes_on(found)) {
     const std::string name = diagnose::shell_word(session::finished_name(found).string());
     return say("the run of this session has not ended; to see its state: cudadiag status " + name +
-               "; after it has ended: cudadiag bisect " + name),
+               "; once it has ended, run: cudadiag bisect " + name),
            kOwnFailure;
   }
   auto opened = session::open_session(std::get<std::filesystem::path>(folder));
@@ -295,7 +295,7 @@ int carry_out(const BisectOptions& options) {
   }
   if (options.rerun.sanitize && supervise::find_sanitizer().empty()) {
     return say(Error{"compute-sanitizer is not installed here, so nothing was rerun",
-                     "install the CUDA Toolkit, or see its command for another machine: cudadiag report -v"}),
+                     "install the CUDA Toolkit; to see the command for another machine: cudadiag report -v"}),
            kOwnFailure;
   }
   if (const auto missing = options.isolated ? launch::missing_isolation() : std::nullopt) {
@@ -319,9 +319,9 @@ int carry_out(const BisectOptions& options) {
     const launch::Input input;
     // A program that reads different input may behave differently, so its rerun would prove nothing.
     if (session.manifest.input_read && !input.is_lasting()) {
-      return say(Error{
-                 "the command read its standard input; its reruns need the same input from a file",
-                 diagnose::bisect_command(session.folder.string(), true, options.isolated ? diagnose::kIsolated : "")}),
+      return say(Error{"the command read its standard input, so a rerun needs the same input from a file",
+                       "run: " + diagnose::bisect_command(session.folder.string(), true,
+                                                          options.isolated ? diagnose::kIsolated : "")}),
              kOwnFailure;
     }
     auto writer = session::SessionWriter::reopen(session.folder);
@@ -330,7 +330,7 @@ int carry_out(const BisectOptions& options) {
     launch::ignore_signal_here(SIGXFSZ);
     plan.reach = options.reach;
     const char* how =
-        plan.isolated ? "isolated, so it cannot write files: " : "without isolation, so it can write files: ";
+        plan.isolated ? "in isolation, so it cannot write files: " : "without isolation, so it can write files: ";
     say(std::string("running the command again ") + how + command_line(session.manifest));
     plan.input = input.obstacle().empty() ? &input : nullptr;
     RerunSpeech speech(options.verbosity != report::Verbosity::quiet);

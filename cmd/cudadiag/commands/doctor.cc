@@ -105,14 +105,14 @@ std::string why_taken(const std::filesystem::path& file, const std::vector<std::
     return "CUDADIAG_CUPTI names it";
   }
   if (in_list("LD_LIBRARY_PATH", [&](const std::string& folder) { return file.parent_path() == folder; })) {
-    return "LD_LIBRARY_PATH leads to it";
+    return "it was found through LD_LIBRARY_PATH";
   }
   for (const std::filesystem::path& folder : launch::python_packages(python)) {
-    if (lies_in(file, folder.string())) return "it is among python3's packages";
+    if (lies_in(file, folder.string())) return "it is in one of python3's packages";
   }
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
     const char* value = std::getenv(variable);
-    if (value != nullptr && lies_in(file, value)) return std::string(variable) + " leads to it";
+    if (value != nullptr && lies_in(file, value)) return std::string("it was found through ") + variable;
   }
   return lies_in(file, "/usr/local") ? "it is in the CUDA Toolkit" : "it is in a system folder";
 }
@@ -134,7 +134,7 @@ void check_cupti(Checklist& checks, const std::string& lacking) {
   if (!taken.problem.empty()) {
     const char* remedy = analyse::remedy_for(taken.note);
     checks.bad("CUPTI", taken.problem,
-               taken.note == analyse::NoteCode::other ? "see the messages of cudadiag run -- COMMAND"
+               taken.note == analyse::NoteCode::other ? "see what cudadiag run -- COMMAND prints"
                : remedy == nullptr || taken.note == analyse::NoteCode::cupti_not_found ? install
                                                                                        : remedy);
   } else {
@@ -154,8 +154,8 @@ void check_tools(Checklist& checks) {
     checks.known(name, std::string("not found: ") + lacking);
   };
   check("nvdisasm", supervise::find_disassembler({python3.path}),
-        "cudadiag races cannot tell what kernels read and write, and cudadiag core shows no instruction; run pip "
-        "install nvidia-cuda-nvdisasm, or install the CUDA Toolkit or Triton");
+        "without it, cudadiag races cannot tell what kernels read and write, and cudadiag core shows no instruction; "
+        "run pip install nvidia-cuda-nvdisasm, or install the CUDA Toolkit or Triton");
   check("cuda-gdb", supervise::find_toolkit_program("cuda-gdb"), "--cross-check needs it; install the CUDA Toolkit");
   check("compute-sanitizer", supervise::find_toolkit_program("compute-sanitizer"),
         "--sanitize needs it; install the CUDA Toolkit");
@@ -169,7 +169,7 @@ void check_memory(Checklist& checks) {
   const std::string path = std::get<launch::Arena>(arena).path();
   if (::access(path.c_str(), R_OK | W_OK) != 0) {
     return checks.bad("memory", path + " cannot be opened",
-                      "mount /proc so that processes of this user see each other");
+                      "mount /proc so that processes of this user can see each other");
   }
   checks.good("memory", "memfd, reachable through /proc");
 }
@@ -220,8 +220,8 @@ void check_environment(Checklist& checks) {
   checks.known("python3", python.path.empty() ? "not found" : python.path);
   checks.known(
       "out of reach",
-      "programs that clear their environment, run as another user, or run in another container; for these, start "
-      "cudadiag inside that environment");
+      "programs that clear their environment, run as another user, or run in another container; to record such "
+      "a program, start cudadiag inside its environment, user account or container");
 }
 
 int carry_out(bool gpu) {

@@ -36,7 +36,7 @@ int carry_out(const ListOptions& options) {
   if (const auto failure = session::obstacle_to_reading(roots)) {
     return say(*failure), sessions.empty() ? kOwnFailure : 0;
   }
-  if (sessions.empty()) say("no session was found; a run that fails leaves one: cudadiag run -- COMMAND");
+  if (sessions.empty()) say("no session was found; cudadiag run -- COMMAND keeps one if something fails");
   return 0;
 }
 

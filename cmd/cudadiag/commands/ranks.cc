@@ -205,8 +205,8 @@ base::Result<std::string> first_report(JobSessions& job, const std::vector<Alike
                        diagnose::word(finding.grade));
   }
   const std::size_t count = job.all().size();
-  std::string text =
-      answer + fmt::format("cudadiag: first of {} session{}: {}\n", count, count == 1 ? "" : "s", name_of(finding));
+  std::string text = answer + fmt::format("cudadiag: first failure in {} session{}: {}\n", count, count == 1 ? "" : "s",
+                                          name_of(finding));
   text += report::write_text(report, text_options(options.verbosity, STDOUT_FILENO));
   const auto rest = others(job, groups);
   if (const auto* failure = std::get_if<base::Error>(&rest)) return *failure;

@@ -226,7 +226,7 @@ class Replaying {
       compared.obstacle = obstacle_to_comparing(done, here, there);
       if (compared.obstacle.empty()) {
         compared.comparison = replay::compare_outputs(folder_.launch(), scratch / "0", scratch / std::to_string(i));
-        if (!compared.comparison) compared.obstacle = "the memory that it left could not be read";
+        if (!compared.comparison) compared.obstacle = "the memory after the launch could not be read";
       }
       fs::remove_all(scratch / std::to_string(i), error);
       result_.compared.push_back(std::move(compared));
@@ -241,13 +241,13 @@ class Replaying {
     const replay::Run& first = result_.first;
     if (done.outcome == Outcome::impossible) return fmt::format("{}: {}", replay::word(done.outcome), done.why);
     if (done.outcome != first.outcome) {
-      return fmt::format("on GPU {} it {}, but on GPU {} it {}", words(there), replay::word(done.outcome), words(here),
-                         replay::word(first.outcome));
+      return fmt::format("on GPU {} the launch {}, but on GPU {} it {}", words(there), replay::word(done.outcome),
+                         words(here), replay::word(first.outcome));
     }
     for (const replay::Run* run : {&first, &done}) {
       if (run->answer.outputs) continue;
       if (run->outcome != Outcome::did_not_fail) return "a launch that fails leaves no memory to compare";
-      return "the memory that it left could not be stored: " + run->answer.cannot;
+      return "the memory after the launch could not be stored: " + run->answer.cannot;
     }
     return "";
   }

@@ -188,9 +188,9 @@ void judge_recording(const session::Session& session, std::vector<Proof>& proofs
   for (const session::Process& process : session.processes) {
     for (const session::Stream& stream : process.record.streams) marked = marked || stream.marker > 0;
   }
-  proofs.push_back(marked
-                       ? Proof{"markers", "the GPU writes them", ""}
-                       : Proof{"markers", "the GPU wrote none", "file a bug report with the output of cudadiag dump"});
+  proofs.push_back(marked ? Proof{"markers", "the GPU writes completion markers", ""}
+                          : Proof{"markers", "the GPU wrote no completion markers",
+                                  "file a bug report with the output of cudadiag dump"});
   diagnose::SessionState state(session);
   const diagnose::Diagnosis& found = state.diagnosis();
   const auto named = [](const diagnose::Finding& finding) {
@@ -214,7 +214,7 @@ void prove_recording(const fs::path& scratch, std::vector<Proof>& proofs) {
   proofs.push_back({"captures", "graph capture works while the recorder is active", ""});
   const auto sessions = session::sessions_in(scratch);
   if (sessions.empty()) {
-    proofs.push_back({"recording", "no session was written", "see the messages of cudadiag run"});
+    proofs.push_back({"recording", "no session was written", "see what cudadiag run -- COMMAND prints"});
     return;
   }
   const auto opened = session::open_session(sessions.front());
@@ -241,7 +241,7 @@ void prove_core_dump(const fs::path& scratch, std::vector<Proof>& proofs) {
     proofs.push_back(
         {"core dumps", "no GPU core dump was written",
          "reports will not show the failing line in a kernel; check that the temporary folder is writable and "
-         "no debugger is attached"});
+         "that no debugger is attached"});
   }
 }
 

@@ -34,11 +34,11 @@ std::string instruction_words(const replay::Instruction& at) {
                      line.empty() ? "" : " (" + line + ")");
 }
 
-// Returns text such as "variable counters" or "memory block 3, 4,096 bytes at 0x7f0000000000".
+// Returns text such as "variable counters" or "memory block 3 (4,096 bytes at 0x7f0000000000)".
 std::string block_words(const SavedLaunch& launch, std::size_t index) {
   const Block& block = launch.blocks[index];
   if (!block.variable.empty()) return "variable " + base::printable(block.variable);
-  return fmt::format("memory block {}, {} bytes at {:#x}", index, diagnose::thousands(block.bytes), block.address);
+  return fmt::format("memory block {} ({} bytes at {:#x})", index, diagnose::thousands(block.bytes), block.address);
 }
 
 class Text {
@@ -106,7 +106,7 @@ class Text {
     if (!found.log.complaint.empty()) add(tool, base::printable(found.log.complaint));
     const std::string whole = found.log.errors
                                   ? fmt::format("{} error{}", *found.log.errors, *found.log.errors == 1 ? "" : "s")
-                                  : "it did not finish";
+                                  : "did not finish";
     add(tool, whole);
     constexpr std::size_t kMost = 8;
     for (std::size_t i = 0; i < std::min(found.log.accesses.size(), kMost); ++i) access(found.log.accesses[i]);
@@ -130,9 +130,10 @@ class Text {
   void smallest(const replay::Smallest& found) {
     const auto all = std::count_if(launch_.blocks.begin(), launch_.blocks.end(),
                                    [](const Block& block) { return block.contents.has_value(); });
-    add("Minimal", fmt::format("it still fails with the contents of only {} of {} memory blocks; {} {} replay{}",
-                               found.needed.size(), all, found.whole ? "found after" : "the search stopped after",
-                               found.replays, found.replays == 1 ? "" : "s"));
+    add("Minimal",
+        fmt::format("the launch still fails with the contents of only {} of {} memory blocks; {} {} replay{}",
+                    found.needed.size(), all, found.whole ? "the search took" : "the search stopped after",
+                    found.replays, found.replays == 1 ? "" : "s"));
     constexpr std::size_t kMost = 16;
     for (std::size_t i = 0; i < std::min(found.needed.size(), kMost); ++i)
       add("", block_words(launch_, found.needed[i]));

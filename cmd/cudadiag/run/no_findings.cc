@@ -27,7 +27,7 @@ bool print_unrecorded(const std::vector<session::Process>& processes) {
   for (const session::Note& note : first->record.notes) {
     const char* remedy = analyse::remedy_for(analyse::note_code(note.code));
     if (remedy == nullptr) continue;
-    say("nothing was recorded" + (all ? "" : " of process " + std::to_string(first->pid)) + ": " + note.text + "; " +
+    say("nothing was recorded" + (all ? "" : " for process " + std::to_string(first->pid)) + ": " + note.text + "; " +
         remedy);
     return all;
   }
@@ -115,7 +115,7 @@ void print_nothing_found(const supervise::Recording& recording, const diagnose::
   const std::size_t processes = recording.session().processes.size();
   if (processes == 0) {
     return say(
-        "nothing was checked: no process of the command has imported PyTorch, or its Python ignores the environment "
+        "nothing was checked: no process of the command imported PyTorch, or its Python ignores the environment "
         "(-I, -E, -S)");
   }
   const std::string where = processes == 1 ? "1 process" : diagnose::thousands(processes) + " processes";
@@ -151,7 +151,8 @@ void print_no_race(const session::Races& races, report::Verbosity verbosity) {
   }
   if (all.forgotten > 0) {
     text += "; " + diagnose::thousands(all.forgotten) + (all.forgotten == 1 ? " access was" : " accesses were") +
-            " dropped for lack of room, so cudadiag could not see races with " + (all.forgotten == 1 ? "it" : "them");
+            " dropped for lack of room, so cudadiag could not see races involving " +
+            (all.forgotten == 1 ? "it" : "them");
   }
   if (const std::string unjudged = diagnose::unjudged_text(races); !unjudged.empty()) text += "; " + unjudged;
   say(text);

@@ -121,14 +121,14 @@ class Offer {
     if (!obstacle) return announce();
     const bool is_input = obstacle->kind == supervise::RerunObstacle::Kind::input;
     if (options_.rerun_mode == RerunMode::ask && terminal.input_is_terminal && is_input) {
-      return decline("cudadiag cannot ask: its standard error is not a terminal" + way_without_asking(),
+      return decline("cudadiag cannot ask whether to rerun it: standard error is not a terminal" + way_without_asking(),
                      plan_.isolated);
     }
     return decline(sentence(*obstacle), plan_.isolated && is_input);
   }
 
   std::string way_without_asking() const {
-    return plan_.isolated ? " (with </dev/null, it reruns without asking)" : "";
+    return plan_.isolated ? " (with </dev/null, cudadiag reruns it without asking)" : "";
   }
 
   bool is_agreed_at(const TerminalState& terminal) {

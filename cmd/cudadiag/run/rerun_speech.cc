@@ -112,7 +112,7 @@ std::string sentence(const supervise::RerunObstacle& obstacle) {
     case Kind::ended_from_outside:
       return "something outside the program ended it";
     case Kind::failed_late:
-      return "it failed after " + diagnose::duration(obstacle.seconds);
+      return "it failed only after " + diagnose::duration(obstacle.seconds);
     case Kind::took_long:
       return "it took " + diagnose::duration(obstacle.seconds);
     case Kind::one_rank:

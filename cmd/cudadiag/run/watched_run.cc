@@ -43,8 +43,10 @@ void advise_on_remote_commands(const std::string& program) {
   const std::string name = std::filesystem::path(program).filename().string();
   for (const char* remote : {"docker", "podman", "kubectl", "ssh", "srun", "apptainer", "singularity"}) {
     if (name != remote) continue;
-    say(name + " starts the program where cudadiag may not be able to record it; start cudadiag there instead: " +
-        name + " … cudadiag run -- COMMAND, or set the variables that cudadiag env prints there");
+    say(name +
+        " starts the program in a different environment, where cudadiag may be unable to record it. Start "
+        "cudadiag in that environment (" +
+        name + " … cudadiag run -- COMMAND), or export the variables from cudadiag env there");
   }
 }
 
@@ -66,7 +68,7 @@ bool guarded(const Step& step) {
 void print_signal(int signal) {
   if (signal == SIGPIPE) return;  // shells print nothing for SIGPIPE
   const char* name = ::sigabbrev_np(signal);
-  say("the command was ended by signal " + std::to_string(signal) +
+  say("the command was killed by signal " + std::to_string(signal) +
       (name == nullptr ? "" : " (SIG" + std::string(name) + ")"));
 }
 

@@ -73,7 +73,7 @@ base::Result<std::string> window_of_session(const std::string& name, const std::
   auto window = analyse::rerun_window(diagnose::SessionState(session).analysis(), analyse::Reach::sites);
   if (window.text.empty()) {
     return base::Error{"the session " + session.folder.string() + " has no suspects to wait for",
-                       "choose a session with an asynchronous failure; cudadiag list shows the sessions"};
+                       "choose a session with an asynchronous failure from cudadiag list"};
   }
   return window.text;
 }

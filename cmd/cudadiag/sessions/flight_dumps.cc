@@ -59,7 +59,7 @@ base::Result<std::map<int, fs::path>> named_files(const std::string& named) {
     if (is_new) continue;
     return base::Error{
         fmt::format("rank {} has two files: {} and {}", *rank, known->second.string(), at->path().string()),
-        "give the prefix of the dumps, which is the value of TORCH_FR_DUMP_TEMP_FILE: --flight-recorder " +
+        "give the prefix of the dumps (the value of TORCH_FR_DUMP_TEMP_FILE): --flight-recorder " +
             (folder / "comm_lib_trace_rank_").string()};
   }
   if (!files.empty()) return files;

@@ -26,8 +26,8 @@ std::string still_there(const session::LivePlace& place) {
 
 base::Error failure_of(const supervise::KilledRun& run) {
   const bool lost = session::was_lost(run.folder);
-  return {"the run recorded in " + run.folder.string() + " is incomplete: its cudadiag run was killed" +
-              (lost ? ", and its recording is lost" : "") + still_there(run.place),
+  return {"the run recorded in " + run.folder.string() + " is incomplete: cudadiag run was killed" +
+              (lost ? ", and the recording is lost" : "") + still_there(run.place),
           lost ? "cudadiag list shows the other sessions"
                : "to see what was recorded before that: cudadiag report " + diagnose::shell_word(run.folder.string())};
 }
@@ -39,11 +39,11 @@ void print_newer_run(const std::vector<session::Root>& roots, const base::Result
   const auto& newer = was_lost ? lost : live;
   if (!newer || (folder != nullptr && folder->filename() >= newer->filename())) return;
   const auto place = was_lost ? session::live_place(*newer) : std::nullopt;
-  const std::string text = was_lost ? "a newer run is incomplete: its cudadiag run was killed, and its recording is "
-                                      "lost (cudadiag list shows it: " +
-                                          newer->string() + ")" + (place ? still_there(*place) : "")
-                                    : "a newer run has not ended and has no report yet (cudadiag status " +
-                                          diagnose::shell_word(newer->string()) + ")";
+  const std::string text = was_lost
+                               ? "a newer run is incomplete: cudadiag run was killed, and the recording in " +
+                                     newer->string() + " is lost" + (place ? still_there(*place) : "")
+                               : "a newer run has not ended and has no report yet (to see its state: cudadiag status " +
+                                     diagnose::shell_word(newer->string()) + ")";
   say(folder == nullptr ? text : text + "; using " + folder->string() + " instead");
 }
 

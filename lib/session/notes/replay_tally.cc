@@ -37,8 +37,8 @@ std::string sentence(const ReplayTally& tally, bool failed_alone) {
   }
   if (!lacking.empty()) return "does not fail alone, but " + lacking;
   if (failed_alone) {
-    return "the saved launch does not reproduce the failure, although it ran alone in the rerun that failed: something "
-           "that was not saved matters (memory that was not reached, or state of the GPU)";
+    return "the saved launch does not reproduce the failure, although the launch failed alone in the rerun: something "
+           "that was not saved matters (memory that was not reached, or GPU state)";
   }
   return "does not fail alone: it depends on what runs at the same time, or on something that was not saved";
 }

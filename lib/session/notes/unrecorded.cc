@@ -37,9 +37,10 @@ Unrecorded unrecorded_in(const std::filesystem::path& pass_folder) {
 }
 
 base::Error nothing_recorded_of(const Unrecorded& unrecorded) {
-  const std::string whom = unrecorded.processes == 1 ? "a process that initialised CUDA: "
-                                                     : std::to_string(unrecorded.processes) +
-                                                           " processes that initialised CUDA; one of them: ";
+  const std::string whom =
+      unrecorded.processes == 1
+          ? "a process that initialised CUDA: "
+          : std::to_string(unrecorded.processes) + " processes that initialised CUDA; the reason for one of them: ";
   const std::string what = "nothing was recorded for " + whom;
   const std::string reason = std::strerror(unrecorded.error);
   switch (unrecorded.what) {

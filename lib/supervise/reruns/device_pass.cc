@@ -105,8 +105,8 @@ void drop_large_dumps(session::Session& session, session::SessionWriter& writer)
     std::error_code error;
     const std::uintmax_t size = pass.dump.empty() ? 0 : fs::file_size(dump, error);
     if (error || size <= kLargestKept || !fs::remove(dump, error)) continue;
-    session.manifest.notes.push_back("the GPU core dump of " + std::to_string(size >> 20) +
-                                     " MB was read and removed; --keep-core keeps it");
+    session.manifest.notes.push_back("the GPU core dump (" + std::to_string(size >> 20) +
+                                     " MB) was read and removed; to keep it, use --keep-core");
     pass.dump.clear();
     dropped = true;
   }

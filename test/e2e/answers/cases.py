@@ -341,7 +341,7 @@ def file_size_limit_does_not_stop_the_program(machine):
     result = machine.plain("sh", "-c", 'ulimit -f 4; exec "$@"', "sh",
                            *machine.command("run", "--", *program("ten_launches.py")))
     expect((result.stdout, result.returncode), ("result 700\n", 3), "result")
-    expect_in("running without recording: the file size limit leaves no room; raise it (ulimit -f)\n",
+    expect_in("running without recording: the file size limit leaves no room for the recording; raise it (ulimit -f)\n",
               result.stderr, "why, and what to do")
 
 
@@ -407,8 +407,8 @@ def list_shows_what_was_recorded_without_the_launcher(machine):
     _, line = expect_success(machine.cudadiag("list")).stdout.splitlines()
     expect_in("  not finished  -  ", line, "end")
     expect_in("ten_launches.py", line, "command")
-    expect_in("cannot tell whether CUDA failed in this session: it was recorded without cudadiag run, or cudadiag run "
-              "was killed, so it is unknown how its programs ended\n", machine.cudadiag("report").stdout, "report")
+    expect_in("cannot tell whether CUDA failed in this session: the session was recorded without cudadiag run, or "
+              "cudadiag run was killed, so how its programs ended is unknown\n", machine.cudadiag("report").stdout, "report")
     refused = machine.cudadiag("bisect")
     expect((refused.stdout, refused.returncode), ("", 125), "bisect")
     expect_in("so the full command is unknown", refused.stderr, "the reason")
@@ -585,7 +585,7 @@ def small_files_do_not_end_the_target(machine):
     plain = machine.plain(healthy)
     recorded = machine.run(healthy, preexec_fn=limit(resource.RLIMIT_FSIZE, 1 << 20))
     expect((recorded.returncode, recorded.stdout), (plain.returncode, plain.stdout), "status and stdout")
-    expect_in("running without recording: the file size limit leaves no room; raise it (ulimit -f)\n",
+    expect_in("running without recording: the file size limit leaves no room for the recording; raise it (ulimit -f)\n",
               recorded.stderr, "message")
 
 

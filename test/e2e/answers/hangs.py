@@ -157,7 +157,7 @@ def ranks_with_a_launcher_each_are_one_job(machine):
         expect(found["findings"][0]["cause"]["id"], "rank-has-not-come", "cause")
         text = expect_success(machine.cudadiag("ranks", "job")).stdout
         expect_in("rank 1: called 2 of them; it is on the host at", text, "text")
-        expect(text.splitlines()[0].rpartition(",")[0], "cudadiag: first of 2 sessions: rank 0", "whose session it is")
+        expect(text.splitlines()[0].rpartition(",")[0], "cudadiag: first failure in 2 sessions: rank 0", "whose session it is")
         second.terminate()
         # The program must be dead before its input is closed, because the end of the input would let it continue.
         second.wait()
@@ -220,7 +220,7 @@ def ranks_of_several_machines_are_collected_under_other_names(machine):
         shutil.copytree(session, machine.folder / f"job/node{rank}")
     for words in (["job"], ["job/node0", "job/node1"], ["job", "job/node1"]):
         told = expect_success(machine.cudadiag("ranks", *words)).stdout
-        expect_in("cudadiag: first of 2 sessions: rank 0", told, str(words))
+        expect_in("cudadiag: first failure in 2 sessions: rank 0", told, str(words))
 
 
 def hang_that_ignores_being_asked_is_killed(machine):
@@ -367,13 +367,13 @@ def status_of_a_killed_launcher_is_refused(machine):
                 (session / "arena").write_text(place)
             result = machine.cudadiag("status", session)
             expect((result.stdout, result.returncode), ("", 125), f"result for {place!r}")
-            expect_in("its cudadiag run was killed, and its recording is lost", result.stderr, "what is wrong")
+            expect_in("cudadiag run was killed, and the recording is lost", result.stderr, "what is wrong")
             left = f"; the program is still running, but cudadiag has stopped recording it: pid {pid};"
             expect(left in result.stderr, place is None, "what remains of the session")
             if place is None:
                 expect(machine.cudadiag("status").stderr.splitlines()[0],
-                       "cudadiag: a newer run is incomplete: its cudadiag run was killed, and its recording is lost "
-                       f"(cudadiag list shows it: {session}); the program is still running, but cudadiag has stopped "
+                       "cudadiag: a newer run is incomplete: cudadiag run was killed, and the recording in "
+                       f"{session} is lost; the program is still running, but cudadiag has stopped "
                        f"recording it: pid {pid}",
                        "status without a session")
     finally:
@@ -400,7 +400,7 @@ def status_of_a_launcher_that_was_killed_after_a_failure_leads_to_what_it_wrote(
     run.wait()
     for left in (f"; the program is still running, but cudadiag has stopped recording it: pid {pid}", ""):
         expect(machine.cudadiag("status", session).stderr,
-               f"cudadiag: the run recorded in {session} is incomplete: its cudadiag run was killed{left}; to see what was "
+               f"cudadiag: the run recorded in {session} is incomplete: cudadiag run was killed{left}; to see what was "
                f"recorded before that: cudadiag report {session}\n", "status")
         run.communicate()  # closes the program's input, so the program exits
     expect_in("illegal memory access (700)", expect_success(machine.cudadiag("report", session)).stdout, "report")

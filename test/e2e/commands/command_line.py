@@ -266,7 +266,7 @@ def reader_of_the_latest_session_says_that_a_newer_run_goes_on(machine):
     expect(run.stdout.readline(), "ready\n", "first line")
     for command, part in (("report", "illegal memory access (700)"), ("dump", str(older)), ("bisect", "[proven]")):
         shown = expect_success(machine.cudadiag(command))
-        expect_in("a newer run has not ended and has no report yet (cudadiag status ", shown.stderr, command)
+        expect_in("a newer run has not ended and has no report yet (to see its state: cudadiag status ", shown.stderr, command)
         expect_in(f"; using {older} instead\n", shown.stderr, command)
         expect_in(part, shown.stdout, command)
     shutil.rmtree(older)
@@ -284,7 +284,7 @@ def session_of_a_run_that_goes_on_is_said_to_be_one(machine):
     expect(shown, "cudadiag: cannot tell whether CUDA failed in this session: its run has not ended; to see its state: cudadiag status "
            f"{session}\n", "report")
     expect(_refused(machine, "bisect", session.name), "the run of this session has not ended; to see its state: "
-           f"cudadiag status {session}; after it has ended: cudadiag bisect {session}", "bisect")
+           f"cudadiag status {session}; once it has ended, run: cudadiag bisect {session}", "bisect")
     run.communicate("\n")
 
 
@@ -320,7 +320,7 @@ def folders_that_cannot_be_read_are_named(machine):
     del machine.environment["CUDADIAG_DIR"]
     shutil.rmtree(second)
     expect(expect_success(machine.cudadiag("list")).stderr,
-           "cudadiag: no session was found; a run that fails leaves one: cudadiag run -- COMMAND\n", "default folder")
+           "cudadiag: no session was found; cudadiag run -- COMMAND keeps one if something fails\n", "default folder")
     machine.state.mkdir()
     (machine.state / "cudadiag").touch()
     expect(_refused(machine, "list"), f"{machine.state}/cudadiag is not a folder" + of_default, "a file in its place")
@@ -381,16 +381,16 @@ def what_a_killed_launcher_recorded_is_said_to_be_lost(machine):
     run.communicate()
     for command in ("report", "status"):
         said = expect_success(machine.cudadiag(command)).stderr
-        expect_in("a newer run is incomplete: its cudadiag run was killed", said, command)
+        expect_in("a newer run is incomplete: cudadiag run was killed", said, command)
         expect_in(f"; using {older} instead\n", said, command)
     newest = machine.state / "cudadiag" / machine.sessions()[-1]
-    expect_in("its cudadiag run was killed", machine.cudadiag("report", "latest").stderr, newest)
+    expect_in("cudadiag run was killed", machine.cudadiag("report", "latest").stderr, newest)
     expect(machine.cudadiag("report", older).stderr, "", "stderr with a given session")
-    lost = "its cudadiag run was killed, and its recording is lost"
+    lost = "cudadiag run was killed, and the recording is lost"
     expect(expect_success(machine.cudadiag("report", newest)).stdout,
            f"cudadiag: cannot tell whether CUDA failed in this session: {lost}\n", "report of the lost session")
-    expect(_refused(machine, "bisect", newest), "the cudadiag run of this session was killed, and its "
-           f"recording is lost; to record it again, with reruns: cd {machine.folder} && "
+    expect(_refused(machine, "bisect", newest), "the cudadiag run that recorded this session was killed, and the "
+           f"recording is lost; to record the program again, with reruns: cd {machine.folder} && "
            "cudadiag run -- sh -c 'echo ready; read line'", "bisect of the lost session")
     for command in ("status", "top"):
         expect(_refused(machine, command, newest), f"the run recorded in {newest} is incomplete: {lost}; cudadiag list shows "
@@ -522,7 +522,7 @@ def doctor_says_which_cupti_is_taken_and_what_tools_there_are(machine):
     expect(lines[-1], "cudadiag should work here; to test it: cudadiag doctor --gpu", "verdict")
     taken = [line for line in lines if line.startswith("OK      CUPTI ")]
     expect(len(taken), 1, f"lines of CUPTI in {lines}")
-    expect_in(f" {machine.build}/sim/libcupti.so.13 (version 130001) is used: LD_LIBRARY_PATH leads to it", taken[0],
+    expect_in(f" {machine.build}/sim/libcupti.so.13 (version 130001) is used: it was found through LD_LIBRARY_PATH", taken[0],
               "the library, and the reason")
     expect_in(f" {copy} is not used", "\n".join(lines), "the other library")
     machine.environment["CUDADIAG_CUPTI"] = f"{copy}:/no/libcupti.so.13"

@@ -44,8 +44,8 @@ def sessions_are_named_by_number_beginning_and_name(machine):
     for named, meant in (("1", first), ("2", older), ("2019", older), (older, older), (first[:-1], first), ("latest", first)):
         expect_in(f"session {root / meant}", expect_success(machine.cudadiag("dump", named)).stdout.splitlines()[0], named)
     for command in ("report", "dump", "bisect"):
-        for named, message in (("3", "session 3 does not exist: there are only 2; to list all sessions: cudadiag list"),
-                               ("20", "session 20 does not exist: there are only 2; to list all sessions: cudadiag list"),
+        for named, message in (("3", "session 3 does not exist: there are only 2 sessions; run: cudadiag list"),
+                               ("20", "session 20 does not exist: there are only 2 sessions; run: cudadiag list"),
                                ("2077", "session 2077 does not exist; to list all sessions: cudadiag list")):
             expect(machine.cudadiag(command, named).stderr, f"cudadiag: {message}\n", f"{command} {named}")
     shutil.copytree(root / first, root / "20190101-000000-78")

@@ -48,7 +48,7 @@ def launch_that_failed_alone_but_not_in_its_replays_is_no_race(machine):
     machine.plan("fault kernel=sim_store_through nth=3")
     finding, _, _ = save_launch(machine, "good")
     expect_in("ran alone on the GPU and failed", finding["evidence"]["because"], "because")
-    expect_in("the saved launch does not reproduce the failure, although it ran alone", finding["alone"]["text"],
+    expect_in("the saved launch does not reproduce the failure, although the launch failed alone", finding["alone"]["text"],
               "alone")
     expect((finding["alone"]["runs"], finding["alone"]["did_not_fail"]), (20, 20), "counts")
 
@@ -384,7 +384,7 @@ def replay_that_cannot_run_is_not_compared(machine):
     expect_in("GPU 7: could not be made: cuDeviceGet returned 101", absent.stdout, "reason of the second replay")
     machine.plan("fail api=cuMemcpyDtoH_v2 code=719")
     (unstored,) = replay_launch(machine, "--compare", folder, status=1)["compared"]
-    expect(unstored["obstacle"], "the memory that it left could not be stored: cuMemcpyDtoH returned 719", "obstacle")
+    expect(unstored["obstacle"], "the memory after the launch could not be stored: cuMemcpyDtoH returned 719", "obstacle")
     machine.plan("")
     next(folder.glob("memory-*")).unlink()
     lacking = machine.cudadiag("replay", "--compare", folder)
@@ -450,7 +450,7 @@ END
     result = machine.cudadiag("replay", "--sanitize", folder)
     expect(result.returncode, 0, "status")
     index = 0
-    expect_in(f"memory block {index}, {launch['memory'][index]['bytes']:,} bytes at {launch['memory'][index]['address']}",
+    expect_in(f"memory block {index} ({launch['memory'][index]['bytes']:,} bytes at {launch['memory'][index]['address']})",
               result.stdout, "text")
     expect_in("in /home/me/store.cu:7", result.stdout, "line")
     found = replay_launch(machine, "--sanitize=memcheck", folder)["sanitizer"]

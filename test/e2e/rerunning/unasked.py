@@ -84,9 +84,9 @@ def terminal_that_shows_no_question_is_not_taken_for_the_obstacle(machine):
     machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
     command = machine.command("run", "--no-device-pass", "--", *program("probe.py"))
     shown, _ = machine.on_terminal("sh", "-c", '"$@" 2>&1 | cat', "sh", *command)
-    expect_in("the command was not rerun, because cudadiag cannot ask: its standard error is not a terminal", shown, "reason")
+    expect_in("the command was not rerun, because cudadiag cannot ask whether to rerun it: standard error is not a terminal", shown, "reason")
     expect(outcomes(machine.report()), [("record", "bracketed")], "passes")
-    if " (with </dev/null, it reruns without asking)" not in shown:  # reruns cannot be isolated here
+    if " (with </dev/null, cudadiag reruns it without asking)" not in shown:  # reruns cannot be isolated here
         return
     machine.runs.unlink()
     shown, _ = machine.on_terminal("sh", "-c", '"$@" 2>&1 </dev/null | cat', "sh", *command)
@@ -152,8 +152,8 @@ def rerun_by_hand_needs_what_the_program_read(machine):
         session = session_of(machine).resolve()
         expect_in(f"cudadiag bisect {session} --isolated <INPUT  # ", machine.cudadiag("report").stdout, "the suggestion")
         refused = machine.cudadiag("bisect")
-        expect((refused.returncode, refused.stderr), (125, "cudadiag: the command read its standard input; its reruns "
-               f"need the same input from a file; cudadiag bisect {session} <INPUT\n"), "without it")
+        expect((refused.returncode, refused.stderr), (125, "cudadiag: the command read its standard input, so a rerun "
+               f"needs the same input from a file; run: cudadiag bisect {session} <INPUT\n"), "without it")
         expect(outcomes(machine.report()), [("record", "bracketed")], "passes")
         with give(words) as source:
             machine.cudadiag("bisect", "--no-device-pass", stdin=source)

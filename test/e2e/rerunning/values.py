@@ -224,11 +224,11 @@ def watched_line_that_cannot_be_reached_is_said(machine):
     reached = f"watched.py:{line}"
     for wrong, at_once, at_last in (
             ("wached.py:3", "found no file wached.py here or next to the command's files; the line is watched if the "
-             "program runs such a file anyway", "in files whose path ends in wached.py"),
+             "program runs such a file anyway", "in a file whose path ends in wached.py"),
             ("/no/watched.py:3", "found no file /no/watched.py; the line is watched if the program runs such "
-             "a file anyway", "in files whose path ends in /no/watched.py"),
+             "a file anyway", "in a file whose path ends in /no/watched.py"),
             (f"{file}:4000", f"{file} ends at line {len(open(file, encoding='utf-8').readlines())}", file),
-            (f"{file}:1", None, "lines are watched after CUDA is initialised, if they contain code")):
+            (f"{file}:1", None, "cudadiag watches a line only after CUDA is initialised, only if it contains code")):
         result = machine.run(*program("watched.py"), options=["--watch", reached, "--watch", wrong])
         expect((result.returncode, result.stdout), (0, ""), "result")
         first, *rest = result.stderr.splitlines() if at_once else ["", *result.stderr.splitlines()]
@@ -237,7 +237,7 @@ def watched_line_that_cannot_be_reached_is_said(machine):
         expect_in(f"cudadiag: --watch {wrong}: no process seems to have reached the line; ", rest[0], "last message")
         expect_in(at_last, rest[0], "why")
     never = machine.run("true", options=["--watch", reached])
-    expect_in("CUDA was not initialised, and lines are watched only after that", never.stderr, "a program without CUDA")
+    expect_in("CUDA was never initialised, and lines are watched only once it is", never.stderr, "a program without CUDA")
     native = machine.run(machine.build / "targets/healthy", options=["--watch", reached])
     expect_in("no Python code seems to have run after CUDA was initialised", native.stderr, "a program without Python")
 

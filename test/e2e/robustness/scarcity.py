@@ -100,7 +100,7 @@ def shared_memory_is_left_to_the_program(machine):
         if status == 3:
             expect_true_line(machine.report("-o", "kept"), "shared_batches.py")
         else:
-            expect_in("cudadiag: the command was ended by signal 7 (SIGBUS)", recorded.stderr, "message")
+            expect_in("cudadiag: the command was killed by signal 7 (SIGBUS)", recorded.stderr, "message")
             expect(_operations(machine, "-o", "kept"), 16, "launches that were recorded")
 
 
@@ -152,7 +152,7 @@ def killed_for_want_of_memory(machine):
         for whole in ([*run, *grouped, *command], [*grouped, *run, *command]):
             recorded = machine.plain(*whole)
             expect((recorded.returncode, recorded.stdout), (plain.returncode, plain.stdout), "status and stdout")
-            expect_in("cudadiag: the command was ended by signal 9 (SIGKILL)", recorded.stderr, "message")
+            expect_in("cudadiag: the command was killed by signal 9 (SIGKILL)", recorded.stderr, "message")
             report = machine.report()
             (process,) = report["processes"]
             (note,) = [note for note in report["notes"] if note["code"] == "killed-at-work"]

@@ -363,7 +363,7 @@ def signal_that_ends_the_command_is_told_unless_it_was_sent_through_us(machine):
         result = machine.run("sh", "-c", f"kill -{name} $$")
         number = getattr(signal, "SIG" + name).value
         expect(result.returncode, -number, "status")
-        expect(result.stderr.splitlines()[-1], f"cudadiag: the command was ended by signal {number} (SIG{name})", name)
+        expect(result.stderr.splitlines()[-1], f"cudadiag: the command was killed by signal {number} (SIG{name})", name)
     ended = machine.run("sh", "-c", "kill -PIPE $$")
     expect((ended.returncode, ended.stderr), (-signal.SIGPIPE, ""), "a pipe without a reader")
     for number in (signal.SIGTERM, signal.SIGUSR1):
@@ -372,7 +372,7 @@ def signal_that_ends_the_command_is_told_unless_it_was_sent_through_us(machine):
         run.send_signal(number)
         errors = run.communicate()[1]
         expect(run.returncode, -number, "status")
-        assert "was ended by signal" not in errors, errors
+        assert "was killed by signal" not in errors, errors
 
 
 def signals_are_to_the_command_and_its_reruns_what_they_were(machine):

@@ -93,8 +93,8 @@ TEST_CASE("replays are counted and summarised") {
         "does not fail alone: it depends on what runs at the same time, or on something that was not saved");
   const std::string alone = session::sentence(tally(0, 0, 5), true);
   CHECK(alone ==
-        "the saved launch does not reproduce the failure, although it ran alone in the rerun that failed: something "
-        "that was not saved matters (memory that was not reached, or state of the GPU)");
+        "the saved launch does not reproduce the failure, although the launch failed alone in the rerun: something "
+        "that was not saved matters (memory that was not reached, or GPU state)");
   CHECK(session::sentence(tally(20, 0, 0), true) == "reproduces alone: 20 of 20");
   CHECK(session::sentence({}) == "not repeated alone yet");
 }

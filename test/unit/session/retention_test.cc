@@ -266,7 +266,7 @@ TEST_CASE("no more recordings of a pass are read than a launcher has places for"
   REQUIRE(std::holds_alternative<session::Session>(opened));
   const auto& notes = std::get<session::Session>(opened).manifest.notes;
   REQUIRE(notes.size() == 1033);
-  CHECK(notes.front() == "68 recordings were ignored: cudadiag reads at most 1032 of one run");
+  CHECK(notes.front() == "68 recordings were ignored: cudadiag reads at most 1032 per run");
 }
 
 TEST_CASE("a manifest that is too large is reported as such") {

@@ -202,7 +202,8 @@ TEST_CASE("a folder of bare areas and an incomplete session are read with a note
   CHECK(session.processes.size() == 1);
   REQUIRE(session.manifest.notes.size() == 3);
   CHECK(session.manifest.notes[0] ==
-        "it was recorded without cudadiag run, or cudadiag run was killed, so it is unknown how its programs ended");
+        "the session was recorded without cudadiag run, or cudadiag run was killed, so how its programs ended is "
+        "unknown");
   CHECK(session.manifest.notes[1] == "the session is incomplete: its run has not ended, or was killed");
   CHECK(session.manifest.notes[2].ends_with("5.area was ignored: it is too short to be a recording"));
 }
@@ -253,7 +254,7 @@ TEST_CASE("reruns are added to a finished session, one folder each") {
     folder = writer.folder();
     const auto busy = session::SessionWriter::reopen(folder);
     REQUIRE(std::holds_alternative<base::Error>(busy));
-    CHECK(std::get<base::Error>(busy).hint == "wait until it has ended");
+    CHECK(std::get<base::Error>(busy).hint == "wait until that process has ended");
   }
   for (const std::string name : {"confirm", "confirm-2"}) {
     auto reopened = session::SessionWriter::reopen(scratch.path() / "latest");

@@ -37,8 +37,8 @@ TEST_CASE("the message says who was not recorded, why, and what to do") {
   CHECK(limit.hint == "raise the limit (ulimit -f)");
   const base::Error refused = session::nothing_recorded_of({2, What::file, EACCES});
   CHECK(refused.what ==
-        "nothing was recorded for 2 processes that initialised CUDA; one of them: no file could be created for the "
-        "recording (Permission denied)");
+        "nothing was recorded for 2 processes that initialised CUDA; the reason for one of them: no file could be "
+        "created for the recording (Permission denied)");
   // A newer recorder may write a reason that this build does not know.
   CHECK(session::nothing_recorded_of({1, static_cast<What>(9), EPERM}).what ==
         "nothing was recorded for a process that initialised CUDA: the recorder could not start in it (Operation not "

@@ -55,7 +55,7 @@ TEST_CASE("a line that was not reached, or had no value, is named") {
 TEST_CASE("without a process, nothing was watched") {
   const auto sentences = silent_lines({"train.py:41"}, {});
   REQUIRE(sentences.size() == 1);
-  CHECK(contains(sentences.front(), "CUDA was not initialised"));
+  CHECK(contains(sentences.front(), "CUDA was never initialised"));
 }
 
 }  // namespace
