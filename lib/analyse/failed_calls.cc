@@ -170,16 +170,16 @@ Failure fatal(const session::Process& process, const FailedCall& error, const Fa
   if (is_undocumented(error.code)) {
     failure.grade = Grade::suspected;
     failure.because = fmt::format(
-        "{} returned the error, and {} ended with {} afterwards; this code does not say whether the call or earlier "
-        "GPU work failed",
+        "{} returned the error, and {} ended with {} afterwards; this error code does not show whether the call itself "
+        "or earlier GPU work failed",
         visible_call(error), who, end.text);
     return failure;
   }
   if (found_no_function(error)) {
     failure.grade = Grade::suspected;
     failure.because = fmt::format(
-        "the call itself returned the error, no later call of the program is known, and {} ended with {} afterwards{}; "
-        "programs also look up functions that may be missing",
+        "the call itself returned the error, cudadiag saw no later call, and {} ended with {} afterwards{}; programs "
+        "also look up functions that need not exist",
         who, end.text, doubt.why);
     return failure;
   }
@@ -250,7 +250,7 @@ class UncheckedCalls {
         failure.because = story_of(*place.first, *place.noticed) + ", and its thread then did nothing more";
       } else {
         failure.because = is_runtimes(*place.first)
-                              ? "the call failed, and its thread continued without asking for the last error; it is "
+                              ? "the call failed, and its thread continued without querying the last error; it is "
                                 "unknown whether the program checked what the call returned"
                               : "the call failed; it is unknown whether the program checked what it returned";
       }

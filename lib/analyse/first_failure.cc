@@ -158,7 +158,7 @@ std::string because_none(const ProcessRecord& record, const Search& found) {
     return "the recording is damaged: the operations that may have been running are not in it";
   }
   if (found.lost_first && !found.suspects.empty()) {
-    return "the records of likely operations that may have been running are lost";
+    return "the records of the likeliest operations are lost";
   }
   if (found.missing > 0) return "the records of the operations that may have been running are lost";
   if (std::any_of(record.operations.begin(), record.operations.end(), is_of_unknown_stream)) {

@@ -59,8 +59,8 @@ std::vector<std::string> next_steps(const analyse::Failure& failure, const sessi
       return {};
     case analyse::Kind::graph_stale_pointer:
       return {
-          "keep the memory that a graph was captured with alive and in place while the graph is replayed, or update "
-          "the graph when its memory changes"};
+          "do not free or move the memory that a graph was captured with while the graph is in use, or update the "
+          "graph when its memory changes"};
     case analyse::Kind::out_of_memory:
       return {
           "allocate less at once, free what you no longer use, and check with nvidia-smi which other processes hold "

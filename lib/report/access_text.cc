@@ -54,13 +54,14 @@ std::vector<std::string> access_lines(const diagnose::Finding& finding, bool ver
   std::vector<std::string> lines = {text + threads_of(access)};
   if (!verbose) return lines;
   if (access.others != 0) {
-    lines.push_back(fmt::format("{} other thread{} of the same warps: the address is inside the memory, or unknown",
-                                diagnose::thousands(access.others), access.others == 1 ? "" : "s"));
+    lines.push_back(
+        fmt::format("{} other thread{} in the same warps, with an address that is inside the memory or unknown",
+                    diagnose::thousands(access.others), access.others == 1 ? "" : "s"));
   }
   if (access.allocation) {
     lines.push_back(
-        fmt::format("the address comes from the core dump, relative to its parameter; the memory is that of the "
-                    "recorded launch, {} at {:#x}",
+        fmt::format("the core dump gives the address relative to a parameter; the memory is what that parameter "
+                    "pointed to in the recorded launch: {} at {:#x}",
                     size_text(access.allocation->bytes), access.allocation->address));
   }
   return lines;

@@ -337,8 +337,8 @@ class FindingText {
     add("Blamed", {text}, 2, 0, Topic::blame);
     // The program sees only the status of this library, such as CUBLAS_STATUS_ALLOC_FAILED.
     if (async() && !finding_.reported_library.empty()) {
-      page_.sections.back().lines.push_back(
-          fmt::format("{} issued that call; its own error hides this one", base::printable(finding_.reported_library)));
+      page_.sections.back().lines.push_back(fmt::format("{} issued that call; its own status hides this error",
+                                                        base::printable(finding_.reported_library)));
     }
   }
 
@@ -355,7 +355,7 @@ class FindingText {
       lines.push_back(std::move(line));
     }
     lines.push_back(
-        fmt::format("reading these values took {} ms of the run", diagnose::thousands(finding_.watched_milliseconds)));
+        fmt::format("reading these values added {} ms to the run", diagnose::thousands(finding_.watched_milliseconds)));
     add("Watched", std::move(lines), 2, 4);
   }
 

@@ -58,7 +58,7 @@ std::vector<std::string> origin_lines(const diagnose::Origin& origin, const std:
     const OriginStep& step = origin.steps[i];
     const std::string source = step.location.source.empty() ? step.op : step.location.source;
     lines.push_back(
-        fmt::format("it came through {}: {}", diagnose::place(step.location, directory), base::printable(source)));
+        fmt::format("it passed through {}: {}", diagnose::place(step.location, directory), base::printable(source)));
   }
   return lines;
 }

@@ -177,9 +177,11 @@ void RerunText::print_races(const Diagnosis& after) {
     const auto open = std::find_if(after.notes.begin(), after.notes.end(), [](const analyse::Note& note) {
       return note.code == analyse::NoteCode::races_unjudged;
     });
-    return say(rerun + (open == after.notes.end()
-                            ? " found no race: according to the schemas of PyTorch's operators, all of them only read"
-                            : " cannot tell: " + open->text));
+    return say(
+        rerun +
+        (open == after.notes.end()
+             ? " found no race: according to the schemas of PyTorch's operators, all operators involved only read"
+             : " is inconclusive: " + open->text));
   }
   if (told == 0) say(rerun + " could not name the tensors that race");
 }

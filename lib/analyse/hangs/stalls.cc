@@ -78,8 +78,7 @@ std::optional<Failure> hang_again(const session::Process& process, const session
   for (const std::string& clause : stall.because) failure.because.add(clause);
   const IssueOrder order(record);
   for (const session::Operation& operation : stall.operations) {
-    failure.candidates.push_back(
-        {&operation, "it may be the operation that does not finish", order.ordinal(operation)});
+    failure.candidates.push_back({&operation, "it may be the unfinished operation", order.ordinal(operation)});
   }
   failure.hang = Standstill{stall.seconds,  stall.thread ? &*stall.thread : nullptr,
                             stall.site,     address_of(stall.issues),

@@ -111,8 +111,8 @@ void add_notes(const std::vector<Process>& processes, const session::Pass& pass,
     }
     if (pass.values && hook_never_ran(process.record)) {
       notes.push_back(
-          {NoteCode::python_hook_off, fmt::format("rerun {}: no values were read: the main thread of process {} did "
-                                                  "not return to the interpreter after CUDA was initialised",
+          {NoteCode::python_hook_off, fmt::format("rerun {}: no values were read, because the main thread of process "
+                                                  "{} did not return to the interpreter after CUDA was initialised",
                                                   number, process.pid)});
     }
   }
@@ -379,9 +379,9 @@ void note_disturbed(const std::vector<Rerun>& reruns, std::vector<Note>& notes) 
     const std::string what = one.outcome == Rerun::Outcome::did_not_fail
                                  ? "did not fail"
                                  : fmt::format("ended {} before it reached the failing call", how_it_ended(one));
-    notes.push_back(
-        {NoteCode::values_disturb,
-         fmt::format("rerun {}: while cudadiag read values, the program {}; rerun {} read none", i + 1, what, i + 2)});
+    notes.push_back({NoteCode::values_disturb,
+                     fmt::format("rerun {}: while cudadiag read values, the program {}; rerun {} read no values", i + 1,
+                                 what, i + 2)});
   }
 }
 
@@ -424,8 +424,8 @@ void say_not_reproduced(const std::vector<Rerun>& reruns, Vanished vanished, Fai
     failure.because.add(
         fmt::format("{} did not fail, with or without waiting there: the failure is intermittent", runs(passed)));
   } else if (vanished == Vanished::race) {
-    failure.because.add(fmt::format("{} that waited there did not fail, and one that did not wait did: likely a race{}",
-                                    runs(waited), others));
+    failure.because.add(fmt::format(
+        "{} that waited there did not fail, and one that did not wait failed: likely a race{}", runs(waited), others));
   } else {
     failure.because.add(
         fmt::format("{} that waited there did not fail: a race, or an intermittent failure{}", runs(waited), others));

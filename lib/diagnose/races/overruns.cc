@@ -75,11 +75,11 @@ class OverrunBuilder {
         finding_.launch->kernel.empty() ? "a kernel" : short_kernel_name(finding_.launch->kernel, 40);
     const char* verb = from_.access.mode == RaceMode::read ? "reads" : "writes";
     finding_.text =
-        fmt::format("{} {} {:#x}..{:#x}: up to {} B {} of its memory, {:#x}..{:#x} ({} B)", kernel, verb,
+        fmt::format("{} {} {:#x}..{:#x}: up to {} B {} of the allocation {:#x}..{:#x} ({} B)", kernel, verb,
                     from_.access.begin, from_.access.end, thousands(outside),
                     past_end() ? "past the end" : "before the beginning", from_.address, end(), thousands(from_.bytes));
     if (from_.times > 1) finding_.text += fmt::format("; {} launches do this", thousands(from_.times));
-    finding_.fix.push_back("compare the size passed to the kernel with the size of its memory");
+    finding_.fix.push_back("compare the size passed to the kernel with the size of the allocation");
     finding_.grade = analyse::Grade::suspected;
     finding_.because = "these bytes follow from the kernel's code, grid and parameters; no error was reported";
   }

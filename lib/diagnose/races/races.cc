@@ -225,14 +225,14 @@ class RaceBuilder {
       fix.push_back(
           causes::in_dialect(std::string("set srcAccessOrder of this copy to {cuda:cudaMemcpySrcAccessOrderStream|"
                                          "CU_MEMCPY_SRC_ACCESS_ORDER_STREAM}") +
-                                 (is_in_one_stream() ? "" : " and let " + b + " wait for " + a + " by an event") +
+                                 (is_in_one_stream() ? "" : " and let " + b + " wait for " + a + " with an event") +
                                  ", or wait on the host until the first operation has finished",
                              dialect));
     } else if (from_.one_graph) {
       fix.push_back("make one node depend on the other, or capture both on one stream");
     } else if (dialect.python) {
       fix.push_back(causes::in_dialect("before this line, let " + b + " wait for " + a +
-                                           "{torch:: stream.wait_stream(other), or an event| by an event}",
+                                           "{torch:: stream.wait_stream(other), or an event| with an event}",
                                        dialect));
     } else {
       fix.push_back(causes::in_dialect(
@@ -320,14 +320,14 @@ void add(std::vector<Finding>& found, Finding finding) {
 void note_gaps(Diagnosis& report, const session::RaceCounts& counts) {
   if (counts.lost > 0) {
     report.notes.push_back({analyse::NoteCode::races_gap,
-                            fmt::format("pid {}: {} record{} lost in {} gap{}: races across a gap are not reported",
+                            fmt::format("pid {}: {} record{} lost in {} gap{}; races across a gap are not reported",
                                         counts.pid, thousands(counts.lost), counts.lost == 1 ? " was" : "s were",
                                         thousands(counts.gaps), counts.gaps == 1 ? "" : "s")});
   }
   if (counts.forgotten > 0) {
     report.notes.push_back(
         {analyse::NoteCode::races_forgotten,
-         fmt::format("pid {}: {} access{} dropped for lack of room: races with {} are not reported", counts.pid,
+         fmt::format("pid {}: {} access{} dropped for lack of room, so races with {} are not reported", counts.pid,
                      thousands(counts.forgotten), counts.forgotten == 1 ? " was" : "es were",
                      counts.forgotten == 1 ? "it" : "them")});
   }

@@ -182,11 +182,11 @@ bool name_node(Failure& failure, const DeviceFailure& exception, std::string_vie
   const auto named = others - candidates.begin();
   if (named == 0) return false;
   if (named == 1 && !is_of_its_node(exception, record, candidates.front())) {
-    failure.because.add(fmt::format("a node of the line listed first may run the kernel in the {}", dump));
+    failure.because.add(fmt::format("a node of the line listed first may run the kernel shown in the {}", dump));
     return false;
   }
   if (named > 1) {
-    failure.because.add(fmt::format("{} lines created nodes that run the kernel in the {}", named, dump));
+    failure.because.add(fmt::format("{} lines created nodes that run the kernel shown in the {}", named, dump));
     return false;
   }
   const bool several = candidates.front().nodes > 1;
@@ -194,7 +194,7 @@ bool name_node(Failure& failure, const DeviceFailure& exception, std::string_vie
   failure.kind = analyse::Kind::graph_node;
   // Another node's kernel failed, so the stale pointer is not the cause.
   if (failure.stale != nullptr && candidates.front().node_index != failure.stale->node + 1) failure.stale = nullptr;
-  failure.because.add(fmt::format("only the node{} of this line {} the kernel in the {}", several ? "s" : "",
+  failure.because.add(fmt::format("only the node{} of this line {} the kernel shown in the {}", several ? "s" : "",
                                   several ? "run" : "runs", dump));
   return true;
 }

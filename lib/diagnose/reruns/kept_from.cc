@@ -57,7 +57,7 @@ std::string kept_from_text(const std::vector<KeptFrom>& kept, const std::string&
   };
   if (kept.size() == 1) return said(*last);
   if (kept.size() == 2) return said(*last) + " and " + said(&*last == &kept.front() ? kept.back() : kept.front());
-  return fmt::format("{} and {} other things", said(*last), kept.size() - 1);
+  return fmt::format("{} and from {} other actions", said(*last), kept.size() - 1);
 }
 
 }  // namespace cudadiag::diagnose

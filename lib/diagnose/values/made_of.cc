@@ -117,7 +117,7 @@ std::string use_text(Use use) {
     case Use::compared:
       return "the program failed soon after a condition that depends on it";
     case Use::refused:
-      return "an operator that got it raised the exception that ended the program";
+      return "an operator that received it raised the exception that ended the program";
     case Use::other:
       break;
   }
@@ -161,16 +161,16 @@ std::string remedy(std::string_view op, const DeliveredNonFinite& value) {
   if (!value.node.empty()) {
     if (value.node.starts_with("Sqrt") || value.node.starts_with("Norm") ||
         value.node.starts_with("LinalgVectorNorm")) {
-      return "the slope of a root is infinite at 0: add a small number under the root, sqrt(x + 1e-12)";
+      return "the derivative of a root is infinite at 0: add a small number under the root, sqrt(x + 1e-12)";
     }
-    return "if where() hides the bad elements in the forward pass, give the function itself good elements: "
+    return "if where() hides the bad elements in the forward pass, pass valid elements to the function itself: "
            "f(torch.where(mask, x, 1))";
   }
   if (name == "div") return "keep the divisor away from 0: x / y.clamp(min=1e-8), or divide only where it is not 0";
   if (name.starts_with("log")) return "keep the argument positive: torch.log(x.clamp(min=1e-8))";
   if (name == "sqrt" || name == "rsqrt") return "keep the argument from going below 0: x.clamp(min=0)";
   if (name == "acos" || name == "asin") return "keep the argument between -1 and 1: x.clamp(-1, 1)";
-  if (name == "pow") return "a negative base has no fractional power: keep the base positive";
+  if (name == "pow") return "a negative base has no real fractional power: keep the base positive";
   const bool masked = value.infinite.empty() || value.infinite.find("fill") != std::string::npos ||
                       value.infinite.find("full") != std::string::npos;
   if (masked && name.find("softmax") != std::string::npos) return "give each row at least one element that is not -inf";

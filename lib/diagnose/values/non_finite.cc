@@ -96,7 +96,7 @@ class NonFiniteBuilder {
     finding_.kind = analyse::Kind::non_finite;
     finding_.title = value_.role == ValueRole::made ? "first NaN" : "NaN";
     finding_.text = is_weak(value_) ? "A NaN that the program may use."
-                                    : "The first NaN on the way to a result that the program uses.";
+                                    : "The first NaN that led to a result that the program uses.";
     finding_.pid = process_.pid;
     finding_.rank = process_.rank;
     finding_.host = session_.manifest.host;

@@ -136,7 +136,8 @@ std::string write_activity(const std::string& heading, const Activity& activity,
     const std::string whose = activity.processes > 1 ? fmt::format("pid {}, ", queue.pid) : "";
     const std::string age = queue.proven ? fmt::format(", the oldest for {}", diagnose::duration(queue.seconds)) : "";
     text.push_back(fmt::format("{:>10}    {}{}{}", diagnose::thousands(queue.unfinished), whose,
-                               base::printable(queue.name), queue.proven ? age : " (at most: no marker follows them)"));
+                               base::printable(queue.name),
+                               queue.proven ? age : " (at most this many: no marker follows them)"));
   }
   if (activity.per_second == 0 && !activity.streams.empty()) {
     text.emplace_back("nothing has been issued since the last update: cudadiag status shows what waits for what");

@@ -72,7 +72,7 @@ class StatusText {
     line(0, text);
     if (process.state == wire::area::State::frozen)
       line(2, "the process has a sticky error, and nothing after it is recorded: see cudadiag report");
-    if (process.outlived) line(2, "it continued after the command had ended, but cudadiag had stopped watching it");
+    if (process.outlived) line(2, "it was still running when the command exited, so cudadiag stopped watching it");
     const bool unrecorded = process.state == wire::area::State::disabled;
     if (unrecorded) line(2, "its work was not recorded, because the recorder turned itself off: see cudadiag report");
     if (process.streams.empty() && !unrecorded) line(2, "no work is unfinished");

@@ -199,7 +199,7 @@ def pairs_that_a_rerun_cannot_judge_leave_no_session(machine):
     expect_in("100 unordered pairs of kernels on the same memory are not reported", first, "first run")
     expect_in("running the command again to see which operations race: usually 1 run", announced, "announcement")
     expect(count, "cudadiag: the command ran 2 times in all", "count")
-    expect_in("cannot tell: 100 unordered pairs", second, "rerun")
+    expect_in("is inconclusive: 100 unordered pairs", second, "rerun")
     expect(machine.sessions(), [], "sessions")
     kept = machine.cudadiag("races", "--rerun=auto", "-o", "kept", "--", *program("racing.py", "kernels"), timeout=60)
     expect(kept.returncode, 0, "status")
@@ -297,7 +297,7 @@ def a_kernel_that_leaves_its_buffer_is_told_although_nothing_fails(machine):
     finding = report["findings"][0]
     access = finding["access"]
     expect((access["kind"], access["relation"], access["allocation"]["bytes"]), ("store", "past_end", 4096), "access")
-    expect_in("4 B past the end of its memory", " ".join(result.stderr.split()), "what is said")
+    expect_in("4 B past the end of the allocation", " ".join(result.stderr.split()), "what is said")
 
 
 def kernels_of_unknown_code_are_no_race(machine):

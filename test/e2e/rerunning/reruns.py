@@ -79,7 +79,7 @@ def race_is_concluded_only_where_a_rerun_that_does_not_wait_fails_again(machine)
     kernel = "_Z9far_storePi"
     machine.plan(f"fault kernel={kernel} nth=3 code=700 run=1")
     for dump, cause, because, outcome in (
-            (DATA / "gpucore/far.nvcudmp.gz", "missing-wait", "and one that did not wait did: likely a race",
+            (DATA / "gpucore/far.nvcudmp.gz", "missing-wait", "and one that did not wait failed: likely a race",
              "core dump read"),
             ("none", None, "with or without waiting there: the failure is intermittent", "did not fail")):
         machine.runs.unlink(missing_ok=True)

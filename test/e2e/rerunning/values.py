@@ -74,7 +74,7 @@ def program_that_goes_another_way_while_values_are_taken_is_rerun_without(machin
         expect([each["outcome"] for each in report["passes"]], ["bracketed", outcome, "proven"], "passes")
         expect_in("confirmed by 2 reruns", result.stderr, "message")
         expect_in({"code": "values-disturb",
-                   "text": f"rerun 1: while cudadiag read values, the program {said}; rerun 2 read none"},
+                   "text": f"rerun 1: while cudadiag read values, the program {said}; rerun 2 read no values"},
                   report["notes"], "notes")
         expect("status 1" in report["findings"][0]["evidence"]["because"], False, "whether the program is blamed")
 

@@ -43,7 +43,7 @@ def process_that_outlives_the_command_is_told_of(machine):
     expect(json.loads(machine.cudadiag("status", "--json").stdout)["notes"], [sentence], "notes of its status")
     _, heading, what, *_ = machine.cudadiag("status").stdout.splitlines()
     expect(heading.startswith(f"pid {pid}: ") and heading.endswith(" before the command ended"), True, heading)
-    expect(what, "  it continued after the command had ended, but cudadiag had stopped watching it", "text of its status")
+    expect(what, "  it was still running when the command exited, so cudadiag stopped watching it", "text of its status")
     expect_in(f"\nnote outlived: {pid}\n", machine.cudadiag("dump").stdout, "dump")
 
 

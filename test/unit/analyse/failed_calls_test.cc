@@ -95,7 +95,7 @@ TEST_CASE("a failed launch that nobody checked is suspected, once per place") {
   CHECK(findings.failures[0].kind == Kind::unchecked_error);
   CHECK(findings.failures[0].grade == Grade::suspected);
   CHECK(findings.failures[0].because ==
-        "the call failed, and its thread continued without asking for the last error; it is unknown whether the "
+        "the call failed, and its thread continued without querying the last error; it is unknown whether the "
         "program checked what the call returned; it failed 4 times");
   CHECK(findings.failures[0].reported == &calls.process.record.errors[0]);
 }
@@ -178,9 +178,10 @@ TEST_CASE("a code without a documented cause proves nothing") {
     const auto findings = calls.after(1);
     REQUIRE(findings.failures.size() == 1);
     CHECK(findings.failures[0].grade == Grade::suspected);
-    CHECK(findings.failures[0].because ==
-          "cuMemcpyDtoH_v2 returned the error, and the program ended with status 1 afterwards; this code does not say "
-          "whether the call or earlier GPU work failed");
+    CHECK(
+        findings.failures[0].because ==
+        "cuMemcpyDtoH_v2 returned the error, and the program ended with status 1 afterwards; this error code does not "
+        "show whether the call itself or earlier GPU work failed");
   }
 }
 
@@ -524,8 +525,8 @@ TEST_CASE("a missing function is a finding if no later call is known") {
   CHECK(findings.failures[0].grade == Grade::suspected);
   CHECK(
       findings.failures[0].because ==
-      "the call itself returned the error, no later call of the program is known, and the program ended with status 4 "
-      "afterwards; programs also look up functions that may be missing");
+      "the call itself returned the error, cudadiag saw no later call, and the program ended with status 4 afterwards; "
+      "programs also look up functions that need not exist");
   CHECK(calls.after(0).failures.empty());
   CHECK(failed_calls(calls.process, ending({std::nullopt, SIGKILL})).failures.empty());
 

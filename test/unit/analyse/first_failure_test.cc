@@ -224,7 +224,7 @@ TEST_CASE("if the record of a stream's first unfinished operation is lost, no ot
   const auto failure = first_failure(picture.process);
   CHECK(failure->candidates.empty());
   CHECK(failure->grade == Grade::suspected);
-  CHECK(failure->because == "the records of likely operations that may have been running are lost");
+  CHECK(failure->because == "the records of the likeliest operations are lost");
 }
 
 TEST_CASE("no markers, MPS and dropped operations cap the grade") {

@@ -299,7 +299,7 @@ TEST_CASE("the result of a rerun without values counts if reading values changed
   CHECK(disturbances(proven.look()) ==
         std::vector<std::string>{
             "rerun 1: while cudadiag read values, the program ended with status 1 before it reached the "
-            "failing call; rerun 2 read none"});
+            "failing call; rerun 2 read no values"});
 
   runs.add(passed(1, 1));
   CHECK_FALSE(runs.look().reruns[1].disturbed);
@@ -323,7 +323,8 @@ TEST_CASE("a rerun whose operators were inspected says nothing about a race, nor
   Runs failed = runs;
   failed.add(waited_for(run_of_bad(2, 3), 2));
   CHECK(disturbances(failed.look()) ==
-        std::vector<std::string>{"rerun 1: while cudadiag read values, the program did not fail; rerun 2 read none"});
+        std::vector<std::string>{
+            "rerun 1: while cudadiag read values, the program did not fail; rerun 2 read no values"});
   runs.add(passed(5));
   CHECK(runs.look().vanished == Vanished::open);
   CHECK(disturbances(runs.look()).empty());

@@ -147,12 +147,12 @@ TEST_CASE("indices outside on one side, or on both") {
   CHECK(line() == "idx int64 [8,512] cuda:0, min -4, max 29999, 3 negative");
 }
 
-TEST_CASE("a CUDA library whose own error hides this one") {
+TEST_CASE("a CUDA library whose own status hides this error") {
   Diagnosis report = python_report();
   report.findings[0].reported_library = "libcublas.so.13";
   const std::string text = write_text(report, {});
   CHECK(text.find("Blamed  train.py:88 loss.item() (cudaMemcpyAsync): innocent\n"
-                  "        libcublas.so.13 issued that call; its own error hides this one\n") != text.npos);
+                  "        libcublas.so.13 issued that call; its own status hides this error\n") != text.npos);
 }
 
 TEST_CASE("the call that returned the error is innocent if the failed operation is known") {
