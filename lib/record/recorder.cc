@@ -23,7 +23,7 @@ bool Recorder::start(CUpti_CallbackFunc callback, const Options& options) {
   if (!options.window.empty()) interner_.keep_keys();
   describe_process(interner_);
   if (!driver_.load()) {
-    interner_.note("driver-not-found", "the recorder could not find the CUDA driver by name");
+    interner_.note("driver-not-found", "the CUDA driver (libcuda.so.1) was not found among the loaded libraries");
     area_.set_state(area::State::disabled);
     return true;
   }

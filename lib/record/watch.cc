@@ -33,7 +33,7 @@ bool Watch::start_hooks(CUpti_CallbackFunc callback, const DriverApi& driver, In
   char text[128];
   if (made.outcome != Redirection::Outcome::done) {
     interner.note("hooks-refused", made.outcome == Redirection::Outcome::no_driver
-                                       ? "libcuda.so.1 could not be found by name"
+                                       ? "libcuda.so.1 was not found among the loaded libraries"
                                        : "the driver's symbol table cannot be made writable");
     return false;
   }

@@ -307,7 +307,7 @@ base::Result<SavedLaunch> parse_launch(std::string_view given) {
   constexpr base::JsonLimits kLimits{.depth = 16, .parts = 32 * kMostBlocks};
   const Json json = base::is_json_within(given, kLimits) ? Json::parse(given, nullptr, false) : Json();
   const base::Error damaged = {"launch.json does not describe a launch",
-                               "get the folder again, or save the launch again"};
+                               "copy the folder again, or save the launch again"};
   if (!json.is_object()) return damaged;
   try {
     const std::string schema = text(member(json, "schema"));

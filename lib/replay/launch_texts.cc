@@ -91,7 +91,7 @@ std::string in_words(Missing what, std::uint64_t count) {
     case Missing::allocations:
       return fmt::format("{} allocations that the recorder had no room to record", count);
     case Missing::parameters:
-      return "the parameters, because the driver did not report their sizes (CUDA 12.4 and later do)";
+      return "the parameters, because the driver did not report their sizes (needs CUDA 12.4 or later)";
     case Missing::globals:
       return "variables of the module, because its image could not be read or contains too many";
     case Missing::heap:

@@ -221,7 +221,7 @@ void check_environment(Checklist& checks) {
   checks.known(
       "out of reach",
       "programs that clear their environment, run as another user, or run in another container; to record such "
-      "a program, start cudadiag inside its environment, user account or container");
+      "a program, start cudadiag in the same environment and container, as the same user");
 }
 
 int carry_out(bool gpu) {

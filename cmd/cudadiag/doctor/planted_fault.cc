@@ -87,7 +87,7 @@ int print_driver() {
   auto* init = cuda.get<decltype(cuInit)>("cuInit");
   const CUresult initialised = init == nullptr ? CUDA_ERROR_NOT_FOUND : init(0);
   if (initialised != CUDA_SUCCESS) {
-    std::printf("problem cuInit returns %d\n", initialised);
+    std::printf("problem cuInit returned %d\n", initialised);
     return 0;
   }
   int version = 0;

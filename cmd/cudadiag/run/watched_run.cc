@@ -211,7 +211,7 @@ class WatchedRun {
   std::unique_ptr<supervise::FullLog> keep_full_log() {
     if (!options_.recording.full_log) return nullptr;
     if (recording_.arena() == nullptr || recording_.writer() == nullptr) {
-      say("--full-log has no effect: cudadiag has no shared memory or no folder for the recording");
+      say("--full-log has no effect: it needs shared memory and a folder for the recording");
       return nullptr;
     }
     return std::make_unique<supervise::FullLog>(*recording_.arena(), recording_.writer()->pass_folder());

@@ -70,7 +70,8 @@ void LaunchArguments::read(const Call& launch) {
   const bool can = driver_->func_get_param_info != nullptr || driver_->kernel_get_param_info != nullptr;
   if (!can && !noted_) {
     noted_ = true;
-    interner_->note("arguments-not-read", "the driver does not report kernel parameters (CUDA 12.4 and later do)");
+    interner_->note("arguments-not-read",
+                    "the driver is too old to report kernel parameters (needs CUDA 12.4 or later)");
   }
   std::size_t offset = 0, size = 0;
   for (std::size_t i = 0; can && layout_of(launch.function, i, offset, size); ++i) {

@@ -21,7 +21,8 @@ void arm_core_dump(const DriverApi& driver, Interner& interner, const char* fold
     return;
   }
   if (driver.coredump_set_attribute_global == nullptr) {
-    interner.note("core-dump-off", "the driver does not support requests for GPU core dumps (CUDA 12.1 and later do)");
+    interner.note("core-dump-off",
+                  "the driver is too old to write a GPU core dump on request (needs CUDA 12.1 or later)");
     return;
   }
   // In our tests, the driver never finished a dump that included the constant banks.

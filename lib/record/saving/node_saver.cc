@@ -33,25 +33,27 @@ const char* obstacle(const FollowedGraph& graph) {
     if (can_be_switched(type) || type == CU_GRAPH_NODE_TYPE_EMPTY || type == CU_GRAPH_NODE_TYPE_GRAPH) continue;
     switch (type) {
       case CU_GRAPH_NODE_TYPE_HOST:
-        return "the failing node of a graph depends on nodes that cannot run separately from the graph's host "
-               "functions";
+        return "a graph's failing node was not saved: it depends on nodes that cannot run separately from the graph's "
+               "host functions";
       case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
       case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
-        return "the failing node of a graph depends on nodes that cannot run separately from the graph's "
+        return "a graph's failing node was not saved: it depends on nodes that cannot run separately from the graph's "
                "events";
       case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
       case CU_GRAPH_NODE_TYPE_MEM_FREE:
-        return "the failing node of a graph depends on nodes that cannot run separately from the graph's "
+        return "a graph's failing node was not saved: it depends on nodes that cannot run separately from the graph's "
                "allocations";
       case CU_GRAPH_NODE_TYPE_CONDITIONAL:
-        return "the failing node of a graph depends on nodes that cannot run separately from the graph's "
+        return "a graph's failing node was not saved: it depends on nodes that cannot run separately from the graph's "
                "conditional nodes";
       default:
-        return "the failing node of a graph depends on nodes that cannot run separately from other work in the "
-               "graph";
+        return "a graph's failing node was not saved: it depends on nodes that cannot run separately from other work "
+               "in the graph";
     }
   }
-  return graph.named ? nullptr : "the failing node of an updated graph could not be identified";
+  return graph.named ? nullptr
+                     : "a graph's failing node was not saved: the graph was updated, and the node could not be "
+                       "identified afterwards";
 }
 
 }  // namespace
@@ -69,9 +71,10 @@ void NodeSaver::save(CUgraphExec exec, CUstream stream, ExclusiveWait& exclusive
   const FollowedGraph* graph = graphs_.find(exec);
   if (graph == nullptr) return;
   if (lies_in_conditional(*graph)) {
-    return saver_.give_up("the failing node of a graph is in a conditional node, which may run it several times");
+    return saver_.give_up(
+        "a graph's failing node was not saved: it is in a conditional node, which may run it several times");
   }
-  if (!graph->launch().known) return saver_.give_up("the parameters of a graph's failing node are unknown");
+  if (!graph->launch().known) return saver_.give_up("a graph's failing node was not saved: its parameters are unknown");
   if (run_before(*graph, stream, exclusive_wait)) saver_.save_node(graph->launch());
 }
 
@@ -82,17 +85,19 @@ bool NodeSaver::run_before(const FollowedGraph& graph, CUstream stream, Exclusiv
   const bool can = api_.graph_node_set_enabled != nullptr && api_.graph_launch != nullptr && read_states(graph);
   if (!can || !switch_nodes(graph, [](NodeOrder order) { return order == NodeOrder::before; })) {
     if (can) switch_nodes(graph, [](NodeOrder) { return true; });
-    return refuse("the driver could not disable the graph nodes on which the failing node does not depend");
+    return refuse(
+        "a graph's failing node was not saved: the driver could not disable the nodes on which it does not depend");
   }
   const CUresult launched = api_.graph_launch(graph.exec, stream);
   divided_ = &graph;
   if (launched != CUDA_SUCCESS) {
     restore();
-    return refuse("the nodes on which a graph's failing node depends could not be launched");
+    return refuse("a graph's failing node was not saved: the nodes on which it depends could not be launched");
   }
   const CUresult finished = exclusive_wait.finish(stream);
   switch_nodes(graph, [](NodeOrder order) { return order != NodeOrder::before; });
-  return finished == CUDA_SUCCESS || refuse("the nodes on which a graph's failing node depends did not finish");
+  return finished == CUDA_SUCCESS ||
+         refuse("a graph's failing node was not saved: the nodes on which it depends did not finish");
 }
 
 void NodeSaver::restore() {
