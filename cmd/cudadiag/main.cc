@@ -21,7 +21,7 @@ namespace {
 using namespace cudadiag;
 using namespace cudadiag::command;
 
-// In the order in which --help lists them.
+// The subcommands, in the order in which --help lists them.
 constexpr void (*kCommands[])(CLI::App& app, int& status) = {
     add_run,  add_races, add_nans, add_bisect, add_report, add_status, add_ranks,  add_top,        add_replay,
     add_list, add_keep,  add_rm,   add_dump,   add_core,   add_env,    add_doctor, add_completion,

@@ -251,7 +251,7 @@ void add_ranks(CLI::App& app, int& status) {
   add_verbosity(command, options->verbosity);
   command->add_flag("--json", options->json, "print JSON");
   add_text(command, "--flight-recorder", options->flight_recorder, "PATH",
-           "folder of the dumps of PyTorch's Flight Recorder, or their common path prefix");
+           "folder that contains the dumps of PyTorch's Flight Recorder, or their common path prefix");
   add_foreign(command, options->foreign, "also show source lines for sessions of another user or host");
   name_page(command);
   command->callback([options, &status] { status = carry_out(*options); });

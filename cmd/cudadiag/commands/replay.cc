@@ -226,7 +226,7 @@ class Replaying {
       compared.obstacle = obstacle_to_comparing(done, here, there);
       if (compared.obstacle.empty()) {
         compared.comparison = replay::compare_outputs(folder_.launch(), scratch / "0", scratch / std::to_string(i));
-        if (!compared.comparison) compared.obstacle = "the memory after the launch could not be read";
+        if (!compared.comparison) compared.obstacle = "the memory contents after the launch could not be read";
       }
       fs::remove_all(scratch / std::to_string(i), error);
       result_.compared.push_back(std::move(compared));
@@ -247,7 +247,7 @@ class Replaying {
     for (const replay::Run* run : {&first, &done}) {
       if (run->answer.outputs) continue;
       if (run->outcome != Outcome::did_not_fail) return "a launch that fails leaves no memory to compare";
-      return "the memory after the launch could not be stored: " + run->answer.cannot;
+      return "the memory contents after the launch could not be stored: " + run->answer.cannot;
     }
     return "";
   }
@@ -369,7 +369,8 @@ void add_replay(CLI::App& app, int& status) {
   add_sanitize(command, *replay);
   command->add_flag("--minimise", replay->minimise,
                     "find the smallest set of memory blocks with which the launch fails");
-  add_text(command, "--write", replay->minimal, "FOLDER", "write the launch with only these blocks to a new folder")
+  add_text(command, "--write", replay->minimal, "FOLDER",
+           "write the launch with only the blocks found by --minimise to a new folder")
       ->needs("--minimise");
   auto* compare = command->add_flag("--compare", replay->compare, "compare the memory after each replay, byte by byte");
   add_number(command, "--with-device", replay->compared_device,

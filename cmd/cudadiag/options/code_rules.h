@@ -1,4 +1,4 @@
-// The options --user-code and --not-user-code, which say which code counts as the user's own.
+// The options --user-code and --not-user-code, which classify code as the user's own or not.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,8 @@ namespace cudadiag::command {
 
 void add_code_rules(CLI::App* command);
 
-// Returns the rules in command-line order. If a path contains symbolic links, its real path gets the same rule.
+// Returns the rules in command-line order. For a path that contains symbolic links, adds the same rule for the real
+// path.
 std::vector<session::CodeRule> code_rules(const CLI::App& command);
 
 // Returns an error if the path of a rule exists neither on this machine nor in the session. The session may have been

@@ -24,7 +24,7 @@ class HelpFormat : public CLI::Formatter {
     return usage + (app->get_subcommands({}).empty() ? "\n" : " COMMAND ...\n");
   }
 
-  // CLI11 prints an empty line before each group, and another between two groups. Removes one of these lines.
+  // CLI11 separates groups by two empty lines. Removes one of the two lines.
   std::string make_group(std::string name, bool positional, std::vector<const CLI::Option*> options) const override {
     const bool first = positional || name == kMainGroup;
     const std::string text = Formatter::make_group(std::move(name), positional, std::move(options));
@@ -77,14 +77,14 @@ std::string in_plain_words(std::string text, const std::vector<CLI::App*>& selec
   const std::size_t at = text.find(before);
   if (at == std::string::npos || !text.ends_with(after)) return text;
   CLI::Option* option = selected.empty() ? nullptr : selected.front()->get_option_no_throw(text.substr(0, at));
-  // parse() inserts unmarked() as validator 0, so validator 1 describes the value.
+  // Validator 0 is unmarked(), which parse() inserts. Validator 1 describes the value.
   const std::string wanted = option == nullptr ? "" : option->get_validator(1)->get_name();
   text.resize(text.size() - after.size());
   return text.replace(at, before.size(), " needs ") + (wanted.empty() ? "" : ", " + wanted);
 }
 
-// CLI11 splits words and values such as [a,b], because they look like lists. A mark in front of the value prevents
-// this. The mark is removed after parsing.
+// CLI11 splits words and values such as [a,b], because they look like lists. A mark in front of the value prevents the
+// split, and is removed after parsing.
 constexpr char kMark = '\x1f';
 
 // Returns the index at which the value starts in "--name=value", "-nvalue" and "value".

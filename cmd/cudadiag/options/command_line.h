@@ -14,7 +14,7 @@ namespace cudadiag::command {
 // Parses the command line and runs the callbacks of `app`. Throws CLI11's exceptions.
 void parse(CLI::App& app, std::vector<std::string> words);
 
-// Returns the text of a command-line error, in a form for say().
+// Returns the text to pass to say() for a command-line error.
 std::string complaint(const CLI::App& app, const CLI::ParseError& error);
 
 // Returns the word in `words` that the user probably meant: one that differs only in case, or by a few letters. Returns
@@ -26,7 +26,7 @@ std::string did_you_mean(std::string_view given, const std::vector<std::string>&
 // Makes --help show the value type and the default of each option, also for subcommands added later.
 void set_help_format(CLI::App& app);
 
-// The first heading in each subcommand's help. It also contains --help.
+// The heading of the first group of options in each subcommand's help. This group includes --help.
 inline constexpr const char* kMainGroup = "Options";
 
 // Lists these options of `command` under one heading in the help, in the order in which they were added.

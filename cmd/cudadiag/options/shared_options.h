@@ -15,7 +15,7 @@ namespace cudadiag::command {
 void add_output(CLI::App* command, std::optional<std::string>& output);
 // Like add_output(), for commands that only read. Rejects a missing folder, because it is probably a typo.
 void add_input(CLI::App* command, std::string& session, std::optional<std::string>& output);
-// Adds the name of the manual page to the end of the help. It follows the example, if any.
+// Ends the help with the example, if given, and the name of the manual page.
 void name_page(CLI::App* command, const std::string& example = "");
 // Adds -q and -v. Returns -q.
 CLI::Option* add_verbosity(CLI::App* command, report::Verbosity& verbosity);

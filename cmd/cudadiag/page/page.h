@@ -8,8 +8,8 @@
 namespace cudadiag::command {
 
 struct PageRequest {
-  // "-": standard output. Empty: a file whose name we choose if `open` is set or standard output is a terminal,
-  // otherwise standard output.
+  // The file to write. "-" means standard output. If the name is empty, standard output is used, unless `open` is set
+  // or standard output is a terminal. In these cases, we choose a file name.
   std::string file;
   bool open = false;        // show the page in a browser; requires a file
   bool keep_names = false;  // do not redact home folders, user names and host names

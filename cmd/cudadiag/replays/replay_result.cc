@@ -113,7 +113,7 @@ class Text {
     for (const std::string& line : found.lines) add("", base::printable(line));
   }
 
-  // compute-sanitizer reports an address in the replay's memory. Adds the saved block to which this memory belongs.
+  // Adds the access that compute-sanitizer reports. If the nearest allocation holds a saved block, names the block.
   void access(const evidence::InvalidAccess& access) {
     std::string line = base::printable(evidence::sentence(access));
     if (access.nearest) {

@@ -18,8 +18,8 @@
 namespace cudadiag::command {
 namespace {
 
-// Finds the first process in which the recorder turned itself off, and prints the reason. Returns true if no process
-// was recorded.
+// Prints why the recorder turned itself off in a process, for the first process in which it did. Returns true if the
+// recorder turned itself off in all processes.
 bool print_unrecorded(const std::vector<session::Process>& processes) {
   const auto first = std::find_if(processes.begin(), processes.end(), analyse::is_unrecorded);
   if (first == processes.end()) return false;
@@ -104,8 +104,8 @@ bool explain_no_recording(const supervise::Recording& recording, const RunOption
 
 namespace {
 
-// Prints `nothing` if a run that observed PyTorch's operators has no findings. If no operators were observed, prints
-// that nothing was checked.
+// Prints the message `nothing` if PyTorch's operators were observed and the run has no findings. If no operators were
+// observed, prints that nothing was checked.
 void print_nothing_found(const supervise::Recording& recording, const diagnose::Diagnosis& report,
                          report::Verbosity verbosity, const char* nothing) {
   for (const analyse::Note& note : report.notes) {
@@ -146,8 +146,8 @@ void print_no_race(const session::Races& races, report::Verbosity verbosity) {
   std::string text = "no race was found between " + diagnose::thousands(all.operations) + " operations on streams";
   if (all.lost > 0) {
     text += "; " + diagnose::thousands(all.lost) + (all.lost == 1 ? " record was" : " records were") +
-            " lost, so cudadiag could not see races across the " + diagnose::thousands(all.gaps) +
-            (all.gaps == 1 ? " gap" : " gaps");
+            " lost, so cudadiag could not see races across " + diagnose::thousands(all.gaps) +
+            (all.gaps == 1 ? " gap" : " gaps") + " in the recording";
   }
   if (all.forgotten > 0) {
     text += "; " + diagnose::thousands(all.forgotten) + (all.forgotten == 1 ? " access was" : " accesses were") +

@@ -50,7 +50,7 @@ class Offer {
         for_hang_dump_(options.rerun.hang_dump && recording.hung()),
         plan_{options.rerun} {
     plan_.input = &input;
-    // With --rerun=always, the program must run unrestricted, so those reruns are not isolated.
+    // --rerun=always runs the program without restrictions, so its reruns are not isolated.
     plan_.isolated = options.rerun_mode != RerunMode::always && !launch::missing_isolation();
   }
 
@@ -79,7 +79,8 @@ class Offer {
            supervise::wants_races(session_);
   }
 
-  // Makes a diagnosis between reruns only if an operation is newly proven, because symbolizing takes time.
+  // Prints the proof if an operation is newly proven. Otherwise, builds no diagnosis between reruns, because
+  // symbolizing takes time.
   void print_proof(const analyse::Analysis& analysis, report::RerunText& text) {
     const bool proven = std::any_of(analysis.failures.begin(), analysis.failures.end(), [](const auto& failure) {
       return analyse::is_asynchronous(failure.kind) && failure.grade == analyse::Grade::proven;

@@ -60,7 +60,7 @@ std::string purpose(const RerunSpec& spec) {
   }
 }
 
-// `what`: the result of the rerun, unless the rerun was cut short.
+// `what`: the outcome to print, unless the rerun was cut short.
 void print_end(const RerunEnded& rerun, const std::string& what) {
   const session::Pass& pass = rerun.pass();
   say(fmt::format("rerun {}: {}, after {}", rerun.session.reruns.size(),

@@ -1,4 +1,4 @@
-// Prints on standard error what the reruns are doing.
+// Prints messages about the reruns to standard error.
 #pragma once
 
 #include <functional>

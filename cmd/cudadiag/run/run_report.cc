@@ -44,7 +44,7 @@ void RunReport::tell(const supervise::Stored& stored) const {
 
 void RunReport::tell(diagnose::Diagnosis report) {
   if (report.findings.empty() && findings_) return;
-  // The suggested commands need a complete session. Without a session, the report suggests none.
+  // Suggested commands need a complete session. Without a session name, the report suggests no command.
   if (!recording_.is_whole()) report.session.clear();
   report::TextOptions options = text_options(options_.verbosity, STDERR_FILENO);
   // Reserves three rows for the messages about reruns.

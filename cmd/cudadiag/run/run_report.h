@@ -1,4 +1,4 @@
-// Prints what `cudadiag run` found: at a freeze or hang while the target is still running, and at its end.
+// Prints the findings of `cudadiag run`: at a freeze or hang, and after the target has exited.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace cudadiag::command {
 
 class RunReport {
  public:
-  // `recording` and `options` must outlive this object. If nothing is recorded, or if no session can be kept, prints
-  // the reason.
+  // `recording` and `options` must outlive this object. If nothing is recorded, or no session can be kept, the
+  // constructor prints the reason.
   RunReport(supervise::Recording& recording, const RunOptions& options);
 
   // Reports a freeze while the target is still running, once for each process.
@@ -32,7 +32,7 @@ class RunReport {
   // Call this after the target has exited. Finishes the session, and reports everything that has not been reported yet.
   void finish(const supervise::RunEnd& end);
 
-  // Returns the diagnosis of everything recorded so far. Complete after finish().
+  // Returns the diagnosis of everything recorded so far. After finish(), the diagnosis is complete.
   const diagnose::Diagnosis& report() { return recording_.state().diagnosis(); }
   bool findings() const { return findings_; }
   // True if some pairs of kernels may race, but no race was found. The session is then kept for a rerun.

@@ -79,7 +79,8 @@ class RunSpeech : public supervise::RunListener {
       : recording_(recording), report_(report), options_(options) {}
 
   bool froze() override {
-    // With --once, the driver is already killing the program. The code of the failing kernel has not been read yet.
+    // With --once, nothing is reported here. The driver is already killing the program, and the failing kernel's code
+    // has not been read yet.
     if (options_.recording.record.once) return false;
     begin_on_own_row();
     guarded([&] { report_.report_freeze(); });
@@ -116,7 +117,7 @@ class RunSpeech : public supervise::RunListener {
   UnhurriedSpeech speech_;
 };
 
-// One run of the command, with everything that observes it and its reruns.
+// Runs and observes the command, reports the findings, and reruns the command.
 class WatchedRun {
  public:
   explicit WatchedRun(const RunOptions& options) : options_(options), recording_(options.recording) {}

@@ -42,7 +42,7 @@ std::optional<int> rank_of(const std::string& name) {
   return digits < name.size() && error == std::errc() ? std::optional(rank) : std::nullopt;
 }
 
-// Returns the dump files that the user gave, by rank.
+// Returns the dump file of each rank in the folder, or with the path prefix, that the user gave.
 base::Result<std::map<int, fs::path>> named_files(const std::string& named) {
   std::error_code error;
   const bool is_folder = fs::is_directory(named, error);
@@ -104,7 +104,7 @@ std::optional<File> look_at(const fs::path& path) {
   return File{written, status.st_uid == ::geteuid()};
 }
 
-// Returns a clause saying why the dump does not show the state in which this process ended; nullopt if it does.
+// Checks whether the dump shows the state in which the process ended. If not, returns a clause that says why.
 std::optional<std::string> why_other(const FlightDump& dump, const File& file, const RankProcess& process) {
   double first = file.written, latest = file.written;
   bool has_latest = dump.calls.empty();

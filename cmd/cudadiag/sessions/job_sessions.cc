@@ -79,7 +79,7 @@ RankProcess rank_process(const session::Process& process) {
   return rank;
 }
 
-// `several`: the job has several sessions. Then only processes with a rank belong to the job.
+// `several`: the job has several sessions, so processes without a rank are left out.
 std::vector<ProcessCollectives> collectives_of(const session::Session& session, bool several) {
   std::vector<ProcessCollectives> all;
   for (std::size_t i = 0; i < session.processes.size(); ++i) {

@@ -14,8 +14,9 @@
 
 namespace cudadiag::command {
 
-// The maximum number of calls kept for each rank of a job with several sessions, and of collective launches if NCCL
-// reported no calls. Enough to find where the waiting ranks diverge, and small enough for a thousand ranks.
+// The maximum number of calls kept for each rank of a job with several sessions. If NCCL reported no calls, launches of
+// collectives are kept instead. The numbers suffice to find where waiting ranks diverge, and fit in memory for a
+// thousand ranks.
 inline constexpr std::size_t kCallsKept = 256, kLaunchesKept = 1024;
 
 struct OpenSession {
@@ -36,7 +37,7 @@ struct FirstFailure {
   bool in_collective = false;  // true for a hang in a collective
 };
 
-// A process that has a rank, and where PyTorch's Flight Recorder writes that rank's dump.
+// A process that has a rank, and the data needed to find the rank's Flight Recorder dump.
 struct RankProcess {
   int rank = 0;
   std::uint32_t pid = 0;

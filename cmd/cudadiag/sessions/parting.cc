@@ -22,7 +22,7 @@ base::Result<Parting> by_states(JobSessions& job, const std::vector<RankState>& 
   if (first == owners.end()) return Parting{};
   const auto stand_in = static_cast<std::size_t>(first - owners.begin());
   const auto reader_of = [&](std::size_t state) { return owners[state] == nullptr ? stand_in : state; };
-  // Opens all required sessions here, where an error can be returned. `recorded` cannot return one.
+  // Opens all required sessions here, because the lambda `recorded` cannot return an error.
   for (const analyse::GroupAnswer::Rank& rank : answer->ranks) {
     if (rank.has_come || rank.waits_in) continue;
     const auto opened = job.open(*owners[reader_of(rank.state)]);

@@ -47,8 +47,7 @@ void print_newer_run(const std::vector<session::Root>& roots, const base::Result
   say(folder == nullptr ? text : text + "; using " + folder->string() + " instead");
 }
 
-// Prints a message if a newer session folder exists but cannot be written to. Without this message, the user would not
-// notice that an older session is shown.
+// If a newer session exists, but its folder is not writable, prints that an older session is used instead.
 void print_unwritable(const std::vector<session::Root>& roots, const base::Result<fs::path>& shown) {
   const auto* folder = std::get_if<fs::path>(&shown);
   const auto newer = folder == nullptr ? std::nullopt : session::newest_unwritable(roots);

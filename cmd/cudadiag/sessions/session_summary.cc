@@ -21,8 +21,8 @@ using Json = nlohmann::json;
 
 constexpr std::uint64_t kMostBytes = 1u << 16;
 
-// The summary is valid for one edition. The edition changes if reruns rewrite the manifest, and with each build of
-// cudadiag.
+// Returns the edition of a session. A cached summary of another edition is outdated. The edition changes if reruns
+// rewrite the manifest, and with each build of cudadiag.
 std::string edition_of(const fs::path& session) {
   std::error_code error;
   const auto written = fs::last_write_time(session / session::kManifest, error).time_since_epoch();

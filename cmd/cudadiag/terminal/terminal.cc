@@ -64,8 +64,8 @@ void write_unsaid() {
   }
 }
 
-// Returns as many spaces as a row has columns, followed by a carriage return. The terminal wraps only when the next
-// character follows. A cursor in the first column therefore stays in its row. Any other cursor moves to the next row.
+// Returns a row of spaces and a carriage return. From the first column, the spaces fit, and the cursor returns to the
+// start of its row. From any other column, they wrap, and the cursor ends in the next row.
 std::string own_row() {
   const auto columns = columns_of(STDERR_FILENO);
   if (!columns || !can_be_driven(STDERR_FILENO) || !in_foreground(STDERR_FILENO)) return "";

@@ -24,8 +24,8 @@ void write_error_text(const std::string& text);
 // column. It erases no text. It does not query the terminal, because the answer would mix with the program's input.
 void begin_on_own_row();
 
-// While such an object exists, writes to stderr never block. Text that stderr does not accept at once is kept, and the
-// destructor writes it.
+// While an object of this class exists, writes to stderr never block. Text that stderr does not accept at once is kept,
+// and the destructor writes it.
 class UnhurriedSpeech {
  public:
   UnhurriedSpeech();
@@ -52,7 +52,7 @@ bool in_foreground(int file);
 // Returns the current number of columns; nullopt if the terminal does not report it.
 std::optional<int> columns_of(int file);
 
-// Enables colour only on a terminal with escape sequences and if NO_COLOR is unset. Uses the width of the terminal.
+// Enables colour only if the terminal supports escape sequences and NO_COLOR is unset. Uses the width of the terminal.
 report::TextOptions text_options(report::Verbosity verbosity, int file);
 
 }  // namespace cudadiag::command

@@ -384,7 +384,7 @@ def replay_that_cannot_run_is_not_compared(machine):
     expect_in("GPU 7: could not be made: cuDeviceGet returned 101", absent.stdout, "reason of the second replay")
     machine.plan("fail api=cuMemcpyDtoH_v2 code=719")
     (unstored,) = replay_launch(machine, "--compare", folder, status=1)["compared"]
-    expect(unstored["obstacle"], "the memory after the launch could not be stored: cuMemcpyDtoH returned 719", "obstacle")
+    expect(unstored["obstacle"], "the memory contents after the launch could not be stored: cuMemcpyDtoH returned 719", "obstacle")
     machine.plan("")
     next(folder.glob("memory-*")).unlink()
     lacking = machine.cudadiag("replay", "--compare", folder)
