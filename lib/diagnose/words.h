@@ -1,5 +1,5 @@
-// The text of each enumeration value in the JSON output, and the formatting of numbers and shell commands. Users may
-// filter by the texts of enumeration values.
+// The text of each enumeration value in the JSON output, and the formatting of numbers and shell commands. Users'
+// scripts may depend on the texts in the JSON output.
 #pragma once
 
 #include <array>
@@ -40,12 +40,12 @@ std::string dimensions(const std::array<std::uint32_t, 3>& d);
 // Returns the command that reruns a recorded command. `session` is the session's folder. If `input`, the command ends
 // in "<INPUT", because the program reads its standard input.
 std::string bisect_command(const std::string& session, bool input, const std::string& options = "");
-// A shell comment that warns about a suggested command, which reruns the program without isolation.
+// A shell comment that tells the user that the suggested command reruns the program without isolation.
 inline constexpr const char* kNotIsolated = "  # not isolated: it can write files";
 
-// Option of `cudadiag bisect` for the reruns that `cudadiag run` performs by itself.
+// The option that makes `cudadiag bisect` isolate its reruns, as `cudadiag run` does.
 inline constexpr const char* kIsolated = "--isolated";
-// Option of `cudadiag bisect` for an intermittent failure.
+// The option with which `cudadiag bisect` reproduces an intermittent failure.
 inline constexpr const char* kRepeat = "--repeat 20";
 inline constexpr int kRepeats = 20;
 

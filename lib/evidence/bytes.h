@@ -1,5 +1,5 @@
-// A bounds-checked view of a piece of an untrusted dump. Bytes past the end read as zero, and so do fields that rows of
-// an older driver lack.
+// A bounds-checked view of a part of an untrusted dump. Bytes past the end read as zero. A field that an older driver
+// does not write is also zero.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace cudadiag::evidence {
 
-// Little-endian, as all GPUs and their hosts are.
+// Numbers are little-endian, because all GPUs and their hosts are.
 class Bytes {
  public:
   static constexpr std::size_t kLongestText = 64u << 10;  // mangled names of large templates stay below this

@@ -11,12 +11,12 @@
 
 namespace cudadiag::evidence {
 
-// Returns the address of a thread's next instruction; nullopt if the address in the dump does not match its code. Older
-// drivers store a host address in the lane. In this case, returns the grid's entry plus the lane's offset, if that is
-// inside a kernel.
+// Returns the address of a thread's next instruction. Returns nullopt if the thread's address and its offset in the
+// dump do not match. Older drivers store a host address as the thread's address. The result is then the grid's entry
+// plus the offset, if a kernel contains that address.
 std::optional<std::uint64_t> standing_at(const DeviceCode& code, const Lane& lane, const Grid* grid);
 
-// Sets the function, offset and lines of each place. Looks them up at the address that is paired with the place.
+// For each pair, looks up the address and sets the function, offset and lines of the place.
 void resolve(const DeviceCode& code, const std::vector<std::pair<CodePlace*, std::uint64_t>>& places);
 
 }  // namespace cudadiag::evidence

@@ -11,7 +11,7 @@ class Budget {
  public:
   explicit Budget(std::uint64_t bytes) : left_(bytes) {}
 
-  // If fewer than `bytes` are left, counts damage and returns false.
+  // If fewer than `bytes` bytes are left, counts this as damage and returns false.
   bool take(std::uint64_t bytes) {
     if (bytes > left_) return damage(), false;
     left_ -= bytes;

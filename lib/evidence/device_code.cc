@@ -56,8 +56,8 @@ void DeviceCode::read_symbols(std::uint32_t image, const Section& table) {
   for (std::uint64_t at = 0; symbols.holds(at, kSymbolSize); at += kSymbolSize) {
     if ((symbols.u8(at + 4) & 0xf) != kFunctionSymbol) continue;
     const std::uint64_t address = symbols.u64(at + 8);
-    // The driver loads a function at its first use. Until then, the value is an offset in the section rather than an
-    // address.
+    // The driver loads a function at its first use. Until then, the symbol's value is an offset in the section rather
+    // than an address.
     if (address < elf.section(symbols.u16(at + 6)).size) continue;
     functions_.push_back({.address = address,
                           .size = symbols.u64(at + 16),

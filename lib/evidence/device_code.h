@@ -27,8 +27,8 @@ class DeviceCode {
  public:
   DeviceCode(const std::vector<Bytes>& images, Budget& budget);
 
-  // Returns the innermost function around `pc`: a kernel contains the device functions that only this kernel calls.
-  // Returns null if the code is not in the dump.
+  // Returns the innermost function that contains `pc`, or null if the code is not in the dump. A kernel contains the
+  // device functions that only this kernel calls.
   const Function* function_at(std::uint64_t pc) const;
   const Function* kernel_at(std::uint64_t pc) const;
 

@@ -22,7 +22,7 @@ Bytes strings_of(const ElfImage& elf) {
 }  // namespace
 
 // Reads the tables from the top of the hierarchy down, regardless of their order in the file. The parent of a table
-// must be of the kind above it, so no table can be its own ancestor.
+// must be one level higher, so no table can be its own ancestor.
 class DumpReader {
  public:
   explicit DumpReader(Dump& dump) : dump_(dump), strings_(strings_of(dump.elf_)) { index_sections(); }
@@ -71,7 +71,7 @@ class DumpReader {
     }
   }
 
-  // The complete rows of a table in the file.
+  // The rows of a table in the file, without an incomplete last row.
   struct Rows {
     Bytes bytes;
     std::uint64_t stride = 1;

@@ -13,9 +13,9 @@ std::optional<std::uint64_t> valid_address(Bytes row, std::uint64_t address, std
 
 }  // namespace
 
-// name u64 @0 (string), type u64 @8 (string), architecture u64 @16 (string), id u32 @24, PCI bus and device @28,
-// SMs u32 @36, warps an SM @40, lanes a warp @44, registers @48, predicates @52, SM version @56, instruction size
-// u32 @64, status @68; r400: uniform registers and predicates @72; r575: convergence barriers @80
+// name u64 @0 (string), type u64 @8 (string), architecture u64 @16 (string), id u32 @24, PCI bus and device @28, SMs
+// u32 @36, warps per SM @40, lanes per warp @44, registers @48, predicates @52, SM version @56, instruction size u32
+// @64, status @68; r400: uniform registers and predicates @72; r575: convergence barriers @80
 Device decode_device(Bytes row, Bytes strings) {
   return {.name = strings.text(row.u64(0)),
           .architecture = strings.text(row.u64(16)),

@@ -56,7 +56,8 @@ class Collection {
     }
   }
 
-  // Records whether all threads of each warp are at one instruction. Inactive threads are at a different one.
+  // Records whether all threads of each warp are at the same instruction. A warp with inactive threads does not count,
+  // because inactive threads are at a different instruction.
   void note_standing() {
     for (const Lane& lane : dump_.lanes) {
       const Warp& warp = dump_.warp(lane);

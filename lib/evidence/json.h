@@ -1,4 +1,4 @@
-// Writes a testimony as JSON: the members of the report's `device`, and some that only a core dump has.
+// Writes the facts from a core dump as JSON. The members are those of `device` in the report, and a few more.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,9 @@ struct AccessSummary {
 };
 
 // Writes one object that has every member. null means "unknown"; if the dump contains no failure, all members are null.
-// `instruction` is as for describe(). `inline` is the whole chain of lines, innermost first; empty if nothing was
-// inlined. `debugger` is null if cuda-gdb was not run, `access` if the access is unknown.
+// `instruction` has the same meaning as for describe(). The member `inline` has the whole chain of lines, innermost
+// first, and is empty if nothing was inlined. `debugger` is null if cuda-gdb was not run. `access` is null if the
+// access is unknown.
 std::string write_json(const Testimony& testimony, const std::string& instruction = {},
                        const DebuggerWitness* debugger = nullptr, const AccessSummary* access = nullptr);
 

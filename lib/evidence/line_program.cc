@@ -69,14 +69,14 @@ struct UnitNames {
   bool known = true;        // whether `first` is known
 };
 
-// A chain whose names have not been looked up yet.
+// A chain of inlined calls whose function names have not been looked up yet.
 struct FoundChain {
   LineChain frames;
   std::vector<std::uint64_t> names;  // one for each frame except the last
   std::size_t unit = 0;              // index among the units with inlined code
 };
 
-// Addresses whose chains have not been found yet, and the indices of these chains.
+// Maps each address whose chain has not been found yet to the index of that chain.
 using Wanted = std::multimap<std::uint64_t, std::size_t>;
 
 class LineProgram {
@@ -84,8 +84,8 @@ class LineProgram {
   LineProgram(const Unit& unit, std::size_t ordinal, Budget& budget)
       : unit_(unit), ordinal_(ordinal), budget_(budget) {}
 
-  // Runs the program. For each address that it covers, fills in the chain and removes the address from `wanted`.
-  // Returns the largest name offset.
+  // Runs the line program. For each address that the program covers, fills in the chain and removes the address from
+  // `wanted`. Returns the largest offset of a function name.
   std::optional<std::uint64_t> run(Wanted& wanted, std::vector<FoundChain>& chains) {
     Cursor in(unit_.program);
     while (!in.done()) {
@@ -217,8 +217,9 @@ class LineProgram {
   std::optional<std::uint64_t> last_name_;
 };
 
-// Computes where each unit's names begin if the linker did not record it. Assumes that each unit's names follow those
-// of the previous unit. If the names then do not fill .debug_str exactly, only the first unit's start is known.
+// Computes where each unit's names begin, if the linker did not record their positions. Assumes that each unit's names
+// follow those of the previous unit. If the names then do not fill .debug_str exactly, only the first unit's start is
+// known.
 void place_names(std::vector<UnitNames>& units, Bytes strings) {
   if (std::any_of(units.begin(), units.end(), [](const UnitNames& unit) { return unit.first != 0; })) return;
   std::uint64_t next = 0;

@@ -5,9 +5,9 @@
 //                                       function's name in .debug_str. `context` is the row of the call, counted from
 //                                       1 in its sequence, or 0 for code that is not inlined.
 //   0x91  function uleb                 Changes only `function`.
-// If four bytes are between the file table and the program, they are the base of these offsets. A linked cubin has one
-// .debug_str for several units. nvlink 13.0 writes 0 as the base of every unit, although each unit's names follow those
-// of the previous unit.
+// If there are four bytes between the file table and the program, they are the base of the name offsets. A linked cubin
+// has one .debug_str for several units. nvlink 13.0 writes 0 as the base of every unit, although each unit's names
+// follow those of the previous unit.
 #pragma once
 
 #include <cstdint>

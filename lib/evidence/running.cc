@@ -10,7 +10,8 @@
 namespace cudadiag::evidence {
 namespace {
 
-// A limit for each kernel. The threads are spread over the kernel's loops, so further places add no information.
+// Limits the places that are listed for each kernel. Most threads of a kernel are in a few loops, so more places would
+// tell the user nothing new.
 constexpr std::size_t kMostPlaces = 8;
 
 struct Gathered {

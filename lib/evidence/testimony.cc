@@ -95,8 +95,8 @@ class Examination {
     failure_.witness = witness;
   }
 
-  // Looks up functions and lines of all places. For a caller, looks up the call, not the instruction after the call.
-  // Treats a failed assertion the same way, because the PC is after the call of its handler.
+  // Looks up the functions and lines of all places. For a caller, looks up the call instruction, not the instruction
+  // after it. Does the same for a failed assertion, because the PC is then after the call to the assertion handler.
   void resolve() {
     std::vector<std::pair<CodePlace*, std::uint64_t>> places;
     const bool thread = failure_.witness == PcWitness::thread;
@@ -113,8 +113,9 @@ class Examination {
     if (failure_.kernel.empty() && kernel != nullptr) failure_.kernel = kernel->name;
   }
 
-  // Keeps the code if the failing instruction is certain. After a trap or a call of the assertion handler, a thread is
-  // at the next instruction. After any other exception, the thread may have executed further instructions.
+  // Keeps the code only if the failing instruction is certain. After a trap, or a call to the assertion handler, the
+  // failing instruction is the one before the PC. After any other exception, the thread may have executed more
+  // instructions.
   void keep_code() {
     if (!failure_.witness || device_->instruction_bytes == 0) return;
     const bool behind = *failure_.witness == PcWitness::thread;

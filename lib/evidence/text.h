@@ -1,4 +1,4 @@
-// Writes a testimony as text for people.
+// Describes the facts from a core dump as readable text.
 #pragma once
 
 #include <string>

@@ -34,8 +34,8 @@ class Arena {
   session::LivePlace place() const;
   int file() const { return file_.get(); }
 
-  // Returns the number of processes that the arena can record. The place of an ended process is never reused, because
-  // readers may still be using it.
+  // Returns the number of processes that the arena can record. The area of a process that has exited is never reused,
+  // because it may still be read.
   std::size_t places() const { return areas_; }
   // Returns the number of areas that processes have claimed. Excludes processes that found no free area.
   std::size_t claimed() const;
@@ -46,8 +46,8 @@ class Arena {
   std::uint64_t begin(std::size_t area) const;
   std::uint64_t end(std::size_t area) const { return begin(area) + area_bytes_; }
 
-  // Stores the current clock times in the area, unless the process has stored its own last times. Readers use these
-  // times to convert ticks.
+  // Stores the current clock times in the area, so that readers can convert ticks. Does nothing once the process has
+  // stopped recording, because it has then stored its own times.
   void stamp_clock(std::size_t area) const;
 
   // events() returns the number of freezes and wake-ups so far. wait_for_event() blocks until this number differs from

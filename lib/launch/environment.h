@@ -28,8 +28,8 @@ std::vector<std::string> listed_paths(const char* variable);
 // Returns the package folders of the Python environment that `command` uses, most likely first. The environment is
 // $VIRTUAL_ENV, or the prefix that contains the command if there is an interpreter next to the command.
 std::vector<std::filesystem::path> python_packages(const std::vector<std::string>& command);
-// Returns the files named `name` in those package folders, most likely first. Skips files that other users can write
-// to.
+// Returns the files named `name` in the folders from python_packages(), most likely first. Skips files that other users
+// can write to.
 std::vector<std::filesystem::path> files_in_python_packages(const std::vector<std::string>& command,
                                                             const std::filesystem::path& name);
 

@@ -23,7 +23,8 @@ class Input {
   bool was_read() const;
   // Returns true if every rerun can read the same complete input.
   bool is_lasting() const { return kind_ == Kind::file || copied_.valid(); }
-  // Returns the same input from its start, for a rerun. Invalid if /dev/null was needed and could not be opened.
+  // Returns a descriptor for a rerun, which reads the same input from its start. It is invalid if /dev/null was needed
+  // and could not be opened.
   base::FileDescriptor again() const;
 
  private:

@@ -138,11 +138,11 @@ StartFailure start(const std::string& path, const std::vector<std::string>& argu
   return {};
 }
 
-// Returns the descendants that this process already has. They are processes that the first run left, or children of a
-// shell that was replaced by this process (exec).
+// Returns the descendants that this process already has. The first run may have left them behind, or a shell may have
+// started them and then replaced itself with this process (exec).
 std::vector<pid_t> descendants_until_now() {
   siginfo_t child{};
-  // Most processes have no children, and then need no search of /proc.
+  // Usually, this process has no children, and /proc need not be searched.
   if (::waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD) return {};
   return descendants_of(::getpid());
 }

@@ -1,4 +1,5 @@
-// Runs the target as a child process, in the same process group, on the same terminal, and with the same signals.
+// Runs the target as a child process. The target has the same process group, terminal and signal settings as this
+// process.
 #pragma once
 
 #include <sys/types.h>
@@ -88,8 +89,8 @@ class Target {
   void forward(int signal) const;
   // Returns true if /proc shows that the process is the target or its descendant, and is in this process group.
   bool has_started(pid_t process) const;
-  // Returns the target and its descendants that /proc shows. Includes an orphan only if it has the target's variables,
-  // because this process also adopts orphans of other programs.
+  // Returns those of the target and its descendants that /proc shows. Includes an orphan only if it has the target's
+  // variables, because this process also adopts orphans of other programs.
   std::vector<pid_t> processes() const;
   // Sends the signal to the target, its group, and processes(). Returns false if none of them exists.
   bool signal_all(int signal) const;

@@ -3,8 +3,9 @@
 
 namespace cudadiag::launch {
 
-// Occupies the closed descriptors among 0, 1 and 2. Without this, another file could get such a number and be read or
-// written by mistake. Reading and writing these descriptors still fails. Child processes still find them closed.
+// Occupies each closed descriptor among 0, 1 and 2. Otherwise, the next file to be opened would get one of these
+// numbers, and could be read or written by mistake. Reading or writing these descriptors still fails. Child processes
+// still find them closed.
 void occupy_standard_descriptors();
 
 // Returns true if the descriptor was closed when this program started.

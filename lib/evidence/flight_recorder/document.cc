@@ -62,7 +62,7 @@ Value Value::member(std::string_view key) const {
   return {};
 }
 
-// A PyTorch pickle has about eight bytes for each value, and two to five for each item.
+// In a PyTorch pickle, a value takes about eight bytes, and an entry of a list or dictionary takes two to five.
 Document::Document(std::string bytes) : bytes_(std::move(bytes)) {
   entries_.reserve(std::min(bytes_.size() / 8, kMostValues));
   items_.reserve(bytes_.size() / 3);

@@ -41,7 +41,8 @@ enum class Operation : std::uint8_t {
 
 constexpr std::size_t kMostMarks = 64;  // limits the nesting of values; a dump has five levels
 
-// Executes a pickle. `stack_` has the values in progress, and `memory_` those that later operations may recall.
+// Executes a pickle. `stack_` has the values that are being built, and `memory_` has the values that the pickle has
+// stored for later use.
 class Machine {
  public:
   explicit Machine(Document& document) : document_(document), bytes_(document.bytes()) {}
@@ -61,7 +62,7 @@ class Machine {
   }
 
   std::uint8_t byte() { return number<std::uint8_t>(); }
-  // Little-endian, as all hosts of GPUs are.
+  // Numbers are little-endian, as on all hosts with GPUs.
   template <typename T>
   T number() {
     T value = 0;
@@ -114,8 +115,8 @@ class Machine {
     push(tuple);
   }
 
-  // Moves the values after the mark into the empty list or dictionary before it. Rejects a list or dictionary that is
-  // already in memory, because filling it could make it contain itself.
+  // Moves the values after the mark into the empty list or dictionary before it. Rejects a list or dictionary that the
+  // pickle has already stored, because filling it could make it contain itself.
   void fill(Kind kind) {
     const std::size_t first = take_mark();
     if (!refused_.empty() || !has(stack_.size() - first + 1)) return;

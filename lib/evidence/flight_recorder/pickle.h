@@ -11,7 +11,8 @@
 
 namespace cudadiag::evidence {
 
-// Fills an empty document from its bytes. If it rejects them, returns the reason as a clause: "it ends within a value".
+// Parses the pickle in the bytes of an empty document, and adds its values to the document. If the pickle is rejected,
+// returns the reason as a clause: "it ends within a value".
 std::optional<std::string> read_pickle(Document& document);
 
 // The same for JSON.

@@ -163,7 +163,7 @@ class Reader {
   static bool same(const Assertion& a, const Assertion& b) {
     if (a.line != b.line || a.function != b.function || a.condition != b.condition) return false;
     if (a.file == b.file) return true;
-    // One of the two file names may have other output before it.
+    // If other output precedes the file name on a line, that name is longer than the other one.
     const auto& [longer, shorter] = a.file.size() > b.file.size() ? std::tie(a.file, b.file) : std::tie(b.file, a.file);
     return shorter.starts_with('/') && longer.ends_with(shorter);
   }

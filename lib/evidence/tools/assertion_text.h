@@ -35,7 +35,7 @@ inline constexpr std::size_t kMostAssertions = 64;
 // Returns each assertion once, in order of first appearance.
 std::vector<Assertion> assertions_in(std::string_view output);
 
-// Reads only the first and the last `kept` bytes. Returns an empty list if `output` is not a regular file.
+// Reads only the first `kept` bytes and the last `kept` bytes. Returns an empty list if `output` is not a regular file.
 inline constexpr std::uint64_t kOutputKept = std::uint64_t{4} << 20;
 std::vector<Assertion> read_assertions(const std::filesystem::path& output, std::uint64_t kept = kOutputKept);
 

@@ -128,7 +128,7 @@ class Reader {
   std::string frame_;
 };
 
-// Removes spaces. Unless `parameters` is set, also removes parameters: "far_load" for "far_load(int*)".
+// Removes spaces. Unless `parameters` is true, also shortens "far_load(int*)" to "far_load".
 std::string comparable(const std::string& name, bool parameters) {
   std::string text;
   int depth = 0;  // nesting depth of template arguments

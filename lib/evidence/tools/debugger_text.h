@@ -51,7 +51,7 @@ struct DebuggerWitness {
   CrossCheck check;
 };
 
-// `ended` is how the debugger failed, such as "signal 6"; empty if it succeeded.
+// `ended` describes how the debugger failed, such as "signal 6". It is empty if the debugger succeeded.
 DebuggerWitness debugger_witness(const std::optional<DumpedFailure>& failure, std::string_view output,
                                  const std::string& ended);
 

@@ -207,7 +207,7 @@ std::string hexadecimal(std::uint64_t value) {
 }
 
 // Describes where the accessed bytes are relative to the allocation. Does not use the distance in the log, because
-// releases of the tool compute it differently.
+// different releases of the tool compute it differently.
 std::string relation(const InvalidAccess& access) {
   const auto [begin, size] = *access.nearest;
   const std::uint64_t at = *access.address;

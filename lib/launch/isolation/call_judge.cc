@@ -44,7 +44,7 @@ constexpr const char* kNoNetwork = " (a private network is not allowed here)";
 bool is_refused_anyway(const fs::path& path) { return ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0; }
 
 bool is_service(const fs::path& path) {
-  // These services only answer queries, about user names and about the state of the GPU.
+  // These services only answer queries about user names or about the state of the GPU.
   constexpr const char* kServices[] = {"/run/nscd/socket", "/run/nvidia-persistenced/socket"};
   static const std::vector<fs::path> folders = {"/run/systemd/userdb", "/var/lib/sss/pipes"};
   return std::find(std::begin(kServices), std::end(kServices), path) != std::end(kServices) || is_below(path, folders);
@@ -72,7 +72,7 @@ bool is_given_by_kernel(const std::string& name) {
   return name.size() == 5 && name.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-// CUDA binds one such name per process. The name contains the process id.
+// CUDA binds one socket with such a name in each process. The name contains the process id.
 bool is_of_cuda(const std::string& name) { return name.starts_with("cuda-uvmfd-"); }
 
 // Returns the file that a call with an empty path refers to: the file of the descriptor, or the working folder.
@@ -313,8 +313,8 @@ CallJudge::Verdict CallJudge::judge_endpoint(const Call& call, const Endpoint& e
     if (listens) return kLetThrough;
     const bool own = endpoint.loopback || endpoint.any_address || addresses_.contains(endpoint.address);
     if (!own) return call.refuse(EACCES, endpoint.text);
-    // If nothing listens at this port here, the program may need a server of the host. Checks each port only once:
-    // clients retry often, and the host's table of sockets can be long.
+    // If nothing listens on this port in the rerun's network, the program may need a server on the host. Checks each
+    // port only once: clients retry often, and the host's table of sockets can be long.
     if (!met_ports_.insert(endpoint.port).second) return kLetThrough;
     const bool missed = !is_served(owner_, endpoint.port) && is_served(parent_of(owner_), endpoint.port);
     return missed ? Verdict{0, session::KeptFrom{call.rule.deed, endpoint.text}} : kLetThrough;

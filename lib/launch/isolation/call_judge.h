@@ -33,7 +33,7 @@ class CallJudge {
     int error = 0;  // 0 to let the kernel execute the call
     std::optional<session::KeptFrom> kept;
   };
-  // `thread` issued the call and is blocked until it is answered.
+  // `thread` issued the call, and is blocked until the supervisor answers the call.
   Verdict judge(const seccomp_data& call, pid_t thread);
 
   // Removes the files that the rerun created in /dev/shm and did not remove.

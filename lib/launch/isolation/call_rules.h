@@ -1,6 +1,6 @@
-// The system calls of an isolated rerun that must be checked before the kernel executes them. They are all calls that
-// can change something outside the rerun, even those that Landlock covers. The seccomp filter is built from this
-// constant table.
+// The system calls of an isolated rerun that must be checked before the kernel executes them. The table contains every
+// call that can change something outside the rerun, even if Landlock covers the call. The seccomp filter is built from
+// this constant table.
 #pragma once
 
 #include <cstdint>

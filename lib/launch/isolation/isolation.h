@@ -35,7 +35,7 @@ int landlock_version();
 // MPS daemon's pipes.
 Isolation usual_isolation();
 
-// Returns the feature that this machine lacks for isolating reruns, as in "no Landlock"; nullopt if it lacks none.
+// Returns what this machine lacks for isolating reruns, such as "no Landlock", or nullopt if nothing is missing.
 // Isolation requires Landlock, and a filter for the calls that Landlock does not cover.
 std::optional<std::string> missing_isolation();
 

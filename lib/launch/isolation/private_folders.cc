@@ -43,7 +43,7 @@ constexpr KnownCache kCaches[] = {
     {"VLLM_CACHE_ROOT", "vllm", {".cache/vllm", nullptr}},
     {"MPLCONFIGDIR", "matplotlib", {".config/matplotlib", ".cache/matplotlib"}},
 };
-// Caches that exist only if the user sets their variable.
+// Caches that exist only if the user has set the variable that names their folder.
 constexpr KnownCache kNamedCaches[] = {
     {"JAX_COMPILATION_CACHE_DIR", "jax", {nullptr, nullptr}},
     {"PYTHONPYCACHEPREFIX", "pycache", {nullptr, nullptr}},

@@ -16,7 +16,7 @@ struct SeenPath {
   bool exists = false;
 };
 
-// `folder` is a descriptor of `process`, or AT_FDCWD. `follows`: follow a link at the end of the path.
+// `folder` is a descriptor of `process`, or AT_FDCWD. If `follows` is true, follows a link at the end of the path.
 SeenPath see_path(pid_t process, int folder, const std::string& path, bool follows);
 
 // Returns the file that `descriptor` of `process` refers to.

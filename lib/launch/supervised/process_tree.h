@@ -33,7 +33,7 @@ std::vector<pid_t> descendants_of(pid_t ancestor, const std::vector<pid_t>& spar
 bool is_marked(pid_t process, const std::string& mark);
 
 // Opens a pidfd so that the pid cannot be reused (from Linux 5.3 on). Then sends the signal if `belongs` returns true.
-// Returns false if the process is gone, does not belong, or cannot be reached.
+// Returns false if the process is gone or cannot be signalled, or if `belongs` returns false.
 bool signal_process(pid_t process, int signal, const std::function<bool(pid_t)>& belongs);
 
 }  // namespace cudadiag::launch

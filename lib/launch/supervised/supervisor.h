@@ -1,7 +1,7 @@
-// The supervisor process between a launcher and a rerun, which owns everything that the rerun starts. All processes of
-// the rerun descend from the supervisor or are adopted by it, so no unrelated process is mistaken for one of them. It
-// kills them and removes the private folder when the launcher dies or asks for it. It also starts the target and, if
-// isolation is requested, confines it and checks its system calls.
+// The supervisor process between a launcher and a rerun. All processes of the rerun descend from the supervisor or are
+// adopted by it, so no unrelated process is mistaken for one of them. When the launcher dies or requests it, the
+// supervisor kills these processes and removes the private folder. The supervisor also starts the target. If isolation
+// is requested, it confines the target and checks its system calls.
 #pragma once
 
 namespace cudadiag::launch {
