@@ -64,7 +64,7 @@ Access with_place(Access access, std::uint64_t address, const Extent& extent, Mo
     access.width = access.pitch * (access.rows - 1) + access.width;
     access.rows = 1;
   }
-  // No memory is that large, and such a size could make later sums wrap around.
+  // Treats impossibly large sizes as unknown, because sums with them could wrap around.
   const bool sane = access.width < std::uint64_t{1} << 46 && access.pitch < std::uint64_t{1} << 40;
   if (!sane) access.width = 1, access.rows = 1, access.pitch = 0, access.exact = false;
   return access;

@@ -1,7 +1,8 @@
 // Holds back a process's records while the code of a kernel among them is being read. The code shows which memory the
 // kernel uses, and is needed to check the launch. Records stay in order.
 //
-// At most kMost records wait, and none longer than kPatience. After that, they are released without the kernel's code.
+// At most kMost records are held back, each for at most kPatience. Records beyond these limits are passed on without
+// the kernel's code.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // A sparse vector clock: the operations that happen before a point on a stream. It is sparse because most streams
-// depend on few others. A component is one stream, or all blocking streams of a context together. The value of a
-// component is the latest of its moments that happens before the point.
+// depend on few others. A component is one stream, or all blocking streams of a context together. Its value is the
+// component's latest operation that happens before the point.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,8 @@ class Clock {
     for (const Entry& entry : entries_) visit(entry.component, entry.moment);
   }
   std::size_t size() const { return entries_.size(); }
-  // Drops the entries for which `known` returns true. Use this for entries that every clock implies.
+  // Drops the entries for which `known` returns true. Use this for operations that happen before everything that is
+  // issued from now on.
   template <typename Known>
   void drop_if(const Known& known) {
     std::erase_if(entries_, [&](const Entry& entry) { return known(entry.component, entry.moment); });

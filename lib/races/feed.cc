@@ -192,7 +192,8 @@ void Feed::Pending::forget_operation() {
   parts.clear();
 }
 
-// Returns whether the host saw the copy finish, which depends on the kind of memory. Unknown memory may be host memory.
+// Returns whether the host has seen the copy finish. This depends on the kinds of memory. Memory of an unknown kind may
+// be host memory.
 bool Feed::is_seen(const std::byte* record) const {
   using Memories = wire::allocation::Kind;
   const std::uint64_t seen = wire::load(record, race::kWord0);
@@ -271,7 +272,7 @@ void Feed::operation(const Issued& issued, Pending& pending) {
       const std::uint64_t value = wire::load(record, operation::kValue);
       const bool tells = what == MemoryOperation::write || what == MemoryOperation::signal_semaphore;
       if (!tells) order_.word_waited(argument, stream, ending(what, value));
-      // The word may be in memory that a watched copy reads.
+      // A watched copy may read the memory that contains the word.
       if (tells || what == MemoryOperation::unknown) host_writes_.mediator(order_.now(), stream);
       // A batch of memory operations is recorded as its first wait, but may also contain writes.
       return tells || what == MemoryOperation::unknown ? order_.word_written(argument, stream, value)
@@ -307,7 +308,7 @@ std::uint32_t Feed::launch_words(const Pending& pending) {
   launch_.live.clear();
   launch_.zeros = pending.zeros;
   std::uint64_t hash = wire::mix(wire::kHashSeed, pending.zeros);
-  // With a single address, there is nothing to compare. A full list may be incomplete.
+  // Two addresses are needed for a comparison. A full list may be incomplete, and is not used.
   const bool telling = pending.words.size() >= 2 && pending.words.size() < race::kMostWords;
   for (auto word = pending.words.begin(); telling && word != pending.words.end(); ++word) {
     const auto same = std::find_if(pending.words.begin(), word, [&](const Word& w) { return w.value == word->value; });
@@ -394,8 +395,8 @@ void Feed::add_rows(const Access& access, const sass::ParameterBytes& use) {
   }
 }
 
-// A copy on a default stream between two devices' memories begins after all earlier work of both devices has finished.
-// All later work begins after the copy.
+// A copy on a default stream from one device's memory to another's begins after all earlier work on both devices has
+// finished. All later work begins after the copy.
 bool Feed::joins_devices(StreamNumber stream, std::uint64_t source, std::uint64_t destination) const {
   const Memory *from = memory_.at(source), *to = memory_.at(destination);
   const bool apart =

@@ -38,13 +38,14 @@ class Feed : public session::RingReader {
   // `parameters` are the bytes of the launch's parameters; may be incomplete.
   void record(const std::byte* record, std::string_view parameters);
   void lost(std::uint64_t count, std::uint64_t until) override;
-  // Rechecks undecided pairs, whose kernels' use of memory may be known now.
+  // Checks undecided pairs of accesses again, because the kernels' use of memory may be known now.
   void settle(bool at_last);
   bool settled() const { return history_.settled(); }
 
   std::vector<session::Race> races() const;
   std::vector<session::Race> unjudged() const;
-  // Kernels that use bytes outside their memory: one entry for each call site, kernel and parameter.
+  // Kernels that use bytes outside the memory that a parameter points to. One entry for each call site, kernel and
+  // parameter.
   const std::vector<session::Overrun>& overruns() const { return overruns_; }
   session::RaceCounts counts() const;
   bool found_any() const { return !history_.races().empty() || !host_writes_.found().empty(); }

@@ -16,7 +16,8 @@ using operation::Kind;
 
 namespace {
 
-// kMostNodes exceeds what the recorder reports. Parts are the nodes, edges and accesses of all graphs together.
+// kMostNodes exceeds the number of nodes that the recorder reports. kMostGraphParts limits the nodes, edges and
+// accesses of all graphs together.
 constexpr std::size_t kMostGraphs = 4096, kMostNodes = 1u << 12, kMostAccesses = 1u << 16;
 constexpr std::size_t kMostGraphParts = 1u << 21;
 constexpr std::size_t kMostPairs = 20000;  // limits the pairs of accesses to compare in one graph

@@ -72,8 +72,8 @@ void Feed::note_tensor_maps(const std::byte* record, Pending& pending) {
   pending.tensor_maps.push_back({wire::load(record, race::kOffset0), wire::load(record, race::kWord0)});
 }
 
-// Returns the tensors of those maps of the launch that are known: the program encoded them, and did not change them
-// later.
+// Returns the known tensor maps among the launch's parameters. A map is known if the program encoded it, and has not
+// changed it since.
 std::vector<sass::TensorMap> Feed::tensors_of(const Pending& pending) const {
   std::vector<sass::TensorMap> out;
   for (const auto& [offset, hash] : pending.tensor_maps) {

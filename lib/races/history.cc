@@ -7,8 +7,8 @@
 namespace cudadiag::races {
 namespace {
 
-// Returns the mode to use when the access is compared with `other`. An allocation or a free covers a whole block of
-// memory, so an access near an address is treated as an access at that address.
+// Returns the access's mode for a comparison with `other`. If `other` allocates or frees a block of memory, it covers
+// the whole block. A use near an address then counts as a use at the address.
 Mode somewhere_in(const Access& other, Mode mode) {
   if (other.what != What::allocation && other.what != What::free) return mode;
   return mode == Mode::near_read ? Mode::read : mode == Mode::near_write ? Mode::unknown : mode;
@@ -64,9 +64,9 @@ void History::put(Place& place, Access access) {
   ++accesses_;
 }
 
-// Removes accesses that cannot race with later ones. If there are none, removes the oldest one that `coming` makes
-// redundant. Otherwise, removes an access of the stream that has most accesses here, preferably an old read. A stream
-// keeps its last access unless there are very many streams.
+// Removes accesses that cannot race with later ones. If no access is removed, removes the oldest one that `coming`
+// makes redundant. If none is redundant, removes an access of the stream that has the most accesses at this place,
+// preferably an old read. A stream keeps its last access unless there are very many streams.
 void History::make_room_at(Place& place, Access& coming) {
   if (const std::size_t over = std::erase_if(place, [this](const Access& known) { return order_.done(known); })) {
     accesses_ -= over;
@@ -192,7 +192,7 @@ void History::forget_all() {
 }
 
 // Drops accesses that cannot race with later ones. If that does not free enough room, drops the older half of the
-// others.
+// remaining ones.
 void History::make_room() {
   std::vector<Moment> moments;
   const auto sweep = [&](const auto& gone) {
@@ -223,7 +223,7 @@ void History::check(Place& place, const Access& access) {
   for (Access& known : place) {
     const bool in_stream = access.when == When::in_stream;
     if (known.at == access.at || (in_stream && known.stream == access.stream)) continue;
-    // An access outside stream order comes only after accesses that the host has seen finish.
+    // An access outside stream order comes after another access only if the host has seen that one finish.
     if (in_stream ? order_.before(known, access.stream) : order_.done(known)) {
       stale |= order_.done(known);
       continue;
@@ -321,7 +321,7 @@ void History::keep(const Conflict& race) {
     const std::uint64_t times = known.times + race.times;
     const auto parameters = [](const Conflict& of) { return std::minmax(of.first.parameter, of.second.parameter); };
     const bool several = known.several || parameters(known) != parameters(race);
-    // A certain race replaces a possible one.
+    // A definite race replaces a possible one.
     if (known.possible && !race.possible) known = race;
     known.times = times;
     known.several = several;

@@ -1,8 +1,8 @@
 // Keeps the latest accesses to each place in one process's memory, and finds the races between them.
 //
-// If the reach of a kernel from an address that it receives is unknown, only the first byte is compared. Two kernels
-// conflict if they receive the same address. A kernel conflicts with a copy, memset, allocation or free that covers the
-// address. Different addresses in one allocation never conflict.
+// If we do not know which bytes a kernel uses near an address that it receives, only the byte at that address is
+// compared. Two such kernels conflict if they receive the same address. A kernel conflicts with a copy, memset,
+// allocation or free that covers the address. Different addresses in one allocation never conflict.
 //
 // A kernel that reads a texture may use an unknown part of it. It conflicts only with an operation that certainly uses
 // the whole texture.
@@ -30,8 +30,8 @@ using ModeOf = std::function<std::optional<Mode>(const Access&)>;
 
 struct Conflict {
   Access first, second;  // in the order of issue; a mode may be unknown
-  // The race is not certain. Neither side is known to write, both may be atomic, one may end where the other begins, or
-  // untracked synchronisation may order them.
+  // The race is not certain, for one of these reasons: neither access is known to write, both may be atomic, one may
+  // end where the other begins, or untracked synchronisation may order them.
   bool possible = false;
   bool ever_waited = false;  // the second access's stream has waited for the first one's stream, but only for work
                              // before the first access
@@ -53,8 +53,8 @@ class History {
   void meet(const Access& a, const Access& b) {
     if (touches(a, b)) compare(a, b);
   }
-  // Visits the unfinished accesses that may write to what `by` reads. Assumes that a kernel of unknown reach may write
-  // anywhere from `begin` to `end`.
+  // Visits the unfinished accesses that may write to memory that `by` reads. If we do not know where a kernel writes,
+  // assumes that it may write anywhere from `begin` to `end`.
   void each_writer(const Access& by, std::uint64_t begin, std::uint64_t end,
                    const std::function<void(const Access&)>& visit) const;
   // Call this for new memory, because earlier uses of its addresses were uses of different memory.
@@ -62,14 +62,14 @@ class History {
   // Call this after records were lost.
   void forget_all();
 
-  // Rechecks the pairs in which a kernel's use of memory was unknown. If `at_last`, concludes all of them now, because
-  // no more code will be read.
+  // Checks again the pairs in which a kernel's use of memory was unknown. If `at_last` is true, decides all of them
+  // now, because no more code will be read.
   void settle(bool at_last);
   bool settled() const { return open_.empty(); }
 
   // One conflict for each pair of sites, in the order in which they were found.
   const std::vector<Conflict>& races() const { return races_; }
-  // The first pairs for which we do not know whether, or where, either side writes. One entry for each pair of
+  // The first pairs in which we do not know whether either access writes, or where. One entry for each pair of
   // parameters.
   const std::vector<Conflict>& unjudged_pairs() const { return unjudged_pairs_; }
   std::uint64_t unlisted() const { return unlisted_; }    // number of pairs dropped for lack of room
@@ -92,7 +92,7 @@ class History {
 
   Place& point(std::uint64_t address);
   void split(std::uint64_t at);
-  // Compares the access with those accesses at a place that overlap it.
+  // Compares `access` with those accesses at `place` that overlap it.
   void check(Place& place, const Access& access);
   void put(Place& place, Access access);
   void make_room_at(Place& place, Access& coming);

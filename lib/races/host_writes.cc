@@ -21,8 +21,8 @@ void HostWrites::note(Moment at, StreamNumber stream, Mode mode) {
   mediators_.push_back(access);
   if (mediators_.size() < kMostMediators) return;
   std::erase_if(mediators_, [this](const Access& each) { return order_.done(each); });
-  // Drop the oldest entries, because their streams probably have newer ones. Drop many at once, because the search for
-  // finished operations above is slow.
+  // Drop the oldest entries, because their streams probably have newer ones. Drop many at once, because searching for
+  // finished operations is slow.
   constexpr std::size_t kKept = kMostMediators / 4 * 3;
   while (mediators_.size() > kKept) mediators_.pop_front();
 }

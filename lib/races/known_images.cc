@@ -105,7 +105,7 @@ void KnownImages::add_accesses(const Access& copy, const Side& side, std::vector
   access.begin = array.begin + (side.z * array.rows + side.y) * array.row + x;
   access.pitch = array.row;
   access.width = width;
-  // The rows of all layers follow each other without a gap if the copy uses all rows of a layer.
+  // If the copy uses every row of a layer, the rows of all layers follow each other without a gap.
   const bool whole_layers = height == array.rows;
   access.rows = static_cast<std::uint32_t>(whole_layers ? height * depth : height);
   if (width == array.row) access.width *= access.rows, access.rows = 1;

@@ -38,8 +38,8 @@ class LaunchBytes {
   // name, and use them differently, returns none.
   std::vector<sass::HandleUse> handles(std::uint32_t function);
 
-  // Returns whether a kernel of that name writes through pointers that it reads from memory. Also returns true if its
-  // code is unknown, or cannot be followed.
+  // Returns whether a kernel of that name writes through pointers that it reads from memory. Also returns true if the
+  // kernel's code is unknown or too complex to analyse.
   bool may_write_elsewhere(std::uint32_t function);
 
   static const std::vector<sass::ParameterBytes> kNone;

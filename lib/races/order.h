@@ -92,7 +92,7 @@ class Order {
   struct Context {
     Component barrier = 0;
     std::vector<StreamNumber> active, pending;
-    // Clocks of destroyed streams that were in these lists.
+    // Merged clocks of the destroyed streams that were in `active` and in `pending`.
     Clock gone_active, gone_pending;
     StreamNumber legacy = 0;
     Moment legacy_at = 0;  // 0 if it has had no operation

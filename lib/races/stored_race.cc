@@ -5,7 +5,7 @@
 namespace cudadiag::races {
 namespace {
 
-// A use near the address becomes unknown, because we do not know how the kernel uses the address itself.
+// If a kernel uses memory near an address, we do not know how it uses the address itself, so the mode is unknown.
 session::RaceMode stored_mode(Mode mode) {
   using session::RaceMode;
   constexpr RaceMode modes[] = {RaceMode::unknown, RaceMode::none,    RaceMode::read,   RaceMode::write,

@@ -58,7 +58,8 @@ Options read_options() {
   Options options;
   if (const char* window = getenv(wire::environment::kWindow)) options.window = window;
   const char* pass = getenv(wire::environment::kPass);
-  // The rerun that waits needs the hook. The first run needs it too, if the user watches a line.
+  // The hook is needed in the rerun that waits for suspects. If the user watches a line, it is also needed in the first
+  // run.
   options.hook = (pass != nullptr && strcmp(pass, "confirm") == 0) || getenv(wire::environment::kValues) != nullptr;
   if (const char* text = getenv(wire::environment::kRecord)) options.record = wire::parse_record_options(text);
   options.folder = getenv(wire::environment::kSession);
@@ -143,7 +144,8 @@ void begin_child() {
 }
 
 bool own_this_process() {
-  // This also clears g_home in a child of clone() or _Fork(), except before Linux 4.14 and in some sandboxes.
+  // MADV_WIPEONFORK also clears g_home in a child of clone() or _Fork(), except before Linux 4.14 and in some
+  // sandboxes.
   madvise(&g_home, sizeof g_home, MADV_WIPEONFORK);
   if (pthread_atfork(before_fork, nullptr, begin_child) != 0) return false;
   g_home.owned.store(true);
@@ -328,8 +330,8 @@ void start_recorder() {
 }  // namespace
 
 // Starts the library that CUDA_INJECTION64_PATH named before the launcher changed it. Must be called before the
-// recorder starts, which uses hooks if that library uses CUPTI. Returns the value that the driver expects from
-// InitializeInjection().
+// recorder starts, because the recorder uses hooks if that library uses CUPTI. Returns the value that the driver
+// expects from InitializeInjection().
 int start_earlier_injection() {
   const char* path = getenv(wire::environment::kEarlierInjection);
   if (path == nullptr || *path == '\0') return 1;
@@ -364,8 +366,8 @@ void enter_collective(const CollectiveCall& call, std::uintptr_t frame) {
 
 }  // namespace cudadiag::record
 
-// The driver calls this inside cuInit. 1 means success; any other value makes cuInit fail, and only the earlier library
-// can return one.
+// The driver calls this inside cuInit, which fails unless the result is 1. Only a library started by
+// start_earlier_injection() can cause a different result.
 extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   const int result = cudadiag::record::start_earlier_injection();
   cudadiag::record::start_recorder();

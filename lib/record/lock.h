@@ -1,5 +1,5 @@
-// The recorder's own mutex and lock guard. std::mutex is not used because it can throw. Exceptions would link half of
-// the C++ runtime into the recorder.
+// The recorder's own mutex and lock guard. std::mutex is not used because it can throw, and exceptions need half of the
+// C++ runtime.
 #pragma once
 
 #include <pthread.h>

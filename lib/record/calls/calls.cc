@@ -432,8 +432,8 @@ const CallRule& driver_call(std::uint32_t id) { return id < kTable.size() ? kTab
 
 bool only_asks(std::string_view name) {
   const auto has = [name](std::string_view part) { return name.find(part) != std::string_view::npos; };
-  // These queries can fail or have side effects. Looking up a kernel may load its module, GetCaptureInfo touches the
-  // context, and other processes can record an exported event.
+  // These queries can fail or have side effects. Looking up a kernel may load its module, and GetCaptureInfo touches
+  // the context. After IpcGetEventHandle, other processes can record the event.
   for (const std::string_view fallible : {"GetFunction", "GetFuncBySymbol", "GetKernel", "GetModule", "GetCaptureInfo",
                                           "FuncGetAttributes", "MemGetInfo", "IpcGetEventHandle"}) {
     if (has(fallible)) return false;

@@ -29,7 +29,7 @@ enum class Role : std::uint8_t {
   load_code,
 };
 
-// The arguments of a call that the recorder uses.
+// The arguments that the recorder needs from a call.
 struct Call {
   StreamHandle stream{};
   CUfunction function = nullptr;

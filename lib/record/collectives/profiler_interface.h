@@ -1,6 +1,6 @@
 // NCCL's interface to a profiler plugin, versions 1 to 6. Only the parts that the recorder uses are declared.
 //
-// A plugin exports a table for each version that it supports. NCCL uses the newest version that both support:
+// A plugin exports a table for each version that it supports. NCCL uses the newest of these versions that it knows:
 //
 //   NCCL      2.23  2.24, 2.25  2.26  2.27  2.28  2.29 and later
 //   version   1     2           3     4     5     6

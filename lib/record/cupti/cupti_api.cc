@@ -47,8 +47,8 @@ bool list_entry(const char* list, std::size_t n, char* path, std::size_t size) {
 
 }  // namespace
 
-// Tries candidates in this order: loaded libraries, the launcher's list of paths (the user's own come first), and the
-// loader's search path.
+// Tries candidates in this order: loaded libraries, the launcher's list of paths (the user's own paths come first), and
+// the loader's search path.
 bool CuptiApi::open_next(std::size_t& candidate, char* path, std::size_t path_size) {
   constexpr std::size_t kSonameCount = std::size(kSonames);
   const char* list = getenv(wire::environment::kCupti);

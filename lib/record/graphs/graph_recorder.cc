@@ -33,7 +33,7 @@ void GraphRecorder::enter(ThreadState& thread, std::uint32_t id, const CUpti_Cal
       thread.markers = markers_.add(call.graph, (call.flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0);
     }
   } else if (call.what == What::update) {
-    // Reuses the words, because an update requires the same nodes as the graph that was instantiated.
+    // Reuses the marker words, because an update requires the same nodes as the graph that was instantiated.
     const GraphWords words = graphs_.words_of(call.exec);
     if (words.count > 0) thread.markers = markers_.add(call.graph, false, words);
   }

@@ -206,7 +206,7 @@ void Graphs::forget_pointers(Exec& exec, std::uint32_t node) {
   }
 }
 
-// Ignores pointers that do not fit.
+// Ignores pointers for which no spare entry is left.
 void Graphs::add_pointers(Exec& exec, std::uint32_t node, std::span<const GraphPointer> given) {
   if (pointers_used_ - exec.first_pointer > kPointers) return;
   std::uint64_t at = exec.first_pointer;

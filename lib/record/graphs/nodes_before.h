@@ -14,8 +14,8 @@ enum class NodeOrder : std::uint8_t {
   before,  // must have finished before the given node begins
 };
 
-// Fills `orders` with the order of each node, and returns whether any node comes before `node`. `parents` has the
-// parent of each node, as in the node's record (graph_description.h).
+// For each node, stores in `orders` when it runs relative to `node`. Returns whether any node must finish before `node`
+// begins. `parents` has the parent of each node, as in the node's record (graph_description.h).
 bool order_nodes(std::span<const std::uint32_t> parents, std::span<const GraphEdge> edges, std::uint32_t node,
                  std::span<NodeOrder> orders);
 

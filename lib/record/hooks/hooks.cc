@@ -23,7 +23,7 @@ std::atomic<Hooks*> g_hooks;
 Redirection g_redirection;
 void (*g_initialised)();
 
-// Effects of a call that CUPTI would report in separate callbacks.
+// Effects of a call. CUPTI reports them in separate callbacks, but with hooks they must be derived from the call.
 enum class Effect : std::uint8_t {
   none,
   stream_ends,
@@ -373,7 +373,7 @@ Passage::Passage(CUpti_CallbackDomain domain, std::uint32_t call, const void* pa
   told_ = hooks != nullptr;
   if (!told_) [[unlikely]]
     return;
-  // A runtime call needs its context only if it fails.
+  // For a runtime call, the context is needed only if the call fails.
   if (domain == CUPTI_CB_DOMAIN_DRIVER_API) [[likely]]
     std::tie(data_.context, data_.contextUid) = hooks->current();
   hooks->callback_(nullptr, domain, call, &data_);

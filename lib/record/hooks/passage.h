@@ -37,7 +37,7 @@ class Passage {
 
   // Reports ENTER. `parameters` points to CUPTI's structure for the call.
   [[gnu::hot, gnu::noinline]] Passage(CUpti_CallbackDomain domain, std::uint32_t call, const void* parameters);
-  // Returns true if the wrapper must not call the driver, and resets the flag. This happens only in a rerun.
+  // Returns true if the wrapper must not call the driver, and false when asked again. Only a rerun withholds calls.
   static bool is_withheld() { return std::exchange(t_this.withheld, false); }
   // Reports EXIT. `result` is what the program receives: a CUresult or a cudaError_t.
   [[gnu::hot, gnu::noinline]] std::uint32_t leave(std::uint32_t result);

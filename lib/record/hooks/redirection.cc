@@ -88,7 +88,7 @@ bool find_runtime(LoadedModule& module) {
   return false;
 }
 
-// Returns the protection of the address's page once the dynamic linker has relocated the module.
+// Returns the protection that the page at this address has after the dynamic linker has relocated the module.
 int protection_at(std::span<const ElfW(Phdr)> segments, std::uintptr_t bias, std::uintptr_t address) {
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   int protection = PROT_READ;

@@ -211,8 +211,8 @@ void OperationRecorder::leave(ThreadState& thread, const CallRule& rule, std::ui
     if (ok && open.mark && !rule.proves_finished) {
       const bool marked = mark(thread);
       if (marked) open.flags |= operation::kMarked;
-      // Replaces the stream's entry as late as possible. Operations on the old entry that have no later marker would
-      // never count as finished.
+      // Replaces the stream's entry as late as possible. After the replacement, an operation without a later marker
+      // would never count as finished.
       if (open.ordinal >= (marked ? Streams::kMarkedOrdinal : Streams::kLastOrdinal)) streams_.renew(open.stream);
     }
     // If the stream is capturing now, this wait for a captured event has made it join the capture.

@@ -98,8 +98,8 @@ class OperationRecorder {
   [[gnu::cold, gnu::noinline]] void meet_stream(ThreadState& thread, const Call& call, const CUpti_CallbackData& data);
   [[gnu::hot]] void write(ThreadState& thread, const CallRule& rule, const Call& call, std::uint32_t site_ordinal);
 
-  // Every launch reads the members from here to `streams_`, so the parts that it reads must be adjacent. They come last
-  // in `autograd_` and first in `streams_`.
+  // Every launch reads the members from here to `streams_`. The parts that a launch reads must be adjacent: the last
+  // members of `autograd_`, and the first members of `streams_`.
   Autograd autograd_;
   RaceRecords* races_ = nullptr;  // null if cudadiag does not look for races
   wire::Markers markers_ = wire::Markers::sparse;

@@ -45,7 +45,7 @@ class alignas(64) Streams {
   bool context_created(CUcontext context, std::uint32_t uid);
   void context_destroyed(std::uint32_t uid);
   void stream_destroyed(CUstream stream);
-  // Call this when a thread has ended. Ends the thread's default streams.
+  // Call this when a thread has ended. Treats the thread's default streams as destroyed.
   void thread_ended(std::uint32_t tid);
 
   // Returns the index of the stream's entry, and creates the entry at the first call. Returns kNone if the table is
@@ -82,7 +82,7 @@ class alignas(64) Streams {
   void begin_context_wait(ThreadState& thread) const;
   void finish_context_wait(ThreadState& thread, std::uint32_t context_uid);
 
-  // Ends the stream's entry. The stream's next operation creates a new one.
+  // Retires the stream's entry. The stream's next operation creates a new one.
   [[gnu::cold, gnu::noinline]] void renew(std::uint32_t stream);
 
   CUstream handle(std::uint32_t stream) const;
