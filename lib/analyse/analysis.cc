@@ -84,15 +84,15 @@ void look_at_cut_off_work(const Session& session, const Process& process, Analys
   if (unfinished == 0) return;
   const std::string how = !end.of_process ? "ended in an unknown way"
                           : end.signal != 0
-                              ? "was ended by " + end.text
+                              ? "was killed by " + end.text
                               : "ended with status " + std::to_string(end.status) + " but without exit(),";
   const std::string text = fmt::format("process {} {} with {} pending", process.pid, how,
                                        unfinished == 1 ? "1 operation" : fmt::format("{} operations", unfinished));
   const Process* first = ended_first(session, process);
   if (first != nullptr && (!end.of_process || end.signal == SIGTERM || end.signal == SIGKILL)) {
     analysis.notes.push_back(
-        {NoteCode::cut_off, fmt::format("{}, after process {} had ended with {} while this one was working", text,
-                                        first->pid, own_ending(*first).text)});
+        {NoteCode::cut_off, fmt::format("{}; process {} had ended with {} while this one was working", text, first->pid,
+                                        own_ending(*first).text)});
     return;
   }
   leave_open(analysis, Note{NoteCode::killed_at_work,

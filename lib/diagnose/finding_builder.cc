@@ -333,7 +333,7 @@ class FindingBuilder {
     finding_.because.add(fmt::format("earlier, {} had returned {} ({}){}{}", session::visible_call(earlier),
                                      earlier.code, analyse::cuda_error(earlier.code).title,
                                      is_known(line) ? " in " + place(at, session_.manifest.working_directory) : "",
-                                     issued_since ? "" : ", and the thread issued nothing in between"));
+                                     issued_since ? "" : ", and the thread had issued nothing since"));
     finding_.related.push_back({Role::swallowed, at});
   }
 

@@ -80,7 +80,7 @@ std::vector<std::string> device_lines(const diagnose::Finding& finding, const st
   } else if (!device.message.empty()) {
     lines.push_back(base::printable(device.message));
   } else if (device.asserted) {
-    lines.emplace_back(device.of_first_run ? "the text of the assertion can only be in the program's own output"
+    lines.emplace_back(device.of_first_run ? "only the program's own output can contain the text of the assertion"
                                            : "the text of the assertion is not in the rerun's output");
   }
   const std::string exception =

@@ -210,7 +210,7 @@ void name_in_one(Failure& failure, const Nodes& nodes) {
   if (nodes.watched && nodes.able.size() == 1) {
     failure.kind = Kind::graph_node;
     failure.because.add(
-        fmt::format("node {} of its graph had started, because all nodes before it had finished, but it did not finish",
+        fmt::format("node {} of its graph had started but did not finish: all nodes before it had finished",
                     nodes.able.front() + 1));
   } else if (nodes.able.size() == 1) {
     failure.kind = Kind::graph_node;

@@ -121,7 +121,7 @@ const std::vector<Rule>& graph_rules() {
        .codes = {904},
        .when = refused_at_once,
        .texts = {"a stream joined the capture by waiting for one of its events, but was never joined back"},
-       .fix = {"before the capture ends, record an event on each stream that joined it, and let the stream that began "
+       .fix = {"before the capture ends, record an event on each stream that joined it, and make the stream that began "
                "the capture wait for these events",
                "{torch:PyTorch: torch.cuda.current_stream().wait_stream(side) before the capture ends}"},
        .link = kCapture},
@@ -129,7 +129,8 @@ const std::vector<Rule>& graph_rules() {
        .codes = {905},
        .when = refused_at_once,
        .texts = {"{call} would make captured work depend on work outside of the capture"},
-       .fix = {"let the capture wait only for events recorded in it: wait for earlier work before the capture begins"},
+       .fix =
+           {"inside the capture, wait only for events recorded in it; wait for earlier work before the capture begins"},
        .link = kCapture},
       {.id = "capture-implicit",
        .codes = {906},

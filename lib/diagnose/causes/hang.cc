@@ -141,7 +141,7 @@ const std::vector<Rule>& hang_rules() {
       {.id = "ranks-wait-in-a-circle",
        .when = ranks_in_circle,
        .texts = {"each rank waits for the next one ({calls})"},
-       .fix = {"let all ranks call the collectives of their groups in the same order, and let one end of each pair "
+       .fix = {"make all ranks call the collectives of their groups in the same order, and make one end of each pair "
                "receive first",
                "put sends and receives that belong together between ncclGroupStart and ncclGroupEnd "
                "(torch.distributed.batch_isend_irecv)"},

@@ -119,7 +119,7 @@ const std::vector<Rule>& indexing_rules() {
        .kernels = kLabelKernels,
        .when = labels_from_one,
        .texts = {"{argument} contains {from_one}, but the {bound} classes are numbered 0 to {last}"},
-       .fix = {"count labels from 0: {argument} - 1", "or give the model one more class"},
+       .fix = {"count labels from 0: pass {argument} - 1", "or give the model one more class"},
        .link = "https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html"},
       {.id = "label-out-of-range",
        .assertions = kLabelAssertions,

@@ -127,8 +127,8 @@ const std::vector<Rule>& launch_rules() {
        .sure = Sure::often,
        .codes = {1, 9, 701},
        .when = shared_not_opted_in,
-       .texts = {"the launch requests {shared} bytes of dynamic shared memory; above 49152 bytes, a launch often fails "
-                 "because the kernel has not opted in, or the GPU has less"},
+       .texts = {"the launch requests {shared} bytes of dynamic shared memory; more than 49152 bytes need an opt-in, "
+                 "and often the kernel has not opted in, or the GPU cannot provide that much"},
        .fix = {"call cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) before the "
                "launch, and check what it returns",
                "or use smaller tiles: cudaDevAttrMaxSharedMemoryPerBlockOptin gives the GPU's limit"},

@@ -40,7 +40,7 @@ const std::vector<Rule>& stream_rules() {
        .texts = {"the failure recurred in a rerun, but not in one that waited at this operation; often a wait is "
                  "missing between two streams, or between host and GPU"},
        .fix =
-           {"let the reading stream wait for the writing stream ({cuda:cudaStreamWaitEvent|cuStreamWaitEvent}{torch:; "
+           {"make the reading stream wait for the writing stream ({cuda:cudaStreamWaitEvent|cuStreamWaitEvent}{torch:; "
             "PyTorch: wait_stream, record_stream for tensors that cross streams})",
             "keep host buffers of asynchronous copies alive and unchanged until the copy has finished"},
        .link = "{torch:https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-streams|"

@@ -225,13 +225,13 @@ class RaceBuilder {
       fix.push_back(
           causes::in_dialect(std::string("set srcAccessOrder of this copy to {cuda:cudaMemcpySrcAccessOrderStream|"
                                          "CU_MEMCPY_SRC_ACCESS_ORDER_STREAM}") +
-                                 (is_in_one_stream() ? "" : " and let " + b + " wait for " + a + " with an event") +
+                                 (is_in_one_stream() ? "" : " and make " + b + " wait for " + a + " with an event") +
                                  ", or wait on the host until the first operation has finished",
                              dialect));
     } else if (from_.one_graph) {
       fix.push_back("make one node depend on the other, or capture both on one stream");
     } else if (dialect.python) {
-      fix.push_back(causes::in_dialect("before this line, let " + b + " wait for " + a +
+      fix.push_back(causes::in_dialect("before this line, make " + b + " wait for " + a +
                                            "{torch:: stream.wait_stream(other), or an event| with an event}",
                                        dialect));
     } else {
@@ -351,8 +351,8 @@ std::string unjudged_text(const session::Races& races, std::uint64_t settled) {
       thousands(pairs), pairs == 1 ? "" : "s", pairs == 1 ? "is" : "are");
   if (!races.kernels.disassembler) {
     return text +
-           ", because nvdisasm, which reads kernel code, was not found; run pip install nvidia-cuda-nvdisasm, or add "
-           "the CUDA Toolkit's bin folder to PATH";
+           "; nvdisasm, which reads kernel code, was not found: run pip install nvidia-cuda-nvdisasm, or add the CUDA "
+           "Toolkit's bin folder to PATH";
   }
   return text + fmt::format(": the code of only {} of {} kernels could be read", thousands(races.kernels.understood),
                             thousands(races.kernels.wanted));

@@ -78,7 +78,7 @@ void describe(Finding& finding, const DeliveredRace& from) {
   race.missing =
       fmt::format("{} {} {}", b, from.waited_before ? "waited only for earlier work on" : "never waited for", a);
   finding.fix.push_back(second.on_host ? "before this line, wait for " + a + ": stream.synchronize(), or an event"
-                                       : "before this line, let " + b + " wait for " + a +
+                                       : "before this line, make " + b + " wait for " + a +
                                              ": stream.wait_stream(other), or an event");
   finding.grade = analyse::Grade::inferred;
   finding.because =

@@ -168,8 +168,9 @@ std::vector<std::string> rank_lines(const RanksPart& part, const std::string& di
     const std::string who =
         part.uneven->rank ? fmt::format("rank {}", *part.uneven->rank) : fmt::format("process {}", part.uneven->pid);
     lines.push_back(fmt::format(
-        "{} may have skipped one: before collective {} it launched {} kernels, while the other ranks launched {}", who,
-        thousands(part.uneven->number), thousands(part.uneven->kernels), thousands(part.uneven->of_others)));
+        "{} may have skipped a collective: before collective {}, it launched {} kernels, while the other ranks "
+        "launched {}",
+        who, thousands(part.uneven->number), thousands(part.uneven->kernels), thousands(part.uneven->of_others)));
   }
   return lines;
 }

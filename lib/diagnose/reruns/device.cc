@@ -349,7 +349,7 @@ class Matching {
         device.threads = assertion.threads;
         device.message = assertion.condition;
         device.assertions = printed.size();
-        device.join = named   ? "printed in a rerun; its function has the kernel's name"
+        device.join = named   ? "the assertion was printed in a rerun, in a function with the kernel's name"
                       : alone ? "the only assertion printed in the rerun in which this launch failed"
                               : "the only assertion that a rerun printed, on a line of this kernel";
         finding.device = std::move(device);

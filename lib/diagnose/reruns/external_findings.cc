@@ -117,7 +117,7 @@ class Joining {
     };
     const auto differs = [&](const std::string& there, const std::string& here) {
       finding.witnesses.push_back(
-          fmt::format("compute-sanitizer differs: it reports {}, the GPU core dump {}", there, here));
+          fmt::format("compute-sanitizer disagrees: it reports {}, but the GPU core dump shows {}", there, here));
       report_.notes.push_back({analyse::NoteCode::sanitizer_differs, finding.witnesses.back()});
     };
     if (device.line > 0 && first.line > 0) {

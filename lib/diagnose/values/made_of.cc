@@ -99,29 +99,29 @@ std::string made_of(std::string_view op, const DeliveredNonFinite& value, const 
 std::string use_text(Use use) {
   switch (use) {
     case Use::parameter:
-      return "the program wrote it into a parameter";
+      return "the program wrote the NaN into a parameter";
     case Use::loss:
-      return "the program started the backward pass from it";
+      return "the program started the backward pass from the NaN";
     case Use::number:
-      return "the program read a number from it";
+      return "the program read the NaN as a number";
     case Use::printed:
-      return "the program printed it";
+      return "the program printed the NaN";
     case Use::saved:
-      return "the program saved it";
+      return "the program saved the NaN";
     case Use::array:
-      return "the program converted it to an array";
+      return "the program converted the NaN to an array";
     case Use::gradient:
-      return "it is in a gradient at the end of the program";
+      return "the NaN is in a gradient at the end of the program";
     case Use::exception:
-      return "the program ended because of it";
+      return "the program ended because of the NaN";
     case Use::compared:
-      return "the program failed soon after a condition that depends on it";
+      return "the program failed soon after a condition that depends on the NaN";
     case Use::refused:
-      return "an operator that received it raised the exception that ended the program";
+      return "an operator that received the NaN raised the exception that ended the program";
     case Use::other:
       break;
   }
-  return "the program used it";
+  return "the program used the NaN";
 }
 
 std::string_view use_word(Use use) {

@@ -255,9 +255,9 @@ def sanitizer_is_put_beside_the_dump(machine):
     _install_sanitizer(machine, _log(LOAD, thread=5).replace("cases.cu:16", "cases.cu:61"))
     report, _ = _run(machine, "--sanitize")
     expect(report["findings"][0]["witnesses"],
-           ["compute-sanitizer differs: it reports line cases.cu:61, the GPU core dump cases.cu:16",
-            "compute-sanitizer differs: it reports block 0,0,0 thread 5,0,0 first, the GPU core dump block 0,0,0 thread "
-            "0,0,0"],
+           ["compute-sanitizer disagrees: it reports line cases.cu:61, but the GPU core dump shows cases.cu:16",
+            "compute-sanitizer disagrees: it reports block 0,0,0 thread 5,0,0 first, but the GPU core dump shows block "
+            "0,0,0 thread 0,0,0"],
            "witnesses")
     expect(_device(report), DUMP_SAYS, "device")
     expect([note["code"] for note in report["notes"]].count("sanitizer-differs"), 2, "notes")

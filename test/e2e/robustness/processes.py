@@ -73,7 +73,7 @@ def rank_that_is_ended_for_another_ones_end_is_no_riddle(machine):
     pids = {process["argv"][-1]: process["pid"] for process in report["processes"]}
     expect((report["verdict"], report["findings"]), ("no_cuda_failure", []), "verdict")
     expect([note["text"] for note in report["notes"] if note["code"] == "cut-off"],
-           [f"process {pids['waits']} ended in an unknown way with 1 operation pending, after process "
+           [f"process {pids['waits']} ended in an unknown way with 1 operation pending; process "
             f"{pids['raises']} had ended with status 1 while this one was working"], "notes")
 
 

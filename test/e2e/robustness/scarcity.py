@@ -157,6 +157,6 @@ def killed_for_want_of_memory(machine):
             (process,) = report["processes"]
             (note,) = [note for note in report["notes"] if note["code"] == "killed-at-work"]
             expect((report["verdict"], process["exit"]), ("inconclusive", {"code": None, "signal": signal.SIGKILL}), "end")
-            expect(note["text"], f"process {process['pid']} was ended by signal 9 with 10 operations pending; no later "
+            expect(note["text"], f"process {process['pid']} was killed by signal 9 with 10 operations pending; no later "
                    "call checked whether they failed", "note")
             expect(_operations(machine), 10, "launches that were recorded")

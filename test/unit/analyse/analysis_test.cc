@@ -174,7 +174,7 @@ TEST_CASE("a process killed at work leaves the verdict open") {
   CHECK(analysis.verdict == Verdict::inconclusive);
   REQUIRE(note(analysis, "killed-at-work"));
   CHECK(note(analysis, "killed-at-work")->text ==
-        "process 4711 was ended by signal 9 with 2 operations pending; no later call checked whether they failed");
+        "process 4711 was killed by signal 9 with 2 operations pending; no later call checked whether they failed");
 }
 
 TEST_CASE("a crash at work leaves the verdict open, and so does an unknown end if the command failed") {
@@ -212,7 +212,7 @@ TEST_CASE("a process that was ended at work because another one had failed does 
     return found != nullptr ? found->text : std::string();
   };
   CHECK(text() ==
-        "process 4711 was ended by signal 15 with 2 operations pending, after process 4712 had ended with status 1 "
+        "process 4711 was killed by signal 15 with 2 operations pending; process 4712 had ended with status 1 "
         "while this one was working");
   session.processes[0].end.reset();
   CHECK(text().starts_with("process 4711 ended in an unknown way with 2 operations"));

@@ -95,7 +95,7 @@ TEST_CASE("labels") {
   SUBCASE("labels that count from one") {
     symptoms.arguments = {index_argument("target", 1, 10, 10, 6, {3}, 10)};
     CHECK(text_of(symptoms) == "target contains labels from 1 to 10, but the 10 classes are numbered 0 to 9");
-    CHECK(explain(symptoms)->fix[0] == "count labels from 0: target - 1");
+    CHECK(explain(symptoms)->fix[0] == "count labels from 0: pass target - 1");
   }
   SUBCASE("labels with a 0 do not count from one") {
     symptoms.arguments = {index_argument("target", 0, 10, 10, 6, {3}, 10)};

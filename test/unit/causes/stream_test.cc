@@ -10,9 +10,9 @@ TEST_CASE("a failure that does not recur in a rerun that waits") {
   symptoms.vanished_when_serialised = true;
   CHECK(id_of(symptoms) == "missing-wait");
   CHECK(!explain(symptoms)->certain);
-  CHECK(explain(symptoms)->fix[0] == "let the reading stream wait for the writing stream (cudaStreamWaitEvent)");
+  CHECK(explain(symptoms)->fix[0] == "make the reading stream wait for the writing stream (cudaStreamWaitEvent)");
   symptoms.dialect.driver = true;
-  CHECK(explain(symptoms)->fix[0] == "let the reading stream wait for the writing stream (cuStreamWaitEvent)");
+  CHECK(explain(symptoms)->fix[0] == "make the reading stream wait for the writing stream (cuStreamWaitEvent)");
   symptoms.arguments = {pointer_argument("in", 0x5000, "freed")};
   CHECK(id_of(symptoms) == "use-after-free");
 }
@@ -44,8 +44,8 @@ TEST_CASE("access between devices, and no context") {
   CHECK(id_of(refused_call(202, "cuCtxPushCurrent")) == "none");
 }
 
-// This error means "trying to disable peer access which has not been enabled yet" (cuda.h), so enabling it is no
-// remedy.
+// This error means "trying to disable peer access which has not been enabled yet" (cuda.h). The suggested fix must not
+// be to enable it.
 TEST_CASE("disabling peer access that was not enabled") {
   const Symptoms symptoms = refused_call(705, "cudaDeviceDisablePeerAccess");
   CHECK(id_of(symptoms) == "peer-access-not-enabled");

@@ -454,9 +454,9 @@ TEST_CASE("no dump: a printed assertion gives line, block and thread if its func
   recorded.add_pass("device").cut_short = session::CutShort::time_limit;
   std::ofstream(recorded.session.folder / "device/output.txt") << kAssertion;
   const Diagnosis report = recorded.report();
-  CHECK(section(report, "Device") == Lines{"cases.cu:17  block 0,0,0 thread 4,0,0; 1 thread, one assertion",
-                                           "assertion `p[threadIdx.x] > 0` failed",
-                                           "printed in a rerun; its function has the kernel's name"});
+  CHECK(section(report, "Device") ==
+        Lines{"cases.cu:17  block 0,0,0 thread 4,0,0; 1 thread, one assertion", "assertion `p[threadIdx.x] > 0` failed",
+              "the assertion was printed in a rerun, in a function with the kernel's name"});
   CHECK(device_of(report).exception == "");
   CHECK(section(report, "Passes") == Lines{"record 64 s bracketed; device 64 s time limit"});
 }

@@ -80,7 +80,8 @@ TEST_CASE("a rank that may have skipped a collective is shown with its number of
   RanksPart part{9, RanksDifference::absence, {at(0, 9), missing(1)}};
   part.uneven = {5, 4712, 1, 8, 4};
   CHECK(rank_lines(part, kHome).back() ==
-        "rank 1 may have skipped one: before collective 5 it launched 8 kernels, while the other ranks launched 4");
+        "rank 1 may have skipped a collective: before collective 5, it launched 8 kernels, while the other ranks "
+        "launched 4");
   CHECK(
       ranks_text(part, kHome).starts_with("at collective 9, after 8 that all ranks called in the same way: rank 0: "));
 }
