@@ -1,6 +1,6 @@
-// Measures how many nanoseconds the recorder adds to a launch, on the simulated driver. Each way of launching runs in a
-// separate process, which is this program or launches.py, and the ways alternate. The cost of one part of the recorder
-// is the difference between two ways. Only the CPU time of the launching thread is measured, so the threads of the
+// Measures how many nanoseconds the recorder adds to a launch on the simulated driver. Each variant runs in a separate
+// process, which is this program or launches.py, and the variants take turns. The cost of one part of the recorder is
+// the difference between two variants. Only the CPU time of the launching thread is measured, so the threads of the
 // simulated GPU do not distort it.
 #include <benchmark/benchmark.h>
 #include <cuda.h>

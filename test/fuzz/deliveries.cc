@@ -1,5 +1,5 @@
 // Fuzzes the readers of the files that cudadiag's Python code writes. The first byte selects the reader: values and
-// forward lines of a rerun, watched lines of the first run, or a saved call. A saved call is then redacted, too.
+// forward lines of a rerun, watched lines of the first run, or a saved call. A saved call is also redacted.
 #include "session/notes/deliveries.h"
 
 #include "fuzz/reported.h"

@@ -1,5 +1,5 @@
-// Fuzzes the parsers of single lines and option values. The first byte selects one: where a run keeps its recording,
-// what a rerun waits for, what the driver logs about a failing call, or FILE:LINE.
+// Fuzzes the parsers of single lines and option values. The first byte selects the parser: the place of a run's
+// recording, the window of a rerun, the driver's message about a failing call, or FILE:LINE.
 #include <algorithm>
 
 #include "record/calls/driver_log.h"

@@ -1,6 +1,6 @@
-// Fuzzes the follower, which reads a recording while it is written and concludes which operations race. An input is a
-// sequence of steps of a process. Each step gives bytes that are XORed into its record, and the count of published
-// records that the process claims.
+// Fuzzes the follower, which reads a recording while it is written, and the search for races. An input is a sequence of
+// records of a process. Each record comes with bytes to XOR into it, and with the number of records that the process
+// claims to have published.
 #include <algorithm>
 
 #include "races/backlog.h"

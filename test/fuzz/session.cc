@@ -1,6 +1,6 @@
-// Fuzzes everything that reads a recording: reader, analysis, symbols, text and JSON. An input holds one or two areas;
-// the second is that of a rerun. The two are also reported as two ranks that hang in collectives. Each area begins with
-// two bytes: its size in words. The other bytes are XORed into a valid area: into its header's fields, the table of
+// Fuzzes everything that reads a recording: reader, analysis, symbols, text and JSON. An input holds one or two areas.
+// The second area is read as a rerun, and again as a second rank that hangs in a collective. Each area begins with its
+// size in words, as two bytes. The other bytes are XORed into a valid area: into the fields of its header, the table of
 // regions, and everything after the header.
 #include <algorithm>
 

@@ -8,8 +8,8 @@ namespace sim {
 // Returns the calling thread's mode, which cuThreadExchangeStreamCaptureMode swaps.
 CUstreamCaptureMode& thread_capture_mode();
 
-// Returns CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, and invalidates the capture, if a capture forbids a potentially unsafe
-// call on this thread.
+// If a capture forbids potentially unsafe calls on this thread, invalidates the capture and returns
+// CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED.
 CUresult unsafe_during_capture();
 
 // Runs the operation on the stream, or makes it a node of the graph that the stream captures. Mutex held.

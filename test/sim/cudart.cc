@@ -133,10 +133,10 @@ cudaError_t bound(Body body) {
 
 CUdeviceptr address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
 
-// A separate function, as in real runtimes, where the function that the program calls does not call the driver itself.
+// A separate function, because in real runtimes, the function that the program calls does not call the driver itself.
 [[gnu::noinline]] cudaError_t launch(const void* stub, dim3 grid, dim3 block, void** arguments, std::size_t shared,
                                      cudaStream_t stream) {
-  // Before 13.0, the runtime does not call the driver here, and contains no such code.
+  // Before 13.0, the runtime itself rejects an impossible launch, and does not call the driver.
   const std::uint64_t threads = std::uint64_t{block.x} * block.y * block.z;
   const bool possible = threads > 0 && threads <= 1024 && grid.x > 0 && grid.y > 0 && grid.z > 0;
   if (RUNTIME_VERSION < 13000 && !possible) return cudaErrorInvalidConfiguration;

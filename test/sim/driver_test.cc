@@ -1,4 +1,4 @@
-// Start-up, failures at the call, and the data that the simulated CUPTI passes.
+// Tests start-up, calls that fail at once, and the data that the simulated CUPTI passes to callbacks.
 #include <cuda_runtime_api.h>
 #include <cupti.h>
 #include <dlfcn.h>

@@ -179,8 +179,7 @@ CUresult Gpu::wait(Lock& lock, CUctx_st& context, const std::vector<Dependency>&
   };
   reveal(context);
   if (const CUresult error = context.error; error != CUDA_SUCCESS) return error;
-  // With a plan, all possible progress is made before the call returns, so timing does not affect which call returns a
-  // fault.
+  // With a plan, waits until no stream can make progress. Timing then does not affect which call returns a fault.
   const std::uint64_t quiet = plan.has_rules() ? pass_ + 1 : 0;
   if (quiet == 0 && met()) return CUDA_SUCCESS;
   if (quiet > wanted_quiet_) wanted_quiet_ = quiet;
@@ -190,7 +189,8 @@ CUresult Gpu::wait(Lock& lock, CUctx_st& context, const std::vector<Dependency>&
     reveal(context);
     return context.error != CUDA_SUCCESS || (last_quiet_ >= quiet && met());
   });
-  // Every operation that this query could cause to fault has faulted. Operations released later wait for another query.
+  // All operations that this call allowed to fault have done so. Operations released later cannot fault until another
+  // call asks for errors.
   if (--waiters_ == 0 && quiet != 0) context.asked = 0;
   return context.error;
 }
@@ -236,7 +236,7 @@ void Gpu::run() {
     urgent_ = false;
     for (std::size_t i = 0; i < active_.size(); ++i) {
       const auto stream = active_[i];  // a copy: launching threads append to the list meanwhile
-      // A stream whose turn comes later may still progress.
+      // A stream that is skipped at random may still progress later, so it counts as moved.
       moved |= (plan.shuffles() && plan.toss(1, 3)) || run_stream(lock, *stream);
     }
     std::erase_if(active_, [](const auto& stream) {
@@ -255,7 +255,7 @@ void Gpu::run() {
   }
 }
 
-// First naps, so that launches need not wake the worker. Then sleeps until there is something to do.
+// Naps first, so that launches need not wake the worker. Then sleeps until there is something to do.
 void Gpu::rest(Lock& lock) {
   const std::uint64_t before = sequence_;
   if (wake_.wait_for(lock, kNap, [&] { return urgent_; })) return;
@@ -292,8 +292,8 @@ bool Gpu::run_stream(Lock& lock, CUstream_st& stream) {
   return moved;
 }
 
-// Returns whether all other kernels have arrived, too. They belong to other processes, so no notification announces
-// this.
+// Returns whether all other kernels of the meetings have arrived as well. They run in other processes, so their arrival
+// must be polled.
 bool Gpu::has_met(Op& op) {
   for (const Meeting& meeting : op.meetings) {
     if (!op.has_arrived && meeting.arrives) meeting.arrived->fetch_add(1);
@@ -416,7 +416,8 @@ void Gpu::execute(const Op& op) {
   }
 }
 
-// The operation never completes, and neither does anything else in the context, so healthy streams stop where they are.
+// The failed operation never completes, and no other work in the context does. Healthy streams therefore stop where
+// they are.
 void Gpu::fail(CUctx_st& context, CUresult code, bool unseen) {
   Lock lock(mutex);
   context.unseen = code;

@@ -36,7 +36,7 @@ class Gpu {
   void start_context(CUctx_st& context, CUdevice device);
   void end_context(Lock& lock, CUctx_st& context);
   std::shared_ptr<CUstream_st> create_stream(CUctx_st& context, unsigned int flags, int priority);
-  // Ignores the stream's own capture: see capture.h for that.
+  // Queues the operation even if the stream is being captured. issue() in capture.h handles captures.
   CUresult submit(Lock& lock, CUstream_st& stream, Op op);
   // Returns the work that an event would represent if it were recorded on the stream now.
   Dependency record(CUstream_st& stream);

@@ -38,7 +38,8 @@ CUresult sim_context_error();  // the current context's sticky error
 std::uint32_t sim_next_correlation();
 // Returns the correlation id of the runtime call that this thread is inside; 0 if none.
 std::uint32_t* sim_runtime_correlation();
-// Return the ids that CUPTI returns. A null stream is the legacy one, or the thread's own.
+// Return the ids that CUPTI returns. A null stream means the legacy stream or, with `per_thread`, the thread's own
+// stream.
 std::uint32_t sim_stream_id(CUcontext context, CUstream stream, bool per_thread);
 std::uint64_t sim_graph_node_id(CUgraphNode node);
 std::uint32_t sim_graph_id(CUgraph graph);

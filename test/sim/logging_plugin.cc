@@ -1,5 +1,5 @@
-// A user's profiler plugin. Writes all calls to LOGGING_FILE, with its own contexts and handles. It exports only the
-// function table of version LOGGING_VERSION, and requests the events of LOGGING_MASK.
+// A user's profiler plugin. It writes all calls to LOGGING_FILE, and makes up handles for contexts and events. It
+// exports only the function table of version LOGGING_VERSION, and requests the events of LOGGING_MASK.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Simulated device memory, which is host memory, and which context allocated or registered each range.
+// Simulated device memory: ranges of host memory, and the context that allocated or registered each range.
 #pragma once
 
 #include <cstdint>

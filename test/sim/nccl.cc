@@ -140,7 +140,7 @@ void stop(void* handle) {
 
 template <typename Event>
 void fill_head(Event& event, std::uint64_t type, void* parent, int rank) {
-  // Up to version 4, only the lowest byte is defined.
+  // Up to version 4 of the interface, only the lowest byte of `type` is defined, so the others are arbitrary.
   event.head.type = plugin().version < 5 ? 0x5a5a5a00 | type : type;
   event.head.parent = parent;
   event.head.rank = rank;
@@ -236,7 +236,7 @@ int launch(Comm& comm, std::vector<Task*>& tasks) {
   }
   sim_next_kernel_meets(meetings.data(), meetings.size());
   const CUfunction function = kernel(tasks.front()->pairs() ? "SendRecv" : tasks.front()->function);
-  // Smaller than the kernel's parameter: NCCL passes only the used part.
+  // This buffer is smaller than the kernel's parameter, because NCCL passes only the used part.
   std::uint64_t arguments[16] = {};
   std::size_t bytes = sizeof arguments;
   void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, arguments, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};

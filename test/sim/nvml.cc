@@ -1,5 +1,5 @@
-// The simulated libnvidia-ml: one other process uses the first simulated device. CUDADIAG_SIM_GPU_PROCESS gives its pid
-// and bytes, "4800:104857600". Without the variable, there is none.
+// The simulated libnvidia-ml. CUDADIAG_SIM_GPU_PROCESS gives the pid and the bytes of another process that uses the
+// first device, such as "4800:104857600". If the variable is unset, no other process uses the device.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -1,4 +1,4 @@
-// The objects of the driver's opaque handles. Gpu::mutex guards every member without another comment.
+// The objects of the driver's opaque handles. Gpu::mutex guards all members except those whose comment says otherwise.
 #pragma once
 
 #include <atomic>

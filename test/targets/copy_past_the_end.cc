@@ -1,4 +1,4 @@
-// A copy is 512 bytes longer than its destination buffer. Its addresses are known without a rerun.
+// A copy is 512 bytes longer than its destination buffer. The addresses of the copy are known without a rerun.
 #include "driver.h"
 
 int main() {

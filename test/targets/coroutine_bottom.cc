@@ -1,5 +1,5 @@
-// The return address of a coroutine's first frame is not a valid address, as in some libraries: the frame never
-// returns.
+// A coroutine's first frame has an invalid return address. Some libraries create such frames, because the first frame
+// never returns.
 // Plan: fault kernel=scale nth=3 code=700
 #include <ucontext.h>
 

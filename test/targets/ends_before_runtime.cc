@@ -1,5 +1,5 @@
-// Main ends the program while a thread waits for a kernel. The kernel finishes only if the exit path sleeps in order to
-// wait for it. The runtime is linked in, and a call into it after its destructor crashes.
+// main() returns while a thread waits for a kernel. The kernel finishes only if the exit path sleeps to wait for it.
+// The runtime is linked in, and crashes if it is called after its destructor has run.
 // Plan: hold kernel=lasts until=notify
 #include <sys/syscall.h>
 #include <unistd.h>

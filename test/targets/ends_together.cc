@@ -1,5 +1,5 @@
-// Several threads end the program at the same moment: with "failed", once all have seen the context's error; otherwise
-// no call checks for it.
+// Several threads exit the program at the same moment. With "failed", they exit once all have seen the context's error.
+// Otherwise, no call checks for the error.
 // Plan: fault kernel=scale nth=1 code=700
 #include <pthread.h>
 

@@ -7,7 +7,7 @@
 
 extern "C" void sim_notify();
 
-// Creates a new event with the handle of a destroyed one. It was never recorded, so a wait for it returns at once.
+// Reuses the handle of a destroyed event. The new event was never recorded, so a wait for it returns at once.
 static CUevent made_anew(CUevent event) {
   CUevent again = nullptr;
   CHECK(cuEventDestroy(event));

@@ -1,7 +1,7 @@
 // A graph is launched after a kernel on the same stream. The node that gets a pointer inside a structure fails.
 // Argument "freed": the pointer's memory was freed after the graph's first launch; "living": other memory was freed;
-// "anew": the freed memory was allocated again; "unlaunched": it was freed before the graph's first launch;
-// "parameter": the same, and a node has the pointer as a parameter; "both": the kernel has it, too.
+// "anew": the freed memory was allocated again; "unlaunched": the memory was freed before the graph's first launch;
+// "parameter": like unlaunched, and a node has the pointer as a parameter; "both": the kernel has the pointer, too.
 // Plan: fault kernel=scale__24_4 nth=2
 #include <string_view>
 

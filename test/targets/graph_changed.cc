@@ -1,5 +1,5 @@
-// After the first replay, the only node that has an effect is changed to use freed memory. The argument gives the
-// node's kind; "later": it is a kernel, and the memory is freed only after the node was changed to use it.
+// After the first replay, the only node that has an effect is changed to use freed memory. The argument is the node's
+// kind. "later" means a kernel whose memory is freed only after the change.
 #include <cstring>
 
 #include "driver.h"

@@ -1,4 +1,4 @@
-// Correct: a graph's memory is freed once the graph uses different memory, or is not replayed again.
+// Correct: a graph's memory is freed after the graph was changed to use other memory, or after its last replay.
 #include <initializer_list>
 
 #include "driver.h"
@@ -72,7 +72,7 @@ int main() {
     CHECK(cuGraphInstantiateWithFlags(&recorded->exec, recorded->graph, 0));
     CHECK(cuGraphLaunch(recorded->exec, stream));
   }
-  // Change the node to different memory, twice.
+  // Change the memory of the node twice.
   const CUDA_KERNEL_NODE_PARAMS moved = launch(store, parameters);
   for (CUdeviceptr* memory : {&third, &second}) {
     parameters[0] = memory;

@@ -1,4 +1,4 @@
-// The host changes pinned memory that a copy has yet to read, or only seems to do this: `race_host WHICH`.
+// The host changes pinned memory that a copy has yet to read, or only appears to do so: `race_host WHICH`.
 // Plan: hold kernel=slow until=notify
 #include <atomic>
 #include <cstring>
@@ -12,7 +12,7 @@ constexpr std::size_t kRow = 1000, kPitch = 1024, kRows = 60, kBytes = kPitch * 
 
 static bool is(const char* which, const char* name) { return std::strcmp(which, name) == 0; }
 
-// Writes until the copy has arrived, which the simulated GPU's memory shows.
+// Writes until the copy arrives. The simulated GPU's memory is host memory, so the program can see the arrival.
 static void write_all_the_time(unsigned char* source, CUdeviceptr target) {
   volatile unsigned char* changing = source + kBytes - 1;
   auto* arrived = reinterpret_cast<const std::atomic<unsigned char>*>(target);

@@ -26,8 +26,8 @@ struct Program : Driver {
     code.assign(std::istreambuf_iterator<char>(file), {});
     CHECK(cuModuleLoadData(&module, code.data()));
   }
-  // `copy_from` copies from the shared buffer to a private one, and `copy_to` the other way. `elsewhere` writes a
-  // private buffer. `part__8_4:N` and `part__8_8:N` write from the Nth element on.
+  // `copy_from` copies from the shared buffer to a private one, and `copy_to` in the opposite direction. `elsewhere`
+  // writes a private buffer. `part__8_4:N` and `part__8_8:N` write from the Nth element on.
   void launch(const std::string& what, CUstream stream) {
     const bool copies = what.compare(0, 5, "copy_") == 0;
     CUdeviceptr other = others[launches++];

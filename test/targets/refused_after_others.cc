@@ -1,5 +1,5 @@
-// One thread carries on after a rejected call. Another thread dies of a later rejected call, whose record reuses the
-// slot of the first one.
+// One thread continues after a rejected call. Another thread exits the program after a later rejected call, whose
+// record reuses the slot of the first call.
 #include <future>
 #include <thread>
 

@@ -68,7 +68,7 @@ struct Program {
     return graph;
   }
 
-  // Sets the words before each launch. `wrong`: the first kernel turns the table's pointer into a bad one.
+  // Initialises the memory before each launch. `wrong`: the first kernel makes the pointer in the table invalid.
   void prepare(int launch, bool wrong) {
     const std::uint64_t good = data + 128;
     const unsigned words[] = {11u + static_cast<unsigned>(launch), 22, 33, 44};

@@ -1,5 +1,5 @@
-// Work that waits for its turn while the program runs. The argument selects the shape. Each line of input releases the
-// next wait. The plan holds the kernels.
+// Work that stalls while the program runs. The argument selects the case. Each line of input releases the next wait.
+// The plan holds the kernels.
 #include <atomic>
 #include <cstring>
 #include <thread>

@@ -1,4 +1,4 @@
-// Work that never finishes, and something that waits for it. The argument selects the shape. The plan makes the kernels
+// Work that never finishes, and something that waits for it. The argument selects the case. The plan makes the kernels
 // hang.
 #include <csignal>
 #include <cstring>

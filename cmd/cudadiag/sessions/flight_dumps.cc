@@ -25,8 +25,8 @@ namespace {
 namespace fs = std::filesystem;
 using evidence::FlightDump;
 
-constexpr double kTogether = 1;  // The tolerance in seconds when comparing times from two clocks, or the times of a
-                                 // call and of its kernel's launch.
+// The tolerance, in seconds, between times from two clocks, and between a call and the launch of its kernel.
+constexpr double kTogether = 1;
 
 // The process of a rank, and the session that contains this process.
 struct Owner {

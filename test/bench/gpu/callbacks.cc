@@ -1,8 +1,10 @@
 // An injection library that subscribes to CUPTI like the recorder, but with callbacks that do almost nothing. Its cost
 // is the minimum for any tool that watches launches. CUDADIAG_BENCH_CALLBACKS selects the calls that get callbacks:
 //
-//    none | driver-launches | launches | recorder | all     recorder: the calls that the recorder subscribes to
-//    count | count-all                                      like recorder | all; prints the number of calls at exit
+//    none, driver-launches, launches, all
+//    recorder     the calls that the recorder subscribes to
+//    count        like recorder, and prints the number of calls at exit
+//    count-all    like all, and prints the number of calls at exit
 #include <cupti.h>
 
 #include <algorithm>

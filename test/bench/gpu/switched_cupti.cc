@@ -1,7 +1,7 @@
-// A libcupti that forwards to the real one (CUDADIAG_BENCH_CUPTI). It can disable a subscriber's callbacks and enable
-// them again while the program runs. Their cost is then the difference between steps of one process: two processes of
-// the same program differ by more than that. It is preloaded under libcupti's name, so that every lookup of libcupti
-// finds this library.
+// A libcupti that forwards to the real one (CUDADIAG_BENCH_CUPTI). While the program runs, it can disable a
+// subscriber's callbacks and enable them again. The cost of callbacks is the difference between steps of one process,
+// because separate processes of the same program differ by more. The library is preloaded under libcupti's name, so
+// that every lookup of libcupti finds it.
 #include <cupti.h>
 #include <dlfcn.h>
 

@@ -1,10 +1,10 @@
 // Runs a script that scripts.py wrote, one step per line. A script is a file of numbers and words:
 //
-//    context DEVICE|own                     the next context: a device's primary one, or one more of device 0
+//    context DEVICE|own                     creates a context: the primary one of DEVICE, or a new one on device 0
 //    stream CONTEXT default|thread|legacy|blocking|apart
-//    event CONTEXT, graph, exec             the next one of each kind
-//    THREAD VERB ...                        a step of that thread; 0 is the main thread
-//    end stop|exit|ignore|abort|unasked     what the program does about an error; whether it waits for its work
+//    event CONTEXT, graph, exec             creates an event, a graph or an executable graph
+//    THREAD VERB ...                        adds a step to the thread; 0 is the main thread
+//    end stop|exit|ignore|abort|unasked     how the program handles an error, and whether it waits for its work
 //
 // Every operation is issued at one of the lines of issue(), and has a unique size by which it can be recognised.
 #include <array>
@@ -196,7 +196,8 @@ CUresult with_graph(Step& s) {
   return issue(s);
 }
 
-// Finds the nodes that a capture created, in order: "named GRAPH SIZE…"; 0 for a node that is not changed later.
+// Stores the nodes that a capture created, in order, under the given sizes. The step is "named GRAPH SIZE…". Size 0
+// stands for a node that is not changed later.
 CUresult name_nodes(const Step& s) {
   std::vector<CUgraphNode> found(s.numbers.size() - 1);
   std::size_t count = found.size();

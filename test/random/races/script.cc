@@ -1,6 +1,6 @@
-// Usage: races SCRIPT CUBIN. Runs a script, one step per line; each step belongs to one of several threads that take
-// turns. A step that uses memory does so at a separate line, as in a real program. Prints where the memory is, and the
-// result of each query.
+// Usage: races SCRIPT CUBIN. Runs a script with one step per line. Each step belongs to one of several threads, which
+// take turns. Each operation on memory is issued from its own source line, as in a real program. Prints where the
+// memory is, and the result of each query.
 #include <condition_variable>
 #include <fstream>
 #include <iterator>
@@ -21,7 +21,7 @@ CUresult cuMemsetD8_v2_ptds(CUdeviceptr, unsigned char, std::size_t);
 
 namespace {
 
-// Fields that a step does not need are 0. Streams below 0 are default streams.
+// Fields that a step does not need are 0. A negative stream number means a default stream.
 struct Step {
   unsigned thread = 0, place = 0;
   std::string what;
@@ -34,8 +34,8 @@ void CUDA_CB nothing_of(CUstream, CUresult, void*) {}
 
 void* host(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
 
-// Makes a call on the default stream. With `own`, the call's per-thread variant is used, so that this is the thread's
-// own stream. Steps that end in "_now" use this macro.
+// Makes a call on the default stream, for steps that end in "_now". If `own` is set, uses the call's per-thread
+// variant, whose default stream belongs to the thread.
 #define NOW(call, ...) (own ? call##_ptds(__VA_ARGS__) : call(__VA_ARGS__))
 #define PLACE(n)                                                                       \
   case n:                                                                              \
@@ -196,7 +196,8 @@ struct Script : Driver {
   std::map<std::string, CUfunction> kernels;
 };
 
-// Each thread waits for its turn, so everything that one thread has issued or seen comes before what the next one does.
+// Threads wait for their turn. Everything that a thread has issued or seen therefore comes before the next thread's
+// step.
 void take_turns(Script& script, const std::vector<Step>& steps, unsigned thread) {
   static std::mutex mutex;
   static std::condition_variable turned;

@@ -1,5 +1,6 @@
-// How an entry point is written: SIM_API(name, need, (parameters), (arguments)) { body }. It exports the function under
-// its real name, fills NVIDIA's parameter struct, and calls the body between the ENTER and EXIT callbacks.
+// The macro that defines an entry point: SIM_API(name, need, (parameters), (arguments)) { body }. It exports the
+// function under its real name, fills NVIDIA's parameter struct, and calls the body between the ENTER and EXIT
+// callbacks.
 #pragma once
 
 #include "capture.h"
@@ -39,7 +40,7 @@ void deliver_announcements();
 
 CUresult admit(const Call& call);
 
-// The two halves of an API callback. `enter` returns whether a subscriber wants the callback.
+// Delivers the ENTER and EXIT callbacks of an API call.
 class Callback {
  public:
   Callback(const Call& call, const void* params, const char* symbol);

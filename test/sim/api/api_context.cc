@@ -77,7 +77,8 @@ CUresult function_in(CUmodule module, const char* name, CUfunction* function, bo
   return CUDA_SUCCESS;
 }
 
-// Reads the sizes in ".entry NAME(.param .u64 row, .param .u32 cells)" of the PTX, or at the end of the name.
+// Reads the sizes from the PTX, such as ".entry NAME(.param .u64 row, .param .u32 cells)". If the PTX has no entry,
+// reads them from the end of the kernel's name.
 std::vector<std::size_t> parameter_sizes(const CUfunc_st& function) {
   constexpr std::string_view kParameter = ".param .";
   std::vector<std::size_t> sizes;

@@ -69,7 +69,7 @@ CUresult instantiate(CUgraphExec* exec, CUgraph graph) {
   CUgraphExec made = spare_execs().back();
   spare_execs().pop_back();
   *made = {sim::next_graph_id(), sim::steps_of(*graph)};
-  // The driver works on its own copy, and CUPTI reports that copy too.
+  // The driver works on its own copy of the graph, and CUPTI also reports the copy's nodes.
   CUgraph_st own;
   sim::copy_graph(*graph, own);
   *exec = made;

@@ -48,7 +48,7 @@ CUgraphNode add(CUgraph graph, Op op, const CUgraphNode* dependencies, std::size
   return sim::add_node(*graph, std::move(op), {dependencies, dependencies + count});
 }
 
-// Answers like the driver: copies as many nodes as `out` has room for, and sets the count to their total number.
+// Like the driver, copies as many nodes as `out` has room for, and sets the count to the total number of nodes.
 CUresult answer(const std::vector<CUgraphNode>& nodes, CUgraphNode* out, std::size_t* count) {
   if (out) std::copy_n(nodes.begin(), std::min(*count, nodes.size()), out);
   *count = nodes.size();

@@ -62,7 +62,7 @@ T parameter_at(const Launch& launch, std::size_t index, std::size_t offset) {
   return value;
 }
 
-// Sets the effect of the kernels that have one. README.md lists these kernels.
+// Sets the operation's effect if its kernel has one. README.md lists these kernels.
 void take_parameters(const Launch& launch, Op& op) {
   const std::string& name = launch.function->name;
   if (!launch.parameters && !launch.extra) return;
