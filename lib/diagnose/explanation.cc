@@ -205,8 +205,8 @@ void note_blocking_launches(Diagnosis& report, const session::Session& session) 
   for (const session::Process& process : session.processes) {
     if (session::has(process.record, session::Property::late_launch_blocking)) {
       report.notes.push_back({analyse::NoteCode::launch_blocking_late,
-                              "CUDA_LAUNCH_BLOCKING was set after CUDA had started, so it has no effect: set it before "
-                              "the program starts; cudadiag does not need it"});
+                              "CUDA_LAUNCH_BLOCKING was set after CUDA had started, so it has no effect; to use it, "
+                              "set it before the program starts (cudadiag does not need it)"});
       return;
     }
     const std::string& value = session::value_of(process.record, session::Property::launch_blocking);

@@ -168,7 +168,7 @@ Section next_commands(const diagnose::Diagnosis& report, const TextOptions& opti
                       !analyse::is_collective(launch->kernel);
     if (runs && first_rerun && !report.findings.front().stall) {
       section.lines.push_back(
-          base::printable(bisect() + "  # a rerun to find the line of the kernel's threads" + kWrites));
+          base::printable(bisect() + "  # a rerun to find the line that the kernel's threads are executing" + kWrites));
     }
     section.lines.push_back(base::printable(
         fmt::format("cudadiag status {}  # shows all unfinished work", diagnose::shell_word(report.session))));

@@ -183,7 +183,7 @@ const std::vector<Rule>& hang_rules() {
        .when = kernel,
        .texts = {"the kernel never finishes, often because a loop never exits, blocks wait for a lock or flag while "
                  "the block that holds it cannot run, or some threads never reach a barrier"},
-       .fix = {"find the line at which the kernel's threads are: {way}",
+       .fix = {"find the line that the kernel's threads are executing: {way}",
                "blocks that wait for each other need a cooperative launch, and a grid that fits on the GPU at once"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cooperative-groups"},
       {.id = "graph-does-not-end",

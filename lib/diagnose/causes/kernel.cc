@@ -77,7 +77,7 @@ const std::vector<Rule>& kernel_rules() {
        .when = misread,
        .texts = {"a GPU thread executed something that is not code, often because of an index past the end of shared "
                  "memory, a function pointer taken on the host, or a write over the stack"},
-       .fix = {"compare the largest index into shared memory with its size",
+       .fix = {"compare the largest index into shared memory with the size of that memory",
                "take device function pointers on the device (a __device__ variable, copied with "
                "{cuda:cudaMemcpyFromSymbol|cuModuleGetGlobal and cuMemcpyDtoH}), and look for local arrays that are "
                "overrun"},
