@@ -37,8 +37,8 @@ std::string_view word(analyse::Rerun::Outcome outcome);
 // Formats dimensions, such as "4096,1,1".
 std::string dimensions(const std::array<std::uint32_t, 3>& d);
 
-// Returns the command that reruns a recorded command. `session` is the session's folder. If `input`, the command ends
-// in "<INPUT", because the program reads its standard input.
+// Returns the command that reruns a recorded command. `session` is the session's folder. If `input` is true, the
+// program reads its standard input, and the command ends in "<INPUT".
 std::string bisect_command(const std::string& session, bool input, const std::string& options = "");
 // A shell comment that tells the user that the suggested command reruns the program without isolation.
 inline constexpr const char* kNotIsolated = "  # not isolated: it can write files";
@@ -58,7 +58,7 @@ std::string thousands(std::uint64_t number);
 // Formats a duration: "40 ms", "4.2 s", "62 s" or "3 min".
 std::string duration(double seconds);
 
-// Quotes `word` as one word for a shell. Characters that base::printable() would change become escapes.
+// Quotes `word` as one word for a shell. Characters that base::printable() changes are written as escapes.
 std::string shell_word(std::string_view word);
 // Returns the words of a command as one line for a shell, each quoted by shell_word().
 std::string shell_line(const std::vector<std::string>& words);

@@ -16,8 +16,8 @@ constexpr std::uint64_t kSymbolSize = 24;
 constexpr unsigned kFunctionSymbol = 2;
 constexpr unsigned kKernelSymbol = 0x10;  // flag in st_other
 
-// Removes the name of the kernel from the symbol of a device function: `$_Z6kernelPi$_Z4deepPii` is deep(), which only
-// kernel() calls.
+// If only one kernel calls a device function, the function's symbol begins with the kernel's name. Removes that name:
+// `$_Z6kernelPi$_Z4deepPii` becomes `_Z4deepPii`.
 std::string_view own_name(std::string_view symbol) {
   const std::size_t dollar = symbol.starts_with('$') ? symbol.rfind('$') : 0;
   return dollar == 0 ? symbol : symbol.substr(dollar + 1);

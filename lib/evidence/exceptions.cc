@@ -5,7 +5,7 @@
 namespace cudadiag::evidence {
 namespace {
 
-// Indexed by code. NVIDIA's debugger uses the same names.
+// The index is the exception code. NVIDIA's debugger uses the same names.
 constexpr const char* kNames[] = {nullptr,
                                   "Lane Illegal Address",
                                   "Lane User Stack Overflow",

@@ -37,8 +37,8 @@ namespace {
 std::map<int, struct sigaction> inherited;
 std::optional<sigset_t> inherited_blocked;
 
-// Blocks all signals while it exists. Without this, the child would handle signals meant for the target between fork
-// and exec.
+// Blocks all signals while it exists. Otherwise, between fork and exec, the child could handle a signal that is meant
+// for the target.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -303,7 +303,8 @@ void exit_like(const session::ProcessEnd& end) {
   ::sigaddset(&only, *end.signal);
   ::sigprocmask(SIG_UNBLOCK, &only, nullptr);
   ::raise(*end.signal);
-  // The init process of a container survives its own signals. It exits with the status that a shell would report.
+  // The init process of a container cannot kill itself with a signal. It exits with the status that a shell would
+  // report for the signal.
   std::_Exit(128 + *end.signal);
 }
 

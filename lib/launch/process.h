@@ -76,7 +76,7 @@ session::ProcessEnd end_of(int status);
 std::variant<pid_t, SpawnFailure> start_process(const std::vector<std::string>& command,
                                                 const std::vector<std::string>& environment,
                                                 const SpawnOptions& options = {});
-// `error` is an errno. `ours`: the step that failed before exec; empty if exec failed.
+// `error` is an errno. `ours` names the step that failed before exec. It is empty if exec itself failed.
 SpawnFailure spawn_failure(const std::string& name, int error, const std::string& ours = "");
 
 class Target {

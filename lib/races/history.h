@@ -25,7 +25,7 @@
 namespace cudadiag::races {
 
 // Returns how a kernel uses the memory that one of its parameters points to; nullopt if this is not known yet. Called
-// only for accesses that are not ordered with another access.
+// only for an access that is unordered with respect to another one.
 using ModeOf = std::function<std::optional<Mode>(const Access&)>;
 
 struct Conflict {

@@ -67,7 +67,7 @@ bool HostWrites::changed(const Change& change) {
       std::find_if(found_.begin(), found_.end(), [&](const Found& each) { return each.copy.site == of.copy.site; });
   if (known != found_.end()) {
     ++known->times;
-    // Prefer a change that happened while the stream was held back, because it is more certain.
+    // Prefer a change that happened while the stream was held back, because its origin is more certain.
     if (change.while_held && !known->change.while_held) known->copy = of.copy, known->change = change;
     return false;
   }

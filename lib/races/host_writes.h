@@ -1,8 +1,8 @@
 // Finds changes to the source of a pending copy that only the host can have made. The recorder watches the sources of
 // some copies (wire/race_record.h). A change is attributed to the host if no recorded operation explains it.
 //
-// A change while the stream was held back is certain, because everything ordered before the copy had finished. An
-// earlier change may come from an operation that is ordered before the copy.
+// A change while the stream was held back certainly came from the host, because everything ordered before the copy had
+// finished. An earlier change may come from an operation that is ordered before the copy.
 #pragma once
 
 #include <cstddef>

@@ -18,7 +18,8 @@
 
 namespace cudadiag::races {
 
-// The code of each kernel that has a given function's name; empty if the code of any is unknown. No element is null.
+// The code of each kernel that has a given function's name; empty if the code of one of these kernels is unknown. No
+// element is null.
 using Codes = std::vector<std::shared_ptr<const sass::ByteRanges>>;
 using CodeOf = std::function<Codes(std::uint32_t function)>;
 

@@ -13,7 +13,7 @@
 
 namespace cudadiag::evidence {
 
-// "cases.cu:17"; line 0 if unknown. The debugger prints files with or without their folder.
+// For example "cases.cu:17". The line is 0 if unknown. The debugger prints files with or without their folder.
 struct DebuggerLine {
   std::string file;
   std::uint32_t line = 0;
@@ -55,9 +55,10 @@ struct DebuggerWitness {
 DebuggerWitness debugger_witness(const std::optional<DumpedFailure>& failure, std::string_view output,
                                  const std::string& ended);
 
-// Returns sentences: "cuda-gdb agrees: exception, kernel", "cuda-gdb differs: line cases.cu:17 instead of cases.cu:16".
+// Returns sentences such as "cuda-gdb agrees: exception, kernel" or "cuda-gdb differs: line cases.cu:17 instead of
+// cases.cu:16".
 std::vector<std::string> sentences(const DebuggerWitness& witness);
-// Returns a few words: "cuda-gdb agrees", "cuda-gdb differs: line".
+// Returns a few words, such as "cuda-gdb agrees" or "cuda-gdb differs: line".
 std::string outcome(const DebuggerWitness& witness);
 
 }  // namespace cudadiag::evidence

@@ -36,7 +36,7 @@ using Verdict = CallJudge::Verdict;
 constexpr std::size_t kMostMessages = 1024;  // the kernel's limit for one call
 
 const Verdict kLetThrough;
-// Appended to a refused address that would be usable in a private network.
+// Appended to a refused address that the rerun could use in a private network.
 constexpr const char* kNoNetwork = " (a private network is not allowed here)";
 
 // Returns true if the kernel refuses writes to this file in any case: the user lacks the rights, or the file system is

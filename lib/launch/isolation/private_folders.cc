@@ -146,7 +146,7 @@ void PrivateFolders::add_temporary() {
 void PrivateFolders::add_caches() {
   Room room;
   std::error_code error;
-  // Uses at most a quarter of the free space on that disk.
+  // Uses at most a quarter of the free space on the disk that contains the private folders.
   if (const fs::space_info space = fs::space(root_, error); !error)
     room.bytes = std::min(room.bytes, space.available / 4);
   const auto add = [&](const KnownCache& cache) {

@@ -16,7 +16,7 @@ void resolve(void* library, Function& function, const char* name) {
 }  // namespace
 
 bool DriverApi::load() {
-  // RTLD_NOLOAD is enough: the driver called this code, so it is loaded. The driver is never unloaded.
+  // RTLD_NOLOAD is enough, because the driver has called this code. The driver is never unloaded.
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
   if (library == nullptr) return false;
   resolve(library, mem_host_register, "cuMemHostRegister_v2");

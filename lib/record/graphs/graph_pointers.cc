@@ -84,7 +84,7 @@ void GraphPointers::read(GraphDescription& graph) {
   std::sort(living_.begin(), living_.end(), [](const auto& a, const auto& b) { return a.address < b.address; });
   const RelaxedCapture relaxed(driver_);
   for (std::size_t node = 0; node < graph.size(); ++node) {
-    // Skips nodes that may never run, because an invalid pointer in them need not matter.
+    // Skips nodes that may never run, because their pointers need not be valid.
     if (graph.may_not_run(node)) continue;
     const std::uint8_t type = wire::load(graph.record(node), intern::kNodeType);
     const CUgraphNode handle = graph.handle(node);

@@ -47,8 +47,8 @@ class GraphRecorder {
   }
   // Call this inside the call that creates the node. `thread` may be null.
   void node(const ThreadState* thread, std::uint32_t id, const CUpti_GraphData& data);
-  // Marks the executable graph that the call changes as unknown. Call this instead of enter() and leave() on a thread
-  // without a ring.
+  // Forgets the executable graph that the call changes. Call this instead of enter() and leave() on a thread without a
+  // ring.
   void forget(std::uint32_t id, const CUpti_CallbackData& data);
   // Writes the part of a launch's record that describes its graph.
   [[gnu::cold, gnu::noinline]] void write_replay(std::byte* record, const OpenOperation& open, CUgraphExec graph,

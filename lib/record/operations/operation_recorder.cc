@@ -59,7 +59,7 @@ void OperationRecorder::enter(ThreadState& thread, std::uint32_t id, const CallR
   if (operation::can_stand(rule.kind)) [[likely]]
     site = sites_.enter(thread, id, rule.kind, call.function, data.symbolName, frame);
   open.site = site.site;
-  // An operation that waits never runs alone, because the work that it waits for could not be issued meanwhile.
+  // An operation that waits for other work cannot run alone, because that work could not be issued meanwhile.
   if (exclusive_wait_.on()) [[unlikely]]
     take_turn(thread, site.armed && operation::can_fault(rule.kind));
   if ((open.flags & operation::kAlone) != 0) [[unlikely]] {

@@ -122,14 +122,14 @@ class alignas(64) Streams {
   std::byte* marker(std::uint32_t stream) const {
     return markers_ + wire::area::marker_place(stream, wire::area::kPage);
   }
-  // Returns true if the stream is live, or is the default stream of a thread that may have ended without waiting for
-  // it.
+  // Returns true if the stream may have unfinished work: it is live, or it is the default stream of a thread that has
+  // ended.
   bool can_be_at_work(std::uint32_t stream) const;
   [[gnu::cold, gnu::noinline]] void hold(const std::byte* record, std::uint32_t stream);
   std::uint32_t home_of(std::uint64_t handle, std::uint32_t current);
   void end_all(std::uint64_t handle, std::uint32_t tid);
-  // Returns kNotReady if the driver has not created the context yet, or if no entry is free until a destroyed stream
-  // has finished.
+  // Returns kNotReady if the driver has not created the context yet. Also returns kNotReady if no entry becomes free
+  // until the work of a destroyed stream has finished.
   std::uint32_t find_slow(ThreadState& thread, std::uint64_t handle, std::uint32_t context_uid, std::uint32_t tid);
   void record_made(ThreadState& thread, std::uint32_t stream);
   // Callers of these two functions must hold the lock.
@@ -138,7 +138,7 @@ class alignas(64) Streams {
   bool queue_marker(std::uint32_t stream, std::uint32_t ordinal);
   void note_completed(std::uint32_t stream, std::uint32_t ordinal);
   bool is_old(std::uint32_t stream, std::uint32_t completed) const;
-  // Callers of these two functions must hold the lock. end_life() takes the chain link that refers to the entry.
+  // Callers of these two functions must hold the lock. `link` is the chain link that refers to the entry.
   void retire(std::uint32_t stream);
   void end_life(std::uint32_t& link);
   bool reusable(std::uint32_t stream) const;
