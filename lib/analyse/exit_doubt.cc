@@ -33,8 +33,8 @@ bool main_thread_went_on(const ProcessRecord& record, const FailedCall& error) {
          std::any_of(record.errors.begin(), record.errors.end(), failed);
 }
 
-// Returns whether another thread queued GPU work after a worker's error. After an error of the main thread this proves
-// nothing: the program ends with the main thread, even if its workers continue.
+// Returns whether another thread queued GPU work after an error in a worker thread. Returns false for an error in the
+// main thread, because the program ends with that thread even if its workers continue.
 bool others_went_on(const ProcessRecord& record, const FailedCall& error) {
   return error.tid != record.pid && went_on(record, error, [&](std::uint32_t tid) { return tid != error.tid; });
 }
@@ -66,7 +66,7 @@ ExitDoubt doubt_of_what_followed(const FailedCall& error, const ProcessRecord& r
     return suspected("; Python exits with status 1 after an uncaught exception");
   }
   if (end.signal == 0 && !record.exit_status && record.state == wire::area::State::recording) {
-    return suspected("; it ended without exit(), or became another program (exec)");
+    return suspected("; it ended without exit(), or replaced itself with another program (exec)");
   }
   if (error.flags & wire::error::kAskedBefore) {
     return {Grade::inferred, 0, "; its thread had already queried this error, and continued"};

@@ -90,7 +90,8 @@ class FindingBuilder {
     finding_.text = error.meaning;
     if (failure_.code == 0) {
       finding_.title = "a CUDA graph is replayed with a pointer into freed memory";
-      finding_.text = "A graph keeps the addresses that it was captured with; other data may be there now.";
+      finding_.text =
+          "A graph keeps the addresses that it was captured with; other data may be at those addresses now.";
     }
     // If the call itself failed, the driver's explanation may say more than the meaning of the error code.
     const bool own_words = !analyse::is_asynchronous(failure_.kind) && failure_.reported != nullptr;

@@ -68,7 +68,7 @@ std::vector<std::string> tensor_lines(const diagnose::MemoryUse& memory, const s
                        tensors.times > 1 ? fmt::format("; memory ran out {} times", tensors.times) : ""));
   const std::uint64_t unused = tensors.reserved - std::min(tensors.reserved, tensors.allocated);
   if (memory.asked > 0 && unused >= memory.asked && tensors.largest_free < memory.asked) {
-    add_line(lines, "that much was free, but only in smaller blocks: the memory is fragmented");
+    add_line(lines, "enough memory was free, but only in smaller blocks: the memory is fragmented");
   }
   for (std::size_t i = 0; i < tensors.holders.size() && (verbose || i < kHoldersNamed); ++i) {
     const diagnose::MemoryHolder& holder = tensors.holders[i];

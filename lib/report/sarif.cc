@@ -132,9 +132,8 @@ class Writer {
     }
     if (finding.race && !finding.race->accesses.empty()) {
       const diagnose::ResolvedAccess& first = finding.race->accesses.front();
-      locations.push_back(
-          located(first.location, fmt::format("the earlier {}, which nothing orders with this one: {} access",
-                                              word(first.operation), word(first.mode))));
+      locations.push_back(located(first.location, fmt::format("the earlier {}, unordered with this one: {} access",
+                                                              word(first.operation), word(first.mode))));
     }
     if (&finding == &report_.findings.front()) {
       if (report_.ranks) add_ranks(locations, report_.ranks->ranks);

@@ -109,7 +109,7 @@ const std::vector<Rule>& graph_rules() {
        .codes = {902},
        .when = refused_at_once,
        .texts = {"{call} would join two captures that were begun separately"},
-       .fix = {"do not make one capture wait for an event of another: capture both as one, or order their replays"},
+       .fix = {"do not make one capture wait for an event from another; capture both as one, or order their replays"},
        .link = kCapture},
       {.id = "capture-unmatched",
        .codes = {903},

@@ -275,8 +275,8 @@ class RaceBuilder {
     } else {
       finding_.grade = Grade::inferred;
       because = first.somewhere || second.somewhere
-                    ? "no stream, event or host wait orders the two; it is unknown which part of its texture or "
-                      "surface a kernel uses, but the other operation uses all of it"
+                    ? "no stream, event or host wait orders the two; a kernel uses an unknown part of a texture or "
+                      "surface, and the other operation uses all of it"
                     : "no stream, event or host wait orders the two; the address that a kernel uses is known, but not "
                       "how many bytes it accesses there";
     }
@@ -395,13 +395,13 @@ void add_races(Diagnosis& report, const session::Session& session, const Resolve
   if (dismissed > 0) {
     report.notes.push_back(
         {analyse::NoteCode::races_dismissed,
-         fmt::format("{} possible race{} ruled out: according to the operators' schemas, both sides only read",
+         fmt::format("{} possible race{} ruled out: according to the operators' schemas, both operations only read",
                      dismissed, dismissed == 1 ? " is" : "s are")});
   }
   if (apart > 0) {
     report.notes.push_back({analyse::NoteCode::races_dismissed,
-                            fmt::format("{} possible race{} ruled out: the tensors of both sides share no byte", apart,
-                                        apart == 1 ? " is" : "s are")});
+                            fmt::format("{} possible race{} ruled out: the tensors of the two operations share no byte",
+                                        apart, apart == 1 ? " is" : "s are")});
   }
   std::stable_partition(found.begin(), found.end(), [](const Finding& finding) { return !finding.race->possible; });
   if (!found.empty()) report.verdict = analyse::Verdict::cuda_failure;

@@ -320,7 +320,7 @@ TEST_CASE("a process that did not reach exit() may have become another program")
   calls.process.record.state = wire::area::State::recording;
   CHECK(calls.after(3).failures.at(0).grade == Grade::suspected);
   CHECK(calls.after(3).failures[0].because.text().ends_with(
-      "; it ended without exit(), or became another program (exec)"));
+      "; it ended without exit(), or replaced itself with another program (exec)"));
   CHECK(failed_calls(calls.process, ending({std::nullopt, 6})).failures.at(0).grade == Grade::proven);
   calls.process.record.exit_status = 3;
   CHECK(calls.after(3).failures.at(0).grade == Grade::proven);

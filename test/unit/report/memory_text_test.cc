@@ -107,7 +107,7 @@ TEST_CASE("the report of PyTorch's allocator has lines, and says fragmented only
   CHECK(lines[0] ==
         "PyTorch had reserved 20.0 MiB and allocated 12.0 MiB of it; the largest free block was 5.0 MiB; memory ran "
         "out 2 times");
-  CHECK(lines[1] == "that much was free, but only in smaller blocks: the memory is fragmented");
+  CHECK(lines[1] == "enough memory was free, but only in smaller blocks: the memory is fragmented");
   CHECK(lines[2] == "12.0 MiB in 3 tensors from a.py:7, f");
   CHECK(lines[3] ==
         "4.0 KiB kept alive by the OutOfMemoryError raised at a.py:9: leave its except block before retrying");

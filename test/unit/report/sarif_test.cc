@@ -110,9 +110,8 @@ TEST_CASE("a calling line is marked as such, and the other access of a race is a
   finding.race->accesses = {{}, {}};
   finding.race->accesses[0].operation = session::Work::kernel;
   finding.race->accesses[0].mode = session::RaceMode::write;
-  CHECK(related(report) ==
-        std::vector<std::string>{"capture, called from here",
-                                 "the earlier kernel, which nothing orders with this one: write access"});
+  CHECK(related(report) == std::vector<std::string>{"capture, called from here",
+                                                    "the earlier kernel, unordered with this one: write access"});
   const json run = run_of(report);
   CHECK(run["results"][0]["relatedLocations"][0]["physicalLocation"]["region"]["startLine"] == 9);
 }
