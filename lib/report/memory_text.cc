@@ -54,7 +54,7 @@ std::vector<std::string> wrong_pointer_lines(const diagnose::Finding& finding, c
   if (wrong > kPointersNamed && !verbose) lines.push_back(fmt::format("{} more: see -v", wrong - kPointersNamed));
   // A kernel need not use its arguments, so a bad pointer is only a hint. A copy accesses exactly the bytes that it is
   // given.
-  if (wrong > 0 && !exact) lines.push_back("it is unknown whether that address is the one that failed");
+  if (wrong > 0 && !exact) lines.push_back("it is unknown whether the failing access used that address");
   return lines;
 }
 

@@ -102,8 +102,8 @@ class Nodes {
   std::vector<std::pair<Place, std::uint32_t>> nodes_;
 };
 
-// Returns the maximum number of calls of the operation's site in one backward() call. The forward pass of the failing
-// call is at most this many calls of the site earlier. Returns 0 for an operation that is not a backward kernel.
+// Returns the most calls of the operation's site in any one backward() call; 0 if the operation is not a backward
+// kernel. Counting back this many calls from the failing call reaches the forward pass.
 std::uint32_t calls_of_backward(const session::ProcessRecord& record, const session::Operation& operation) {
   if (!runs_node(operation)) return 0;
   std::map<std::uint16_t, std::uint32_t> calls;
@@ -144,7 +144,7 @@ RerunWindow rerun_window(const Analysis& analysis, Reach reach) {
   for (const Rerun& rerun : analysis.reruns) {
     if (rerun.failure) add(keys, *rerun.failure, reach);
   }
-  return {keys.text(), "all calls of the candidates' lines and kernels"};
+  return {keys.text(), "all calls on the candidates' lines and of their kernels"};
 }
 
 RerunWindow launch_window(const Analysis& analysis) {

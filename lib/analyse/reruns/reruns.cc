@@ -172,7 +172,7 @@ bool confirm(Failure& failure, const Failure& again, const session::Pass& pass) 
   // Edited source may behave differently at the same place.
   if (!rewritten_of(failure, pass).empty()) return false;
   if (again.candidates.empty() || again.grade == Grade::suspected) return false;
-  // Accepts an unproven failure nevertheless, because the rerun may have read values.
+  // Accepts a failure that the rerun waited for but could not prove, because the rerun may have read values.
   if (again.grade == Grade::inferred && again.unproven.empty()) return false;
   auto [kept, very_call, other_way] = same_code(failure, again);
   if (kept.empty()) return false;
@@ -184,7 +184,7 @@ bool confirm(Failure& failure, const Failure& again, const session::Pass& pass) 
     const Key site = SiteKeys(failure.process->record).of_site(kept.front().operation->site);
     const std::string which = other_way ? kSomeCall : which_call(kept, failure.unlisted == 0, site, again);
     failure.because = fmt::format("{}in a rerun, {} ran alone on the GPU and failed{}", those, which, error);
-    if (other_way) failure.because.add("in the rerun, libraries reached it by a different path");
+    if (other_way) failure.because.add("in the rerun, libraries reached the operation by a different path");
   } else if (!again.unproven.empty()) {
     failure.because = fmt::format("{}in a rerun, the same operation failed while cudadiag waited for it, but {}", those,
                                   again.unproven);
@@ -199,16 +199,16 @@ bool confirm(Failure& failure, const Failure& again, const session::Pass& pass) 
   return true;
 }
 
-// Lowers the grade if only one candidate remained, but a rerun failed at different code. Either the program differs
-// from run to run, or fewer operations had finished in the first run than it seemed.
+// Lowers the grade if only one candidate remained, but a rerun failed at different code. Either the program behaves
+// differently from run to run, or fewer operations had finished in the first run than it seemed.
 void doubt(Failure& failure, const Failure& again) {
   const bool all_known = !again.candidates.empty() && again.unlisted == 0;
   if (failure.grade != Grade::bracketed || !all_known || shares_code(failure, again)) return;
   failure.grade = Grade::inferred;
-  failure.because.add("but this operation was not one of those that may have been running when a rerun failed");
+  failure.because.add("but when a rerun failed, this operation could not have been running");
 }
 
-// Returns how many operations the process issued at sites with either key.
+// Returns how many operations the process issued at sites whose key is `one` or `other`.
 std::uint64_t issued_at(const session::ProcessRecord& record, const SiteKeys& keys, Key one, Key other) {
   std::uint64_t issued = 0;
   for (std::uint32_t site = 1; site <= record.sites.size(); ++site) {
@@ -306,7 +306,7 @@ Vanished vanished(const std::vector<Rerun>& reruns) {
   return passed_free ? Vanished::comes_and_goes : failed_free ? Vanished::race : Vanished::open;
 }
 
-// Treats unknown kinds as waiting, because only their recordings show what they did.
+// Treats an unknown kind of pass as one that waits, because only its recording shows what it did.
 bool waits_for_operations(session::PassKind kind) {
   using session::PassKind;
   return kind == PassKind::confirm || kind == PassKind::record || kind == PassKind::other;
@@ -358,7 +358,7 @@ Rerun judge(const session::Pass& pass, const session::Pass& record, const std::v
 
 std::string how_it_ended(const Rerun& rerun) { return rerun.end.bad ? "with " + rerun.end.text : "without a failure"; }
 
-// If a rerun that read no values did not fail either, reading values is not the reason in any rerun.
+// If a rerun that read no values did not fail either, reading values does not explain why other reruns did not fail.
 void settle_disturbed(std::vector<Rerun>& reruns) {
   const auto same = [](const Rerun& one, const Rerun& next) {
     constexpr auto kPassed = Rerun::Outcome::did_not_fail;
@@ -385,7 +385,7 @@ void note_disturbed(const std::vector<Rerun>& reruns, std::vector<Note>& notes) 
   }
 }
 
-// Adds to `failure`, which is from the first run, that reruns did not fail. `reruns`: those of unedited source.
+// Adds to a failure of the first run that it did not recur. `reruns` contains only reruns of unedited source.
 void say_not_reproduced(const std::vector<Rerun>& reruns, Vanished vanished, Failure& failure) {
   const auto count = [&](Rerun::Outcome outcome) {
     return std::count_if(reruns.begin(), reruns.end(), [&](const Rerun& rerun) { return rerun.outcome == outcome; });

@@ -1,4 +1,4 @@
-// Rules for accesses whose address is known. They differ in how the address relates to the intended memory.
+// Rules for accesses whose address is known. Each rule is for one relation of the address to the intended memory.
 
 #include <string_view>
 #include <vector>
@@ -166,7 +166,7 @@ const std::vector<Rule>& access_rules() {
                  "computed from {parameter}",
                  "{kernel} {verb} {size} at an address {distance} past a multiple of {alignment}"},
        .fix = {"use a pointer and offsets that are multiples of {alignment}, or use narrower loads and stores",
-               "{torch:pass a .clone() of the view to the kernel: .contiguous() keeps the offset}"},
+               "{torch:pass a .clone() of the view to the kernel (.contiguous() would keep its offset)}"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#device-memory-accesses"},
       {.id = "shared-out-of-range",
        .codes = {700, 716, 717, 719},

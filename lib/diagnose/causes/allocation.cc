@@ -172,8 +172,9 @@ const std::vector<Rule>& allocation_rules() {
        .when = names_call,
        .texts = {"{call} rejected the pointer, often because it is not the start of a live allocation, or because a "
                  "stream is being captured and the memory was not allocated in a graph"},
-       .fix = {"free each allocation once, with the pointer that the allocation returned",
-               "free memory from outside the graph only before the capture begins or after it ends"},
+       .fix =
+           {"free each allocation once, with the pointer that the allocation returned",
+            "if the memory was allocated outside the graph, free it only before the capture begins or after it ends"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-ordered-memory-allocator"},
       {.id = "invalid-free",
        .codes = {1, 17},

@@ -36,7 +36,7 @@ bool add_bad_index(const Symptoms& symptoms, Facts& facts);
 // call's ignore_index is not out of bounds.
 bool add_bad_label(const Symptoms& symptoms, Facts& facts);
 // Adds facts about the first floating-point argument that contains NaN, infinity or a value outside low..high. The
-// facts are argument and values ("12 NaN", "min -0.5, max 3.25"). Returns false if no argument does.
+// facts are argument and values ("12 NaN", "min -0.5, max 3.25"). Returns false if no argument contains such a value.
 bool add_bad_value(const Symptoms& symptoms, Facts& facts, double low, double high);
 
 // Returns the function of torch/nn/functional.py that the true line called, such as "embedding"; empty if unknown.

@@ -41,8 +41,8 @@ const std::vector<Rule>& hardware_rules() {
             "or use a GPU without a limit ({cuda:cudaDevAttrKernelExecTimeout|CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT} "
             "is 0): GPUs that drive a display have a time limit"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html"},
-      // Error 710 is missing on purpose: under MPS, a failed assertion ends only the program that asserted (seen with
-      // driver 580).
+      // Error 710 is missing on purpose: under MPS, a failed assertion ends only the program in which it failed (seen
+      // with driver 580).
       {.id = "mps-client",
        .sure = Sure::often,
        .codes = {700, 714, 715, 716, 717, 718, 719},

@@ -67,7 +67,7 @@ const std::vector<Rule>& kernel_rules() {
        .sure = Sure::often,
        .codes = {714},
        .when = misread,
-       .texts = {"the call stack of a GPU thread is broken, often because the recursion is too deep"},
+       .texts = {"the call stack of a GPU thread is corrupted, often because the recursion is too deep"},
        .fix = {"replace the recursion with a loop, or raise the stack limit before the first launch: "
                "{cuda:cudaDeviceSetLimit(cudaLimitStackSize, …)|cuCtxSetLimit(CU_LIMIT_STACK_SIZE, …)}"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__DEVICE.html"},

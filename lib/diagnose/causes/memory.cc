@@ -364,10 +364,10 @@ const std::vector<Rule>& memory_rules() {
        .when = off_a_vector,
        .texts = {"{argument} is {remainder} bytes past a multiple of 16: a misaligned access is often caused by vector "
                  "loads (int4, float4, 128 bits) from such an address"},
-       .fix =
-           {"{torch:pass a .clone() of it to the kernel: .contiguous() keeps a view's offset|pass an address that is a "
-            "multiple of 16 to the kernel: the start of an allocation is aligned, an offset into it may not be}",
-            "or make the kernel test the pointer (ptr % 16) and read single elements if it is not aligned"},
+       .fix = {"{torch:pass a .clone() of it to the kernel (.contiguous() would keep a view's offset)|pass an address "
+               "that is a multiple of 16 to the kernel: the start of an allocation is aligned, an offset into it may "
+               "not be}",
+               "or make the kernel test the pointer (ptr % 16) and read single elements if it is not aligned"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#device-memory-accesses"},
       {.id = "shared-out-of-range",
        .sure = Sure::often,

@@ -11,7 +11,7 @@ bool contains_any(std::string_view text, const std::vector<std::string_view>& pa
   return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) { return text.find(part) != text.npos; });
 }
 
-// A program's own assertion may have the same text as one of PyTorch's, so this checks the file.
+// A program's own assertion may have the same text as one of PyTorch's, so the file is compared too.
 bool is_of_pytorch(std::string_view file) { return has_any(file, {"aten/src/", "/THCUNN/", "/THC/"}); }
 
 // Compares the whole condition, because "input_val >= zero" ends in "val >= zero". For `condition && "message"`, a part

@@ -199,8 +199,8 @@ class RaceBuilder {
     std::string& missing = finding_.race->missing;
     if (from_.second.out_of_order) {
       missing =
-          "the copy need not read its source in stream order (its srcAccessOrder permits that), and the host "
-          "did not wait for the first operation";
+          "the copy may read its source out of stream order (its srcAccessOrder permits this), and the host did not "
+          "wait for the first operation";
     } else if (from_.one_graph) {
       missing = "the two nodes are on branches of one graph, and neither depends on the other";
     } else {

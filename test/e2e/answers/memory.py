@@ -23,7 +23,7 @@ def pointer_into_freed_memory_is_told_with_its_lines(machine):
     freed, allocated = (targets.marked_line("freed_pointer", mark) for mark in ("FREED LINE", "ALLOCATED LINE"))
     expect_in(f"Args parameter 1 points into 4.0 KiB that had been freed at {freed[0]}:{freed[1]}, main, "
               f"allocated at {allocated[0]}:{allocated[1]}, main", text, "report")
-    expect_in("it is unknown whether that address is the one that failed", text, "report")
+    expect_in("it is unknown whether the failing access used that address", text, "report")
 
 
 def pointer_past_the_end_is_told_with_how_far(machine):

@@ -82,7 +82,7 @@ TEST_CASE("a line is proven even if the library takes a different path from it i
   CHECK(failure.grade == Grade::proven);
   CHECK(failure.because ==
         "one of 2 candidates: in a rerun, this line's operation ran alone on the GPU and failed; in the rerun, "
-        "libraries reached it by a different path");
+        "libraries reached the operation by a different path");
   REQUIRE(failure.candidates.size() == 1);
   CHECK(lead_kernel(failure) == "bad");
   CHECK(failure.call_not_known);

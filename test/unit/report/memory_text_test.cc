@@ -31,7 +31,7 @@ Lines lines_of(std::vector<Argument> arguments, bool verbose = false) {
   return wrong_pointer_lines(finding, "/home/u", verbose);
 }
 
-constexpr const char* kDoubt = "it is unknown whether that address is the one that failed";
+constexpr const char* kDoubt = "it is unknown whether the failing access used that address";
 
 }  // namespace
 
