@@ -42,9 +42,9 @@ struct FailingState {
   std::uint64_t left_out = 0;
 };
 
-// Returns the state of those `lanes` that failed together with `first`: in the same grid, with the same exception, at
-// the same instruction. The hardware reports whole warps, so some of these threads may not have failed themselves. The
-// threads' offsets are relative to the start of `around`.
+// Returns the state of those threads in `lanes` that have the same grid, exception and instruction as `first`. The
+// hardware reports whole warps, so some of these threads may not have failed. Their offsets are relative to the start
+// of `around`.
 FailingState failing_state(const Dump& dump, const DeviceCode& code, const std::vector<const Lane*>& lanes,
                            const Lane& first, const Function& around);
 

@@ -11,8 +11,8 @@ namespace cudadiag::evidence {
 
 inline constexpr std::size_t kMostKernels = 1024;  // more than eight GPUs can run at once
 
-// Returns at most kMostKernels kernels with blocks on the GPU, most threads first. Omits grids without blocks on the
-// GPU, which are waiting to start or are ending.
+// Returns at most kMostKernels kernels with blocks on the GPU, most threads first. A grid without blocks on the GPU has
+// not started or is finishing, and is omitted.
 std::vector<RunningKernel> running_kernels(const Dump& dump, const DeviceCode& code);
 
 }  // namespace cudadiag::evidence

@@ -107,7 +107,7 @@ std::vector<std::string> environment_with(const std::vector<Variable>& changes) 
     const std::string_view text = *entry;
     const std::string_view name = text.substr(0, text.find('='));
     const auto changed = [&](const Variable& change) { return change.name == name; };
-    // Drops settings of an outer launcher, which apply only to its own target.
+    // Drops the settings of an outer launcher, because they apply only to that launcher's target.
     if (name == names::kArena || name == names::kSession || name == names::kWindow || name == names::kValues ||
         name == names::kNans || name == names::kOrigins || name == names::kTensorRaces) {
       continue;

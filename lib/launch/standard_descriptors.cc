@@ -12,8 +12,8 @@ void occupy_standard_descriptors() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     // A seccomp filter may make fcntl() fail with an error other than EBADF, although the descriptor is open.
     if (::fcntl(descriptor, F_GETFD) >= 0 || errno != EBADF) continue;
-    // Opens "/" rather than /dev/null, which may be missing and would silently discard error messages. open() returns
-    // the lowest free number.
+    // Opens "/" rather than /dev/null, because /dev/null may be missing, and would silently discard error messages.
+    // open() returns the lowest free number.
     const int taken = ::open("/", O_PATH | O_CLOEXEC);
     if (taken > descriptor) ::close(taken);
   }

@@ -43,7 +43,7 @@ void Feed::memory_freed(const std::byte* record, bool has_stream, StreamNumber s
     access.mode = Mode::write;
     access.exact = true;
     add(access);
-    // The memory stays known until its addresses are reused, because other streams may still use it.
+    // Keeps the memory until its addresses are reused, because other streams may still use it.
     return;
   }
   // Freeing stream-ordered memory does not make the driver wait.

@@ -7,8 +7,8 @@
 // A kernel that reads a texture may use an unknown part of it. It conflicts only with an operation that certainly uses
 // the whole texture.
 //
-// The number of stored accesses is limited. Accesses that a later one makes redundant are dropped first. Older ones are
-// dropped next, and counted.
+// The number of stored accesses is limited. Accesses that a later one makes redundant are dropped first. If that is not
+// enough, the oldest ones are dropped and counted.
 #pragma once
 
 #include <array>

@@ -35,8 +35,8 @@ class LaunchBytes {
   // Returns the bytes that the launch in `record` uses; empty if unknown. The reference is valid until the next call.
   const std::vector<sass::ParameterBytes>& of(const std::byte* record, std::uint32_t function,
                                               std::string_view parameters, Memory memory);
-  // Returns how the kernel uses the textures and surfaces whose handles are parameters. If several kernels share its
-  // name, and use them differently, returns none.
+  // Returns how the kernel uses the textures and surfaces whose handles are parameters. Returns an empty list if
+  // kernels of the same name use the handles differently.
   std::vector<sass::HandleUse> handles(std::uint32_t function);
 
   // Returns whether a kernel of that name writes through pointers that it reads from memory. Also returns true if the

@@ -38,8 +38,8 @@ void Feed::note_overrun(const Access& access, std::uint64_t pointer) {
   const std::uint64_t end = memory->begin + memory->bytes;
   const bool inside = access.begin >= memory->begin && access.end() <= end;
   const bool meets = access.begin < end && access.end() > memory->begin;
-  // If other memory contains the whole access, the parameter is an end pointer of that memory. It only happens to equal
-  // the beginning of this memory.
+  // If other memory contains the whole access, the parameter points to the end of that memory. Its address only happens
+  // to be the beginning of this memory.
   if (inside || !meets || access.end() <= access.begin || is_covered(access.begin, access.end())) return;
   for (session::Overrun& known : overruns_) {
     const session::RaceAccess& its = known.access;

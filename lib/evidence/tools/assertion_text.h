@@ -6,7 +6,8 @@
 // exception. Each assertion is a block of lines " GPU assertion failure message = …", " File containing assertion =
 // FILE:LINE" and so on.
 //
-// The output comes from the target and is not trusted, so this accepts only these forms and ignores truncated parts.
+// The output comes from the target and is not trusted, so the parser accepts only these forms and ignores truncated
+// parts.
 #pragma once
 
 #include <array>

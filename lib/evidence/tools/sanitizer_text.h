@@ -8,7 +8,7 @@
 // Releases before 2023 have "at 0x90 in FILE:LINE:FUNCTION" and "Device Frame:FILE:LINE:CALLER [0x30]". Host frames are
 // skipped.
 //
-// The log comes from another program, so this accepts only these forms and ignores a truncated record.
+// The log comes from another program, so the parser accepts only these forms and ignores a truncated record.
 #pragma once
 
 #include <array>

@@ -19,7 +19,7 @@ void Failures::attach(AreaMap& map, Interner& interner, Streams& streams) {
 
 namespace {
 
-// The first half of the region keeps the first failures, the second half the latest.
+// The first half of the region keeps the first failures, and the second half keeps the latest ones.
 std::uint32_t index_of(std::uint64_t serial) {
   constexpr std::uint64_t kHalf = area::kErrors / 2;
   return static_cast<std::uint32_t>(serial <= kHalf ? serial - 1 : kHalf + (serial - 1) % kHalf);

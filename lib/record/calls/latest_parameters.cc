@@ -70,7 +70,7 @@ void LatestParameters::keep(const ThreadState& thread, const Call& launch) {
       flags = wire::intern::kCut;
     }
     memcpy(values, buffer.bytes, end);
-    // The flag is needed for NCCL, which passes only the used part of its kernels' single parameter.
+    // Marks the parameters as incomplete. NCCL passes only the used part of its kernels' single parameter.
     if (layout.end() > end) flags = wire::intern::kCut;
   }
   wire::store(slot, wire_parameters::kBytes, static_cast<std::uint16_t>(end));

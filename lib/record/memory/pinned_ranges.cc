@@ -8,7 +8,8 @@ namespace cudadiag::record {
 
 namespace {
 
-// Excludes write-combined memory, which is slow to read, and device registers, whose reading can have side effects.
+// Excludes write-combined memory, because reading it is slow. Excludes device registers, because reading them can have
+// side effects.
 bool may_be_read(std::uint32_t id, const void* parameters) {
   switch (id) {
     case CUPTI_DRIVER_TRACE_CBID_cuMemAllocHost_v2:
