@@ -61,8 +61,8 @@ AllocationMap::AllocationMap(const ProcessRecord& record, std::uint64_t ticks) {
   for (const Allocation* allocation : freed) assign(freed_, *allocation);
 }
 
-// Live allocations never overlap. Freed ones and those of a damaged recording may overlap, so a new piece replaces the
-// overlapping parts of older pieces.
+// Adds an allocation, and replaces the parts of older allocations that it overlaps. Live allocations overlap only in a
+// damaged recording. Freed allocations may overlap, because CUDA reuses addresses.
 void AllocationMap::assign(Pieces& pieces, const Allocation& allocation) {
   const std::uint64_t begin = allocation.address, end = begin + allocation.bytes;
   auto at = pieces.lower_bound(begin);

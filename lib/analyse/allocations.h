@@ -42,7 +42,8 @@ class AllocationMap {
   std::multimap<std::uint64_t, const session::Allocation*> ends_;
 };
 
-// Returns whether every allocation of the process was recorded, so that we can say that an address is in none of them.
+// Returns whether every allocation of the process was recorded. If not, an address outside all recorded allocations may
+// still be valid.
 inline bool knows_all_allocations(const session::ProcessRecord& record) { return record.dropped_allocations == 0; }
 
 // A line that allocated device memory, or host memory pinned for the device.
@@ -62,11 +63,11 @@ struct MemoryChange {
   std::uint64_t bytes = 0;  // held from this time on
 };
 
-// For a call that ran out of memory: returns how much memory of that kind the process held on the call's device, with
-// one entry for each change until the call failed.
+// For a call that ran out of memory: returns how the amount of memory that the process held changed until the call
+// failed. Counts only memory of the requested kind on the call's device.
 std::vector<MemoryChange> memory_changes(const session::ProcessRecord& record, const session::FailedCall& error);
-// For a call that ran out of memory: returns what memory of that kind the process held when the call failed, by call
-// site.
+// For a call that ran out of memory: returns the memory of the requested kind that the process held at the failure, by
+// call site.
 MemoryUse memory_use(const session::ProcessRecord& record, const session::FailedCall& error);
 bool wanted_host_memory(const session::FailedCall& error);
 

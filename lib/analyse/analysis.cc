@@ -27,8 +27,8 @@ using session::Process;
 using session::ProcessRecord;
 using session::Session;
 
-// Returns the time by which failures are sorted. For a synchronous failure, this is the end of its process. The process
-// may have handled the error much earlier, and ended only because another process failed.
+// Returns the time by which failures are sorted. For a synchronous failure, this is the time at which its process
+// ended. The process may have handled the error, and ended only because another process failed.
 double time_of(const Failure& failure) {
   const ProcessRecord& record = failure.process->record;
   std::uint64_t ticks = failure.reported != nullptr ? failure.reported->ticks : record.frozen_ticks;
@@ -57,9 +57,9 @@ double latest_work(const ProcessRecord& record) {
   return record.unix_seconds(latest == record.operations.end() ? record.clock_start : latest->ticks);
 }
 
-// Returns another process that failed on its own while `process` was working; null if none is recorded. Usually, their
-// common parent then kills `process`, which may be waiting for the failed one. Also returns null if `process` was idle
-// or kept running for a long time afterwards, because it may have been killed for another reason.
+// Returns another process that failed on its own while `process` was working; null if none is recorded. After such a
+// failure, the parent of both processes usually kills `process`. Returns null if `process` was idle, or kept running
+// for a long time after the failure, because it may have been killed for another reason.
 const Process* ended_first(const Session& session, const Process& process) {
   constexpr double kTogether = 10;  // seconds
   const std::string pid = fmt::format(" {} ", process.pid);
@@ -166,15 +166,15 @@ bool went_on_at_work(const Session& session, const Process& process) {
          record.operations_issued > 0;
 }
 
-// Returns whether something outside the program ended it.
+// Returns whether the program was stopped from outside, by cudadiag or by a signal.
 bool was_asked_to_end(const Session& session) {
   const auto& passes = session.manifest.passes;
   return session.manifest.asked_to_end || session.manifest.hang ||
          (!passes.empty() && (passes.front().cut_short || ending(passes.front().end).asked_for()));
 }
 
-// Returns whether the process may have ended because it had waited too long. If its own end is unknown, returns false
-// if another process failed, because that may be the reason.
+// Returns whether the process may have ended because it had waited too long. If only the end of the command is known
+// and another process failed, returns false, because that failure may have ended the command.
 bool may_have_given_up(const Session& session, const Process& process) {
   const Ending end = ending_of(session, process);
   if (was_asked_to_end(session) || !end.bad || end.asked_for()) return false;
@@ -182,7 +182,7 @@ bool may_have_given_up(const Session& session, const Process& process) {
                                         [](const Process& other) { return own_ending(other).bad; });
 }
 
-// Skips a stall that turned into the hang at the end of the run, because the finding for the hang contains more.
+// Skips a stall that turned into the hang at the end of the run, because the finding for the hang is more detailed.
 void add_stalls(const Session& session, const Process& process, Analysis& analysis) {
   for (const session::Stall& stall : session.manifest.stalls) {
     if (!is_of(stall, process)) continue;
@@ -221,7 +221,7 @@ bool ended_badly(const Session& session) {
 }
 
 // Finds where the ranks of a hanging or failed job diverge. A rank that gave up waiting has no unfinished work, so it
-// does not show up as a hang. Runs that ended normally are ignored, because some ranks may be one collective ahead.
+// does not show up as a hang. Ignores a run that ended normally, because its ranks may still differ by one collective.
 void look_at_ranks(const Session& session, Analysis& analysis) {
   const auto& failures = analysis.failures;
   const bool hangs = !failures.empty() && failures.front().kind == Kind::hang;

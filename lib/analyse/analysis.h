@@ -34,7 +34,7 @@ enum class Kind {
   out_of_bounds
 };
 
-// Returns whether GPU work failed. The call that returned the error is then not its cause.
+// Returns whether GPU work failed. If so, the call that returned the error did not cause it.
 constexpr bool is_asynchronous(Kind kind) {
   return kind == Kind::async_error || kind == Kind::graph_node || kind == Kind::graph_stale_pointer;
 }
@@ -42,7 +42,8 @@ constexpr bool is_asynchronous(Kind kind) {
 struct Candidate {
   const session::Operation* operation = nullptr;
   std::string because;  // the reason for its place in the list: "follows the last finished operation of its stream"
-  // Its position among all stream operations of the process, from 1; nullopt if the rings lost too many records.
+  // The operation's position among all stream operations of the process, from 1; nullopt if the rings lost too many
+  // records.
   std::optional<std::uint64_t> process_ordinal;
   // The node of the launched graph that may have failed; null if unknown. If several nodes of one line may have failed,
   // `nodes` is their count and `node` is the first of them. `node_index` is the number of `node` in the graph, from 1.
@@ -91,7 +92,8 @@ struct Failure {
   std::optional<Standstill> hang;                // Kind::hang
   // A rerun proved which code failed, but the failed call of this run is not among `candidates`.
   bool call_not_known = false;
-  // The failed operation in the rerun that confirmed it, and its process in that rerun; null if no rerun confirmed it.
+  // The failed operation of the rerun that confirmed this failure, and the process that issued it; null if no rerun
+  // confirmed the failure.
   const session::Operation* again = nullptr;
   const session::Process* again_process = nullptr;
   // In a rerun: why the failure is not proven, although the rerun waited for the operation while no other recorded
@@ -175,11 +177,11 @@ struct Analysis {
   std::optional<JobGroups> groups;  // set instead of `ranks` if the communicators are known
 };
 
-// Returns whether two call sites of a process are on the same line, as in an unrolled loop. Needs symbols, so the
-// caller supplies it.
+// A function that returns whether two call sites of a process are on the same line, as in an unrolled loop. The caller
+// supplies it, because the answer needs symbols.
 using SameLine = std::function<bool(const session::Process&, std::uint32_t, std::uint32_t)>;
 
-// A key for sorting failures, also those of different sessions. Smaller keys come first.
+// A key for sorting failures, including those of different sessions. Smaller keys come first.
 struct FailureOrder {
   bool is_guess = false, hangs = false, in_collective = false;
   double time = 0;  // seconds since the epoch
@@ -187,7 +189,8 @@ struct FailureOrder {
 };
 FailureOrder order_of(const Failure& failure);
 
-// Returns whether `a` comes before `b` in a report. Across sessions, this relies on the clocks of their hosts.
+// Returns whether `a` comes before `b` in a report. If their sessions differ, the order relies on the clocks of the
+// hosts.
 bool comes_before(const Failure& a, const Failure& b);
 
 // Returns whether at least one process called collectives, and NCCL reported the communicators of every process that

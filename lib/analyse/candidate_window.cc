@@ -47,8 +47,8 @@ bool came_meanwhile(const Operation& last, const Operation& next) {
   return (next.flags & wire::operation::kContended) && next.ordinal - last.ordinal <= 1;
 }
 
-// If several threads issue on one stream at the same time, their operations may be queued in a different order than
-// their ordinals suggest.
+// Widens the window if several threads issued on the stream at the same time. Their operations may have been queued in
+// a different order than their ordinals suggest.
 void widen_by_contention(const Operations& operations, Window& window, bool certain) {
   if (window.begin == window.end) return;
   while (window.begin > 0 && contended_neighbours(*operations[window.begin - 1], *operations[window.begin])) {

@@ -23,9 +23,9 @@ struct Ending {
 };
 
 Ending ending(const session::ProcessEnd& end);
-// Returns how the process itself ended. If only the status that it passed to exit() is known, returns that, although
-// the process may have crashed afterwards. For example, neither is known for a killed process that is not a child of
-// the launcher.
+// Returns how the process itself ended. If only the status that it passed to exit() is known, returns this status,
+// although the process may have crashed afterwards. The end may be unknown, for example for a killed process that is
+// not a child of the launcher.
 Ending own_ending(const session::Process& process);
 // Returns own_ending(). If that is unknown, returns how the command ended, unless the process outlived the command.
 Ending ending_of(const session::Session& session, const session::Process& process);

@@ -18,7 +18,7 @@ struct ExitDoubt {
 // `error`: the last call that returned the error to the process.
 ExitDoubt exit_doubt(const session::FailedCall& error, const session::ProcessRecord& record, const Ending& end);
 
-// Returns whether the thread of the failed call received memory after the error and before `until`, in ticks.
+// Returns whether the thread of the failed call allocated memory after the error and before `until`, in ticks.
 bool was_given_memory(const session::ProcessRecord& record, const session::FailedCall& error, std::uint64_t until);
 
 }  // namespace cudadiag::analyse

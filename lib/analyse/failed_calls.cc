@@ -162,7 +162,7 @@ Failure fatal(const session::Process& process, const FailedCall& error, const Fa
         who, end.text);
     return failure;
   }
-  // If the process was killed, the error need not be the reason.
+  // If the process was killed, the error may be unrelated to its end.
   failure.grade = end.killed() ? Grade::suspected : doubt.at_best;
   const wire::error::Pool* pool = wire::error::pool_of(error.call);
   if (pool != nullptr && pool->may_raise_later) failure.grade = std::max(failure.grade, Grade::inferred);
@@ -269,8 +269,8 @@ class UncheckedCalls {
   std::vector<Place> places_;
 };
 
-// A failed call and the later failures that it caused, sorted by serial. Usually it caused none, and `calls` contains
-// only the call itself.
+// A failed call and the later failures that it caused, sorted by serial. Usually, `calls` contains only the failed call
+// itself.
 struct Story {
   const FailedCall* cause = nullptr;
   Errors calls;
@@ -284,7 +284,7 @@ struct Story {
   }
 };
 
-// Returns the stories, sorted by the serial of their first call.
+// Returns one story for each cause, sorted by the serial of their first calls.
 std::vector<Story> stories_of(const Errors& errors, const SameCall& same) {
   const BrokenCaptures captures(errors);
   const LateErrorChecks looks(errors, same);
@@ -324,7 +324,7 @@ bool is_of(const FailedCall& error, const std::string_view (&families)[N]) {
                      [&](std::string_view family) { return error.call.starts_with(family); });
 }
 
-// Returns whether the call creates or uses memory, not handles.
+// Returns whether the call is about memory, according to its name.
 bool is_of_memory(const FailedCall& error) { return is_of(error, {"cuMem", "cudaMalloc", "cudaMem", "cudaHost"}); }
 bool loads_kernels(const FailedCall& error) {
   return is_of(error, {"cuModuleLoad", "cuModuleGetFunction", "cuLibraryLoad", "cuLibraryGet", "cuLink"});
@@ -343,7 +343,7 @@ bool has_no_kernel(const FailedCall& failed, const ProcessRecord& record) {
 // because it is otherwise usually a probe.
 const FailedCall* swallowed_before(const FailedCall& failed, const ProcessRecord& record) {
   constexpr std::uint32_t kNotFound = 500, kInvalidHandle = 400, kInvalidValue = 1;
-  // The thread's count of operations includes a refused one, unless the runtime refused it.
+  // The recorder also counts a refused operation, unless the CUDA runtime refused it.
   const bool counted =
       failed.domain == wire::error::Domain::driver &&
       (failed.flags & wire::error::kLaunch || issued_by(failed, record) != wire::operation::Kind::none);
@@ -370,8 +370,8 @@ const FailedCall* swallowed_before(const FailedCall& failed, const ProcessRecord
   return latest == errors.rend() ? nullptr : &*latest;
 }
 
-// If the thread of the fatal call ignored earlier errors, one of those may have ended the program instead. Drops
-// earlier failures of the same call.
+// If the thread of the fatal call ignored earlier errors, one of those may have ended the program instead. Notes this
+// doubt, and removes earlier failures of the same call from `missed`.
 void leave_open_which(Failure& fatal, Failures& missed, const SameCall& same) {
   const FailedCall& last = *fatal.reported;
   const auto is_before = [&](const Failure& other) {
@@ -420,7 +420,7 @@ CallFindings failed_calls(const session::Process& process, const Ending& end, co
         if (call->of_call == 0 && same(*call, *story.cause)) add(*call);
       }
     };
-    // A program that queries an error only after its thread has continued rarely handles it.
+    // If a program queries an error only after the thread has continued, it rarely handles the error.
     const bool in_vain = !end.bad && noticed.of_call != 0 && !(noticed.flags & wire::error::kThenWorked) &&
                          process.record.state != wire::area::State::frozen && should_have_been_looked_at(*story.cause);
     if (!ending.calls.empty()) {

@@ -76,9 +76,9 @@ Search search(const Picture& picture, std::uint32_t context, std::uint32_t code)
   return found;
 }
 
-// In a rerun: returns the operation that ran alone on the devices when the error appeared. It cannot have finished, and
-// everything issued before it has. Returns null if earlier operations may still have been running because the recorder
-// could not wait for them.
+// In a rerun: returns the operation that ran alone on the devices when the error appeared. This operation cannot have
+// finished, but all earlier ones must have. Returns null if earlier operations may still have been running because the
+// recorder could not wait for them.
 const Suspect* waited_for(const Search& found) {
   const auto alone = std::find_if(found.suspects.begin(), found.suspects.end(), [](const Suspect& suspect) {
     return suspect.operation->flags & wire::operation::kAlone;
@@ -95,7 +95,7 @@ constexpr const char* kNotAllRecorded = "not every operation could be recorded";
 
 bool has_unrecorded(const ProcessRecord& record) { return record.dropped_operations > 0 || record.dropped_streams > 0; }
 
-// Returns why an operation other than the only candidate may have failed; empty if no other can have failed.
+// Returns why the failed operation may be missing from the candidates; empty if it cannot be missing.
 std::string doubt(const ProcessRecord& record, const Search& found) {
   const std::uint32_t context = found.suspects.empty() ? kNoContext : found.suspects.front().history->stream->context;
   if (found.other_context) return "nothing was running in the context that reported the error";
@@ -173,7 +173,7 @@ void grade(Failure& failure, const ProcessRecord& record, Search& found) {
     failure.grade = Grade::suspected;
     failure.because = because_none(record, found);
     failure.records_lost = found.missing > 0;
-    // The missing operations may be in the damaged part.
+    // If the recording is damaged, the missing operations may be in the damaged part.
     failure.damaged = record.damaged > 0;
     found.suspects.clear();
   } else if (found.suspects.size() > 1) {

@@ -10,7 +10,7 @@ namespace {
 using session::Operation;
 using session::ProcessRecord;
 
-// Signed, because the numbers wrap around.
+// The numbers wrap around, so a signed difference shows which is later.
 std::int32_t distance(std::uint32_t from, std::uint32_t to) { return static_cast<std::int32_t>(to - from); }
 
 template <typename Wanted>
@@ -73,8 +73,8 @@ const Operation* launch_in_backward_call(const ProcessRecord& record, const Oper
     waiting = operation;
   }
   if (waiting == nullptr) return nullptr;
-  // All nodes that ran after `waiting` was issued must belong to one backward() call. A second call may not have
-  // launched anything yet, so only its nodes reveal it.
+  // All nodes that ran after `waiting` was issued must belong to one backward() call. Another backward() call may have
+  // launched nothing so far, so only its nodes reveal it.
   bool since = false;
   for (const Operation& operation : record.operations) {
     if (&operation == &backward) break;

@@ -1,6 +1,6 @@
 // Finds the forward-pass launches of the autograd node that launched a kernel in the backward pass. Nodes are
-// identified by number and thread (wire/operation.h). Several launches may have a node's number. The caller needs
-// source lines to select those of the node's own operator.
+// identified by number and thread (wire/operation.h). Launches of other operators may carry the same number, so the
+// caller must compare source lines to find those of the node's own operator.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct ForwardLaunches {
   bool whole = false;                             // no launch of the node is missing from `claims`
 };
 
-// Returns whether the thread was running an autograd node backwards when it issued the operation.
+// Returns whether the thread was executing an autograd node of a backward pass when it issued the operation.
 inline bool runs_node(const session::Operation& operation) { return operation.origin.node_thread != 0; }
 // Returns whether the node belongs to an operator of the forward pass. Returns false for a node that accumulates the
 // gradients of a leaf.
@@ -27,8 +27,9 @@ inline bool has_forward(const session::Operation& operation) {
 
 ForwardLaunches forward_launches(const session::ProcessRecord& record, const session::Operation& backward);
 
-// Returns a launch whose Python stack contains the backward() call that ran the node. This is the operation itself, or
-// the last launch of the thread that waits inside that call. Returns null if we cannot be certain.
+// Returns a launch whose Python stack contains the backward() call during which `backward` was issued. This is
+// `backward` itself, or the last launch of the thread that waits inside the backward() call. Returns null if we cannot
+// be certain.
 const session::Operation* launch_in_backward_call(const session::ProcessRecord& record,
                                                   const session::Operation& backward);
 

@@ -23,8 +23,8 @@ using session::ProcessRecord;
 namespace graph_node = wire::graph_node;
 constexpr std::uint32_t kNoError = 0, kAssert = 710;
 
-// Returns for each node whether it contains other recorded nodes: those of a child graph, or of the bodies of a
-// conditional node. An empty body counts as unknown.
+// Returns, for each node, whether it contains other recorded nodes, in a child graph or in the bodies of a conditional
+// node. Empty bodies cannot be told from unknown ones.
 std::vector<bool> nodes_that_hold_others(const Graph& graph) {
   std::vector<bool> holders(graph.nodes.size());
   for (const GraphNode& node : graph.nodes) {
@@ -133,8 +133,8 @@ bool are_alike(const Graph& a, const ProcessRecord& of_a, const Graph& b, const 
                     });
 }
 
-// Finds launches of the graph that failed in a rerun, if the rerun proved only the line. A line may launch several
-// graphs.
+// If a rerun proved only the line: finds the launches that ran the graph which failed in the rerun. A line may launch
+// several graphs.
 class LaunchedAgain {
  public:
   explicit LaunchedAgain(const Failure& failure)

@@ -12,7 +12,7 @@ void name_graph_nodes(Failure& failure);
 // Returns whether the graph has conditional nodes with unknown bodies, which may contain any kernel.
 bool hides_nodes(const session::Graph& graph);
 
-// Returns whether the operation launches a graph with a kernel that, by its name, checks the program's data.
+// Returns whether the operation launches a graph with a kernel whose name suggests that it checks the program's data.
 bool launches_checking_kernel(const session::Operation& operation, const session::ProcessRecord& record);
 
 }  // namespace cudadiag::analyse

@@ -63,7 +63,8 @@ std::string sentence(const ProcessRecord& record, const StalePointer& stale, con
       alive_at(record, stale.address, launch.ticks) != nullptr ? ", and has been allocated again since" : "");
 }
 
-// Makes `node` the first candidate. Other nodes of its launch remain candidates only if `of_one_launch`.
+// Makes `node` the first candidate. Other nodes of its launch remain candidates only if all candidates belong to that
+// launch (`of_one_launch`).
 void put_first(Candidate node, std::vector<Candidate>& candidates, bool of_one_launch) {
   node.process_ordinal = candidates.front().process_ordinal;
   std::erase_if(candidates, [&](const Candidate& other) {
@@ -102,7 +103,7 @@ void blame(Failure& failure, const StalePointer& stale) {
 }
 
 // The recorder notes a stale pointer only at the first launch after the memory was freed. If a later launch failed,
-// this looks for that note.
+// finds that note.
 void blame_earlier_pointer(Failure& failure) {
   const ProcessRecord& record = failure.process->record;
   const Operation& launch = *failure.candidates.front().operation;
@@ -160,7 +161,7 @@ const StalePointer* stale_pointer_of(const ProcessRecord& record, const Operatio
 void blame_stale_pointer(Failure& failure) {
   if (failure.code != 700 || failure.stale != nullptr || failure.candidates.empty()) return;
   const bool one = have_one_launch(failure);
-  // A rerun that proved the line of several calls is better evidence.
+  // A line that a rerun has proven is better evidence than a stale pointer.
   if (!one && failure.again != nullptr) return;
   const StalePointer* stale = stale_pointer_of(failure.process->record, *failure.candidates.front().operation);
   if (stale != nullptr) {

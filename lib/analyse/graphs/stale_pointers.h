@@ -7,20 +7,21 @@
 
 namespace cudadiag::analyse {
 
-// For a process in which nothing failed: returns the first such launch. It is only suspected, because we cannot tell
-// whether the node used its pointer.
+// For a process in which nothing failed: returns the first launch of a graph that points to freed memory. The failure
+// is only suspected, because we cannot tell whether the launch used the pointer.
 std::optional<Failure> stale_replay(const session::Process& process);
 
 // Returns the pointer that probably made this launch fail with an illegal address; null if there is none. Its memory
 // was freed since the graph was created or last launched, and live allocations do not cover all of it.
 //
-// We cannot tell whether the kernel used the pointer. A parameter of eight bytes is enough evidence: it is a pointer,
+// We cannot tell whether the kernel used the pointer. A parameter of eight bytes is enough evidence. It is a pointer,
 // and the error appears at the first launch that can access the freed memory. A word in a structure may be left over
-// from an earlier call. It counts only if the graph was launched with the same parameters while the memory was live. A
-// leftover is unlikely to point to memory that was freed between the last successful launch and this one.
+// from an earlier call. It counts only if the graph was launched with the same parameters while the memory was live.
+// The memory was then freed between the last successful launch and this one. This is unlikely for a leftover.
 const session::StalePointer* stale_pointer_of(const session::ProcessRecord& record, const session::Operation& launch);
 
-// If the likeliest candidate launches such a graph, makes the node the first candidate and sets `stale`.
+// If the likeliest candidate launches a graph that points to freed memory, makes the node with the stale pointer the
+// first candidate and sets `stale`.
 void blame_stale_pointer(Failure& failure);
 
 // Undoes blame_stale_pointer(), for failures where other evidence shows which operation failed.
