@@ -14,8 +14,9 @@ LateErrorChecks::LateErrorChecks(const std::vector<const FailedCall*>& errors, c
     if (of == errors.end()) continue;
     const FailedCall* first = nullptr;
     for (auto error = errors.begin(); error != errors.end() && (*error)->serial < look->serial; ++error) {
-      // `of` is the first failure that the recorder still remembered. An earlier failure also counts if its thread did
-      // not query its error, or if it has another call site. The recorder treats another call site as a different call.
+      // `of` is the first failure that the recorder still remembered. Earlier failures also count if the thread did not
+      // query their errors. Failures at other call sites count too, because the recorder treats them as different
+      // calls.
       const bool unasked = error >= of || !((*error)->flags & wire::error::kLookedAt) || (*error)->site != (*of)->site;
       if ((*error)->of_call != 0 || !unasked || causes_.contains(*error)) continue;
       if ((*error)->tid != (*of)->tid || !same(**error, **of)) continue;

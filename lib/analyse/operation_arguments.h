@@ -52,7 +52,7 @@ const session::Arguments* kept_arguments(const session::ProcessRecord& record, c
 bool is_given_freed_memory(const session::ProcessRecord& record, const session::Operation& operation,
                            const AllocationMap& map);
 
-// Return whether a refused copy, according to its name, goes to (or comes from) host memory.
+// Return whether the name of a refused copy function says that it copies to (or from) host memory.
 bool goes_to_host(const session::FailedCall& copy);
 bool comes_from_host(const session::FailedCall& copy);
 

@@ -9,9 +9,9 @@ namespace {
 using session::Operation;
 using session::ProcessRecord;
 
-// Returns the earliest tick after which the thread's records are complete, with consecutive serials. If the thread took
-// over the ring of an earlier thread, serials restart at 1. A lower serial may then have a later tick, and the search
-// stops there.
+// Returns the earliest tick after which the thread's records have consecutive serials, so none is missing. If the
+// thread took over the ring of an earlier thread, serials restart at 1. A lower serial with a later tick therefore
+// belongs to another thread, and the search ends there.
 std::uint64_t thread_complete_since(std::vector<const Operation*>& records, std::uint64_t published) {
   constexpr auto kNothing = std::numeric_limits<std::uint64_t>::max();
   if (records.empty()) return published == 0 ? 0 : kNothing;

@@ -11,9 +11,9 @@
 namespace cudadiag::analyse {
 
 // Returns the earliest tick after which no record of any thread is missing. Returns 0 if no record is missing, and the
-// maximum if even the newest records are.
+// maximum if the newest records are missing.
 std::uint64_t complete_since(const session::ProcessRecord& record);
-// Returns the same for each thread, by index.
+// Returns complete_since() for each thread alone, by the thread's index.
 std::vector<std::uint64_t> threads_complete_since(const session::ProcessRecord& record);
 
 // Numbers a process's stream operations in the order in which the process issued them, including captured ones.

@@ -119,8 +119,8 @@ EventLog::Possible EventLog::possible(const session::Thread& waiting, std::uint6
 EventLog::Possible EventLog::possible(std::uint64_t event, std::size_t waiting, std::uint64_t ticks,
                                       std::uint64_t given) const {
   Possible possible;
-  // The latest record of each thread that is certainly older than the wait. It supersedes the earlier records of that
-  // thread.
+  // For each thread, the latest record that is certainly older than the wait. It supersedes the thread's earlier
+  // records.
   std::vector<const Operation*> before;
   if (const auto threads = records_.find(event); threads != records_.end()) {
     for (const auto& [thread, records] : threads->second) {

@@ -18,7 +18,8 @@ class EventLog {
   explicit EventLog(const session::ProcessRecord& record);
   // Returns the latest recording of `event` issued before `ticks`; null if there is none, or if it is uncertain.
   const session::Operation* latest(std::uint64_t event, std::uint64_t ticks) const;
-  // Returns the recording to which a wait or a host query in this process refers; null as above.
+  // Returns the recording to which a wait or a host query in this process refers; null if there is none, or if it is
+  // uncertain.
   const session::Operation* recorded(const session::Operation& wait) const;
   struct Possible {
     std::vector<const session::Operation*> recordings;
@@ -28,7 +29,8 @@ class EventLog {
   // Returns all recordings to which the wait may refer. There may be several, because calls of other threads may
   // overlap with the wait.
   Possible possible(const session::Operation& wait) const;
-  // The same for a thread inside a call that waits for an event. The call had reached the driver by `given`.
+  // Returns all recordings to which the wait of a blocked thread may refer. The thread's call had reached the driver by
+  // `given`.
   Possible possible(const session::Thread& waiting, std::uint64_t given) const;
 
  private:

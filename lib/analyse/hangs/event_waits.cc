@@ -7,8 +7,8 @@ namespace {
 
 using session::Operation;
 
-// Returns the event waits that their streams may not have passed yet, oldest first. A wait depends only on earlier
-// operations, so one pass in this order follows every chain of waits and cannot loop.
+// Returns the event waits at which streams may still be blocked, oldest first. A wait depends only on earlier
+// operations, so one pass in this order follows every chain of waits.
 std::vector<const Operation*> open_waits(const std::vector<StreamHistory>& histories) {
   std::vector<const Operation*> waits;
   for (const auto& history : histories) {
@@ -46,8 +46,8 @@ std::vector<StreamStart> stream_starts(const std::vector<StreamHistory>& histori
     const std::size_t other = recorded->stream;
 
     StreamStart& start = starts[wait->stream];
-    // Only an unwritten marker before the recording shows that the event is pending. A marker that covers the event was
-    // queued after it, perhaps much later.
+    // The event is certainly pending only if a marker that was queued before the event's recording is unwritten. A
+    // later marker proves nothing, because it may have been queued long after the recording.
     const bool behind_unwritten_marker = windows[other].bounded && windows[other].bound < recorded->ordinal;
     if (behind_unwritten_marker || recorded->ordinal > starts[other].blocked_after) {
       start.blocked_after = std::min(start.blocked_after, wait->ordinal);

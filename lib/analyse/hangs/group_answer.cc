@@ -146,8 +146,8 @@ class Job {
     }
   }
 
-  // Returns the states that have not reached the call. All ranks that wait in a collective have the same blockers, so
-  // they share one list.
+  // Returns the states of the ranks that have not reached the call. All ranks that wait in a collective have the same
+  // blockers, so they share one list.
   const std::vector<std::size_t>& blockers_of(std::size_t state, const Call& call) {
     const std::pair key(meeting_of(group_of(state, call), call), call.function == Function::receive);
     const auto [found, is_new] = blockers_.try_emplace(key);
@@ -159,7 +159,7 @@ class Job {
     return found->second;
   }
 
-  // Returns the member's call that meets this one; nullopt if the member has not made it, or its record is lost.
+  // Returns the member's call that meets `call`; nullopt if the member has not made it, or its record is lost.
   std::optional<std::size_t> counterpart(const session::Communicator& group, const Member& member,
                                          const Call& call) const {
     const RankState& state = states_[member.state];
@@ -237,7 +237,7 @@ class Job {
 
   const Call& call_of(const Meeting& meeting) const { return states_[meeting.state].calls[meeting.call]; }
 
-  // Finds the first call that the ranks make differently.
+  // Finds the first call in which the ranks differ.
   std::optional<GroupAnswer> find_mismatch() const {
     const std::vector<Meeting> all = meetings();
     const Meeting* first = nullptr;
@@ -320,7 +320,7 @@ class Job {
     }
     if (first == nullptr) return std::nullopt;
     GroupAnswer answer = answer_at(first->state, first->call);
-    // Perhaps a rank without a recording has not reached the call.
+    // A rank without a recording may be the one that has not reached the call.
     answer.kind = answer.unseen.empty() ? GroupAnswer::Kind::present : GroupAnswer::Kind::absence;
     return answer;
   }

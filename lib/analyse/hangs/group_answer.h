@@ -1,5 +1,5 @@
-// Explains why a job hangs, according to NCCL's communicators. Finds the call that some ranks have not reached or make
-// differently, or the ranks that wait for each other in a circle.
+// Explains why a job hangs, according to NCCL's communicators. Finds a call that some ranks have not reached or in
+// which they differ, or a circle of ranks that wait for each other.
 #pragma once
 
 #include <cstddef>

@@ -32,7 +32,7 @@ const WaitingThread* who_waits(const UnfinishedWork& work, const UnfinishedStrea
   return found;
 }
 
-// Returns the streams that a thread may wait for, if nothing shows which stream is unfinished.
+// If nothing shows which stream has unfinished work: returns all streams for which a thread may be waiting.
 std::vector<const UnfinishedStream*> possible_streams(const UnfinishedWork& work) {
   std::vector<const UnfinishedStream*> streams;
   if (std::none_of(work.threads.begin(), work.threads.end(), waits)) return streams;

@@ -8,7 +8,8 @@
 
 namespace cudadiag::analyse {
 
-// `seconds`: how long there was no progress. Returns nullopt if nothing shows that work of the process is unfinished.
+// `seconds`: how long the process has made no progress. Returns nullopt if nothing shows that work of the process is
+// unfinished.
 std::optional<Failure> hang(const session::Process& process, double seconds);
 
 // Like hang(), for streams that are stuck together while other streams may make progress. `waiting` is the thread that

@@ -32,8 +32,8 @@ class Kernels {
   }
 
   // Returns null if the kernel was not launched, or its record was overwritten. A call recorded before its launch
-  // belongs to the next kernel on its stream, from any thread. Any other call belongs to the latest kernel of its
-  // thread.
+  // belongs to the next kernel on its stream, whichever thread launches it. Any other call belongs to the latest kernel
+  // of its thread.
   const Operation* of(const session::Collective& call) const {
     if ((call.flags & wire::collective::kBeforeLaunch) != 0) {
       const auto stream = by_stream_.find(call.stream);
@@ -49,8 +49,8 @@ class Kernels {
     return after == thread->second.begin() ? nullptr : *(after - 1);
   }
 
-  // Returns whether NCCL has launched nothing on the call's stream since the call, so the call's kernel has not been
-  // launched yet.
+  // Returns whether the call's kernel is still to be launched, because NCCL has launched nothing on the call's stream
+  // since the call.
   bool waits_for_launch(const session::Collective& call) const {
     return (call.flags & wire::collective::kBeforeLaunch) != 0 && of(call) == nullptr;
   }

@@ -9,8 +9,8 @@ namespace {
 
 using Launch = CollectiveSequence::Call;
 
-// By how many collectives a rank may be ahead of another rank for which it waits. A rank that is further ahead diverged
-// on purpose.
+// How many collectives a rank may be ahead of a rank for which it waits. A rank that is further ahead has diverged on
+// purpose.
 constexpr std::uint64_t kFar = 16;
 
 // A process that is compared, and its index in the caller's list.
@@ -106,9 +106,9 @@ std::optional<Ranks::Uneven> uneven_before(const std::vector<Compared>& ranks, s
   return found;
 }
 
-// Returns the ranks to compare, sorted by rank, and then those without a rank number. Skips a process that calls no
-// collectives if another process has its rank, or if it ended before the others began. Returns nullopt if the processes
-// belong to several jobs.
+// Returns the ranks to compare, sorted by rank, and then those without a rank number. Skips a process without
+// collectives if another process has its rank, or if it ended before the last rank started. Returns nullopt if the
+// processes belong to several jobs.
 std::optional<std::vector<Compared>> compared(const std::vector<CollectiveSequence>& processes) {
   std::vector<Compared> sorted;
   for (std::size_t i = 0; i < processes.size(); ++i) sorted.push_back({&processes[i], i});

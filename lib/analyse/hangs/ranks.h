@@ -30,7 +30,7 @@ struct RankCall {
 };
 
 struct Ranks {
-  // How the ranks' calls differ. The number of blocks depends on the size of the data.
+  // How the ranks' calls differ. A different number of blocks means that the ranks pass data of different sizes.
   enum class Difference { none, line, kernel, blocks };
 
   std::uint64_t number = 0;  // of the collective, from 1
@@ -47,8 +47,8 @@ struct Ranks {
     std::uint32_t pid = 0;
     std::uint64_t kernels = 0, of_others = 0;
   };
-  // The only recorded case of uneven numbers of kernels; nullopt if there are several. Before each of the two preceding
-  // collectives, all ranks must have launched equally many kernels.
+  // The only recorded collective before which one rank launched more kernels than the others; nullopt if there are
+  // several. Before each of the two preceding collectives, all ranks must have launched the same number of kernels.
   std::optional<Uneven> uneven;
 
   bool all_have_come() const;

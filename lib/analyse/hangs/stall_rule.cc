@@ -156,8 +156,8 @@ bool StallRule::look(double now, const std::vector<session::StreamProgress>& str
     due = due || (progress.busy() && now >= head.due);
   }
   looked_ = now;
-  // Operations that reached the head later than one that has now finished may have waited for it, so their time
-  // restarts.
+  // When an operation finishes, others that reached the heads of their streams later may have waited for it. Their time
+  // therefore restarts.
   for (Head& head : heads_) {
     if (head.marked && head.since >= oldest_left) head.marked = now;
   }
@@ -171,7 +171,7 @@ double StallRule::patience(const Operation& operation, const ProcessRecord& reco
   return may_be_late ? std::max(usual, kFarLate * limit_) : usual;
 }
 
-// Without a marker, the stream is only known to be unfinished since a thread began to wait for it.
+// Without a marker, a stream is known to be unfinished only from the time at which a thread began to wait for it.
 std::optional<double> StallRule::deadline(const UnfinishedWork& work, const UnfinishedStream& stream,
                                           const ProcessRecord& record, double now) const {
   const Head& head = heads_[stream.index];
@@ -188,7 +188,7 @@ std::optional<double> StallRule::deadline(const UnfinishedWork& work, const Unfi
   return *free + limit_ * stream.missing;
 }
 
-// Returns false if the stream has moved since look().
+// Returns false if the stream has made progress since look().
 bool StallRule::is_at_head(const UnfinishedStream& stream) const {
   const session::StreamProgress& seen = heads_[stream.index].progress;
   return stream.completed == seen.completed && std::max<std::uint64_t>(1, stream.stream->created) == seen.created;
@@ -259,7 +259,7 @@ std::vector<session::Stall> StallRule::judge(double now, const session::Process&
     // The longer the work is stuck without being reported, the less often it is checked.
     if (head.due <= now) head.due = head.stall ? kNever : now + std::max(limit_, now - head.since) / kFarLonger;
   }
-  // A stream that look() did not see may explain everything, so nothing is reported.
+  // A stream that look() did not see may explain every delay, so nothing is reported.
   for (const UnfinishedStream& stream : work.streams) {
     if (stream.index >= heads_.size()) return stalls;
   }
@@ -267,8 +267,7 @@ std::vector<session::Stall> StallRule::judge(double now, const session::Process&
   for (std::size_t place = 0; place < graph.size(); ++place) {
     Head& head = heads_[graph.stream(place).index];
     if (!graph.overdue[place] && graph.deadlines[place] != kNever) {
-      // Schedules the next check before a late deadline, because the deadline moves closer if the other processes stop
-      // working.
+      // A deadline moves closer if the other processes stop working, so a distant deadline is checked early.
       head.due = others_work_ ? std::min(graph.deadlines[place], now + limit_) : graph.deadlines[place];
     }
     if (graph.told(place) || !graph.overdue[place]) continue;
@@ -277,7 +276,7 @@ std::vector<session::Stall> StallRule::judge(double now, const session::Process&
       continue;
     }
     if (std::exchange(head.held_up, false)) {
-      // The delay has ended, so the operation may have begun only now.
+      // The operation was held up, so it may have begun only now.
       head.marked = now;
       head.due = now + limit_ / kFarLonger;
       continue;

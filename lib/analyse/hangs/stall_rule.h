@@ -64,7 +64,7 @@ class StallRule {
   };
   struct Graph;
 
-  // Call this when the work at the head has finished, or its stream is gone.
+  // Call this when the work at the head has finished, or its stream was destroyed.
   void leave(Head& head, double now);
   double patience(const session::Operation& operation, const session::ProcessRecord& record) const;
   bool is_at_head(const UnfinishedStream& stream) const;

@@ -16,8 +16,8 @@ using wire::thread::Wait;
 // A call that has only just begun may be about to return, so it proves nothing. After this time, it must be waiting in
 // the driver.
 constexpr double kSettled = 0.1;  // seconds
-// Limits the legacy default streams of a context. The stream gets a new entry each time it is recreated while it is
-// busy.
+// How many entries for a context's legacy default stream are examined. The stream gets a new entry each time it is
+// recreated while it is busy.
 constexpr std::size_t kMostLegacy = 16;
 
 bool waits_for_value(const Operation& operation) {
@@ -83,7 +83,7 @@ class Search {
       waiting.site = thread.blocked.site;
       waiting.since = thread.call_ticks;
       const auto index = static_cast<std::uint16_t>(&thread - record_.threads.data());
-      // If the call of the thread's newest record has not returned, that record is the operation that the call issues.
+      // If the call of the thread's newest record has not returned, the thread is inside that call.
       for (const Operation& operation : record_.operations) {
         const bool open = operation.thread == index && operation.serial == thread.published &&
                           !(operation.flags & wire::operation::kReturned) && operation.ticks >= thread.call_ticks;
@@ -199,7 +199,7 @@ class Search {
     }
     const std::uint32_t expected = history.stream->given_between(history.completed, last);
     stream.missing = expected > present ? expected - present : 0;
-    // All later calls failed and queued nothing, so nothing is unfinished.
+    // All later calls failed and queued nothing, so the stream has no unfinished work.
     if (stream.operations.empty() && stream.missing == 0) return;
     work_.streams.push_back(std::move(stream));
   }
@@ -266,8 +266,8 @@ class Search {
     }
   }
 
-  // Returns whether work of `other` may have been queued before the operation, or before the marker, that shows that
-  // `stream` is stuck. For calls on different threads, the order is unknown.
+  // Returns whether work of `other` may have been queued before the operation or marker that shows that `stream` is
+  // stuck. The order of calls on different threads is unknown.
   bool may_be_behind(const UnfinishedStream& stream, const UnfinishedStream& other) const {
     if (stream.missing > 0 || other.missing > 0 || stream.shown_by == kAnyCall) return true;
     const Operation& oldest = *other.operations.front();
@@ -334,7 +334,7 @@ std::vector<const UnfinishedStream*> standing_streams(const UnfinishedWork& work
     if (stream.waits_for_any) anybody.push_back(i);
     if (stream.proven() && !stream.may_wait_for_stream()) sources.push_back(i);
   }
-  // A stream that may wait for a source may be stuck only because of that wait.
+  // A stream that may wait for one of `sources` may be stuck for that reason alone.
   std::vector<std::size_t> held_up = sources;
   if (!sources.empty()) held_up.insert(held_up.end(), anybody.begin(), anybody.end());
   const std::vector<bool> explained = reached_from(held_up, back);

@@ -9,7 +9,7 @@
 
 namespace cudadiag::analyse {
 
-// Which operations a rerun waits for. Each value includes the operations of the one before.
+// Which operations a rerun waits for. Each value includes the operations of the previous value.
 enum class Reach {
   calls,       // each candidate's site, from the candidate's call on
   sites,       // all calls of the candidates' sites and kernels

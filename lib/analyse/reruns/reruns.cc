@@ -385,7 +385,7 @@ void note_disturbed(const std::vector<Rerun>& reruns, std::vector<Note>& notes) 
   }
 }
 
-// Adds to a failure of the first run that it did not recur. `reruns` contains only reruns of unedited source.
+// Notes in a failure of the first run that it did not recur. `reruns` contains only reruns of unedited source.
 void say_not_reproduced(const std::vector<Rerun>& reruns, Vanished vanished, Failure& failure) {
   const auto count = [&](Rerun::Outcome outcome) {
     return std::count_if(reruns.begin(), reruns.end(), [&](const Rerun& rerun) { return rerun.outcome == outcome; });
