@@ -6,7 +6,7 @@
 
 namespace cudadiag::base {
 
-// Appends a line. Safe on every thread. Ignores errors.
+// Appends a line. Can be called on any thread. Ignores errors.
 void debug_log(std::string_view line);
 
 }  // namespace cudadiag::base

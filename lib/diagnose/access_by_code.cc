@@ -20,8 +20,8 @@ constexpr std::int64_t kIndices = std::int64_t{1} << 32;  // the number of disti
 constexpr std::int64_t kPage = 2 << 20;                   // memory is mapped in pages of this size
 constexpr std::int64_t kSlack = 4096;                     // elements; an access that is off by fewer is not an overflow
 // Within this distance of an allocation, the driver may have mapped memory that no recorded call allocated. On an H200,
-// addresses up to 200 MiB after a small allocation did not fail; 256 MiB and more did. Pools keep more memory mapped
-// than they hand out.
+// accesses up to 200 MiB past a small allocation succeeded, and accesses 256 MiB or more past it failed. Pools keep
+// more memory mapped than they hand out.
 constexpr std::int64_t kMaybeMapped = 1 << 30;
 
 // Where an access lies relative to the memory that its parameter word points into.

@@ -238,7 +238,8 @@ struct RaceOverlap {
   std::uint64_t bytes = 0;           // bytes in both accesses; fewer than end - begin if there are gaps
 };
 
-// Two accesses that race, because nothing orders their operations. The finding's location issued the later one.
+// Two accesses that race, because nothing orders their operations. The finding's location is the line that issued the
+// later operation.
 struct ResolvedRace {
   std::vector<ResolvedAccess> accesses;  // both accesses, in the order of issue
   std::string missing;                   // the missing order between them, in words
@@ -363,8 +364,8 @@ struct RankLine {
   std::optional<int> rank;
   std::uint64_t issued = 0;  // how many collectives the rank issued in the whole run
   bool has_come = false;     // true if the rank has reached this collective
-  // The line of its call. For a rank that has not reached the call: where it is on the host or, if that is unknown, the
-  // line of its latest operation.
+  // The line from which the rank made the call. If the rank has not reached the call: its current line on the host or,
+  // if that is unknown, the line of its latest operation.
   Location location;
   bool on_host = false;
   std::string kernel;  // launched at `location`
@@ -429,7 +430,7 @@ struct ProcessLine {
   std::optional<int> rank, code, signal;
 };
 
-// The outcome of a device pass's GPU core dump.
+// Whether a device pass wrote a GPU core dump, and whether cudadiag could read it.
 enum class DumpState { none, unfinished, unread, read };
 
 struct PassLine {
@@ -467,7 +468,8 @@ struct Diagnosis {
   std::string working_directory;     // the target's working directory; paths in it are shown relative to it
 };
 
-// Keeps only the findings for which `wanted` returns true. Those of the first finding's process come first.
+// Keeps only the findings for which `wanted` returns true. Moves the findings of the first remaining finding's process
+// to the front.
 void keep_findings(Diagnosis& report, const std::function<bool(const Finding&)>& wanted);
 
 }  // namespace cudadiag::diagnose

@@ -189,8 +189,8 @@ class Gathering {
       if (name.starts_with(kVariables)) symptoms.environment[name.substr(kVariables.size())] = value;
     }
     if (const auto origin = session::fork_origin(session_, process)) symptoms.forked_from = origin->parent->pid;
-    // The fork may not be recorded. A parent with the same command line counts too, because a child that called exec
-    // has a different command line.
+    // If the fork is not recorded, a parent with the same command line is evidence of it. A child that called exec has
+    // a different command line.
     for (const session::Process& other : session_.processes) {
       if (other.pid == process.parent_pid && other.argv == process.argv) symptoms.forked_from = other.pid;
     }

@@ -7,8 +7,8 @@
 
 namespace cudadiag::diagnose {
 
-// Adds a note with the line that forked after using CUDA, if a Python program failed without a CUDA failure. PyTorch
-// raises an error in the child before it calls CUDA.
+// If a Python program failed without a CUDA failure, adds a note with the line that forked after CUDA was used. In the
+// child, PyTorch raises an error before it calls CUDA.
 void note_forks(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
                 symbolize::Symbolizer& symbolizer);
 

@@ -12,7 +12,7 @@ namespace {
 
 using State = analyse::Whereabouts::State;
 
-// Resolving more holders' stacks would take too long.
+// Limits how many holders' stacks are resolved, because resolving takes time.
 constexpr std::size_t kMostHolders = 200;
 constexpr std::size_t kMostRelated = 4;
 

@@ -1,5 +1,5 @@
-// Adds the memory facts of a finding. These are the memory that the failing operation's pointers point to and, for a
-// call that ran out of memory, what held the memory.
+// Adds the memory facts of a finding: the memory that the failing operation's pointers point to. For a call that ran
+// out of memory, adds what held the memory.
 #pragma once
 
 #include <functional>

@@ -34,7 +34,7 @@ Location located(const symbolize::Location& from);
 
 // Returns kernel, graph, copy, memset or call.
 session::Work work_of(wire::operation::Kind kind);
-// May return any kind of work.
+// Unlike the overload above, also distinguishes waits, allocations and other work.
 session::Work work_of(const session::Operation& operation);
 
 }  // namespace cudadiag::diagnose

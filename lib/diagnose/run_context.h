@@ -26,7 +26,7 @@ void add_unfinished(Diagnosis& report, const session::Session& session, const an
 // Adds a note that the report shows no source lines, and why. Does nothing if `why` is empty.
 void mark_foreign(Diagnosis& report, const std::string& why);
 
-// Returns why a report with `foreign` omits source lines, and how the user can get them.
+// Returns why the report omits source lines of a session that may belong to another user, and how to get them.
 std::string withheld_text(const Diagnosis& report);
 
 }  // namespace cudadiag::diagnose

@@ -48,7 +48,7 @@ class SessionState {
 
  private:
   const symbolize::DeviceTestimony& testimony();
-  // Narrows down the failing operations with the GPU core dump. Call this after each new analysis.
+  // Narrows down the candidates by the GPU core dump. Call this after each new analysis.
   void weigh();
 
   const session::Session& session_;

@@ -242,7 +242,7 @@ Status build_status(const session::Session& session, const analyse::Analysis& an
       status.seconds = passes.front().seconds;
       status.since_cuda = false;
     }
-    // Only a launcher marks a session as whole.
+    // A session recorded without a launcher is never marked as whole.
     status.whole = session.whole || (passes.empty() && !status.processes.empty());
   }
   if (status.command.empty() && !status.processes.empty()) status.command = status.processes.front().argv;

@@ -1,4 +1,4 @@
-// Names streams by their handles, for people.
+// Makes readable names for streams from their handles.
 #pragma once
 
 #include <cstdint>

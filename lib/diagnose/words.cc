@@ -228,8 +228,8 @@ std::string_view meaning(Grade grade) {
 
 namespace {
 
-// Quotes a word that contains bytes which a terminal would not show. Everything except printable ASCII becomes an
-// escape in $'…'. This works in bash, zsh, ksh and, since 2024, in POSIX shells.
+// Quotes a word that contains bytes which a terminal does not show. Everything except printable ASCII becomes an escape
+// in $'…'. This works in bash, zsh, ksh and, since 2024, in POSIX shells.
 std::string escaped_word(std::string_view word) {
   std::string quoted = "$'";
   for (const char c : word) {

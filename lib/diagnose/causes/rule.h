@@ -32,8 +32,8 @@ struct Rule {
   std::vector<std::uint32_t> codes{};
   // Whole conditions of assertions in PyTorch's own kernels, or parts of an assertion's message.
   std::vector<std::string_view> assertions{};
-  // Parts of the names of PyTorch kernels that contain no assertions besides these. If `assertions` is not empty, the
-  // names are compared only for error 710 with an unknown assertion text.
+  // Parts of the names of PyTorch kernels that contain no assertions other than `assertions`. If `assertions` is not
+  // empty, the names are compared only for error 710 with an unknown assertion text.
   std::vector<std::string_view> kernels{};
   std::vector<std::string_view> calls{};  // parts of the refused call's name
   // A further condition, which also adds the facts that the texts use.

@@ -49,7 +49,7 @@ struct Argument {
 
   // Returns how many bytes the argument points or extends past the end of its live memory; 0 if it does not.
   std::uint64_t past_end() const;
-  // Returns whether this is a kernel parameter that points to freed memory or past the end.
+  // Returns whether this is a kernel parameter that points to freed memory, or past the end of live memory.
   bool points_amiss() const {
     return origin == session::ValueOrigin::kernel && allocation && (allocation->is_freed || past_end() > 0);
   }

@@ -20,7 +20,7 @@ bool same_line(const Location& a, const Location& b) {
 
 std::string_view path_inside(std::string_view file, std::string_view directory) {
   if (directory.ends_with('/')) directory.remove_suffix(1);
-  // `directory` is empty here if it was "/". Every path is inside "/", so no path counts as inside.
+  // `directory` is empty here if it was "/". Every path is in "/", so no path is shown relative to it.
   const bool inside = !directory.empty() && file.size() > directory.size() + 1 && file.starts_with(directory) &&
                       file[directory.size()] == '/';
   return inside ? file.substr(directory.size() + 1) : std::string_view();

@@ -1,5 +1,5 @@
-// Handles source files that were written after the failure. Their text is not what ran, so it is neither shown nor used
-// as evidence.
+// Handles source files that were written after the failure. Their text may differ from the code that ran, so it is
+// neither shown nor used as evidence.
 #pragma once
 
 #include <optional>

@@ -131,7 +131,7 @@ class Search {
   }
 
  private:
-  // Returns the first launch at each site, except operations that ran this node in the backward pass.
+  // Returns the first launch at each site. Skips operations that this node issued in the backward pass.
   static std::vector<const Operation*> first_of_each_site(const std::vector<const Operation*>& claims,
                                                           const Operation& operation) {
     std::vector<const Operation*> firsts;

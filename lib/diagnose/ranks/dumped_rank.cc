@@ -143,8 +143,8 @@ site_key::Key line_of(const std::vector<FlightFrame>& stack) {
   return 0;
 }
 
-// Returns the frames that may be shown, without C++ frames. Keeps few, because the stacks of a thousand ranks must fit
-// in memory.
+// Returns the frames that may be shown, without C++ frames. Keeps only a few, because the stacks of a thousand ranks
+// must fit in memory.
 std::vector<session::DeliveredFrame> python_frames(const std::vector<FlightFrame>& stack) {
   constexpr int kMostOwn = 3;  // frames of the program; several, because the user's rules may exclude some
   std::vector<session::DeliveredFrame> frames;
@@ -175,7 +175,7 @@ class Conversion {
     for (std::uint32_t i = 0; i < dump.groups.size(); ++i) {
       const std::vector<std::int32_t>& ranks = dump.groups[i].ranks;
       const auto own = std::find(ranks.begin(), ranks.end(), rank);
-      // The rank may have called the group before the first call in the dump.
+      // The rank may have used the group before the first call in the dump.
       if (own == ranks.end() || (!called.contains(i) && !dump.is_whole)) continue;
       session::Communicator communicator;
       communicator.hash = key_of(dump.groups[i]);
@@ -205,8 +205,8 @@ class Conversion {
     const auto batch = latest_.find(call.group);
     const bool continues = batch != latest_.end() && state_.calls[batch->second].ordinal == call.collective;
     if (ends_batch(call)) {
-      // Before 2.7, PyTorch counts a batch of messages as a collective, but only on the ranks that take part in it. The
-      // numbers of collectives then differ between ranks.
+      // PyTorch before 2.7 counts a batch of messages as a collective, but only on the ranks that take part in the
+      // batch. The numbers of collectives then differ between ranks.
       if (!continues) state_.is_whole = false;
       return;
     }
@@ -240,7 +240,7 @@ class Conversion {
       made.ordinal = static_cast<std::uint32_t>(++calls[static_cast<std::uint32_t>(message->peer)]);
     }
     if (finished_[index]) return;
-    // We cannot tell which call of the peer matches this one.
+    // We cannot tell which of the peer's calls matches this call.
     if (!dump_.is_whole) state_.is_whole = false;
     add_unfinished({communicator, message->peer});
   }

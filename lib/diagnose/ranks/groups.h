@@ -32,7 +32,7 @@ std::string group_sentence(const GroupsPart& part, const std::string& directory)
 // Returns lines that say what each rank does. Ranks with the same text share a line.
 std::vector<std::string> group_lines(const GroupsPart& part, const std::string& directory);
 
-// Sets the symptoms that the rules for a hang in a collective read.
+// Sets the symptoms that the rules need to explain a hang in a collective.
 void add_groups(causes::Symptoms& symptoms, const GroupsPart& part, const std::string& directory);
 
 // Replaces the text of the ranks_part note with the answer.

@@ -33,7 +33,7 @@ std::vector<std::string> rank_lines(const RanksPart& part, const std::string& di
 // Returns the same lines as one text, which continues "the ranks of the job diverge".
 std::string ranks_text(const RanksPart& part, const std::string& directory);
 
-// Sets the symptoms that the rules for a hang in a collective read.
+// Sets the symptoms that the rules need to explain a hang in a collective.
 void add_ranks(causes::Symptoms& symptoms, const RanksPart& part, const std::string& directory);
 
 }  // namespace cudadiag::diagnose

@@ -93,7 +93,7 @@ class Join {
     const auto size = static_cast<std::int64_t>(argument_->where.bytes);
     if (position < 0) return {Relation::before, static_cast<std::uint64_t>(-position), position};
     if (position >= size) return {Relation::past_end, static_cast<std::uint64_t>(position - size), position};
-    // The access begins inside, but its last bytes are past the end.
+    // The access begins inside the memory, but its last bytes are past the end.
     const std::int64_t end = position + static_cast<std::int64_t>(dump_.bytes);
     if (end > size) return {Relation::past_end, 0, position};
     return {Relation::inside, 0, position};

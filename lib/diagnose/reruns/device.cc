@@ -315,7 +315,7 @@ class Matching {
     }
   }
 
-  // Returns the assertions that were printed by the rerun that proved the failure; null if no rerun did, or if it
+  // Returns the assertions printed by the rerun that proved the failure; null if no rerun proved it, or if that rerun
   // printed nothing.
   const std::vector<Assertion>* printed_in_proof(const analyse::Failure& failure) const {
     const session::Pass* pass = session::rerun_of(session_, failure.again_process);

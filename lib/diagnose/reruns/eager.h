@@ -1,4 +1,4 @@
-// Adds the line and the cause of a failure in compiled code from reruns without torch.compile. They are only
+// Adds the line and the cause of a failure in compiled code, as found by reruns without torch.compile. Both are only
 // `inferred`, because the compiled and the eager program differ.
 #pragma once
 

@@ -170,7 +170,7 @@ void add_debugger(Diagnosis& report, const symbolize::WitnessWords& words) {
   }
 }
 
-// Adds commands that the user can paste on a machine with the tool.
+// Adds commands that the user can paste on a machine that has the tool.
 void add_wanted(Diagnosis& report, const symbolize::DeviceTestimony& testimony) {
   const auto first = std::find_if(report.findings.begin(), report.findings.end(),
                                   [](const Finding& f) { return analyse::is_asynchronous(f.kind) && f.launch; });

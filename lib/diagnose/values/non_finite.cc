@@ -40,11 +40,11 @@ bool is_weak(const DeliveredNonFinite& value) {
   return value.use == Use::number || value.use == Use::array || value.use == Use::compared || value.use == Use::refused;
 }
 
-// Returns the use of a NaN to report; null if the program used none. Returns the first of these that exists:
-// - if any use is lasting: the lasting use or the loss with the oldest root
+// Returns the use of a NaN to report; null if the program used none. Takes the first of these that exists:
+// - if any use has a lasting effect: among these uses and the losses, the one whose value became bad first
 // - the first use that the program did not check
 // - the last value that the program checked before it failed
-// - the first weak use
+// - the first use that is only weak evidence
 const Delivery* first_used(const session::Session& session, const session::Process& process) {
   std::set<std::uint64_t> asked;
   for (const Delivery& delivery : process.deliveries) {
