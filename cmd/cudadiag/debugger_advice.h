@@ -1,4 +1,4 @@
-// Tells the user how to run cuda-gdb on a GPU core dump if cudadiag cannot.
+// Tells the user how to run cuda-gdb on a GPU core dump if cudadiag cannot run it.
 #pragma once
 
 #include <filesystem>

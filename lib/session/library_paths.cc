@@ -79,7 +79,8 @@ constexpr std::string_view kLibrarySourceFolders[] = {"/usr/include/", "/usr/loc
 constexpr std::string_view kCudaHeaders[] = {"cuda_runtime.h", "cuda_runtime_api.h", "host_runtime.h",
                                              "device_launch_parameters.h"};
 
-// Files that a compiler writes at run time. Reports show the Python line that called their code instead.
+// Folders of files that a compiler writes at run time. Instead of these files, reports show the Python line that called
+// their code.
 constexpr std::string_view kGeneratedParts[] = {"/torchinductor_", "/torch_compile_debug/", "/.triton/cache/",
                                                 "/.triton/dump/"};
 constexpr std::string_view kUserPseudoFiles[] = {

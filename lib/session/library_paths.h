@@ -1,6 +1,6 @@
 // Finds out from a path whether a file or module belongs to the user or to a library. Libraries are those of the
-// system, CUDA, frameworks and Python. The analysis uses these functions to compare runs. For the line to show first,
-// reports use symbolize/user_code.h, which considers whole stacks and the user's own rules.
+// system, CUDA, frameworks and Python. The analysis uses these functions to compare runs. To choose the line to show
+// first, reports use symbolize/user_code.h, which considers whole stacks and the user's own rules.
 #pragma once
 
 #include <string_view>
@@ -20,7 +20,7 @@ bool is_made_at_run_time(std::string_view file);
 // cached files.
 bool is_generated(std::string_view path);
 
-// Returns whether the module is the Python interpreter. Native frames outside those of the interpreter add nothing to
+// Returns whether the module is the Python interpreter. The native frames that called the interpreter add nothing to
 // the Python frames.
 bool is_interpreter(std::string_view module);
 

@@ -34,7 +34,7 @@ std::string why_foreign(const Session& session) {
     return "its folder belongs to another user (uid " + std::to_string(status.st_uid) + ")";
   }
   const std::set<std::string> hosts = hosts_of(session);
-  // Without a command and processes, the session has nothing to show and nothing to run.
+  // A session with neither processes nor a command has nothing to show or run.
   if (hosts.empty() && session.manifest.command.empty()) return "";
   const std::string here = host_name();
   if (hosts.empty() || hosts.contains("")) return "the host that it was recorded on is unknown";

@@ -1,5 +1,5 @@
-// The kinds of passes, the reasons for ending a pass early, and the words for both. The words are used in manifests,
-// folder names, environment variables and reports.
+// The kinds of passes, and the reasons for ending a pass early. Their names are used in manifests, folder names,
+// environment variables and reports.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ enum class PassKind {
 };
 
 std::string_view word(PassKind kind);
-// Returns nullopt if no kind has this word.
+// Returns nullopt if `word` is not the name of a kind.
 std::optional<PassKind> pass_kind(std::string_view word);
 
 // Why cudadiag ended a pass early.

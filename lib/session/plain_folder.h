@@ -13,7 +13,7 @@ namespace cudadiag::session {
 // descriptor, or AT_FDCWD.
 base::FileDescriptor open_plain_folder(int parent, const char* name);
 
-// Returns the sorted names, without "." and "..".
+// Returns the sorted names of the folder's entries, without "." and "..".
 std::vector<std::string> names_in(const base::FileDescriptor& folder);
 
 // Returns names_in() as paths; empty if `folder` is a link.

@@ -161,8 +161,8 @@ struct Operation {
   Dim3 grid{}, block{}, cluster{};
   std::uint32_t shared_bytes = 0;
   Origin origin;
-  // These come from a full log (session/log/logged_history.h). They are 0 or false if there is no log or they are
-  // unknown.
+  // These fields come from a full log (session/log/logged_history.h). A field is 0 or false if there is no log, or if
+  // its value is unknown.
   bool logged = false;         // the operation comes from the log, so its neighbours may be missing here
   std::uint32_t recorded = 0;  // for event waits and syncs: 1 + index in `operations` of the event's record
   std::uint64_t issued = 0;    // number of operations that the process had issued up to this one
@@ -219,7 +219,7 @@ struct Stream {
   std::uint32_t marker_issued = 0;
   std::uint32_t marker = 0;          // value written by the GPU, as of the freeze or, without a freeze, of the read
   std::uint32_t host_completed = 0;  // ordinal up to which the host saw everything finish, as of the same time
-  // Sorted ordinals up to `issued` of operations that had not reached the driver, so they are not in the queue.
+  // The sorted ordinals, up to `issued`, of operations that were not queued, because they had not reached the driver.
   std::vector<std::uint32_t> not_given;
 
   // Returns the ordinal up to which all operations are known to have finished.
@@ -378,7 +378,7 @@ inline std::uint32_t site_at(const ProcessRecord& record, const Operation& launc
   return changed != 0 ? changed : graph.nodes[node].site;
 }
 
-// Returns the id of the node's kernel or, if it has none, of its site's kernel; 0 if unknown.
+// Returns the id of the node's kernel. If the node has none, returns the kernel of the node's site; 0 if unknown.
 inline std::uint32_t kernel_id(const ProcessRecord& record, const GraphNode& node) {
   if (node.function != 0) return node.function;
   const Site* made = by_id(record.sites, node.site);

@@ -31,11 +31,11 @@ enum class Property : std::uint8_t {
 };
 
 bool has(const ProcessRecord& record, Property property);
-// Returns "" if the process did not record it.
+// Returns "" if the process did not record the property.
 const std::string& value_of(const ProcessRecord& record, Property property);
 
-// Return the PCI bus id and the name of a device. `device` is the process's own number for it. Return "" if not
-// recorded.
+// Return the PCI bus id and the name of a device, or "" if the process did not record it. `device` is the process's
+// own number for the device.
 const std::string& pci_bus_id(const ProcessRecord& record, std::size_t device);
 const std::string& device_name(const ProcessRecord& record, std::size_t device);
 

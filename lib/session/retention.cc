@@ -24,8 +24,8 @@ namespace fs = std::filesystem;
 using std::chrono::hours;
 
 constexpr std::chrono::seconds kUnusedFor = hours(24);
-// A process on a different machine is considered gone if its files were not written for this long. cudadiag can see
-// nothing of the process except its files.
+// A process on a different machine is considered gone if its files have not been written for this long. cudadiag can
+// see nothing of the process except its files.
 constexpr std::chrono::seconds kUnseenFor = hours(24);
 
 // Returns the space that the folder takes on disk. Areas are sparse, so the sizes of their files are too large.

@@ -7,7 +7,7 @@
 
 namespace cudadiag::session {
 
-// The folder in a pass folder that contains the Python code of a run of `cudadiag nans`.
+// The subfolder of a pass folder for the Python code of a run of `cudadiag nans`.
 inline constexpr const char* kPythonFolder = "python";
 
 // Returns the files whose names are those of areas. Does not open the files. Returns nothing if `folder` is a link.

@@ -1,4 +1,4 @@
-// Finds the folders of sessions, and reads what their names mean.
+// Finds the folders of sessions, and parses their names.
 #pragma once
 
 #include <compare>
@@ -80,8 +80,8 @@ bool is_being_written(const std::filesystem::path& folder);
 
 // Returns the path that the session has, or will have, once it is finished.
 std::filesystem::path finished_name(const std::filesystem::path& folder);
-// Returns the current folder of the session with this finished path. While the run is in progress, its name ends in
-// ".incomplete".
+// Returns the current folder of a session. `folder` is the path that the session has once it is finished. While the run
+// is in progress, the current name ends in ".incomplete".
 std::filesystem::path present_folder(const std::filesystem::path& folder);
 // Returns whether the run is in progress: the session is unfinished, and a launcher is writing it.
 bool run_goes_on(const std::filesystem::path& folder);

@@ -50,7 +50,7 @@ std::vector<fs::path> area_files(const std::vector<fs::path>& folders) {
   return files;
 }
 
-// Removes the files beyond the limit, and adds a note about them. Called once for each pass.
+// Drops the files beyond the limit from the list, and adds a note about them. Called once for each pass.
 void leave_surplus_out(std::vector<fs::path>& files, Session& session) {
   if (files.size() <= kMostAreas) return;
   const std::size_t surplus = files.size() - kMostAreas;
@@ -201,7 +201,8 @@ std::optional<base::Error> obstacle_to_reading(const std::vector<Root>& roots) {
     } else if (root.by_variable) {
       return base::Error{name + ", which does not exist", remedy};
     }
-    // Other users' sessions are mentioned only if there is no other session. They are never chosen as the newest.
+    // A session of another user is never chosen as the newest. It is mentioned only if the folder has no session of
+    // this user.
     const bool meant = root.asked_for || root.by_variable;
     if (!meant || !sessions_in(root.folder).empty()) continue;
     if (const auto others = recordings_in(root.folder); !others.empty()) {

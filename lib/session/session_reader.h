@@ -33,7 +33,7 @@ bool is_unused(const std::filesystem::path& folder);
 std::vector<std::filesystem::path> listed_in(const std::vector<Root>& roots);
 
 // Opens a finished session, an incomplete one, or a folder of bare areas that a recorder wrote without a launcher. The
-// manifest's notes say what is missing or damaged. Pass the current time as `now` for processes that are still running.
+// manifest's notes say what is missing or damaged. Pass the current time as `now` if processes may still be running.
 base::Result<Session> open_session(const std::filesystem::path& folder, std::optional<wire::ClockReading> now = {});
 
 // Reads only the manifest. Returns an empty manifest if the file is missing or cannot be read.

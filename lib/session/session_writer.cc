@@ -293,8 +293,7 @@ bool SessionWriter::holds(const char* name) const {
 
 std::optional<base::Error> SessionWriter::finish(const Retention& retention) {
   if (!holds(kManifest)) {
-    // Keeps a session if it has a recording, or the files that were stored at the start of the run. Both are still
-    // useful.
+    // A session is still useful if it has a recording, or the files that were stored at the start of the run.
     if (is_blank(folder_) && !holds(kRunningFile)) discard();
     return base::Error{"the session " + folder_.string() + " could not be finished: it has no " + kManifest, ""};
   }

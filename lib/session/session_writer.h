@@ -38,7 +38,7 @@ class SessionWriter {
   static base::Result<SessionWriter> reopen(const std::filesystem::path& folder);
 
   const std::filesystem::path& folder() const { return folder_; }
-  // Returns the folder's path after the session is finished.
+  // Returns the path that the folder has once the session is finished.
   std::filesystem::path final_folder() const;
   // Returns the folder of the pass that is being written: the record pass until begin_pass() is called.
   std::filesystem::path pass_folder() const { return folder_ / pass_; }
@@ -61,7 +61,7 @@ class SessionWriter {
   std::optional<base::Error> store_live_place(const LivePlace& place, const Manifest& manifest);
   void drop_live_place();
 
-  // Returns whether the latest attempt to store something failed for lack of room.
+  // Returns whether the latest attempt to store something failed because the disk was full or a limit was reached.
   bool lacks_room() const { return lacks_room_; }
 
   // Creates a folder for a rerun ("NAME", "NAME-2" and so on), to which later areas are written. Returns its name.

@@ -23,7 +23,7 @@ enum class Work : std::uint8_t {
 
 // Returns a name such as "kernel" or "host function".
 std::string_view word(Work work);
-// Returns nullopt if no work has this word.
+// Returns nullopt if `word` is not the name of a kind of work.
 std::optional<Work> work_of(std::string_view word);
 
 }  // namespace cudadiag::session

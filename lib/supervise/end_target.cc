@@ -13,7 +13,7 @@ constexpr auto kUnkillable = std::chrono::seconds(10);
 }  // namespace
 
 bool end_target(launch::Target& target, launch::SignalRelay& relay, std::chrono::milliseconds grace) {
-  // Waits for all of them, because children of the target may outlive it.
+  // Waits for all processes, because children of the target may outlive it.
   const auto anybody_after = [&](int signal) { return target.signal_all(signal) || !target.reap(); };
   const auto pause = [&] {
     relay.wait(50);

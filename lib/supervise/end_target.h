@@ -1,4 +1,4 @@
-// Ends a target and all processes that it started.
+// Terminates a target and all processes that it started.
 #pragma once
 
 #include <chrono>

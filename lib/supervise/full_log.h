@@ -22,7 +22,7 @@ class FullLog {
   FullLog(const FullLog&) = delete;
   FullLog& operator=(const FullLog&) = delete;
 
-  // Writes every call of the target that has returned to the files.
+  // Writes to the files every call of the target that has returned.
   void catch_up();
   // Removes the files to make room for the rest of the session. Returns messages for the user, but only the first time.
   std::vector<base::Error> give_up();

@@ -31,7 +31,7 @@ class HangWatch {
   Clock::duration still_{};  // how long no progress was seen; excludes time in which the launcher itself was stopped
 };
 
-// `stopped`: by a signal or a debugger. `gone` includes zombies, and pids of another pid namespace.
+// `stopped` means stopped by a signal or a debugger. `gone` includes zombies, and pids of another pid namespace.
 enum class Life { runs, gone, stopped };
 Life life_of(std::uint32_t pid);
 

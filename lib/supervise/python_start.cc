@@ -29,8 +29,8 @@ std::optional<base::Error> write_package(const std::filesystem::path& folder, se
   std::filesystem::create_directory(folder, error);
   if (error) return base::Error{"cannot create " + folder.string() + ": " + error.message(), "free some space"};
   for (const python::HookModule& module : python::hook_modules()) {
-    // The files do not end in .py. An interpreter that does not run our sitecustomize also has this folder in its path,
-    // and must not be able to import them.
+    // The file names do not end in .py, because interpreters that do not run our sitecustomize must not import the
+    // files. These interpreters also have this folder in their path.
     const auto file = folder / (std::string(module.name) + ".txt");
     if (auto failure = writer.store_text(file, module.text)) return failure;
   }
@@ -43,7 +43,7 @@ base::Result<std::vector<launch::Variable>> started(launch::Variable options, se
   if (auto failure = write_package(folder, writer)) return *failure;
   const char* path = std::getenv(kPythonPath);
   const std::string others = path == nullptr || *path == '\0' ? "" : ":" + std::string(path);
-  // Runs the code uncompiled, because compiled code hides its individual operators.
+  // Disables torch.compile, because compiled code hides its individual operators.
   return std::vector<launch::Variable>{{names::kSession, writer.pass_folder().string()},
                                        std::move(options),
                                        {kPythonPath, folder.string() + others},

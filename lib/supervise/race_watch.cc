@@ -19,14 +19,14 @@ namespace {
 constexpr std::chrono::microseconds kIdle{300};
 // How often to recheck pairs of operations whose kernels are unknown.
 constexpr std::chrono::milliseconds kSettling{50};
-// How long to wait, once the target has ended, for the code of kernels that has not been read yet.
+// After the target has ended: how long to wait until the code of all kernels has been read.
 constexpr std::chrono::seconds kPatience{60};
 
 std::filesystem::path modules_in(const std::filesystem::path& pass_folder) {
   return pass_folder.empty() ? "" : pass_folder / session::kModulesFolder;
 }
 
-// Names and graphs of a process, from its intern heap. Reads the heap again when it has no entry for an id.
+// The names and graphs of a process, from its intern heap. If an id is not known yet, reads the heap again.
 class Names {
  public:
   explicit Names(std::span<const std::byte> area) : area_(area) {}
@@ -172,7 +172,7 @@ session::Races RaceWatch::finish() {
     if (process->ready()) process->follower.finish(*process->backlog);
   }
   hand_on_the_rest();
-  // Two rounds, because a launch with zeros among its parameters may need another lookup once its kernel is known.
+  // Two rounds are needed: a launch with zeros among its parameters may need another lookup once its kernel is known.
   for (int round = 0; round < 2; ++round) {
     settle(false);
     modes_.wait(kPatience);

@@ -90,7 +90,7 @@ void Recording::open_places(std::time_t now) {
   open_folder(now);
   if (refusal_) return;
   open_memory();
-  // A failure is ignored: other processes then cannot inspect the run, and report this.
+  // Ignores a failure: commands such as `cudadiag status` then report that they cannot inspect the run.
   if (arena_ && writer_) writer_->store_live_place(arena_->place(), manifest_);
 }
 
@@ -268,7 +268,7 @@ void Recording::note_end(const RunEnd& end) {
   }
   manifest_.outlived_by = {end.outliving.begin(), end.outliving.end()};
   manifest_.asked_to_end = end.interrupted;
-  // Once a hanging program is asked to end, its actions say nothing about the hang.
+  // Once a hanging program has been asked to terminate, its actions say nothing about the hang.
   if (manifest_.hang) {
     session_.manifest = manifest_;
   } else {

@@ -53,9 +53,10 @@ class Recording {
   // `options` must outlive this object.
   explicit Recording(const RecordingOptions& options);
 
-  // Returns why the target must not be started: the folder that the user chose cannot hold a session.
+  // Returns an error if the target must not be started, because the folder that the user chose cannot contain a
+  // session.
   const std::optional<base::Error>& refusal() const { return refusal_; }
-  // Returns why no session will be kept; nullopt if one will be.
+  // Returns why no session will be kept; nullopt if a session will be kept.
   const std::optional<base::Error>& obstacle_to_keeping() const { return no_session_; }
   // A warning about the injection library that this recording replaced; empty if there was none.
   const std::string& dropped_injection() const { return dropped_injection_; }
@@ -82,16 +83,16 @@ class Recording {
   // A sentence about processes that could not be recorded; empty if there are none. Valid after note_end().
   const std::string& unrecorded() const { return unrecorded_; }
 
-  // Sets the log that is stored with the areas. It must exist until close(). If the disk has no room for both, the log
-  // is removed.
+  // Sets the log that is stored with the areas. `log` must exist until close(). If the disk has no room for both the
+  // log and the areas, the log is removed.
   void use_full_log(FullLog* log) { full_log_ = log; }
 
-  // Reads what has been recorded so far into the session.
+  // Reads into the session what has been recorded so far.
   void read();
-  // Like read(), after a hang of `seconds`. Call this before you end the target. Later actions of the target are not
-  // read.
+  // Like read(), after a hang of `seconds`. Call this before you terminate the target. Later actions of the target are
+  // not read.
   void read_hang(double seconds);
-  // Reads the Python stacks of the ranks. Call this before the target is asked to end.
+  // Reads the Python stacks of the ranks. Call this before the target is asked to terminate.
   void read_host_stacks();
 
   // Notes operations that hang, and those that finished after all. Also reads what has been recorded so far.
@@ -103,7 +104,7 @@ class Recording {
   void note_failures(std::vector<base::Error> failures);
   void note_input(bool read) { manifest_.input_read = read; }
   void add_races(session::Races races) { races_ = std::move(races); }
-  // Notes that the launcher ended the target, and why it did.
+  // Notes the reason why the launcher terminated the target.
   void note_early_end(session::CutShort at) { manifest_.passes.front().cut_short = at; }
   // If the options requested a GPU core dump of the target, adds it to the session. Call this before note_end().
   void take_own_dump(launch::SignalRelay& relay);
@@ -114,7 +115,7 @@ class Recording {
   Stored store();
   // Stores the final state of the recording. Call this after note_end().
   Stored store_last();
-  // Finishes the session's folder. Returns a failure only if the session was complete until then.
+  // Finishes the session's folder. Returns a failure only if there was no earlier failure to store something.
   std::optional<base::Error> close();
   // Removes the session.
   void discard();

@@ -25,19 +25,20 @@ class RunListener {
   RunListener(const RunListener&) = delete;
   RunListener& operator=(const RunListener&) = delete;
 
-  // A process froze, and then had a second for its own messages. Return true to end the target.
+  // The recording of a process froze, and the process then had a second for its own messages. Return true to terminate
+  // the target.
   virtual bool froze() = 0;
-  // The GPU made no progress for `seconds`, and the target is about to be ended.
+  // The GPU made no progress for `seconds`, and the target is about to be terminated.
   virtual void hangs(double seconds) = 0;
   // Some operations hang, or finished after all. The target continues.
   virtual void stalls(const StallNews& news) = 0;
-  // A signal asks the target to end, and is about to be relayed.
+  // A signal to terminate the target has arrived, and is about to be relayed.
   virtual void interrupts() = 0;
-  // Not even SIGKILL ends the target, because it is stuck in the GPU driver. It keeps running.
+  // Even SIGKILL did not terminate the target, because it is stuck in the GPU driver. It keeps running.
   virtual void cannot_end() = 0;
-  // Two operations race, and the target is about to be ended.
+  // Two operations race, and the target is about to be terminated.
   virtual void races() = 0;
-  // Called each time that the wait wakes up. Returns the longest time until the next call; nullopt for any time.
+  // Called whenever the wait wakes up. Returns the longest time until the next call; nullopt if there is no limit.
   virtual std::optional<std::chrono::milliseconds> turns() = 0;
 };
 
@@ -51,7 +52,7 @@ struct Onlookers {
 
 class RunWatch {
  public:
-  // The target records to `arena`; null if nothing is recorded.
+  // The target records to `arena`, which is null if nothing is recorded.
   RunWatch(launch::Target& target, launch::SignalRelay& relay, launch::Arena* arena)
       : target_(target), relay_(relay), arena_(arena) {}
 
@@ -77,9 +78,9 @@ class RunWatch {
   };
   Freeze report_freeze(RunListener& listener, std::chrono::milliseconds& patience);
   void end(RunListener& listener);
-  // Returns true if the target hung and was ended.
+  // Returns true if the target hung and was terminated.
   bool end_hanging(RunListener& listener);
-  // Reduces `patience` to the time until the next check, if that is less.
+  // Reduces `patience` to the time until the next check, if that time is shorter.
   void look_for_stalls(RunListener& listener, std::chrono::milliseconds& patience);
   void end_racing(RunListener& listener);
 

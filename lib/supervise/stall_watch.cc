@@ -16,7 +16,7 @@
 namespace cudadiag::supervise {
 namespace {
 
-// Short enough for accurate times, and long enough to cost almost nothing.
+// Returns an interval that is short enough for accurate times, and long enough to cost almost nothing.
 std::chrono::milliseconds interval_for(double seconds) {
   return std::chrono::milliseconds(std::clamp(static_cast<int>(seconds * 50), 10, 250));
 }

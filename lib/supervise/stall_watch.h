@@ -34,7 +34,7 @@ class StallWatch {
   StallNews look();
   // How long to wait between two checks.
   std::chrono::milliseconds interval() const { return interval_; }
-  // Call this after the program has ended. Returns the stalls that ended with the program, or since the last check.
+  // Call this after the program has ended. Returns the stalls that ended since the last check.
   StallNews finish();
 
  private:

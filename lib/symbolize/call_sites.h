@@ -23,7 +23,7 @@ class CallSites {
   // are relative to the load bias.
   explicit CallSites(Dwfl_Module* module);
 
-  // Both return kNotKnown for a function that the module neither defines nor calls by name.
+  // Both functions return kNotKnown for a function that the module neither defines nor calls by name.
   Function function_at(std::uint64_t address) const;
   Function function_named(std::string_view name) const;
   bool defines(Function function) const;

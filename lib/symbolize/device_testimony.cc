@@ -62,7 +62,7 @@ DeviceFailure plain(const evidence::RunningKernel& from) {
   return running;
 }
 
-// The session's folder has its unfinished name until the run has been reported.
+// Until the run has been reported, the name of the session's folder ends in ".incomplete".
 std::filesystem::path folder_of(const session::Session& session, const session::Pass& pass) {
   return session::present_folder(session.folder) / pass.folder;
 }

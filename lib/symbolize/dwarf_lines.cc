@@ -23,8 +23,8 @@ namespace {
 
 using Path = std::vector<Dwarf_Die>;  // functions around an address, outermost first
 
-// Limits the entries of a unit to visit, plus their ranges beyond the first. In a crafted file, entries may form
-// cycles, so a search without a limit may never end. Real units stay below this limit.
+// Limits how many entries of a unit are visited. An entry with several ranges counts once for each range. In a crafted
+// file, entries may form cycles, so a search without a limit may never end. Real units stay below this limit.
 constexpr std::size_t kMostEntries = 2'000'000;
 
 const char* text_attribute(Dwarf_Die& die, unsigned name) {
@@ -146,8 +146,8 @@ Position position_of_address(Dwarf* dwarf, Dwarf_Die& unit, std::uint64_t addres
   return {absolute_path(dwarf_linesrc(entry, nullptr, nullptr), unit), line};
 }
 
-// Returns the line in the enclosing function that called `inlined`. If the unit is in a .dwo file, this file has the
-// file names, but the folder is in the skeleton, `unit`.
+// Returns the line in the enclosing function that called `inlined`. If a .dwo file describes the call, the names of
+// source files are in that file, but their folder is in `unit`, the skeleton.
 Position position_of_call(Dwarf_Die& inlined, Dwarf_Die& unit) {
   const int line = number_attribute(inlined, DW_AT_call_line);
   const int file = number_attribute(inlined, DW_AT_call_file);
@@ -311,8 +311,8 @@ std::optional<std::uint64_t> DwarfLines::unit_at(std::uint64_t address) {
   return std::prev(after)->unit;
 }
 
-// Reads the ranges of the units themselves, because .debug_aranges is unreliable. Clang does not write it, and
-// functions that the linker dropped may hide others in it.
+// Reads the ranges of the units themselves, because .debug_aranges is unreliable. Clang does not write this section,
+// and functions that the linker dropped may hide real ones there.
 void DwarfLines::index_units() {
   units_.emplace();
   Dwarf_CU* cu = nullptr;

@@ -1,4 +1,4 @@
-// Stacks with symbols and lines looked up. The recorded form is session::Raw…Frame.
+// Stacks whose symbols and lines have been looked up. Recorded stacks consist of session::Raw…Frame instead.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ struct Location {
   std::vector<Location> called_from{};  // if this location has no line: the user's next outer line; at most one
   bool folded = false;                  // see NativeFrame::folded
 
-  // The line to show: the location's own or, without one, the caller's. If it is the caller's, the report says so.
+  // Returns the line to show. If the location has no line, this is the caller's line, and the report says so.
   const Location& nearest() const { return called_from.empty() ? *this : called_from.front(); }
   bool known() const { return nearest().line > 0; }
 };

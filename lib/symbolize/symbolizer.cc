@@ -45,7 +45,8 @@ struct Symbolizer::State {
 
   ElfModule& module(const session::ProcessRecord& record, const session::Module& recorded);
   const std::vector<NativeFrame>& frames_at(ElfModule& module, std::uint64_t address);
-  // Innermost first. Ends at the first frame of the interpreter, whose `frames` is empty.
+  // Returns the frames of a stack, innermost first. The first frame of the interpreter is the last element, and has an
+  // empty `frames`.
   std::vector<PhysicalFrame> physical_frames(const session::ProcessRecord& record, std::uint32_t stack);
   std::vector<ElfModule*> user_modules(const session::ProcessRecord& record);
   std::vector<NativeFrame> native_frames(const session::ProcessRecord& record, std::uint32_t stack,

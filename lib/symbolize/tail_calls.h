@@ -19,7 +19,7 @@ struct PhysicalFrame {
   std::vector<NativeFrame> frames;
 };
 
-// Opens modules, so it is called only if needed.
+// Opens modules and returns them. Called only if needed.
 using Modules = std::function<std::vector<ElfModule*>()>;
 
 // Returns the frames that tail calls removed between two frames, innermost first. Empty if no frame is missing, or if

@@ -112,7 +112,7 @@ bool is_cuda_function(const NativeFrame& frame) {
 }
 
 // Counts the innermost frames that belong to CUDA and the recorder, up to the API function that the program called.
-// With a static runtime, this includes nameless functions of the executable that the API function called.
+// With a static runtime, also counts the nameless functions that the API function called.
 std::size_t frames_inside_cuda(const std::vector<NativeFrame>& native, const UserCode& code) {
   std::size_t inside = 0;
   while (inside < native.size() && !code.module(native[inside].module)) ++inside;

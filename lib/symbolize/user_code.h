@@ -34,8 +34,8 @@ class UserCode {
   // `lib` folder of an interpreter's prefix, as with conda. An installed module without line information does not count
   // as user code.
   bool is_installed(std::string_view module) const;
-  // A rule that matches the source file applies first. Otherwise, the module must be the user's, and the source file
-  // must not be a library's.
+  // Returns whether the frame is in user code. A rule that matches the source file takes precedence. Without a matching
+  // rule, the module must be the user's, and the source file must not be a library's.
   bool native(const NativeFrame& frame) const;
 
  private:
@@ -63,7 +63,8 @@ LaunchFrames launch_frames(const std::vector<NativeFrame>& native, std::string_v
 // function for the kernel: its line is the kernel's definition, not the launch.
 void mark_user_frames(SourceStack& stack, std::string_view kernel, const UserCode& code = {});
 
-// Uses the `user` marks. nvcc's host function for `kernel` is never the true line.
+// The result depends on the `user` marks, so call mark_user_frames() first. nvcc's host function for `kernel` is never
+// the true line.
 TrueLine find_true_line(const SourceStack& stack, std::string_view kernel);
 
 }  // namespace cudadiag::symbolize

@@ -104,7 +104,7 @@ enum TensorMapPart : std::uint16_t {
   kTensorStrides,
 };
 
-// When a copy of a batch may read its source (CUmemcpySrcAccessOrder).
+// When a copy in a batch may read its source (CUmemcpySrcAccessOrder).
 enum SourceOrder : std::uint32_t {
   kInStreamOrder,
   kDuringCall,  // before the call returns, and perhaps before earlier work of the stream has finished

@@ -21,7 +21,7 @@ inline constexpr std::size_t kNameOffset = 32;  // 16 bytes, as in /proc/PID/tas
 inline constexpr std::size_t kNameSize = 16;
 inline constexpr Field<std::uint64_t, 48> kOperations;  // number of published records whose kinds have ordinals
 
-// The object that a call waits for, so that another process can find out why this one is stuck. All fields except
+// The object that a call waits for. Other processes read it to find out why the call does not return. All fields except
 // kCallSite are valid only if kCallSite is not 0. If the call issues an operation, the operation's record has the
 // stacks too.
 enum class Wait : std::uint32_t {

@@ -79,7 +79,7 @@ void add_inputs(const diagnose::Diagnosis& report, const report::Redaction& reda
       return session::read_plain_file(folder / name, most).value_or("");
     };
     entries.push_back({"inputs/call.json", redaction.json(kept("call.json", kLargestScript))});
-    // Packs our own script, not the session's copy of it, because the receiver may run this file.
+    // Packs our own script instead of the session's copy, because the receiver may run the script.
     entries.push_back({"inputs/replay.py", supervise::kReplayScript});
     entries.push_back({"inputs/inputs.safetensors", kept("inputs.safetensors", kLargestInputs)});
     return;

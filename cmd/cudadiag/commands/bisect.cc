@@ -262,7 +262,7 @@ std::string nothing_to_narrow(const session::Session& session, const analyse::An
   return more.empty() ? text : text + "; for more evidence, use: " + more;
 }
 
-// `possible`: the report may suggest another rerun.
+// `possible`: another rerun is possible, so the report may suggest one.
 void print_report(diagnose::SessionState& state, report::Verbosity verbosity, bool possible = true) {
   report::TextOptions options = text_options(verbosity, STDOUT_FILENO);
   options.suggest_rerun = possible;

@@ -172,8 +172,8 @@ std::string no_failure(const JobSessions& job, const Parting& parting, const std
   return parting.groups ? answer + none : none + answer;
 }
 
-// Returns why a session of the job may belong to another user; empty if none may. One such session is enough, because
-// the report covers the whole job.
+// Returns why one of the job's sessions may belong to another user; empty if all of them are the user's own. One
+// foreign session is enough, because the report covers the whole job.
 std::string why_foreign(const JobSessions& job) {
   for (const JobSession& part : job.all()) {
     if (!part.foreign.empty()) return part.folder.string() + ": " + part.foreign;
@@ -190,7 +190,7 @@ base::Result<std::string> first_report(JobSessions& job, const std::vector<Alike
   OpenSession& open = *std::get<OpenSession*>(opened);
   const std::string answer = parting.groups ? answer_text(parting, first.working_directory) : "";
   const std::string sentence = parting.groups ? diagnose::group_sentence(*parting.groups, first.working_directory) : "";
-  // The sentence is printed here, so the report below must not repeat it.
+  // The sentence about the groups is printed here, so the report must not repeat it.
   const bool says_it = parting.groups && !options.json;
   open.state.set_job(std::move(parting.ranks), std::move(parting.groups));
   diagnose::Diagnosis report = open.state.diagnosis();

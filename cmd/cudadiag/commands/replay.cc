@@ -343,7 +343,7 @@ void add_child(CLI::App& app, int& status) {
   child->callback([options, &status] { status = play_in_this_process(*options); });
 }
 
-// The tool must follow "=". A separate word would be taken as the saved launch.
+// The tool must follow "=". A separate word would be parsed as the name of the saved launch.
 void add_sanitize(CLI::App* command, ReplayOptions& replay) {
   command
       ->add_flag(

@@ -47,8 +47,7 @@ bool names_session(const std::filesystem::path& file) {
 
 bool is_tarball(const std::string& file) { return file.ends_with(".tar.gz") || file.ends_with(".tgz"); }
 
-// Returns the error if the bundle cannot be written to the given file. Returns nullopt if it can, or if no bundle was
-// requested.
+// Returns an error if a bundle was requested that cannot be written to the given file; otherwise nullopt.
 std::optional<base::Error> wrong_bundle(const ReportOptions& options) {
   if (!options.bundle || options.bundle->empty()) return std::nullopt;
   const std::string& file = *options.bundle;

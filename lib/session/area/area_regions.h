@@ -25,8 +25,9 @@ struct RecordCopy {
   const std::byte* data() const { return bytes.data(); }
 };
 
-// Copies one aligned word at a time, in order. No field is torn, because the writer stores each field at once. If the
-// copy contains a field that the writer stores last (release), the words after this field are complete too.
+// Copies one aligned word at a time, in order. No field is torn, because the writer stores each field with a single
+// instruction. If the copy contains a field that the writer stores last (release), the words after this field are
+// complete too.
 template <std::size_t Size>
 RecordCopy<Size> copy_record(const std::byte* record) {
   static_assert(Size % 8 == 0);
@@ -39,8 +40,8 @@ RecordCopy<Size> copy_record(const std::byte* record) {
   return copy;
 }
 
-// Copies a record that begins with a serial, which its writer clears first and stores last. Returns nullopt if the
-// record is empty or was being written during the copy.
+// Copies a record that begins with a serial. The writer of the record clears the serial first and stores it last.
+// Returns nullopt if the record is empty or was being written during the copy.
 template <std::size_t Size, typename Serial = std::uint64_t>
 std::optional<RecordCopy<Size>> copy_serialised(const std::byte* record) {
   const wire::Field<Serial, 0> serial;

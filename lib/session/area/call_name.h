@@ -17,7 +17,8 @@ inline std::string written_name(std::string name) {
   return versioned ? name.substr(0, digits - 1) : name;
 }
 
-// Returns the name of the call that the program made: the runtime's name if the runtime issued the driver call.
+// Returns the name of the call that the program itself made: the runtime call if there is one, otherwise the driver
+// call.
 template <typename Call>
 const std::string& visible_call(const Call& call) {
   return call.outer.empty() ? call.call : call.outer;

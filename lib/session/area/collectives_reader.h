@@ -8,8 +8,9 @@
 
 namespace cudadiag::session {
 
-// Fills `communicators`, `collectives` and `collectives_called` of `record`, whose sites and threads must be filled
-// first. Does not touch the regions if the process has not used NCCL, because they are then holes in the file.
+// Fills `communicators`, `collectives` and `collectives_called` of `record`. The sites and threads of `record` must be
+// filled first. Does not read the regions if the process has not used NCCL: they are then holes in the file, and
+// reading holes allocates memory.
 void read_collectives(std::span<const std::byte> area, const AreaRegions& regions, ProcessRecord& record);
 
 }  // namespace cudadiag::session

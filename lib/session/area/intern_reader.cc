@@ -212,7 +212,8 @@ class HeapReader {
     if (graph.changed_from != before) ++record_.damaged, size = {1, 1};
   }
 
-  // Returns the graph to which an entry with `items` parts belongs; null if there is none.
+  // Returns the graph that the entry's parts belong to. Returns null if the graph is unknown, or if the entry is too
+  // short for `items` parts.
   Graph* continued(std::span<const std::byte> payload, std::size_t items, std::size_t item_size) {
     if (!has(payload, 8 + items * item_size)) return nullptr;
     const auto id = number<std::uint32_t>(payload, 0);
@@ -236,8 +237,8 @@ class HeapReader {
                     wire::load(from, i::kNodeBlockZ)};
       node.shared_bytes = wire::load(from, i::kNodeSharedBytes);
       node.type = wire::load(from, i::kNodeType);
-      // Rejects a parent that comes later, so that parents cannot form a cycle: a child graph's nodes follow the node
-      // that contains it.
+      // A node of a child graph follows its parent, the node that contains the child graph. Rejects any other order,
+      // because parents could then form a cycle.
       const std::uint32_t parent = wire::load(from, i::kNodeParent);
       node.parent = parent < graph->nodes.size() ? parent : 0;
       if (node.parent != parent) ++record_.damaged;
@@ -277,7 +278,8 @@ class HeapReader {
   }
 
   void read_stale_pointer(std::span<const std::byte> payload) {
-    // No recorder reports this many. The limit is low because each pointer costs a search through all operations.
+    // No recorder reports this many pointers. The limit is low because each pointer costs a search through all
+    // operations.
     constexpr std::size_t kMostPointers = 1024;
     if (!has(payload, 40) || record_.stale_pointers.size() == kMostPointers) return;
     record_.stale_pointers.push_back({number<std::uint64_t>(payload, 0), number<std::uint32_t>(payload, 8),

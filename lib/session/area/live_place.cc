@@ -24,8 +24,8 @@ bool take_number(std::string_view& text, Number& number, char end) {
   return true;
 }
 
-// If `lives`, returns the newest session that a running launcher holds. Otherwise, returns the newest session whose
-// recording was lost with its launcher.
+// If `lives` is true, returns the newest session whose launcher is still running. Otherwise, returns the newest session
+// whose recording was lost because its launcher was killed.
 std::optional<fs::path> newest_held(const std::vector<Root>& roots, bool lives) {
   std::optional<fs::path> newest;
   for (const Root& root : roots) {

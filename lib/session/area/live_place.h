@@ -30,14 +30,15 @@ std::string write_live_place(const LivePlace& place);
 // Returns nullopt if the text does not describe a place.
 std::optional<LivePlace> parse_live_place(std::string_view text);
 
-// Returns the place of this session's recording; nullopt if there was never one, or if the session is finished.
+// Returns the place of this session's recording. Returns nullopt if no place was ever stored, or if the session is
+// finished.
 std::optional<LivePlace> live_place(const std::filesystem::path& session);
 
 // Returns whether the recording is lost, because the launcher was killed before it could store any part of it.
 bool was_lost(const std::filesystem::path& session);
 
-// Returns whether the process has that recording mapped, as recorded processes do. Returns false if we cannot read its
-// mappings.
+// Returns whether the process maps the recording at this place, as every recorded process does. Returns false if we
+// cannot read the mappings of the process.
 bool is_held_by(const LivePlace& place, std::uint32_t pid);
 // Returns all processes for which is_held_by() is true.
 std::vector<std::uint32_t> holders_of(const LivePlace& place);

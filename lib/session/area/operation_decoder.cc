@@ -67,7 +67,7 @@ std::optional<Operation> decode_operation(const std::byte* record, std::uint64_t
   operation.result = wire::load(record, o::kResult);
   operation.site_ordinal = wire::load(record, o::kSiteOrdinal);
   operation.ticks = wire::load(record, o::kTicks);
-  // An operation that is older than its stream's entry belongs to an earlier stream, which used the entry before.
+  // If an operation is older than its stream's entry, it belongs to an earlier stream that used the same entry.
   if (operation.stream != o::kNoStream && operation.ticks < process.streams[operation.stream].created) {
     operation.stream = o::kNoStream;
     operation.ordinal = 0;

@@ -70,8 +70,8 @@ bool RingFollower::returned(const std::byte* slot) const {
   return operation::is_race_record(kind) || (wire::load_acquire(slot, operation::kFlags) & operation::kReturned) != 0;
 }
 
-// Fetches a thread's new records. If the last ones are missing, they are being overwritten or were never complete. The
-// next poll finds out which.
+// Fetches the new records of a thread. Records at the end that cannot be read are either incomplete or being
+// overwritten. The next poll finds out which.
 bool RingFollower::fetch_thread(std::uint32_t thread, std::uint64_t published, RingReader& reader) {
   using Serial = decltype(operation::kSerial)::type;
   std::uint64_t& done = done_[thread];

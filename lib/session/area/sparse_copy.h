@@ -8,8 +8,8 @@
 
 namespace cudadiag::session {
 
-// Calls `take` with each piece of data in [begin, end) of `file` and the offset of the piece from `begin`, in whole
-// pages if possible. `take` may return false to stop. Returns false with errno set if reading failed.
+// Calls `take` with each piece of data in [begin, end) of `file`, and with the piece's offset from `begin`. Pieces
+// consist of whole pages if possible. `take` may return false to stop. Returns false with errno set if reading failed.
 bool for_each_data(int file, std::uint64_t begin, std::uint64_t end,
                    const std::function<bool(std::uint64_t offset, std::span<const std::byte> data)>& take);
 

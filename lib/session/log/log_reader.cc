@@ -81,7 +81,7 @@ LogReader::Item LogReader::next() {
   return Item::end;
 }
 
-// Rejects an item that extends beyond the end of the file, where bytes read as zeros.
+// Rejects an item that extends beyond the end of the data, where the buffer contains only zeros.
 bool LogReader::keep(const std::uint8_t* end) {
   if (end == nullptr || end > buffer_.data() + filled_) return false;
   at_ = static_cast<std::size_t>(end - buffer_.data());

@@ -61,7 +61,7 @@ class LogReader {
   std::uint32_t pid_ = 0;
   std::uint64_t start_ = 0;
   std::uint64_t offset_ = 0;  // file offset of the end of the buffered bytes
-  // [at_, filled_) is still to be read; at least kMostItemBytes zeros follow.
+  // The bytes [at_, filled_) have not been read yet. At least kMostItemBytes zeros follow them.
   std::vector<std::uint8_t> buffer_;
   std::size_t at_ = 0, filled_ = 0;
   bool whole_ = false;  // the end of the file was reached

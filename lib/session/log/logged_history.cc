@@ -20,7 +20,7 @@ namespace o = wire::operation;
 using o::Kind;
 using Id = std::pair<std::uint16_t, std::uint64_t>;  // identifies an operation: thread and serial
 
-// The driver blocks the caller before this many operations are outstanding on one stream.
+// A limit that no stream reaches: the driver blocks the caller before this many operations are outstanding.
 constexpr std::size_t kMostUnfinished = 4096;
 constexpr std::size_t kMostKept = 1u << 20;
 constexpr std::size_t kMostEvents = 1u << 18;
@@ -127,7 +127,7 @@ void Join::note(const std::byte* record) {
   const std::uint32_t ordinal = wire::load(record, o::kOrdinal);
   if (!wanted_.empty() && wanted_.contains({wire::load(record, o::kThread), log_.serial()})) keep(log_.current());
   if (kind == Kind::event_sync) return note_wait(kind, record, false);
-  // A record that is older than its stream's entry belongs to an earlier stream, which used the entry before.
+  // If a record is older than its stream's entry, it belongs to an earlier stream that used the same entry.
   const bool placed =
       index < streams_.size() && ordinal != 0 && wire::load(record, o::kTicks) >= record_.streams[index].created;
   const std::uint64_t event = wire::load(record, o::kArgument);
@@ -144,8 +144,8 @@ void Join::note(const std::byte* record) {
     note_unfinished(streams_[index], index, ordinal);
   }
   if (kind == Kind::event_wait && !captured(record)) note_wait(kind, record, ordinal > completed);
-  // After a gap, the log may have records from before the gap. A newer record of the same event may be among the
-  // missing ones, so these records are not used.
+  // Ignores event records that are older than a gap in the log, because a newer record of the same event may be
+  // missing.
   const bool certain = wire::load(record, o::kTicks) >= since_;
   if (kind == Kind::event_record && certain && (!returned(record) || worked(record))) {
     if (events_.size() >= kMostEvents) events_.clear();
@@ -199,7 +199,7 @@ void Join::note_wait(Kind kind, const std::byte* record, bool open) {
   streams_[recorded.load(o::kStream)].seen = {log_.current(), recorded};
 }
 
-// Returns whether the log and the rings together contain every record up to the end.
+// Returns whether the log and the rings together contain every record of the process.
 bool Join::reaches() const {
   std::vector<std::uint64_t> beyond(logged_.size());
   for (const Operation& operation : record_.operations) {
@@ -220,7 +220,8 @@ void Join::add(const Kept& kept) {
   }
   operation->logged = true;
   operation->graph_words = 0;
-  // Drops the autograd state of operations before a gap, because the log may lack their neighbours.
+  // Drops the autograd state of operations before a gap, because the operations next to them may be missing from the
+  // log.
   if (operation->ticks < since_) operation->origin = {};
   record_.operations.push_back(*operation);
 }

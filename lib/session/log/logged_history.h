@@ -1,5 +1,5 @@
-// Adds operations from a full log to a process's record. It adds the few that the analysis may need, among millions.
-// Without the log, the record has only the latest operations, which are in the rings.
+// Adds operations from a full log to a process's record. A log may have millions of operations, so this adds only the
+// few that the analysis may need. Without the log, the record has only the latest operations, which are in the rings.
 //
 //   unfinished   operations that are not known to have finished
 //   events       for each kept wait, the event record that it waited for; for each stream, the latest event record

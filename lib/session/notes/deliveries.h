@@ -45,7 +45,7 @@ struct DeliveredMemory {
     std::uint64_t bytes = 0, count = 0;
     std::vector<DeliveredFrame> frames;  // where the memory was allocated, innermost first
   };
-  // An exception that is being handled, or the last one that was. Its traceback keeps frames alive, and the frames keep
+  // An exception that is being handled, or that was handled last. Its traceback keeps frames alive, and the frames keep
   // tensors alive.
   struct Exception {
     std::string type, file;
@@ -163,7 +163,7 @@ struct Delivery {
   bool pool = false;  // for the start of a thread's work: whether a thread pool received the work
   // Each stack is innermost first. The first stack is where the node was created, or where the thread was started. If
   // another node's backward function created the node, the next stack is where that other node was created, and so on.
-  // The same applies to a thread that was started by another started thread.
+  // The stacks of threads continue in the same way: the next stack is where the starting thread was itself started.
   std::vector<std::vector<DeliveredFrame>> stacks;
   std::optional<DeliveredMemory> memory;
   std::optional<DeliveredNonFinite> non_finite;

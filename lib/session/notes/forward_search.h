@@ -15,15 +15,16 @@ namespace cudadiag::session {
 
 class ForwardSearch {
  public:
-  // `completed` has the last operation of each stream that is known to have finished. Records older than `since` are
-  // ignored.
+  // For each stream, `completed` has the last operation that is known to have finished. Ignores records older than
+  // `since`.
   ForwardSearch(const ProcessRecord& record, const std::vector<std::uint32_t>& completed, std::uint64_t since);
 
   bool any() const { return any_; }
   // Call this for each record of the log, right after reading it.
   void look_at(const LogReader& log);
-  // Returns the launches, and one older record of each thread, which shows that no earlier launch belongs to these
-  // nodes. Returns an empty list if there are too many launches, because an incomplete list would be a wrong answer.
+  // Returns the launches. For each thread, also returns one older record, which shows that no earlier launch belongs to
+  // these nodes. Returns an empty list if there are too many launches, because an incomplete list would be a wrong
+  // answer.
   std::vector<LoggedRecord> found() &&;
 
  private:

@@ -18,7 +18,7 @@ struct KernelCode {
   bool operator==(const KernelCode&) const = default;
 };
 
-// Several codes can have the same kernel name, because a program may load several kernels with one name.
+// Several elements can have the same kernel name, because a program may load several kernels with one name.
 std::string write_kernel_code(const std::vector<KernelCode>& codes);
 // Returns nullopt if the text does not have the format of write_kernel_code().
 std::optional<std::vector<KernelCode>> parse_kernel_code(std::string_view text);

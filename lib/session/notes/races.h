@@ -19,7 +19,7 @@ enum class RaceMode : std::uint8_t {
   atomic,
 };
 
-// Returns the word for files and reports, such as "read".
+// Returns the name of the mode in files and reports, such as "read".
 std::string_view word(RaceMode mode);
 
 constexpr bool alters(RaceMode mode) { return mode == RaceMode::write || mode == RaceMode::atomic; }
@@ -78,7 +78,7 @@ struct RaceCounts {
   std::uint64_t unjudged = 0;    // unordered pairs of kernels for which it is unknown whether, or where, they write
 };
 
-// The number of kernels whose code was requested, and of those whose code was found and understood.
+// The number of kernels whose code was requested, and the number of those whose code was found and understood.
 struct RaceKernels {
   std::uint64_t wanted = 0, understood = 0;
   bool disassembler = false;          // a disassembler was available

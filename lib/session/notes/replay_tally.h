@@ -25,7 +25,7 @@ struct ReplayTally {
 };
 
 // Returns a clause such as "reproduces alone: 20 of 20". Set `failed_alone` if a rerun proved that the launch fails
-// with nothing else on the GPU. The absence of other work is then not the reason why replays succeed.
+// while nothing else runs on the GPU. If replays succeed, the lack of other work is then not the reason.
 std::string sentence(const ReplayTally& tally, bool failed_alone = false);
 
 // Returns the folder of the launch that process `pid` saved.

@@ -9,7 +9,7 @@
 namespace cudadiag::session {
 namespace {
 
-// Limits on what is read from a manifest. More would not help in a report.
+// Limits on what is read from a manifest. A report cannot usefully show more.
 constexpr std::size_t kMostStalls = 256, kMostOperations = 16, kMostReasons = 16;
 
 constexpr std::pair<const char*, std::uint32_t Operation::*> kNumbers[] = {

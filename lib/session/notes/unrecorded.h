@@ -1,4 +1,4 @@
-// Finds processes that initialised CUDA but could not be recorded, by the marks that their recorders left.
+// Finds processes that initialised CUDA but could not be recorded. Each of their recorders left a mark.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ std::optional<std::string> obstacle_to_recording(const std::filesystem::path& se
 // may be gone.
 std::string why_unused(const std::filesystem::path& session);
 
-// Returns the newest prepared session in these roots to which programs cannot record, because it is not writable.
+// Returns the newest prepared session in these roots that programs cannot write to.
 std::optional<std::filesystem::path> newest_unwritable(const std::vector<Root>& roots);
 
 }  // namespace cudadiag::session

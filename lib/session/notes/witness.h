@@ -1,4 +1,4 @@
-// Describes the end of an external program that examined the files of a pass. Its output is in a file in the pass
+// The outcome of an external program that examined the files of a pass. The program's output is in a file in the pass
 // folder.
 #pragma once
 

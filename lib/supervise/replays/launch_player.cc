@@ -91,9 +91,9 @@ replay::Run LaunchPlayer::run_at_old_addresses(const Order& order) {
   return done;
 }
 
-// Requests no dump from the first replay, because the driver ends a process after its dump, before the process can
-// report the error. The second replay leaves a dump. Each later replay leaves one too, and must have the exception and
-// the instruction of the second. A launch that fails without a dump sometimes succeeds when a dump is requested. On a
+// Requests no dump from the first replay: after a dump, the driver kills the process before it can report the error.
+// The second replay leaves a dump. Later replays leave dumps too, which must show the same exception and instruction as
+// the dump of the second replay. A launch that fails without a dump sometimes succeeds when a dump is requested. On a
 // busy H200, this happened in half of all launches whose failing warps had exited. Only a replay without a dump can
 // therefore show that the launch does not fail.
 replay::Run LaunchPlayer::play(const std::vector<std::uint32_t>& without) {
@@ -113,7 +113,7 @@ replay::Run LaunchPlayer::play(const std::vector<std::uint32_t>& without) {
   return is_known && may_be_same ? with_instruction(std::move(done), order) : done;
 }
 
-// Repeats `run`, which may have failed as the launch did, this time to find the failing instruction.
+// `run` may have reproduced the failure. Replays the launch once more to find the failing instruction.
 replay::Run LaunchPlayer::with_instruction(replay::Run run, Order order) {
   using replay::Outcome;
   order.dump = scratch_ / kDump;

@@ -1,4 +1,4 @@
-// Repeats a saved launch in a child process. The child may crash or hang, and the driver ends it after a dump.
+// Repeats a saved launch in a child process. The child may crash or hang, and the driver kills it after a dump.
 #pragma once
 
 #include <chrono>

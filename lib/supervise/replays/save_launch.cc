@@ -26,7 +26,7 @@ struct Found {
   const session::ProcessRecord* record = nullptr;
 };
 
-// Looks at the latest pass first.
+// Searches the latest pass first.
 std::optional<Found> find_launch(const session::Session& session) {
   for (std::size_t i = std::min(session.reruns.size(), session.manifest.passes.size() - 1); i > 0; --i) {
     for (const session::Process& process : session.reruns[i - 1]) {

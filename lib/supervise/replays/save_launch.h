@@ -12,8 +12,8 @@
 
 namespace cudadiag::supervise {
 
-// Completes the folder of the latest saved launch, replays the launch, notes the result in the session's manifest, and
-// advances the session's state. If no launch was saved, returns that as the problem.
+// Completes the folder of the latest saved launch, replays the launch, stores the result in the session's manifest, and
+// updates `state`. If no launch was saved, returns a problem that says so.
 std::optional<RerunProblem> try_saved_launch(session::Session& session, diagnose::SessionState& state,
                                              session::SessionWriter& writer, launch::SignalRelay& relay);
 

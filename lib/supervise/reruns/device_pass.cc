@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 constexpr const char* kFile = "CUDA_COREDUMP_FILE";
 constexpr const char* kDump = ".gpucore";
 
-// Keeps registers, threads and code, and omits everything that is large.
+// These flags omit everything large from a dump, so that registers, threads and code remain.
 constexpr const char* kLight =
     "skip_nonrelocated_elf_images,skip_global_memory,skip_shared_memory,skip_local_memory,skip_constbank_memory";
 
@@ -62,7 +62,7 @@ std::vector<launch::Variable> dump_variables(const fs::path& folder, const std::
   std::vector<launch::Variable> variables = {{"CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "1"},
                                              {"CUDA_COREDUMP_SHOW_PROGRESS", "1"},
                                              {kFile, (folder / "%p").string() + kDump}};
-  // Before CUDA 12.5, these flags did not exist, only a switch that omits all memory.
+  // CUDA has these flags from version 12.5 on. Earlier versions have only a switch that omits all memory.
   if (version_of(cuda) >= std::pair(12, 5) || cuda.empty()) {
     variables.push_back({"CUDA_COREDUMP_GENERATION_FLAGS", kLight});
   } else {

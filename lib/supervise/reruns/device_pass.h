@@ -32,7 +32,7 @@ std::string find_dump(const std::filesystem::path& folder);
 std::string collect_dump(const std::filesystem::path& folder, const std::filesystem::path& working_directory,
                          std::int64_t since);
 
-// Removes dumps of more than 256 MB, and notes this. Call this after the session's last report has been written.
+// Removes dumps of more than 256 MB, and adds a note about each of them.
 void drop_large_dumps(session::Session& session, session::SessionWriter& writer);
 
 }  // namespace cudadiag::supervise

@@ -1,5 +1,5 @@
 // Requests GPU core dumps of running kernels from the driver. The driver creates a pipe for each process. When someone
-// writes to the pipe, the driver writes a dump and ends the process.
+// writes to the pipe, the driver writes a dump and terminates the process.
 #pragma once
 
 #include <chrono>

@@ -16,7 +16,7 @@ namespace cudadiag::supervise {
 extern const char* const kReplayScript;
 
 // Replays the call of the first failure that a rerun confirmed, and stores the outcome in the session's manifest. If no
-// call was saved, returns that as the problem.
+// call was saved, returns a problem that says so.
 std::optional<RerunProblem> replay(session::Session& session, session::SessionWriter& writer,
                                    const analyse::Analysis& analysis, std::chrono::milliseconds patience,
                                    launch::SignalRelay& relay);

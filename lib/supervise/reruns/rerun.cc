@@ -107,7 +107,7 @@ base::Result<Start> recorded_start(const RerunSpec& spec, const session::Session
   start.variables = launch::recording_variables(std::get<std::filesystem::path>(recorder),
                                                 {start.arena->path(), folder, name_of(spec), spec.window, spec.values},
                                                 launch::find_cupti(session.manifest.command), record);
-  // Older versions of PyTorch know only the second variable.
+  // Older versions of PyTorch read only the second variable.
   if (spec.kind == PassKind::eager) {
     for (const char* name : {"TORCH_COMPILE_DISABLE", "TORCHDYNAMO_DISABLE"}) start.variables.push_back({name, "1"});
   }

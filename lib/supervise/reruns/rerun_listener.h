@@ -10,7 +10,7 @@
 
 namespace cudadiag::supervise {
 
-// Something that a sequence could not do. The sequence continues without it, except after `impossible`.
+// A problem in a sequence of reruns. The sequence continues, except after `impossible`.
 struct RerunProblem {
   enum class Kind {
     impossible,              // the command cannot be run again: `failure`
@@ -56,7 +56,7 @@ class RerunListener {
   // Called several times a second while the program runs. `operations` is how many operations it has issued; nullopt if
   // they are not recorded.
   virtual void runs(const RerunSpec& spec, std::optional<std::uint64_t> operations) = 0;
-  // The program ended by itself, or cudadiag ended it.
+  // The program ended by itself, or cudadiag terminated it.
   virtual void stops() = 0;
   virtual void ended(const RerunEnded& rerun) = 0;
   virtual void cannot(const RerunProblem& problem) = 0;

@@ -109,7 +109,7 @@ bool wants_hang_dump(const Analysis& analysis, const session::Manifest& manifest
   const bool told = std::any_of(manifest.passes.begin(), manifest.passes.end(), [](const session::Pass& pass) {
     return pass.kind == PassKind::device && !pass.dump.empty();
   });
-  // A rerun that hangs too can be ended only if the first run's hang was recorded.
+  // If the rerun hangs too, cudadiag can terminate it only if the hang of the first run was recorded.
   return manifest.hang && !told &&
          any_failure(analysis, [](const analyse::Failure& failure) { return failure.kind == analyse::Kind::hang; });
 }

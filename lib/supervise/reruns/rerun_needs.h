@@ -16,7 +16,7 @@ namespace cudadiag::supervise {
 // yet.
 bool wants_reruns(const analyse::Analysis& analysis, const session::Manifest& manifest, const RerunOptions& options);
 
-// Returns how many reruns will follow if each of them succeeds. Otherwise, there will be more.
+// Returns how many reruns will follow if each of them succeeds. If one of them fails, more will follow.
 unsigned planned_reruns(const analyse::Analysis& analysis, const session::Session& session, const RerunPlan& plan);
 
 // Returns whether any failure of GPU work is not proven.
@@ -27,8 +27,8 @@ bool wants_hang_dump(const analyse::Analysis& analysis, const session::Manifest&
 // Returns whether a call ran out of device memory in a process with PyTorch's allocator.
 bool wants_memory(const analyse::Analysis& analysis, const session::Manifest& manifest);
 // Returns whether a bad value may be the reason for a failure. Returns true after a failed assertion in a Python
-// process, because operators assert that values are within bounds. If the user `asked`, returns true for any failure of
-// a Python process.
+// process, because operators assert that values are within bounds. If the user requested the search (`asked`), returns
+// true for any failure of a Python process.
 bool wants_origin(const analyse::Analysis& analysis, const session::Manifest& manifest, bool asked);
 // Returns whether code that torch.compile generated failed, and no rerun has run its lines uncompiled.
 bool wants_eager(const analyse::Analysis& analysis, const session::Manifest& manifest);

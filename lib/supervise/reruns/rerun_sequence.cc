@@ -128,7 +128,7 @@ class RerunSequence {
     add(spec);
   }
 
-  // Runs this pass only if a cause has a bad value, or the user requested the pass.
+  // Runs this pass only if a finding names a bad value, or if the user requested the pass.
   void trace_origin() {
     const auto& findings = state_.diagnosis().findings;
     if (!options_.origin && std::none_of(findings.begin(), findings.end(), diagnose::names_bad_value)) return;
@@ -175,7 +175,7 @@ class RerunSequence {
 
   void get_hang_dump() {
     RerunSpec spec = spec_of(PassKind::device);
-    // A rerun that hangs like the first run is hanging by this time.
+    // A hang like that of the first run has begun by this time.
     spec.dump_after = session_.manifest.passes.front().seconds;
     if (!options_.time_limit) spec.time_limit = std::max(spec.time_limit, kStartSeconds + *spec.dump_after);
     add(spec);
@@ -223,8 +223,8 @@ class RerunSequence {
     return std::max(least, kValuesShare * expected_seconds(session_));
   }
 
-  // After this many seconds without an operation, an isolated rerun is ended. It may be a server without requests, or a
-  // program that waits for input which only the first run had. 0: no limit.
+  // An isolated rerun is terminated after this many seconds without an operation. The program may be a server that gets
+  // no requests, or a program that waits for input that only the first run had. 0 means no limit.
   double quiet_limit() const {
     return plan_.isolated ? kQuietSeconds + options_.patience + kSlowest * longest_pause(session_) : 0;
   }

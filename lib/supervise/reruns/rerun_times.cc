@@ -11,7 +11,8 @@ namespace cudadiag::supervise {
 double expected_seconds(const session::Session& session) {
   if (session.manifest.passes.empty()) return 0;
   const session::Pass& first = session.manifest.passes.front();
-  // May be wrong: it comes from the recorded program, and the clock may have been changed during the run.
+  // The recorded time may be wrong: it comes from the recorded program, and the clock may have been changed during the
+  // run.
   const double failed_after = first.failed_after.value_or(first.seconds);
   return failed_after >= 0 && failed_after <= first.seconds ? failed_after : first.seconds;
 }

@@ -14,7 +14,7 @@ double expected_seconds(const session::Session& session);
 // unknown.
 double longest_pause(const session::Session& session);
 
-// Returns the window (wire/rerun/window.h) with a time limit for each operation added.
+// Returns `window` (wire/rerun/window.h) with an added item that limits the time for each operation.
 std::string with_patience(const std::string& window, double seconds);
 
 }  // namespace cudadiag::supervise

@@ -120,7 +120,7 @@ bool RerunWatch::is_too_late() {
 bool RerunWatch::is_done() {
   if (!failed_by_ || Clock::now() < *failed_by_) return false;
   if (Clock::now() > limit_ || spec_.isolated) return true;
-  // After the failure, the rerun may be writing a file, as the first run did. It gets time to finish that.
+  // After its failure, the rerun may still be writing a file, as the first run did. It gets time to finish writing.
   const std::uint64_t written = target_.bytes_written();
   if (written == written_) return true;
   written_ = written;

@@ -1,4 +1,4 @@
-// Waits until a rerun ends. Ends it after its failure, at its time limit, or if it makes no progress.
+// Waits until a rerun ends. Terminates it after its failure, at its time limit, or if it makes no progress.
 #pragma once
 
 #include <chrono>
@@ -19,18 +19,18 @@ namespace cudadiag::supervise {
 
 class RerunWatch {
  public:
-  // The rerun's processes record to `arena`; null in a pass without the recorder. `folder` is the pass folder.
+  // The rerun's processes record to `arena`, which is null in a pass without the recorder. `folder` is the pass folder.
   RerunWatch(launch::Supervised& target, launch::SignalRelay& relay, launch::Arena* arena, const RerunSpec& spec,
              const std::filesystem::path& folder);
 
-  // Returns why the rerun was ended early; nullopt if it ended by itself or after its failure.
+  // Returns why the rerun was terminated early; nullopt if it ended by itself or after its failure.
   std::optional<session::CutShort> wait(RerunListener& listener);
   bool dump_asked() const { return request_ && request_->was_taken(); }
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  // Returns why the rerun must be ended now; nullopt if it may continue.
+  // Returns why the rerun must be terminated now; nullopt if it may continue.
   std::optional<session::CutShort> reason_to_end();
   // Returns whether the rerun has failed, has had time to report that, and is not busy writing.
   bool is_done();

@@ -13,7 +13,7 @@
 namespace cudadiag::supervise {
 namespace {
 
-// Returns whether PyTorch's compiler generated the code, or the code leads into generated code. Code that switches the
+// Returns whether PyTorch's compiler generated the code, or the code calls generated code. Code that switches the
 // compiler off, for example around custom operators, is in the same folders, but is not generated.
 bool is_generated(const symbolize::PythonFrame& frame) {
   const std::string& file = frame.file;
@@ -28,8 +28,8 @@ struct Frame {
   bool leads_into_generated = false;
 };
 
-// Returns whether the code belongs to a framework, whose variables do not show the inputs. Ignores a folder above
-// `site-packages` that happens to have such a name.
+// Returns whether the code belongs to a framework. The variables of framework code do not show the inputs. Ignores a
+// folder above `site-packages` that happens to have the name of a framework.
 bool is_framework(const symbolize::PythonFrame& frame) {
   constexpr const char* kPackages[] = {"/torch/", "/triton/", "/cupy/", "/numba_cuda/", "/numba/"};
   const auto lies_in = [&](const char* package) {
@@ -80,7 +80,8 @@ std::string node_line(const session::ProcessRecord& record, const session::Opera
   return fmt::format("\n0\t0\tnodes\t{}\t", name.empty() || name == *type ? "*" : name);
 }
 
-// Returns whether this stack has no frame in user code. Only the line that started its thread can then be user code.
+// Returns whether this stack has no frame in user code. In that case, only the line that started the thread can be the
+// user's.
 bool is_led_elsewhere(const symbolize::SourceStack& stack) {
   const auto is_user = [](const auto& frame) { return frame.user; };
   return !stack.python.empty() && std::none_of(stack.python.begin(), stack.python.end(), is_user) &&

@@ -49,7 +49,7 @@ void WindowSequence::note(const analyse::Rerun& rerun) {
     state_ = State::over;
     return;
   }
-  // Reading values may be why the rerun did not fail. A rerun without values shows whether this is the reason.
+  // Reading values may be why the rerun did not fail. A rerun that reads no values shows whether this is the reason.
   if (!with_values_ && rerun.disturbed) {
     with_values_ = outcome;
     without_values_ = true;

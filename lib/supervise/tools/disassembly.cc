@@ -19,7 +19,8 @@ namespace {
 constexpr std::chrono::seconds kPatience{5};
 constexpr std::size_t kLongestInstruction = 200;
 
-// Returns "SM90" for "sm_90". Strict, because the text comes from the dump and becomes an argument.
+// Returns "SM90" for "sm_90", and "" for any other form. The check is strict, because the text comes from the dump and
+// becomes an argument of a command.
 std::string tool_s_name(const std::string& architecture) {
   if (!architecture.starts_with("sm_") || architecture.size() > 8) return "";
   const std::string rest = architecture.substr(3);

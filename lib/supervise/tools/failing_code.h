@@ -11,7 +11,7 @@
 namespace cudadiag::supervise {
 
 // Stores the disassembled code of the failing kernel next to `dump`, a dump in the current pass of `writer`. Stores
-// nothing if there is no dump, the dump has no such code, or there is no nvdisasm for `command`. Returns why the text
+// nothing if there is no dump, the dump has no such code, or there is no nvdisasm for `command`. Returns why the code
 // could not be stored.
 std::optional<base::Error> store_failing_code(const std::string& dump, session::SessionWriter& writer,
                                               const std::vector<std::string>& command, launch::SignalRelay& relay);

@@ -22,11 +22,11 @@ constexpr std::uint32_t kFunction = 2;                            // STT_FUNC
 std::string architecture_of(Bytes file) {
   const std::uint32_t flags = file.u32(48), abi = file.u16(8) & 0xff;
   const std::uint32_t number = (abi >= 8 ? flags >> 8 : flags) & 0xff;
-  // With the letter, nvdisasm accepts more of the architecture's instructions.
+  // With the suffix "a", nvdisasm accepts more of the architecture's instructions.
   return fmt::format("SM{}{}", number, number >= 90 ? "a" : "");
 }
 
-// Returns whether CUDA provides the function, and it changes nothing that a kernel's parameters point to.
+// Returns whether this is a CUDA function that never changes the memory that a kernel's parameters point to.
 bool is_harmless(std::string_view function) {
   constexpr std::string_view kKnown[] = {"__assertfail", "vprintf", "malloc", "free"};
   return std::find(std::begin(kKnown), std::end(kKnown), function) != std::end(kKnown);

@@ -52,7 +52,8 @@ std::optional<sass::Mode> KernelModes::mode(const std::string& kernel, std::uint
   const std::lock_guard lock(mutex_);
   const auto mode = known_mode({kernel, 0}, parameter, launch.live);
   if (!mode || !sass::is_near(*mode) || launch.zeros == 0) return mode;
-  // In this launch, a number that the kernel adds to the address may be 0.
+  // The kernel adds a number to the address in this parameter. If the launch has zeros among its parameters, the number
+  // may be 0.
   const Wanted special{kernel, launch.zeros};
   if (!known_.contains(special)) {
     const auto looked_at = std::distance(known_.lower_bound({kernel, 1}), known_.upper_bound({kernel, kAllZeros}));
@@ -77,7 +78,7 @@ std::optional<sass::Mode> KernelModes::known_mode(const Wanted& wanted, std::uin
   return mode.value_or(sass::Mode::unknown);
 }
 
-// Requests the answer if there are modules that have not been read yet.
+// Returns what is known about the kernels. If some modules have not been read yet, also requests their analysis.
 KernelModes::Known& KernelModes::known(const Wanted& wanted, fs::file_time_type newest) {
   Known& known = known_[wanted];
   if (known.modules >= newest) return known;
@@ -153,8 +154,8 @@ void KernelModes::run() {
   }
 }
 
-// The folder's modification time changes when a module is added. Returns the earliest possible time if the folder does
-// not exist.
+// Returns the modification time of the folder, which changes when a module is added. Returns the earliest possible time
+// if the folder does not exist.
 fs::file_time_type KernelModes::newest_module() const {
   std::error_code error;
   return fs::last_write_time(modules_, error);

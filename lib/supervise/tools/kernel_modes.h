@@ -47,7 +47,7 @@ class KernelModes {
   std::uint64_t look_for_modules();
   // Waits until all requests are answered, but at most for `patience`.
   void wait(std::chrono::seconds patience);
-  // The number of kernels that callers asked about, and of those whose code was found and understood.
+  // The number of kernels that callers asked about, and the number of those whose code was found and understood.
   std::size_t asked() const;
   std::size_t understood() const;
   // The number of unknown opcodes in the code of all these kernels.
@@ -55,7 +55,8 @@ class KernelModes {
   bool has_disassembler() const { return !disassembler_.empty(); }
 
  private:
-  // All kernels with one name, for launches with these zeros among their parameters; 0 for all launches.
+  // A request for all kernels with one name. `zeros` restricts it to launches with these zeros among their parameters;
+  // 0 means all launches.
   struct Wanted {
     std::string kernel;
     sass::ZeroWords zeros = 0;

@@ -10,7 +10,7 @@
 
 namespace cudadiag::supervise {
 
-// Returns the mangled names of kernels that are the only candidate of a failure with an address error.
+// Returns the mangled names of kernels, each of which is the only candidate for a failure with an address error.
 std::vector<std::string> suspected_kernels(diagnose::SessionState& state);
 
 // Returns all code of these kernels in the images in `modules`, the folder where the recorder stores images. Omits a

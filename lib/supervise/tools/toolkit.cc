@@ -33,13 +33,13 @@ base::FileDescriptor file_for_output() {
   return bounded ? std::move(file) : base::FileDescriptor();
 }
 
-// Returns what the tool wrote. The tool shares the file's offset, so the offset is the size.
+// Returns the output of the tool. The tool writes at the same file offset, so this offset is the size of the output.
 std::string written_to(int file) {
   const off_t size = ::lseek(file, 0, SEEK_CUR);
   return base::read_part(file, 0, static_cast<std::uint64_t>(std::clamp<off_t>(size, 0, kLongestOutput)));
 }
 
-// Returns why the tool was ended; empty if it ended by itself.
+// Returns why the tool was terminated; empty if it ended by itself.
 std::string wait(launch::Target& tool, std::chrono::milliseconds patience, launch::SignalRelay& relay) {
   std::string reason;
   auto deadline = Clock::now() + patience;
@@ -79,7 +79,7 @@ std::string find_toolkit_program(const std::string& name) {
 
 std::string find_disassembler(const std::vector<std::string>& command) {
   if (std::string path = find_toolkit_program("nvdisasm"); !path.empty()) return path;
-  // The wheel that our extra `device` installs is newer than Triton's copy.
+  // The wheel that our extra `device` installs has a newer nvdisasm than Triton.
   for (const char* place : {"nvidia/cu13/bin/nvdisasm", "triton/backends/nvidia/bin/nvdisasm"}) {
     for (const std::filesystem::path& tool : launch::files_in_python_packages(command, place)) {
       if (::access(tool.c_str(), X_OK) == 0) return tool.string();

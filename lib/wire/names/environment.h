@@ -19,7 +19,7 @@ inline constexpr const char* kPass = "CUDADIAG_PASS";
 inline constexpr const char* kWindow = "CUDADIAG_WINDOW";
 // The Python lines at which to read values (values.h). Set in a rerun, or if the user watches lines.
 inline constexpr const char* kValues = "CUDADIAG_VALUES";
-// The checks of `cudadiag nans`, comma-separated: also-inf, blocking, history=N
+// Options for the checks of `cudadiag nans`, comma-separated: also-inf, blocking, history=N
 // (lib/python/cudadiag_hook/bad_values/nans.py).
 inline constexpr const char* kNans = "CUDADIAG_NANS";
 // The time limit in seconds of a rerun that traces bad values (lib/python/cudadiag_hook/bad_values/origins.py).

@@ -38,12 +38,12 @@ constexpr std::string_view word(Markers markers) {
   return markers == Markers::dense ? "dense" : markers == Markers::off ? "off" : "sparse";
 }
 
-// Returns an empty word for `automatic`.
+// Returns "" for `automatic`.
 constexpr std::string_view word(WatchBy way) {
   return way == WatchBy::cupti ? "cupti" : way == WatchBy::hooks ? "hooks" : "";
 }
 
-// Returns `automatic` for any other word.
+// Returns `automatic` for any text other than "cupti" and "hooks".
 constexpr WatchBy watch_by(std::string_view word) {
   return word == "cupti" ? WatchBy::cupti : word == "hooks" ? WatchBy::hooks : WatchBy::automatic;
 }
