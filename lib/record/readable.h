@@ -9,7 +9,7 @@
 
 namespace cudadiag::record {
 
-// Uses a system call: the kernel reads the word before it rejects the invalid `how` argument. Changes errno.
+// Passes an invalid `how` to rt_sigprocmask: the kernel reads the word before it rejects this argument. Changes errno.
 inline bool is_readable(std::uintptr_t word) {
   return syscall(SYS_rt_sigprocmask, -1, word, nullptr, sizeof(std::uint64_t)) != 0 && errno != EFAULT;
 }

@@ -46,7 +46,7 @@ bool Recorder::start(CUpti_CallbackFunc callback, const Options& options) {
   return true;
 }
 
-// Attaches everything that needs no driver.
+// Attaches the parts that do not need the driver.
 void Recorder::attach_area() {
   interner_.attach(area_);
   threads_.attach(area_);
@@ -177,8 +177,8 @@ void Recorder::leave_driver_call(ThreadState* thread, std::uint32_t id, const CU
     resume(*thread);
 }
 
-// Sets an open operation aside. This call may come from a signal handler that interrupted the operation's call.
-// Alternatively, a handler has left that call with longjmp(), and the operation has stayed open.
+// Sets aside an open operation. A signal handler has interrupted its call, and either makes the current call, or has
+// left the interrupted call with longjmp().
 void Recorder::interrupt(ThreadState& thread) {
   thread.interrupted = thread.open;
   thread.interrupted_turn = thread.turn;

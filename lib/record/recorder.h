@@ -56,7 +56,8 @@ class Recorder {
                                       std::uintptr_t frame);
   [[gnu::hot]] void leave_driver_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
                                       std::uintptr_t frame);
-  // Handles a call that matters only because it ends a stream or makes an event's origin unknown.
+  // Handles a call that matters only because it ends a stream, or because the recorder cannot tell afterwards where an
+  // event was recorded.
   void enter_call_on_the_side(std::uint32_t id, const CUpti_CallbackData& data) {
     const CallRule& rule = driver_call(id);
     if (operations_.frozen()) return;
@@ -84,7 +85,7 @@ class Recorder {
   }
   // May also be called inside the recorder's own driver calls.
   void module_loaded(const CUpti_ResourceData& data);
-  // Call this inside the call that creates the node.
+  // Call this during the driver call that creates the node.
   void graph_node(const ThreadState* thread, std::uint32_t id, const CUpti_GraphData& data) {
     if (!operations_.frozen()) graphs_.node(thread, id, data);
   }
@@ -143,8 +144,8 @@ class Recorder {
   // Handles calls that do more than issue an operation.
   [[gnu::cold, gnu::noinline]] void enter_other(ThreadState& thread, std::uint32_t id, const CallRule& rule,
                                                 const CUpti_CallbackData& data, std::uintptr_t frame);
-  // Handles a call on a thread without a ring. Its operation is not recorded, but its effects on other threads' objects
-  // are.
+  // Handles a call on a thread without a ring. Does not record its operation, but records its effects on other threads'
+  // objects.
   [[gnu::cold, gnu::noinline]] void enter_unrecorded(std::uint32_t id, const CallRule& rule,
                                                      const CUpti_CallbackData& data);
   [[gnu::cold, gnu::noinline]] void leave_other(ThreadState& thread, std::uint32_t id, const CallRule& rule,

@@ -8,7 +8,7 @@ namespace cudadiag::record {
 
 struct ThreadState;
 
-// Must fit a single cache line.
+// Must fit into a single cache line.
 struct alignas(64) ThisThread {
   ThreadState* state;
   int* error_number;              // &errno; computing it needs a call

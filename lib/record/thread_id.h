@@ -11,8 +11,8 @@
 
 namespace cudadiag::record {
 
-// libc has stored the id. It can be computed from the id of the thread's CPU clock, which the kernel defines as
-// ~thread_id << 3 | 6.
+// Computes the id from the id of the thread's CPU clock, which needs no system call. The kernel defines the id of this
+// clock as ~thread_id << 3 | 6.
 inline std::uint32_t thread_id() {
   clockid_t clock = 0;
   if (pthread_getcpuclockid(pthread_self(), &clock) == 0) return static_cast<std::uint32_t>(~(clock >> 3));

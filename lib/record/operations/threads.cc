@@ -94,7 +94,7 @@ void publish(ThreadState& state, std::byte* record) {
   ++state.serial;
   wire::store_release(record, wire::operation::kSerial, static_cast<std::uint32_t>(state.serial));
   wire::store_release(state.entry, thread::kPublished, state.serial);
-  // The next slot contains the ring's oldest record, which has been evicted from all caches.
+  // Prefetches the next slot. It contains the ring's oldest record, which the processor's caches have evicted.
   __builtin_prefetch(state.ring + state.serial % area::kRingRecords * area::kOperationSize, 1);
 }
 

@@ -1,8 +1,8 @@
 // The recorder's data about each thread: its ring in the area, its caches, and its current call.
 //
-// A ThreadState belongs to one thread at a time. When a thread has ended, a new thread takes over its state, including
-// the contents of the ring and the caches. These stay valid, because they refer to the process. The parts about the
-// ended thread's stack and default streams become invalid.
+// A ThreadState belongs to one thread at a time. When a thread has ended, a new thread takes over its state. The
+// contents of the ring and the caches stay valid, because they are about the process. The parts about the ended
+// thread's stack and default streams become invalid.
 #pragma once
 
 #include <array>
@@ -63,13 +63,14 @@ struct alignas(128) ThreadState {
   std::uint32_t graph_site;
   bool adds_nodes;
   AddedMarkers markers;  // the markers that this call has added to its graph
-  // The serials of this thread's failed calls that the recorder still tracks, oldest first. The thread has issued an
-  // operation after each of the first `recent_worked` calls. It has queried its last error after each of the first
-  // `recent_looked` calls.
+  // The serials of this thread's failed calls that the recorder still tracks, oldest first. After each of the first
+  // `recent_worked` calls, the thread has issued an operation. After each of the first `recent_looked` calls, it has
+  // queried its last error.
   std::uint32_t recent_errors, recent_worked, recent_looked;
   std::array<std::uint64_t, 16> recent;
 
-  // The latest ordinals when a wait began. If the wait succeeds, these operations and all earlier ones have finished.
+  // The ordinals of the latest operations when a wait began. If the wait succeeds, these operations and all earlier
+  // ones have finished.
   std::uint32_t waited_stream;
   std::uint32_t waited_ordinal;
   std::array<std::uint32_t, wire::area::kStreams> waited_streams;
@@ -92,7 +93,7 @@ class Threads {
   void release(ThreadState& state);
   // Returns true if any other thread is in a driver call. `own` is the calling thread's state, or null if it has none.
   bool others_are_in_calls(const ThreadState* own);
-  // Among the threads whose calls may wait for the GPU, returns the one that entered its call last; null if there is
+  // Among the threads whose calls may wait for the GPU, returns the thread that entered its call last; null if there is
   // none.
   ThreadState* latest_in_wait();
 

@@ -38,7 +38,8 @@ class AreaMap {
   void wake_launcher();
 
  private:
-  // If no area is free, the first few processes may record to a file (`beside`). Later ones may not (`full`).
+  // If no area is free, the first few processes may record to a file (`beside`). All later processes are not recorded
+  // (`full`).
   enum class Claim { made, out_of_reach, unmapped, beside, full };
   Claim claim_in_arena(Lack& lack);
   bool create_file(Lack& lack);

@@ -12,8 +12,9 @@
 
 namespace cudadiag::record {
 
-// Checks the link's target first. A process that outlives its launcher still has the old path, whose process id may now
-// belong to another process. Opening a terminal or device of that process could have side effects.
+// Checks the link's target first. A process that outlives its launcher still has the old path, but the process id in
+// this path may belong to another process by then. Opening a terminal or device of that process could have side
+// effects.
 int open_arena(int access) {
   const char* path = getenv(wire::environment::kArena);
   if (path == nullptr) return -1;

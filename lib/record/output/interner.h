@@ -1,5 +1,5 @@
-// Writes the intern heap (wire/intern.h): gives every name, module, code object, stack and site one number. Look-ups
-// take no lock. New entries take the interner's lock, which is never held during a call to other code.
+// Writes the intern heap (wire/intern.h), in which every name, module, code object, stack and site has a number.
+// Look-ups take no lock. New entries take the interner's lock, which is never held during a call to other code.
 #pragma once
 
 #include <array>
@@ -39,7 +39,8 @@ struct NativeFrame {
   std::uint64_t address;
 };
 
-// The keys of interned entries by id. A key is the same in all runs (wire/rerun/site_key.h). The memory must be zeroed.
+// The keys of interned entries by id. A key is the same in all runs (wire/rerun/site_key.h). The table must be in
+// zeroed memory.
 template <std::size_t N>
 class KeyTable {
  public:
@@ -80,19 +81,19 @@ class Interner {
   }
   std::uint32_t code(std::uint64_t key, const CodeObject& code);
   std::uint32_t python_stack(std::uint64_t key, std::span<const PythonFrame> frames, bool truncated);
-  // Finds or adds the stack with these frames, and makes find_native_stack() find it by `addresses`, the hash of its
-  // return addresses. `stamp` is the number of unloads so far: after an unload, different code may have the same
-  // addresses.
+  // Finds or adds the stack with these frames. After this, find_native_stack() finds the stack by `addresses`, the hash
+  // of its return addresses. `stamp` is the number of unloads so far, because after an unload, different code may have
+  // the same addresses.
   std::uint32_t native_stack(std::uint64_t addresses, std::uint32_t stamp, std::span<const NativeFrame> frames,
                              bool truncated);
   std::uint32_t site(std::uint64_t key, std::uint32_t python, std::uint32_t native, std::uint32_t function,
                      wire::operation::Kind kind, std::uint16_t thread);
 
-  // Returns the id of the graph with these contents, and adds the graph if it is new. `nodes` has records as in
-  // wire/intern.h.
+  // Returns the id of the graph with these contents, and adds the graph if it is new. `nodes` contains records in the
+  // layout of wire/intern.h.
   std::uint32_t graph(std::uint32_t site, std::span<const std::byte> nodes, std::span<const GraphEdge> edges);
 
-  // Returns the id of the graph that results from `before` by these changes, and adds the graph if it is new.
+  // Returns the id of the graph that results from applying these changes to `before`. Adds the graph if it is new.
   std::uint32_t changed_graph(std::uint32_t site, std::uint32_t before, std::span<const GraphChange> changes);
 
   // Adds the parameters of a launch, in the layout of wire/intern.h.
@@ -114,7 +115,7 @@ class Interner {
     return wire::site_key::of_site(kind, python_keys_.of(python), native_keys_.of(native), function_keys_.of(function));
   }
 
-  // Writes each note or property only once, because every new context may cause the same one.
+  // Writes each note or property only once, even if every new context causes it again.
   void note(std::string_view code, std::string_view text);
   void property(std::string_view key, std::string_view value);
 

@@ -23,7 +23,8 @@ bool read_at(int file, std::size_t offset, std::byte (&to)[kSize]) {
   return pread(file, to, kSize, static_cast<off_t>(offset)) == static_cast<ssize_t>(kSize);
 }
 
-// Also checks the state, because a process that has ended keeps its pid until its parent has waited for it.
+// Also checks the state of the process, because a process that has ended keeps its pid until its parent has waited for
+// it.
 bool lives(std::uint32_t pid) {
   char path[32], line[128];
   snprintf(path, sizeof path, "/proc/%u/stat", pid);

@@ -1,5 +1,5 @@
 // Finds the program's other processes that are still running when one process fails. Their parent may then kill them,
-// and no recorder would see that.
+// and no recorder can see that.
 #pragma once
 
 #include <cstddef>

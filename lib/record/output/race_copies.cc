@@ -38,8 +38,8 @@ race::SourceOrder order_of_copy(const Parameters& p, std::size_t copy) {
   return which == 0 ? race::kInStreamOrder : order_by(p.attrs[which - 1].srcAccessOrder);
 }
 
-// Returns true if the driver must read all sources in stream order. Otherwise, it may read a source before the call
-// returns, or at any time.
+// Returns true if the driver must read all sources in stream order. If not, it may read a source at any time, even
+// before the call returns.
 template <typename Parameters>
 bool reads_in_order(const Parameters& p) {
   bool in_order = true;

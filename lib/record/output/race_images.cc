@@ -38,7 +38,7 @@ std::uint64_t pair(std::uint64_t low, std::uint64_t high) { return (low & 0xffff
 // ---- arrays, textures and surfaces
 
 void RaceRecords::array_made(ThreadState& thread, const CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR& shape) {
-  // The memory of these arrays may be remapped, and may be shared by several arrays.
+  // The memory of these kinds of arrays may be remapped, and may be shared by several arrays.
   constexpr unsigned kUnsettled = CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING;
   const std::uint64_t element = element_bytes(shape.Format, shape.NumChannels);
   if (array == nullptr || element == 0 || (shape.Flags & kUnsettled) != 0) return;
@@ -172,7 +172,7 @@ std::uint64_t hash_of(const void* map) { return wire::hash_bytes(static_cast<con
 
 }  // namespace
 
-// Does not record maps with gaps in their boxes, interleaved channels, or more than four dimensions.
+// Does not record tensor maps with gaps in their boxes, interleaved channels, or more than four dimensions.
 void RaceRecords::tensor_map_made(ThreadState& thread, const cuTensorMapEncodeTiled_params& made) {
   const std::uint64_t rank = made.tensorRank, element = element_bytes(made.tensorDataType);
   const bool plain = element != 0 && rank >= 1 && rank <= kMostRank && made.interleave == CU_TENSOR_MAP_INTERLEAVE_NONE;

@@ -92,7 +92,8 @@ void RaceRecords::stranger_met(ThreadState& thread) {
 }
 
 // Records that a copy has finished, or may be assumed to have finished, when the call returns. Readers ignore the
-// record if both sides are in device memory. Arrays have no address, and are in device memory.
+// record if both addresses are in device memory. An array has no address, so the record of a copy to or from an array
+// contains the other side's address twice.
 void RaceRecords::host_waited(ThreadState& thread, const Call& call) {
   const std::uint64_t source = call.source != 0 ? call.source : call.destination;
   const std::uint64_t destination = call.destination != 0 ? call.destination : call.source;
@@ -102,7 +103,7 @@ void RaceRecords::host_waited(ThreadState& thread, const Call& call) {
 void RaceRecords::issued(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data) {
   if ((thread.open.flags & operation::kCaptured) != 0) return;
   const CallRule& rule = driver_call(id);
-  // If a copy proves that it has finished, its own record shows that, and no further record is needed.
+  // A copy whose return proves that it has finished needs no further record: its own record shows that.
   if ((rule.kind == Kind::copy && !rule.proves_finished) || rule.kind == Kind::memset) {
     Call call;
     rule.decode(data.functionParams, call);
@@ -313,7 +314,7 @@ void RaceRecords::memory(ThreadState& thread, std::uint32_t id, const MemoryCall
   wire::store(record, operation::kSite, static_cast<std::uint16_t>(site <= 0xffff ? site : 0));
   wire::store(record, race::kWord0, call.address);
   wire::store(record, race::kWord1, made ? call.bytes : context);
-  // These calls return when all work that may still use the memory has finished.
+  // These calls return only after all work that may use the memory has finished.
   const bool waits = id == CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2 || id == CUPTI_DRIVER_TRACE_CBID_cuMemFreeHost ||
                      id == CUPTI_DRIVER_TRACE_CBID_cuMemHostUnregister;
   wire::store(record, race::kWord2, made ? static_cast<std::uint64_t>(call.kind) : waits ? 1u : 0u);

@@ -24,7 +24,7 @@ class RaceRecords {
   // If `host_writes` is true, the sources of copies are watched, too.
   void attach(const DriverApi& driver, ParameterLayouts& layouts, Streams& streams, bool host_writes);
 
-  // Call these at ENTER, before the operation's own record is written.
+  // Call these functions at ENTER, before the operation's own record is written.
   void before_kernel(ThreadState& thread, const Call& call, std::uint32_t function);
   void before_rows(ThreadState& thread, const Call& call);
   struct Copy {
@@ -36,7 +36,7 @@ class RaceRecords {
   // Records the parts of a batch, and whether the source is watched (memory/copy_sources.h).
   void before_copy(ThreadState& thread, const Copy& copy);
   void before_host_function() { sources_.hold_no_more(); }
-  // Call these at ENTER and EXIT of a call that does more than issue an operation.
+  // Call these functions at ENTER and EXIT of a call that does more than issue an operation.
   void call_begins(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data);
   void call_ends(ThreadState& thread) {
     if (thread.waits) {
@@ -45,8 +45,8 @@ class RaceRecords {
     }
     note_changes(thread);
   }
-  // Like call_begins(), for a call on a thread without a ring. The recorder does not see the end of such a call, so it
-  // stops watching copies.
+  // Like call_begins(), but for a call on a thread without a ring. The recorder does not see the end of such a call, so
+  // it stops watching copies.
   void call_begins_unrecorded() { sources_.end(); }
   void context_ends();
   // `thread` may be null.
@@ -54,7 +54,7 @@ class RaceRecords {
   void note_changes(ThreadState& thread) {
     if (sources_.has_changes()) record_changes(thread);
   }
-  // Call these at EXIT of calls that succeeded.
+  // Call these functions at EXIT of calls that succeeded.
   void issued(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data);
   void host_saw_stream(ThreadState& thread, std::uint32_t stream) {
     host_saw(thread, stream, wire::race::kAnyway, 0, 0);
@@ -70,8 +70,8 @@ class RaceRecords {
   // graph() records the parts of an executable graph. graph_changed() records that the parts have become unknown.
   void graph(ThreadState& thread, CUgraphExec exec, CUgraph graph, Interner& interner, Graphs& graphs);
   void graph_changed(ThreadState& thread, CUgraphExec exec) { graph_made(thread, exec, 0, 0); }
-  // Records that the graph is gone. The record has the ticks of ENTER, because the handle may belong to another graph
-  // when the call returns.
+  // Records that the graph has been destroyed. The record has the ticks of ENTER, because the handle may belong to
+  // another graph when the call returns.
   void graph_gone(ThreadState& thread, CUgraphExec exec) { graph_made(thread, exec, 0, wire::race::kGone); }
 
  private:

@@ -13,15 +13,15 @@ struct Lack {
   int error;  // errno
 };
 
-// Creates the folder of a pass if it does not exist. Without a launcher, the first recorder must do that. Also creates
-// the session's folder, because the one that `cudadiag env` created may have been removed before it was used.
+// Creates the folder of a pass if it does not exist. Without a launcher, no other process creates it. Also creates the
+// session's folder, because the folder from `cudadiag env` may have been removed in the meantime.
 void make_session_folder(const char* folder);
 
 // Stores the reason in the launcher's arena or, if that is impossible, in the session's folder.
 void leave_unrecorded(const Lack& lack);
 
-// Returns true if `bytes` is at most a quarter of what the limit leaves to the process. If the recorder took more, the
-// program could run out of memory. RLIMIT_AS counts all mappings, RLIMIT_DATA only private ones.
+// Returns true if `bytes` is at most a quarter of what the process may still allocate under the limit. If the recorder
+// took more, the program could run out of memory. RLIMIT_AS counts all mappings, RLIMIT_DATA only private ones.
 bool may_take_address_space(std::size_t bytes);
 bool may_take_data(std::size_t bytes);
 

@@ -22,7 +22,7 @@ constexpr const char* kRecorder = "libcudadiag_record.so";
 Open g_open;
 bool g_looking, g_done;
 
-// Finds the path of the recorder, next to this library. Returns false if the path is too long.
+// Stores the path of the recorder, which is in the same folder as this library. Returns false if the path is too long.
 bool find_recorder(char* path, size_t size) {
   Dl_info own{};
   if (dladdr(reinterpret_cast<void*>(&find_recorder), &own) == 0 || own.dli_fname == nullptr) return false;

@@ -14,7 +14,7 @@
 #include "record/uncancelled.h"
 
 // A function of the C++ ABI. With a null argument, it runs all atexit() handlers and static destructors that have not
-// begun yet, the newest first.
+// begun yet, newest first.
 extern "C" void __cxa_finalize(void* library);
 
 namespace cudadiag::record {
@@ -24,8 +24,8 @@ namespace {
 // How long a second thread that calls exit() waits before it runs handlers, too. The wait is limited, because a handler
 // on the first thread may be waiting for the second thread.
 constexpr std::uint64_t kPatience = 1'000'000'000;  // ns
-// How many copies of our handler are in libc's list. Each thread takes one copy, and adds one when it holds libc's lock
-// again. Threads that wait for the lock in the meantime take other copies.
+// How many copies of our handler are in libc's list. Each thread that calls exit() takes one copy, and registers a new
+// one as soon as it can take libc's lock again. Threads that wait for the lock in the meantime take other copies.
 constexpr int kCopies = 64;
 
 void (*g_first)(int status);
@@ -65,7 +65,7 @@ void run_handlers(int status, void*) {
   __cxa_finalize(nullptr);
   if (g_leaving.exchange(true)) wait_for_end();
   if (g_running.load() == 1) return;
-  // Exits at once: other threads are still inside handlers, whose blocks must not be freed.
+  // Exits at once. Other threads are still running handlers, and the blocks of these handlers must not be freed.
   fflush(nullptr);
   _exit(status);
 }

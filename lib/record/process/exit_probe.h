@@ -15,8 +15,8 @@
 
 namespace cudadiag::record {
 
-// The actions that are safe on the thread that calls exit(), which may have been interrupted inside the recorder or the
-// driver.
+// The actions that are safe on the thread that calls exit(). This thread may have been interrupted inside the recorder
+// or the driver.
 struct ExitingThread {
   bool may_lock;  // the thread may take the recorder's locks
   bool may_ask_driver;

@@ -37,7 +37,7 @@ std::string_view driver_version(std::string_view text) {
   return {};
 }
 
-// Stores the first of these variables that is set. Returns false if none is.
+// Stores the value of the first of these variables that is set. Returns false if none of them is set.
 bool store_first_of(Interner& interner, const char* key, std::initializer_list<const char*> variables) {
   for (const char* variable : variables) {
     if (const char* value = getenv(variable)) return interner.property(key, value), true;

@@ -1,5 +1,5 @@
-// Runs cudadiag's Python code inside the user's process, in a rerun. The code collects data that no callback has, such
-// as the values that a suspect line passes to its operators. The code is the package lib/python/cudadiag_hook.
+// Runs cudadiag's Python code inside the user's process, in a rerun. The code collects data that no callback provides,
+// such as the values that a suspect line passes to its operators. The code is the package lib/python/cudadiag_hook.
 // lib/python/load.py runs it once from memory, on the main thread, as soon as the interpreter allows it. The package's
 // module `recorder` contains:
 //

@@ -303,7 +303,7 @@ std::uint32_t PythonStacks::intern(const Walk& walk, const Frames& found) {
   std::array<PythonFrame, kFrames> frames;
   for (std::size_t i = 0; i < walk.frames; ++i) {
     const std::byte* code = found.codes[i];
-    // If the layout is wrong, this is not a code object.
+    // If the layout is wrong, this pointer does not point to a code object.
     if (!looks_like_code(code)) {
       give_up(kOtherLayout);
       return 0;

@@ -4,7 +4,7 @@
 // frames, so they cannot be unlinked or freed during the walk. Other threads' frames are never read.
 //
 // A build of CPython may lay out its structures differently from the official release. The first walk is therefore
-// careful: it reads memory with system calls, and checks that everything matches the layout. If anything does not,
+// careful: it reads memory with system calls, and checks that everything matches the layout. If anything differs,
 // Python stacks are switched off, and a note says so.
 #pragma once
 
@@ -34,7 +34,7 @@ class PythonStacks {
   bool start(Interner& interner, const PythonHook& hook);
   // Call this in a child of fork(). Takes over the interpreter that the parent has found.
   void adopt(const PythonStacks& parent, Interner& interner, const PythonHook& hook);
-  // Returns an address inside the interpreter's module, where native stacks end.
+  // Returns an address inside the interpreter's module. A native stack ends before its first frame in this module.
   std::uintptr_t interpreter() const { return interpreter_; }
 
   // Returns the current stack's id, or 0 if this thread has no Python frame.

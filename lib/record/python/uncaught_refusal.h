@@ -1,12 +1,12 @@
 // Detects when the program ends because CuPy's or JAX's memory pool has rejected a request (a refusal). In this case,
 // no CUDA call has failed.
 //
-// Neither library has a function that this file could replace. Instead, it examines the exception that ended the
-// interpreter. CPython stores this exception in `sys`, and then runs the functions that are registered with `atexit`.
-// This file registers one. A refusal that the program has caught is never examined.
+// Neither library has a function that this file could replace. Instead, this file registers a function with `atexit`,
+// which examines the exception that ended the interpreter. CPython stores this exception in `sys` before it runs the
+// registered functions. A refusal that the program has caught is never examined.
 //
-// This runs no Python code, and imports nothing. In a program without these libraries, it only makes pending calls,
-// which look for the libraries in sys.modules.
+// The examination runs no Python code, and imports nothing. In a program without these libraries, it only makes pending
+// calls, which look for the libraries in sys.modules.
 #pragma once
 
 #include <cstdint>

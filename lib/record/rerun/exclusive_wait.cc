@@ -12,7 +12,8 @@ namespace area = wire::area;
 
 namespace {
 
-// A thread waits at the gate for at most this many time limits. It then continues anyway.
+// The longest wait of a thread at the gate, as a multiple of the time limit for one operation. The thread then
+// continues anyway.
 constexpr std::uint64_t kTurns = 4;
 
 // Spins at first, because a short kernel finishes within a few polls. Then sleeps, so that other threads can use the

@@ -31,24 +31,23 @@ class ExclusiveWait {
               LaunchArguments& arguments);
   // `patience` is the time limit for one operation, in milliseconds.
   void start(std::uint32_t patience);
-  // `saver` is notified when the operation that ran alone has failed. `nodes` may be null; it is notified when the
-  // operation's call has returned.
+  // `saver` is notified when the operation that ran alone has failed. `nodes` is notified when the operation's call has
+  // returned; `nodes` may be null.
   void save_by(LaunchSaver& saver, NodeSaver* nodes) { saver_ = &saver, nodes_ = nodes; }
   bool on() const { return on_.load(std::memory_order_relaxed); }
 
   // Call this at ENTER of a call that issues work or begins a capture. Waits while another thread's operation runs
   // alone.
   void pass(ThreadState& thread);
-  // Call this at ENTER of a call whose operation should run alone. Returns false if the call must pass() like any
-  // other.
+  // Call this at ENTER of a call whose operation should run alone. If begin() returns false, call pass() instead.
   bool begin(ThreadState& thread);
   // Waits for the operation. Call this at EXIT of a call for which begin() returned true, if the call queued the
   // operation. Returns false if the operation did not finish within the time limit.
   bool wait(ThreadState& thread);
-  // Waits for the recorder's own work on `stream`, on the thread that runs alone. Returns CUDA_ERROR_NOT_READY after
-  // the time limit.
+  // Waits for the recorder's own work on `stream`. Call this on the thread whose operation runs alone. Returns
+  // CUDA_ERROR_NOT_READY after the time limit.
   CUresult finish(CUstream stream) const;
-  // Call this at EXIT of every call that called pass() or begin().
+  // Call this at EXIT if pass() or begin() was called at ENTER.
   void leave(ThreadState& thread) {
     if (thread.turn != Turn::none) [[unlikely]]
       end_turn(thread);

@@ -16,7 +16,7 @@ namespace cudadiag::record {
 
 bool write_all(int file, const void* data, std::size_t size);
 
-// The payload is `first`, then `after`.
+// The payload is `first`, followed by `after`.
 void put(int file, wire::saved_launch::Record kind, std::span<const std::byte> first,
          std::span<const std::byte> after = {});
 

@@ -106,7 +106,7 @@ void list_of_line(const char* begin, const char* end, NameList& names) {
   if (start != stop && is_word) names.add(start, static_cast<std::size_t>(stop - start));
 }
 
-// Lists the variables of PTX text, whose declarations start a line outside of functions.
+// Lists the variables that PTX text declares outside of functions. These declarations begin at the start of a line.
 bool list_of_text(Bytes bytes, NameList& names) {
   const auto* at = reinterpret_cast<const char*>(bytes.data());
   const char* const all = at + bytes.size();

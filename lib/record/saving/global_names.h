@@ -21,9 +21,9 @@ struct NameList {
   void add(const char* name, std::size_t length);
 };
 
-// `architecture` is that of the GPU, such as 90. In a fat binary, only code for this architecture is read. If there is
-// none, all code is read. Returns false if no code could be read. Code that is compressed with Zstandard cannot be read
-// without libzstd.so.1.
+// `architecture` is the GPU's architecture, such as 90. In a fat binary, only code for this architecture is read. If
+// the binary has no such code, all code is read. Returns false if no code could be read. Code that is compressed with
+// Zstandard cannot be read without libzstd.so.1.
 bool list_globals(const ImageExtent& image, std::uint32_t architecture, NameList& names);
 
 }  // namespace cudadiag::record

@@ -49,7 +49,7 @@ struct LaunchSaver::Launched {
   std::span<const CUlaunchAttribute> attributes;
 };
 
-// The parameters in one piece, in the driver's layout.
+// The contiguous parameters, in the driver's layout.
 struct LaunchSaver::Parameters {
   static constexpr std::size_t kMostBytes = std::size_t{1} << 15;
   std::size_t size;

@@ -22,7 +22,7 @@ struct NodeLaunch;
 
 class LaunchSaver {
  public:
-  // Limits for all launches together, because saving very many launches would take too long. kMostBytes is a multiple
+  // Limits for all launches together, because saving very many launches would take too long. kMostBytes is in multiples
   // of the limit for one launch.
   static constexpr std::uint32_t kMostSaved = 64;
   static constexpr std::uint64_t kMostBytes = 8;

@@ -108,8 +108,8 @@ void LoadedImages::got(const void* handle, const void* owner, bool is_kernel) {
   if (known != 0) owners_.insert(key(handle), (known & ~1u) | (is_kernel ? 1u : 0u));
 }
 
-// Copies an image that is not part of a loaded library. Called once per image, when its code is loaded, because it
-// calls the dynamic linker. This must never happen at a launch.
+// Copies an image that is not part of a loaded library. Called once per image, when its code is loaded. Never call this
+// at a launch, because it calls the dynamic linker.
 bool LoadedImages::keep(ImageExtent& extent) {
   Dl_info library{};
   if (dladdr(extent.begin, &library) != 0) return true;
@@ -130,8 +130,8 @@ void LoadedImages::unloaded(const void* library) {
   if (known != 0) images_[known / 2 - 1].library = nullptr;
 }
 
-// Searches by name. The handle may come from a graph node, and then the program has looked up no kernel with this
-// handle.
+// Searches by name, because the handle may come from a graph node. In this case, the program has not looked up a kernel
+// with this handle.
 LoadedImages::Kernel LoadedImages::find_by_name(CUfunction function, const char* name) {
   if (api_->library_get_kernel == nullptr || api_->kernel_get_function == nullptr) return {};
   const LockGuard lock(mutex_);
@@ -150,7 +150,7 @@ LoadedImages::Kernel LoadedImages::find(CUfunction function, const char* name) {
   std::uint32_t known = owners_.find(key(function));
   Kernel kernel;
   if ((known & 1) != 0) kernel.kernel = reinterpret_cast<CUkernel>(function);
-  // If the handle is unknown, the recorder did not see the call that looked the kernel up.
+  // If the handle is unknown, the recorder did not see the call that looked up the kernel.
   CUlibrary library = nullptr;
   CUmodule module = nullptr;
   if (known == 0 && api_->kernel_get_library != nullptr &&

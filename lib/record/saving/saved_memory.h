@@ -1,6 +1,6 @@
 // The memory that a launch may use, and which parts of it are saved. A launch may use the blocks that its parameters
 // point to, and the blocks that pointers in these blocks point to. Each saved launch uses a new object in fresh pages.
-// The thread holds the gate (rerun/exclusive_wait.h), so no work is issued while memory is saved.
+// The calling thread holds the gate (rerun/exclusive_wait.h), so no work is issued while memory is saved.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ class SavedMemory {
   // `folder` is a file descriptor. `limit` is the maximum number of bytes to save.
   void start(const SavingApi& api, const Allocations& allocations, int folder, std::uint64_t limit);
 
-  // Treats each aligned word as a possible pointer, and notes the blocks that these pointers refer to.
+  // Notes the blocks to which the words point. Every aligned word may be a pointer.
   void follow(std::span<const std::byte> words, wire::saved_launch::Reach reach);
   // Saves the blocks that have this `reach`. For Reach::parameter, also follows the pointers in the saved blocks.
   void save(wire::saved_launch::Reach reach);

@@ -8,7 +8,8 @@ namespace cudadiag::record {
 
 namespace {
 
-// The kernel writes a newline in a name as \012, but does not escape backslashes, so this is a guess.
+// The kernel writes a newline in a name as \012. The name may also contain the text \012 itself, so a path that exists
+// is not changed.
 void restore_newlines(char* path) {
   constexpr char kEscaped[] = "\\012";
   if (strstr(path, kEscaped) == nullptr || access(path, F_OK) == 0) return;

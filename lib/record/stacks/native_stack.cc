@@ -17,11 +17,12 @@ using wire::mix;
 
 namespace {
 
-// after this many consecutive misses in a set, its stacks are not unwound again
+// after this many consecutive misses in a set, the stacks of that set are not unwound again
 constexpr std::uint32_t kHopeless = 4096;
 
 // Hashes a stack's return addresses, innermost first, with polynomials in an odd number. Computes four polynomials in
-// parallel, because a single one would wait for each multiplication. Calls `address` a multiple of kSums times.
+// parallel: with only one, each multiplication would have to wait for the previous one. Calls `address` a multiple of
+// kSums times.
 constexpr std::size_t kSums = 4;
 static_assert(StackShape::kFrames % kSums == 0);
 
@@ -37,7 +38,7 @@ std::uint64_t hash_addresses(std::size_t count, Address address) {
   return wire::mix_all(a, b, c, d);
 }
 
-// Returns true if a coroutine's stack, which contains the stack pointer, still extends to all return addresses of the
+// Returns true if the coroutine's stack that contains the stack pointer still extends to all return addresses of the
 // shape.
 [[gnu::noinline]] bool reaches(const StackShape& shape, std::uintptr_t stack_pointer) {
   constexpr std::uintptr_t kPage = 4096;  // the smallest page size
@@ -129,7 +130,7 @@ std::uint32_t NativeStacks::unwind(std::uintptr_t stack_pointer, StackShape& lea
       record::unwind(stack_pointer, python ? stop_begin_ : 0, python ? stop_end_ : 0, all, truncated);
   const std::span<const UnwoundFrame> frames(all.data(), count);
   if (frames.empty()) return 0;
-  // Repeats the outermost frame beyond the end, because hash_addresses() reads up to a multiple of kSums.
+  // hash_addresses() reads up to a multiple of kSums, so positions past the outermost frame repeat this frame.
   const auto frame = [&](std::size_t i) -> const UnwoundFrame& { return frames[std::min(i, frames.size() - 1)]; };
   const std::uint64_t addresses = hash_addresses(frames.size(), [&](std::size_t i) { return frame(i).return_address; });
   const std::uint32_t stack = intern(frames, addresses, truncated);

@@ -45,8 +45,8 @@ bool OpenedModules::came_with_program(const LoadedModule& module) const {
   return true;
 }
 
-// Returns the entry of an earlier module at the same address. If there is none, returns a new entry or, if all are
-// used, that of a closed module. Returns the number of entries if none is free.
+// Returns the entry of an earlier module at the same address. If there is none, returns a new entry. If all entries are
+// used, returns the entry of a closed module, or the number of entries if no module is closed.
 std::size_t OpenedModules::place_for(std::uintptr_t begin) const {
   const std::size_t count = count_.load(kRelaxed);
   for (std::size_t i = 0; i < count; ++i) {
@@ -97,8 +97,8 @@ bool OpenedModules::is_occupied(const Module& place) {
          reinterpret_cast<std::uintptr_t>(now.map_end) == place.end.load(kRelaxed);
 }
 
-// Reading the words is safe. The module that is now at the address is on the stack, so it cannot be closed during this
-// call.
+// Reading the words is safe: the module that is now at their address is on the stack, so it cannot be closed during
+// this call.
 bool OpenedModules::is_still_there(std::uint8_t module) const {
   const Module& known = modules_[module - 1];
   if (!is_occupied(known)) return false;

@@ -1,6 +1,6 @@
-// The libraries in stacks that the program has opened at run time and may close. A different library with similar code
-// may then be loaded at the same address. If neither library has device code, the recorder cannot notice the change in
-// any other way. CUDA's own libraries are not included.
+// Libraries in stacks that may be replaced, because the program has opened them at run time and may close them. A
+// different library with similar code may then be loaded at the same address. If neither library has device code, the
+// recorder cannot notice the change in any other way. CUDA's own libraries are not included.
 #pragma once
 
 #include <array>

@@ -6,8 +6,8 @@
 //
 // Why this is correct: the innermost position is right, because the code between the program and the recorder has
 // frames of fixed size. A correct return address determines the size of its caller's frame, and thus the next position.
-// A caller with alloca could break this. However, a stale word would then have to equal a real return address of
-// another known stack, at every position.
+// A caller that uses alloca could have a frame of another size. However, a wrong result would then need stale words
+// that equal the return addresses of another known stack at every position.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace cudadiag::record {
 
-// With fewer than thirty frames, a shape takes two cache lines, and processors fetch these together.
+// A shape with fewer than thirty frames takes two cache lines, which processors fetch together.
 struct alignas(128) StackShape {
   static constexpr std::size_t kFrames = 48;
   std::uint64_t key;     // 0 if free
@@ -24,7 +24,7 @@ struct alignas(128) StackShape {
   // bytes from the stack pointer, ascending; unused entries repeat the last offset
   std::array<std::uint32_t, kFrames> offsets;
 
-  // The end of the outermost return address, relative to the stack pointer.
+  // The distance from the stack pointer to the end of the outermost return address.
   std::size_t bytes() const { return std::size_t{offsets[frames - 1]} + sizeof(std::uint64_t); }
 };
 

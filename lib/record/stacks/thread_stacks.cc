@@ -12,8 +12,8 @@ namespace cudadiag::record {
 
 namespace {
 
-// Adds the room into which the main thread's stack may grow. No new mapping appears in that room. The kernel maps top
-// down, so the ranges just below it are the oldest ones, from the program's start.
+// Adds the room into which the main thread's stack may grow. The kernel never places a new mapping there. It places
+// mappings from the top down, so the ranges just below this room have existed since the program's start.
 StackRange with_room_to_grow(StackRange stack, std::uintptr_t end_below) {
   constexpr std::uintptr_t kGap = 1 << 20;     // the kernel normally leaves this gap below
   constexpr std::uintptr_t kMost = 256 << 20;  // limit for the size of the stack

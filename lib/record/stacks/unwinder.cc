@@ -12,9 +12,9 @@ namespace cudadiag::record {
 namespace {
 
 // If a frame has no unwind tables, libgcc reads the code at the return address, to see whether it is a signal return.
-// However, a coroutine's first frame may return to any address, even an unreadable one. Therefore, find_tables()
-// returns these tables for unreadable addresses. They describe one function without unwind instructions. It covers all
-// addresses except the one just below its beginning.
+// However, a coroutine's first frame may return to any address, even an unreadable one. For unreadable addresses,
+// find_tables() therefore returns these tables. They describe one function without unwind instructions, which covers
+// all addresses except the one just below its beginning.
 constexpr std::uint64_t kNowhere = std::uint64_t{1} << 63;
 struct TablesOfNowhere {
   // pcrel | sdata4; omitted; omitted
@@ -118,8 +118,8 @@ std::size_t unwind(std::uintptr_t stack_pointer, std::uintptr_t stop_begin, std:
 
 }  // namespace cudadiag::record
 
-// libgcc's unwinder calls this to find a frame's tables. The call is bound to this definition at link time, and the
-// symbol stays hidden.
+// libgcc's unwinder calls this function to find a frame's tables. The call is bound to this definition at link time,
+// and the symbol stays hidden.
 extern "C" __attribute__((visibility("hidden"))) int _dl_find_object(void* address,
                                                                      cudadiag::record::FoundObject* found) {
   return cudadiag::record::find_tables(address, *found) ? 0 : -1;
