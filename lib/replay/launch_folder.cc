@@ -95,8 +95,8 @@ std::string why_others_may_have_written(int folder) {
   return "";
 }
 
-// Searches the bytes, because a file from another user must not be parsed. No string in the file can contain the key,
-// because JSON escapes quotation marks.
+// Searches the bytes for the key, because a file from another user must not be parsed. No string in the file can
+// contain the key with its quotation marks, because JSON escapes them.
 bool names_this_host(std::string_view text) {
   constexpr std::string_view kKey = "\"made_on\"";
   const std::string mark = host_mark();

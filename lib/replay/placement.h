@@ -14,7 +14,7 @@ namespace cudadiag::replay {
 
 // Returns whether the block is host memory that the GPU could access.
 bool is_of_host(const Block& block);
-// Returns true if the replay allocates device memory for the block. It does not for variables and host memory.
+// Returns true if the replay allocates device memory for the block. Variables and host memory need no allocation.
 bool is_of_device(const Block& block);
 
 struct Range {

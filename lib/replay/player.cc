@@ -133,8 +133,8 @@ void Player::arm_dump() {
 
 // ---- memory
 
-// Chooses all blocks that were allocated at the launch, because an access past the end of one block may reach the next
-// block. If the GPU has too little memory for all blocks, chooses only those to which something points.
+// Chooses all blocks that were allocated when the launch was issued, because an access past the end of one block may
+// reach the next block. If the GPU has too little memory for all blocks, chooses only those to which something points.
 void Player::choose_blocks(std::uint64_t granule) {
   std::size_t free = 0, total = 0;
   driver_.mem_get_info(&free, &total);
@@ -175,7 +175,7 @@ bool Player::place() {
   return true;
 }
 
-// Reserves the granules of the blocks at their original addresses. Returns those for which this succeeded.
+// Reserves the granules of the blocks at their original addresses. Returns the granules that could be reserved.
 std::vector<Range> Player::reserved_granules(std::uint64_t granule) const {
   std::vector<Range> around = granules(launch_.blocks, present_, kReservation);
   std::erase_if(around, [this](const Range& range) { return !reserve(range); });
@@ -302,7 +302,7 @@ bool Player::fill(std::size_t index) {
   for (std::uint64_t at = 0; at < contents.bytes;) {
     const off_t data = ::lseek(file.get(), static_cast<off_t>(at), SEEK_DATA);
     if (data < 0 && errno == ENXIO) break;
-    // Pointers begin on word boundaries, so pieces must, too.
+    // Pointers begin on word boundaries, so pieces must begin there, too.
     if (data > 0) at = std::max(at, static_cast<std::uint64_t>(data) & ~std::uint64_t{7});
     const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(piece.size(), contents.bytes - at));
     const ssize_t got = ::pread(file.get(), piece.data(), size, static_cast<off_t>(at));

@@ -41,15 +41,15 @@ struct Run {
 // writing a dump, the driver ends the process, so the answer has no result.
 Run judge(const SavedLaunch& launch, const Answer& answer, bool cut_short, std::optional<Dumped> dumped = {});
 
-// Returns true if the launch failed with an assertion, and the run with the error that the driver sometimes reports
-// instead. If so, only the instruction in the run's dump shows whether it is the same failure.
+// Returns true if the launch failed with an assertion, and the replay reported the error that the driver sometimes
+// gives instead. In this case, only the instruction in the replay's dump shows whether the failures are the same.
 bool may_be_same_assertion(const SavedLaunch& launch, const Run& run);
 
-// Compares a run with `first`, the dump of an earlier run that failed as the launch did. The run keeps the outcome
-// `as_it_did` only if its dump has the same exception at the same instruction.
+// Compares a replay with `first`, the dump of an earlier replay that failed as the launch did. Changes the outcome
+// `as_it_did` unless the replay's dump has the same exception at the same instruction.
 Run judged_by(const Dumped& first, Run run);
 
-// Returns the tally before any replay, with the amount of memory that was not saved.
+// Returns a tally that counts no replays yet. It contains how much of the launch's memory was not saved.
 session::ReplayTally tally_for(const SavedLaunch& launch);
 void add(session::ReplayTally& tally, const Run& run);
 

@@ -24,7 +24,7 @@ bool noticed_elsewhere(const diagnose::Finding& finding) {
   return key(*finding.reported_at) != key(finding.location);
 }
 
-// Returns true if the location is in user code. A location without a line counts as user code if its module does.
+// Returns true if the location is in user code. If the line is unknown, returns true if the module is user code.
 bool is_users(const diagnose::Location& at, const diagnose::Finding& finding) {
   if (!at.called_from.empty()) return true;
   const auto& native = finding.stack.native;

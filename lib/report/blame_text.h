@@ -7,7 +7,7 @@
 
 namespace cudadiag::report {
 
-// Returns a text such as "train.py:88 loss.item() (cudaMemcpyAsync): innocent"; empty if the failing call returned the
+// Returns text such as "train.py:88 loss.item() (cudaMemcpyAsync): innocent"; empty if the failing call returned the
 // error itself.
 std::string blamed_text(const diagnose::Finding& finding, const std::string& directory);
 

@@ -95,7 +95,7 @@ class FindingText {
 
   std::string place(const diagnose::Location& location) const { return diagnose::place(location, directory_); }
 
-  // Never cuts the error and the line. If the title is too long, shortens the function's name, or drops it if only a
+  // Never shortens the error or the line. If the title is too long, shortens the function's name, or drops it if only a
   // few characters would remain.
   void title() {
     constexpr std::size_t kLeast = 8;
@@ -123,7 +123,7 @@ class FindingText {
 
   const char* what() const { return finding_.location.line > 0 ? "line" : "function"; }
 
-  // Returns a text such as "call 1,847 of this line"; empty if the call is unknown.
+  // Returns text such as "call 1,847 of this line"; empty if the call is unknown.
   std::string which_call() const {
     if (finding_.launch && finding_.launch->graph_node) {
       const diagnose::NodeNumber& node = *finding_.launch->graph_node;

@@ -1,5 +1,5 @@
-// Writes the report as one file for a browser. The file has the verdict with its line, grade and cause, the source
-// around it, drawings, and everything that `-v` prints, with stacks folded. The page has no script and loads nothing.
+// Writes the report as one file for a browser. The file contains the verdict (line, grade and cause), the source around
+// the line, drawings, and everything that `-v` prints. Stacks are folded. The page has no script and loads nothing.
 // Text that the target may control is escaped, so that it cannot become markup.
 #pragma once
 

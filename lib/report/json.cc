@@ -103,7 +103,7 @@ Json of(const diagnose::PointedMemory& allocation) {
           {"freed", location_or_null(allocation.freed)}};
 }
 
-// JSON has no infinity or NaN. The members `inf` and `nan` contain their numbers.
+// JSON has no infinity or NaN. The members `inf` and `nan` of an argument count these values.
 Json number_or_null(const std::optional<diagnose::Number>& number) {
   return number ? std::visit([](auto value) { return Json(value); }, *number) : Json(nullptr);
 }

@@ -17,7 +17,7 @@ std::vector<std::string> wrong_pointer_lines(const diagnose::Finding& finding, c
                                              bool verbose);
 // Returns what PyTorch's allocator reported, if a rerun queried it.
 std::vector<std::string> tensor_lines(const diagnose::MemoryUse& memory, const std::string& directory, bool verbose);
-// Returns what was requested, how much was free, and what held the rest.
+// Returns what was requested, how much was free, and what used the rest.
 std::vector<std::string> memory_lines(const diagnose::MemoryUse& memory, const std::string& directory, bool verbose);
 
 }  // namespace cudadiag::report

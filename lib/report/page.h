@@ -1,4 +1,4 @@
-// A page of a report: labelled sections, cut to a number of lines and then coloured. Does not depend on CUDA.
+// A page of a report: labelled sections, shortened to a number of lines and then coloured. Does not depend on CUDA.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 namespace cudadiag::report {
 
 inline constexpr std::size_t kLabelWidth = 8;
-// The last column of text on wider pages.
+// On pages that are wider than this, text ends at this column.
 inline constexpr std::size_t kRightEdge = 100;
 
 enum class Ink { plain, headline, marked };
@@ -17,7 +17,7 @@ enum class Ink { plain, headline, marked };
 // How to treat a line that is too long: sentences wrap at spaces, source is cut, commands to paste stay whole.
 enum class Wide { wraps, is_cut, stays };
 
-// The subject of a section, for writers that place some sections separately.
+// The subject of a section. Some writers choose the place of a section by its subject.
 enum class Topic {
   fact,      // fits into a row of a table
   headline,  // the error and its line
@@ -55,9 +55,9 @@ struct Page {
   // Returns the rows into which a line of the section is wrapped or cut, without the label.
   std::vector<std::string> rows(const Section& section, std::string_view line) const;
 
-  // Shortens the page to `limit` rows. First drops lines of sections that have more than `at_least`; a section that
-  // lost lines ends in "...". If the page is still too long, reduces sections with a `sacrifice` to one line. If that
-  // is not enough, cuts the longest lines.
+  // Shortens the page to `limit` rows. First drops lines of sections that have more than `at_least` lines. A section
+  // that lost lines ends in "...". If the page is still too long, reduces sections with a `sacrifice` to one line, and
+  // finally cuts the longest lines.
   void fit(std::size_t limit);
   std::string print() const;
 

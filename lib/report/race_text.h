@@ -11,8 +11,8 @@ namespace cudadiag::report {
 
 // Returns a headline such as "race between two streams: train.py:41, after train.py:38".
 std::string race_headline(const diagnose::Finding& finding, const std::string& directory);
-// Returns a text such as "x float32[1048576]: argument self of aten::add_ (written); argument self of aten::sum
-// (read)", in one or two lines; empty if neither tensors nor operators are known.
+// Returns text such as "x float32[1048576]: argument self of aten::add_ (written); argument self of aten::sum (read)",
+// in one or two lines; empty if neither tensors nor operators are known.
 std::vector<std::string> race_tensors(const diagnose::ResolvedRace& race);
 void add_race(Page& page, const diagnose::Finding& finding, const std::string& directory, bool verbose);
 

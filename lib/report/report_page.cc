@@ -41,7 +41,7 @@ Section job_answer(const diagnose::Diagnosis& report) {
   return section;
 }
 
-// Findings of several processes that are printed as one.
+// Findings of several processes that are printed as one finding.
 struct SharedFinding {
   const diagnose::Finding* first = nullptr;
   std::vector<diagnose::RankName> ranks;
@@ -99,7 +99,7 @@ bool was_rerun(const diagnose::Diagnosis& report) {
   });
 }
 
-// Returns true if cudadiag bisect without isolation may prove the first answer, because the last rerun left that open.
+// Returns true if the last rerun did not prove the first answer, but cudadiag bisect without isolation may prove it.
 bool plain_rerun_may_prove(const diagnose::Diagnosis& report) {
   const auto last = std::find_if(report.passes.rbegin(), report.passes.rend(), [](const diagnose::PassLine& pass) {
     return pass.kind == session::PassKind::confirm && pass.cut_short != session::CutShort::interrupted;
@@ -134,8 +134,8 @@ Section next_commands(const diagnose::Diagnosis& report, const TextOptions& opti
     section.lines.push_back(base::printable(
         fmt::format("{}  # {} a rerun{}", bisect(how), roughly(report.passes.front().seconds), limits)));
   }
-  // The failed call may only be reporting a failure of earlier GPU work. A rerun that waits for every operation can
-  // tell.
+  // Suggests a rerun that waits for every operation. The rerun shows whether the failed call only reported a failure of
+  // earlier GPU work.
   const diagnose::Finding& answer = report.findings.front();
   const bool refused = answer.kind == analyse::Kind::sync_error || answer.kind == analyse::Kind::unchecked_error;
   if (first_rerun && refused && answer.grade == analyse::Grade::suspected && analyse::is_undocumented(answer.code)) {

@@ -23,7 +23,7 @@ using session::CutShort;
 using session::PassKind;
 using Outcome = analyse::Rerun::Outcome;
 
-// Returns a place such as "train.py:41".
+// Returns a location such as "train.py:41".
 std::string place_of(const Finding& finding) {
   const diagnose::Location& at = finding.location;
   if (at.line == 0 && !at.function.empty()) return at.function;

@@ -20,8 +20,8 @@ struct RerunMessage {
 
 class RerunText {
  public:
-  // `before` is the diagnosis before the reruns. `session` is the session's name as bisect takes it; empty for the
-  // latest session.
+  // `before` is the diagnosis before the reruns. `session` is the session's name as an argument of cudadiag bisect;
+  // empty for the latest session.
   RerunText(diagnose::Diagnosis before, std::string session, TextOptions options);
 
   // Call this between reruns. The first time that a line is proven, returns the message about it; otherwise returns "".

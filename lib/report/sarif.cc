@@ -82,7 +82,7 @@ class Writer {
     return {{"uri", file_uri(file)}};
   }
 
-  // Returns the location of the line itself, without the line that called it.
+  // Returns the location of the line itself, not of the line that called it.
   Json location(const diagnose::Location& at) const {
     Json json = Json::object();
     std::string name = base::printable(at.function);

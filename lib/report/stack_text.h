@@ -8,8 +8,8 @@
 
 namespace cudadiag::report {
 
-// Returns a text such as "train.py:112 main > :88 step > :41 forward (+6 library frames)", outermost first; empty
-// without user frames.
+// Returns text such as "train.py:112 main > :88 step > :41 forward (+6 library frames)", outermost first; empty without
+// user frames.
 std::string stack_text(const symbolize::SourceStack& stack, const std::string& directory);
 
 // These functions return all frames, innermost first, with the user's frames marked.

@@ -21,7 +21,7 @@ struct SourceWords {
 // Shows the lines of a quotation, with the quoted line marked.
 std::string source_figure(const diagnose::Quotation& quotation, const SourceWords& words, const Markup& markup);
 
-// Returns a place without folders, such as "train.py:41".
+// Returns a location without folders, such as "train.py:41".
 std::string short_place(const diagnose::Location& location);
 
 // Shows the operations of each stream in the order of issue, with their progress and completion markers.

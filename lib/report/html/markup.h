@@ -10,7 +10,7 @@ namespace cudadiag::report {
 
 class Markup {
  public:
-  // `redaction` must outlive this object. If null, names of people, hosts and home folders stay.
+  // `redaction` must outlive this object. If null, names of people, hosts and home folders are kept.
   explicit Markup(const Redaction* redaction) : redaction_(redaction) {}
 
   // Returns the text as one line, without control characters and redacted names, escaped for an element or a quoted

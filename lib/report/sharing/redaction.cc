@@ -135,7 +135,7 @@ bool is_variable(std::string_view value) {
          std::all_of(value.begin() + 1, value.end(), [](char c) { return is_name(c) || c == '{' || c == '}'; });
 }
 
-// Returns true if the value must be removed. Keeps more values in code, because most of them are names of variables.
+// Returns true if the value must be removed. In code, keeps more values, because most of them are names of variables.
 bool is_taken_out(std::string_view name, const Value& value, std::string_view content, bool option, bool is_code) {
   if (content.empty()) return false;
   if (name == "key") return (value.quoted && is_key_text(content)) || (option && is_key_of_option(content));
@@ -323,7 +323,7 @@ bool is_value_of(std::string_view option, std::string_view word) {
 
 Redaction::Redaction(std::vector<std::string> homes, std::vector<std::string> users, std::vector<std::string> hosts)
     : homes_(std::move(homes)), users_(std::move(users)), hosts_(std::move(hosts)) {
-  // A text may contain only the first label of a host name.
+  // Also removes the first label of each host name, because a text may contain only this label.
   for (std::size_t i = hosts_.size(); i-- > 0;) {
     const std::size_t dot = hosts_[i].find('.');
     if (dot != std::string::npos) hosts_.push_back(hosts_[i].substr(0, dot));

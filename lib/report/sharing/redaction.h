@@ -1,5 +1,5 @@
 // Removes secrets, and facts about people and machines, from a report before it is shared. Recognises a secret by the
-// name of its variable or option, or by its shape. A secret with neither is not found.
+// name of its variable or option, or by its shape. Other secrets are not found.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ class Redaction {
   Redaction(std::vector<std::string> homes, std::vector<std::string> users, std::vector<std::string> hosts);
 
   // `text` may quote code, so an unquoted value is removed only if it looks like a secret. In a `word` of a command and
-  // in a shell `script`, the value of every secret name is removed.
+  // in a shell `script`, every value that has the name of a secret is removed.
   enum class Kind { text, word, script };
   std::string text(std::string_view raw, Kind kind = Kind::text) const;
   std::vector<std::string> words(const std::vector<std::string>& command) const;

@@ -61,7 +61,7 @@ std::vector<StreamProgress> stream_progress(std::span<const std::byte> area) {
     if (const std::byte* marker = regions.marker(i)) {
       streams[i].completed = std::max(streams[i].completed, wire::load_acquire(marker, wire::marker::kCompleted));
     }
-    // Reads these after `completed`, so that operations issued in between are included.
+    // Reads these two fields after `completed`, so that operations issued in between are included.
     streams[i].marked = wire::load_acquire(entry, wire::stream::kMarkerIssued);
     streams[i].issued = wire::load_acquire(entry, wire::stream::kIssued);
   }

@@ -45,8 +45,8 @@ class AreaReader {
   ProcessRecord read() {
     record_.damaged += regions_.damaged();
     read_header();
-    // Reads the heap after the frozen state but before anything that refers to it. An id can then point past the end of
-    // the heap only if the writer has added entries since.
+    // Reads the heap after the frozen state but before anything that refers to the heap. An id past the end of the heap
+    // then means that the writer has added entries since.
     const std::uint64_t used = wire::load_acquire(area_.data(), wire::area::kInternUsed);
     auto heap = regions_.region(Region::intern);
     if (used > heap.size()) ++record_.damaged;
@@ -317,8 +317,8 @@ void AreaReader::sort_operations() {
   all = std::move(sorted);
 }
 
-// Returns the highest serial with the record's low bits that the thread may have reached. A live thread may have
-// written more records than it has published.
+// Restores a record's serial from its low bits: returns the highest possible serial with these bits. A live thread may
+// have written more records than it has published.
 std::uint64_t AreaReader::full_serial(const std::byte* record, std::size_t thread) const {
   constexpr std::uint64_t kLead = 1u << 16, kTurn = std::uint64_t{1} << 32;
   const std::uint64_t newest = record_.threads[thread].published + kLead;
@@ -380,7 +380,7 @@ void AreaReader::add(const Operation& operation) {
   record_.operations.push_back(operation);
 }
 
-// Called only if an operation refers to the words, because they are usually a hole in the file.
+// Called only if an operation refers to the graph words, because these are usually a hole in the file.
 void AreaReader::read_graph_words() {
   if (!record_.graph_words.empty()) return;
   const std::size_t count = regions_.count(Region::graph_words, wire::area::kGraphWordSize, kMostGraphWords);

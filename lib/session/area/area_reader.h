@@ -12,7 +12,7 @@
 namespace cudadiag::session {
 
 // If the bytes are not an area (wrong magic, different version, too short), `error` is a text for the user. If only
-// parts of an area are damaged, the record counts them instead.
+// parts of an area are damaged, `record` counts the damaged parts instead.
 struct AreaContents {
   ProcessRecord record;
   std::string error;
