@@ -26,7 +26,7 @@ MayAccesses may_accesses(const Instructions& noting) {
       MayAccess& may = out[at];
       may.anywhere |= access.anywhere;
       for (const Origin& origin : access.origins) {
-        // An element of an indexed array may be any address.
+        // We do not know which element of the array is used, and an element may hold any address.
         may.anywhere |= origin.indexed;
         may.words.insert(origin.offset);
       }
@@ -110,8 +110,8 @@ class ByteRanges::Implementation {
     return all;
   }
 
-  // Returns the parameter words from which the code computes addresses. Returns none if there are too many, because
-  // certain() follows a launch for each of them.
+  // Returns the parameter words from which the code computes addresses. Returns none if there are too many, because the
+  // launch is followed once for each word.
   std::set<std::uint32_t> addressed_words() const {
     constexpr std::size_t kMost = 16;
     std::set<std::uint32_t> words;
@@ -119,8 +119,8 @@ class ByteRanges::Implementation {
     return words.size() <= kMost ? words : std::set<std::uint32_t>();
   }
 
-  // Where possible, makes positions relative to a parameter word. For each word, follows the launch again with the word
-  // treated as an address. This may take different paths, so changes only accesses that both results contain.
+  // Where possible, makes positions relative to a parameter word. For each word, follows the launch again, and treats
+  // the word as an address. The paths may then differ. Changes only accesses that both results contain.
   void count_from_words(CertainAccesses& all, const LaunchValues& launch) const {
     std::map<std::size_t, std::vector<CertainAccess>> counted;  // keyed by index in `all.accesses`
     for (const std::uint32_t word : addressed_words()) {

@@ -22,7 +22,7 @@
 
 namespace cudadiag::sass {
 
-// The memory of a texture or surface handle: layers of rows of bytes.
+// The memory to which a texture or surface handle refers: layers of rows of bytes.
 struct Image {
   std::uint32_t parameter = 0;                    // offset of the handle
   std::uint64_t width = 0, pitch = 0;             // bytes in a row, and from one row to the next
@@ -94,9 +94,9 @@ class ByteRanges {
   ByteRanges(ByteRanges&&) noexcept;
   ~ByteRanges();
 
-  // Returns how the kernel uses its parameters in any launch.
+  // Returns how the kernel uses its parameters, regardless of the launch.
   const KernelAccesses& accesses() const;
-  // Returns how many opcodes in the code are not modelled. If not 0, no bytes are known.
+  // Returns how many opcodes in the code are not modelled. If the result is not 0, no bytes are known.
   std::uint64_t unknown_opcodes() const;
   // Returns an entry for each parameter and mode. Safe to call from several threads.
   std::vector<ParameterBytes> of(const LaunchValues& launch) const;

@@ -1,9 +1,9 @@
 // Recomputes the address that a failing instruction used from the state of the failed thread.
 //
-// Uses only values that are certain. A register still holds an earlier value if no instruction on any path since then
-// may have written to it. Otherwise, the value is recomputed if only one instruction can have produced it and the
-// inputs of that instruction are known. A value is unknown if it comes from memory, from other threads or from an
-// instruction that is not modelled.
+// Uses only values that are certain. The state was read some time after the failure. A register still holds its earlier
+// value if no instruction on any path since the failure can have written to it. Otherwise, the value is recomputed if
+// only one instruction can have produced it and the inputs of that instruction are known. A value is unknown if it
+// comes from memory, from other threads or from an instruction that is not modelled.
 #pragma once
 
 #include <array>
@@ -49,7 +49,7 @@ class FailingAddress {
   FailingAddress(FailingAddress&&) noexcept;
   ~FailingAddress();
 
-  // Returns false if the instruction's memory access is not understood. Do not call kind() or space() then.
+  // Returns false if the instruction's memory access is not understood. In this case, do not call kind() or space().
   bool known() const;
   AccessKind kind() const;
   Space space() const;

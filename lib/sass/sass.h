@@ -5,8 +5,8 @@
 // loaded from memory has no origin, so accesses through it are missed.
 //
 // The tensor memory accelerator (sm_90 and later) receives the address of a descriptor. The first 8 bytes of the
-// descriptor are the address of the memory. Constant bank 0 contains its own address and that of the parameters. Code
-// adds the offset of a descriptor to one of these addresses. The accelerator's access is then attributed to the
+// descriptor are the address of the memory. Constant bank 0 contains its own address and the address of the parameters.
+// Code adds the offset of a descriptor to one of these addresses. The accelerator's access is then attributed to the
 // parameter word at that offset.
 #pragma once
 

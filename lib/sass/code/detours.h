@@ -21,8 +21,8 @@ class Detours {
     std::vector<std::uint32_t> code;  // instructions that some threads may execute, any number of times
     std::uint32_t meets = kNone;      // where all threads that have not exited meet; kNone if they never do
   };
-  // Returns the detour that begins at an instruction where threads may diverge; null if all threads continue at the
-  // same place.
+  // Returns the detour that begins at an instruction where threads may diverge. Returns null if all threads continue at
+  // the same instruction.
   const Detour* from(std::uint32_t at) const {
     const auto known = detours_.find(at);
     return known == detours_.end() ? nullptr : &known->second;

@@ -123,7 +123,7 @@ void Program::connect_returns(const Joints& joints) {
     }
   }
   for (std::uint32_t at = 0; at < code_.size() && is_small(); ++at) {
-    // We do not know to which function this return belongs, so it may lead to any call.
+    // We do not know to which function this return belongs, so it may return to any call.
     if (code_[at].base() == "RET" && !returns_.contains(at)) lead(at, joints.after_calls, kAll);
   }
 }
@@ -152,12 +152,12 @@ void Program::connect_one(std::uint32_t at, const Joints& joints) {
   if (is_any(code.base(), {"BRA", "JMP", "CALL", "WARPSYNC"})) {
     if (const auto* target = target_of(code)) next.push_back(*target);
   }
-  // The target is in a table. It may be any instruction after an unconditional jump or an end.
+  // The target comes from a table. It may be any instruction that follows an unconditional jump or an end of the code.
   if (is_any(code.base(), {"BRX", "BRXU", "JMX", "JMXU"})) {
     next.insert(next.end(), joints.after_ends.begin(), joints.after_ends.end());
   }
-  // After BSYNC, threads continue at the target of a BSSY with the same barrier register, normally the next
-  // instruction. If no such target is the next instruction, any of them may follow.
+  // After BSYNC, threads continue at the target of a BSSY with the same barrier register, which is normally the next
+  // instruction. If none of these targets is the next instruction, any of them may follow.
   if (code.base() == "BSYNC" && !code.operands.empty()) {
     const auto points = joints.meeting_points.find(code.operands.back());
     if (points != joints.meeting_points.end() && !points->second.contains(at + 1)) {

@@ -52,7 +52,7 @@ class Program {
   void connect_one(std::uint32_t at, const Joints& joints);
   void connect_returns(const Joints& joints);
   bool is_small() const;
-  // Returns the instructions that can be reached from `begin`. `into` is whether to enter called functions or to step
+  // Returns the instructions that can be reached from `begin`. Into::calls enters called functions, Into::none steps
   // over them.
   enum class Into { calls, none };
   std::vector<std::uint32_t> reach(std::uint32_t begin, Into into);

@@ -1,4 +1,4 @@
-// Tells from an instruction's operands which memory it uses. Internal to lib/sass.
+// Determines from an instruction's operands which memory the instruction uses. Internal to lib/sass.
 #pragma once
 
 #include <cstdint>

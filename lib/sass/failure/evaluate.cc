@@ -52,8 +52,8 @@ std::optional<std::uint32_t> Evaluator::word(Slot slot, Moment moment) {
   return words_[{slot, moment}] = value;
 }
 
-// Recovers a register's value before the failure if only one instruction wrote to it since, and that instruction added
-// to it.
+// Recovers the value that a register had before the failure. Works only if a single instruction has written to the
+// register since, and that instruction added a number to it.
 std::optional<std::uint32_t> Evaluator::undone(Slot slot, Moment moment) {
   if (stands_ == kNone || !paths_.is_untouched_before(slot, moment)) return std::nullopt;
   const auto by = paths_.written_once_since(slot, stands_);
@@ -244,7 +244,7 @@ Evaluator::Sum Evaluator::sum_of(Slot slot, Moment moment) {
     for (const At by : *all) out = joined(out, sum_made_by(paths_.last_before(by, moment), width(by)));
   }
   summing_.erase(key);
-  // In a loop, `out` may depend on a sum that is not complete yet. Cache it only if no other sum is in progress.
+  // In a loop, `out` may depend on a sum that is not complete yet. Cache `out` only if no other sum is in progress.
   if (summing_.empty() || !out.open) {
     if (summing_.empty()) sums_[key] = out;
   }

@@ -22,16 +22,16 @@ class Evaluator {
   // If `lane` is null, computes values from the code and the launch alone. All arguments must outlive this object.
   Evaluator(Paths& paths, ParameterBank bank, const LaunchState& launch, const LaneState* lane);
 
-  // Returns the value before the instruction of `moment`; nullopt if unknown.
+  // These functions return a value as it was just before `moment`; nullopt if unknown.
   std::optional<std::uint32_t> word(Slot slot, Moment moment);
   std::optional<bool> truth(std::string_view predicate, Moment moment);
   Base base(Slot slot, Moment moment);
   const std::set<std::string_view>& unknown_opcodes() const { return unknown_; }
 
  private:
-  // The parameter words that are terms of a value; `others`: it also has terms that are not parameters. `mixed`: the
-  // terms differ between paths. `open`: the value depends on itself in a loop, and gets its terms from the path that
-  // enters the loop.
+  // The parameter words that are terms of a value. `others`: the value also has terms that are not parameters. `mixed`:
+  // the terms differ between paths. `open`: the value depends on itself in a loop, so its terms come from the path into
+  // the loop.
   struct Sum {
     bool open = false, mixed = false, others = false;
     std::set<std::uint32_t> words{};

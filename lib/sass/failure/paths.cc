@@ -45,7 +45,7 @@ bool Paths::waits_for_failing(At at) const {
   if (!is_any(base, {"LDG", "LD", "LDS", "LDL", "ATOM", "ATOMG", "ATOMS"})) return false;
   const Written& loaded = written_[failing_];
   if (loaded.first == kNone) return false;
-  // Considers only registers that are certainly loaded.
+  // Considers only registers that are certain to be loaded.
   const std::uint32_t count = std::min(loaded.count, 4u);
   const auto& operands = program_[at].operands;
   return std::any_of(operands.begin(), operands.end(),
@@ -74,7 +74,7 @@ const Paths::Since& Paths::since(At stands) {
   const auto [found, made] = since_.try_emplace(stands);
   Since& out = found->second;
   if (!made) return out;
-  // An instruction may have run since the failure if the failing one can reach it and it can reach `stands`.
+  // An instruction may have run since the failure if it is on a path from the failing instruction to `stands`.
   const Marks after = reach({failing_}, next_, barred_);
   const Marks until = reach({stands}, before_, barred_);
   const auto follows = [&](At at) {
@@ -102,8 +102,8 @@ const Paths::Since& Paths::since(At stands) {
 
 bool Paths::can_stand(At stands) { return stands < program_.size() && since(stands).reachable; }
 
-// Returns the instructions that may run between `moment` and the failing one. Includes the failing one if it may have
-// run earlier, too.
+// Returns the instructions that may run between `moment` and the failing instruction. Includes the failing instruction
+// if it may also have run earlier.
 const std::vector<Paths::At>& Paths::until_failing(Moment moment) {
   const auto [found, made] = until_.try_emplace(moment);
   if (!made) return found->second;

@@ -1,10 +1,10 @@
 // Finds the instructions that a thread may have executed before and after the failing one. Internal to lib/sass.
 //
-// A thread fails at one instruction and stops at another. For a register and an earlier instruction, this class answers
-// two questions. May the register have been written between that instruction and the stop? Which instruction wrote to
-// the register before? A Moment is one execution of an instruction. If `latest` is true, it is the latest execution
-// before the failure. If the instruction may have run again since, `latest` is false, and the answer holds for every
-// execution.
+// A thread fails at one instruction and stops at another. For a register and an earlier instruction, this class finds
+// out whether the register may have been written between that instruction and the stop. It also finds the last
+// instruction that wrote to the register before the given one. A Moment is one execution of an instruction. If `latest`
+// is true, it is the latest execution before the failure. If `latest` is false, the instruction may have run again
+// since, and the answer holds for every execution.
 //
 // The thread stops some time after the failure, but before any instruction that needs the value of the failed load.
 // Paths through these instructions are excluded.
@@ -41,15 +41,14 @@ class Paths {
 
   // Returns whether a thread may have stopped at `stands`.
   bool can_stand(At stands);
-  // Returns whether no instruction wrote to the slot from `moment` (inclusive) until the thread stopped.
+  // Returns whether the slot was not written from `moment` (inclusive) until the thread stopped.
   bool is_untouched(Slot slot, Moment moment, At stands);
-  // Returns whether no instruction wrote to the slot from `moment` (inclusive) until the failing instruction
-  // (exclusive).
+  // Returns whether the slot was not written from `moment` (inclusive) until the failing instruction (exclusive).
   bool is_untouched_before(Slot slot, Moment moment);
   // Returns the last execution of `by` before `moment`.
   Moment last_before(At by, Moment moment);
-  // Returns the only instruction that wrote to the slot since the failing one (inclusive); nullopt unless it ran
-  // exactly once.
+  // Returns the only instruction that wrote to the slot since the failing instruction (inclusive); nullopt unless it
+  // ran exactly once.
   std::optional<At> written_once_since(Slot slot, At stands);
   bool is_repeated(At at);
 
@@ -58,7 +57,7 @@ class Paths {
   // `guard` evaluates the conditions of instructions.
   std::optional<At> definition(Slot slot, At at, const std::function<Guard(At)>& guard);
   // Returns all instructions that may have been the last to write to the slot before `at`. Returns nullopt if code
-  // outside this program may have written last.
+  // outside this program may have been the last to write.
   std::optional<std::vector<At>> definitions(Slot slot, At at);
 
   // A limit for all searches together.

@@ -57,9 +57,9 @@ std::uint32_t number_origin(std::uint32_t value) {
   return near && value % 16 == 0 ? kNumber | (value & kValue) : 0;
 }
 
-// Offsets in constant bank 0 where the driver stores two addresses: that of the parameters, and that of the bank. Code
-// can read the parameters through them like memory. The offsets depend on the architecture. Compilers use the first
-// address; sm_90 kernels of cuBLAS use the second.
+// Offsets in constant bank 0 where the driver stores the address of the parameters and the address of the bank. Code
+// can read the parameters through these addresses, like memory. The offsets depend on the architecture. Compilers use
+// the first address; sm_90 kernels of cuBLAS use the second.
 struct OwnAddresses {
   std::uint32_t parameters = 0, bank = 0;
 };
@@ -194,7 +194,8 @@ void Instructions::call(const Step& s) {
   for (std::uint32_t at = kFirstArgument; at < kEndOfArguments; ++at) s.state.set(at, 0, s.predicate);
 }
 
-// Forgets what is known under the predicates that the instruction sets. Carry predicates follow the result operand.
+// Forgets the conditional values for each predicate that the instruction sets. Carry predicates follow the result
+// operand.
 void Instructions::forget_conditions(const Step& s) {
   const auto& operands = s.i.operands;
   for (std::size_t at = 0; at < s.first && at < 2; ++at) s.state.forget_condition(operands[at]);
@@ -340,7 +341,8 @@ void Instructions::compute(const Step& s) {
   if (wide || pair) s.state.set(s.to + 1, sets_.blurred(high), s.predicate);
 }
 
-// Returns the lower half of the result. If the result is not a sum, it is one of the terms, or has bits of each.
+// Returns the lower half of the result. If the result is not a sum, it is one of the terms, or combines bits of several
+// terms.
 OriginSets::Id Instructions::made_of(const Step& s, std::vector<Term> terms, const Term& product) {
   const std::string_view base = without_u(s.i.base());
   Id low = 0;

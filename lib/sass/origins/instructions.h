@@ -38,7 +38,7 @@ class Instructions {
   };
   struct Step;
   using Rule = void (Instructions::*)(const Step&);
-  // The parts of an instruction that do not depend on the visit.
+  // The parts of an instruction that are the same at each visit.
   struct Decoded {
     Rule rule = nullptr;          // null if the instruction can never run
     std::uint32_t predicate = 0;  // kNone if unconditional

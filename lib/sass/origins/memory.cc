@@ -100,8 +100,8 @@ Instructions::Halves Instructions::place(const Step& s, std::string_view text) {
   return out;
 }
 
-// Records the parameter words that the address comes from: those whose lower half is in `place.low` and upper half in
-// `place.high`. Only words at multiples of 8 can be addresses.
+// Records the parameter words from which the address may come. The lower half of a word must be in `place.low`, and its
+// upper half in `place.high`. Only words at multiples of 8 can be addresses.
 void Instructions::note(const Halves& place, Mode mode) {
   if (!noting_) return;
   CodeAccess access;
@@ -113,7 +113,7 @@ void Instructions::note(const Halves& place, Mode mode) {
     if (!is_word(each) || value_of(each) % 8 != 0 || !std::binary_search(high.begin(), high.end(), upper)) continue;
     access.origins.push_back({value_of(each), is_indexed(each), is_chosen(each), (each & kShifted) != 0});
   }
-  // If the address may be a word with or without a shift, keep only the unshifted origin.
+  // If the address may come from the same word with and without a shift, keep only the unshifted origin.
   const auto same_word = [](Origin a, const Origin& b) { return a.shifted = b.shifted, a == b; };
   std::sort(access.origins.begin(), access.origins.end());
   access.origins.erase(std::unique(access.origins.begin(), access.origins.end(), same_word), access.origins.end());
@@ -179,8 +179,9 @@ void Instructions::reduce_bulk(const Step& s) {
 }
 
 // Handles "UTMALDG.2D [UR8], [UR6]". The first operand contains the address in shared memory and the coordinates, the
-// second the address of a descriptor. A descriptor in the parameters begins with the address of its memory. For a
-// descriptor in memory, assumes any value that was stored in shared memory, because code builds descriptors there.
+// second contains the address of a descriptor. A descriptor in the parameters begins with the address of its memory.
+// For a descriptor in memory, assumes any value that was stored in shared memory, because code builds descriptors
+// there.
 void Instructions::note_tensor(const Step& s, Mode mode) {
   const Halves at = place(s, address_of(s.i, 1));
   note(at, Mode::read);

@@ -115,7 +115,7 @@ OriginSets::Id OriginSets::sum(Id a, Id b) {
   return sums_[key] = uncertain(join(moved(a, b), moved(b, a)));
 }
 
-// Adds the numbers in `by` to the places. Blurs the places if `by` contains anything else.
+// Adds the numbers in `by` to the places. If `by` contains anything else, returns blurred(places).
 OriginSets::Id OriginSets::moved(Id places, Id by) {
   if (!are_numbers(by)) return blurred(places);
   Set out;

@@ -45,8 +45,8 @@ constexpr bool is_chosen(std::uint32_t origin) { return origin != kTop && (origi
 constexpr std::uint32_t value_of(std::uint32_t origin) { return origin & kValue; }
 }  // namespace origin
 
-// How adding a number moves an address. `down` and `back` move it by at most 0 and by less than 0. `anywhere` and
-// `away` move it by at least 0 and by more than 0.
+// The change when a number is added to an address. `nowhere`: none. `down`: at most 0. `back`: less than 0. `anywhere`:
+// at least 0, or unknown. `away`: more than 0.
 enum class Lead { nowhere, down, back, anywhere, away };
 
 // Stores each distinct set once, under an id; 0 is the empty set. A set that contains only numbers is exhaustive. With
@@ -69,20 +69,22 @@ class OriginSets {
 
   Id number(Set set);
   Id one(std::uint32_t origin) { return number({origin}); }
-  // Returns the set for a register that holds either value.
+  // Returns the set for a register that holds one of the two values.
   Id join(Id a, Id b);
-  // Returns the set for a value computed from both. If the value is a sum, `lead` is how the sum moves an address.
+  // Returns the set for a value computed from both values. If the value is a sum, `lead` is how the sum moves an
+  // address.
   Id together(Id a, Id b, Lead lead);
   Id led(Id id, Lead lead);
   // Drops the marks that are kept only if they hold on all paths.
   Id uncertain(Id id);
   // Returns the set for the result of any calculation with the value except a move.
   Id blurred(Id id);
-  // marks() returns the marks that a number computed from the value keeps. without_marks() returns the other origins.
+  // marks() returns the marks that remain when a number is computed from the value. without_marks() returns the other
+  // origins.
   Id marks(Id id);
   Id without_marks(Id id);
-  // Returns the set for the sum of both. Keeps the origins through which the sum may be an address. Drops the marks
-  // that uncertain() drops.
+  // Returns the set for the sum of both values. Keeps the origins through which the sum may be an address. Drops the
+  // marks that uncertain() drops.
   Id sum(Id a, Id b);
 
  private:

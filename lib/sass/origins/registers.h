@@ -40,7 +40,7 @@ class Registers {
   void forget_conditions();
 
   void enter(const State& state);
-  // Returns the state for a successor. `holds` is a condition that is true on the way there, or kNone.
+  // Returns the state for a successor. `holds` is a condition that is true on the path to the successor, or kNone.
   State leave(std::uint32_t holds) const;
   // Merges `more` into `state`. Returns whether `state` changed.
   bool join(State& state, const State& more) const;

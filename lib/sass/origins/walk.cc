@@ -20,7 +20,7 @@ class Walk {
   Walk(const Program& program, Instructions& instructions, OriginSets& sets)
       : program_(program), instructions_(instructions), sets_(sets), state_(sets) {}
 
-  // Returns false if it takes too long.
+  // Returns false if the walk takes too long.
   bool run() {
     entries_[0] = {};
     open_.insert(0);
@@ -74,8 +74,8 @@ class Walk {
     return steps_ <= kMostSteps && !sets_.full();
   }
 
-  // Returns the condition that must be true after a branch or exit; `behind` selects the next instruction, not the
-  // target.
+  // Returns the condition that is true after a branch or exit: at the next instruction if `behind` is true, otherwise
+  // at the target.
   static std::uint32_t known_at(const Instruction& end, bool behind) {
     const std::uint32_t predicate = predicate_of(end.predicate);
     // "@P0 EXIT P1" depends on two conditions.

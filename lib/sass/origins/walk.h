@@ -7,7 +7,7 @@
 
 namespace cudadiag::sass {
 
-// Returns false if it takes too long.
+// Returns false if the walk takes too long.
 bool walk(const Program& program, Instructions& instructions, OriginSets& sets);
 
 }  // namespace cudadiag::sass

@@ -154,7 +154,8 @@ std::optional<Calculator::Address> Calculator::address(const ThreadInstruction& 
     Pair each;
     if (term.pair) {
       each = read_pair(term.source);
-      // The term may have 64 bits, or 32 bits with or without a sign. Accept it only if all three are the same number.
+      // The term may have 64 bits, or 32 bits with or without a sign. Accept it only if it has the same value in all
+      // three cases.
       const auto range = each.known && !each.pointer && !term.sure ? range_of(each.form, box_) : std::nullopt;
       if (range && (range->least < 0 || range->most >= kSign)) return std::nullopt;
     } else {

@@ -131,12 +131,12 @@ Value Calculator::combined(const Value& a, const Value& b, const Value& c, std::
       const auto complement = turned ? sum(*turned, constant(kWord - 1)) : std::nullopt;
       return complement ? word(*complement) : Value();
     }
-    // Each result bit must be 0, 1 or the form's bit, not its inverse.
+    // Each result bit must be 0, 1 or the form's bit, not the inverse of the form's bit.
     if ((none & ~one) != 0) return {};
     const Value kept = masked(form, one & ~none);
     return is_number(kept) ? word(sum(kept.form, constant(none)).value_or(Form())) : Value();
   }
-  // With two such inputs, only their bitwise OR is supported.
+  // With two inputs that are not constant, only the bitwise OR is supported.
   const bool united_bits = none == 0 && one == kOnes && result(false, true) == kOnes;
   return united_bits ? united(inputs[others[0]]->form, inputs[others[1]]->form) : Value();
 }

@@ -246,7 +246,7 @@ std::optional<bool> Calculator::compared(const Step& step) {
     const Pair a = read_pair(code.values[0]), b = read_pair(code.values[1]);
     if (!a.known || !b.known) return std::nullopt;
     if (a.pointer != b.pointer && (i.has("EQ") || i.has("NE"))) {
-      // An address of memory is never 0.
+      // A memory address is never 0.
       const Form& other = a.pointer ? b.form : a.form;
       return other == Form() ? std::optional(i.has("NE")) : std::nullopt;
     }

@@ -66,7 +66,7 @@ bool FollowedLaunch::follow(const Box& threads) {
   return true;
 }
 
-// Returns false if it takes too long, or reaches unknown code.
+// Returns false if this takes too long, or if a part reaches unknown code.
 bool FollowedLaunch::follow(Part part) {
   for (;;) {
     if (++steps_ > most_steps_ || part.state.at >= code_.program.size()) return false;
@@ -188,7 +188,7 @@ FollowedLaunch::Next FollowedLaunch::call(Part& part, const ThreadInstruction& c
   return Next::lost;
 }
 
-// We do not know which threads take the detour, so everything that its code may write becomes unknown.
+// We do not know which threads take the detour, so everything that the detour may write becomes unknown.
 FollowedLaunch::Next FollowedLaunch::detour(Part& part) {
   const Detours::Detour* found = code_.detours.from(part.state.at);
   if (found == nullptr || !found->known) return Next::lost;

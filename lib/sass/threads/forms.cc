@@ -87,9 +87,9 @@ Form in_box(const Form& form, const Box& box) {
   return out;
 }
 
-// Cuts along the coordinate over which the form varies most. Near one end of it, the form is less than the limit for
-// all values of the other coordinates. Near the other end, it is less for none. The few slices in between are cut along
-// other coordinates.
+// Cuts along the coordinate over which the form varies most. Near one end, the form is below the limit for all values
+// of the other coordinates. Near the other end, it is below the limit for none of them. The few slices in between are
+// cut along other coordinates.
 bool cut(const Box& box, const Cut& where, std::size_t most, std::vector<Box>& out) {
   const auto all = range_of(where.form, box);
   if (!all || out.size() >= most) return false;
@@ -108,7 +108,7 @@ bool cut(const Box& box, const Cut& where, std::size_t most, std::vector<Box>& o
   const auto others = range_of(rest, box);
   if (!others) return false;
   // Slices are counted from the end where the form is smallest. Up to slice `less`, the form is below the limit for all
-  // threads. From slice `not_less`, it is below the limit for none.
+  // threads. From slice `not_less` on, the form is below the limit for no thread.
   const std::int64_t size = std::abs(step), extent = box.high[axis] - box.low[axis];
   const std::int64_t begin = step > 0 ? step * box.low[axis] : step * box.high[axis];
   const std::int64_t less = divided_down(where.at - 1 - others->most - begin, size);

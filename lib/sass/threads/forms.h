@@ -29,7 +29,7 @@ struct Form {
 Form constant(std::int64_t value);
 Form coordinate(std::size_t which);
 
-// Both return nullopt if the result is too large.
+// These two functions return nullopt if the result is too large.
 std::optional<Form> sum(const Form& a, const Form& b);
 std::optional<Form> times(const Form& a, std::int64_t factor);
 // Returns whether the base and all steps are multiples of `of`.

@@ -6,8 +6,8 @@
 
 namespace cudadiag::sass {
 
-// Simplifies the lattice. A level without gaps becomes part of the width, and a level that continues a smaller one is
-// merged into it.
+// Simplifies the lattice. A level without gaps becomes part of the width. A level that continues a smaller level is
+// merged into the smaller one.
 void Lattices::fold(Lattice& lattice) {
   auto& levels = lattice.levels;
   std::erase_if(levels, [](const Level& level) { return level.count <= 1; });
@@ -120,7 +120,7 @@ void Lattices::make_rows(std::vector<Lattice>& all) {
   }
 }
 
-// Splits the lattices until each has at most one level. Returns false if there would be more than `most`.
+// Splits the lattices until each has at most one level. Returns false if this needs more than `most` lattices.
 bool Lattices::expand(std::vector<Lattice>& all, std::size_t most) {
   for (std::size_t at = 0; at < all.size() && all.size() <= most;) {
     auto& levels = all[at].levels;

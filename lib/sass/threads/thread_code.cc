@@ -139,9 +139,9 @@ void read_access(const Instruction& i, ThreadInstruction& out) {
   }
 }
 
-// In "SUST.D.BA.2D [R4], R2, UR4", R4 is the byte in the row, and R5 the row. In "TLD.LZ RZ, R7, R5, UR4, 0x0, 1D", R5
-// is the texel in the row. Does not read other forms, whose coordinates have a fraction, or are changed by a level or
-// an offset.
+// In "SUST.D.BA.2D [R4], R2, UR4", R4 is the byte in the row, and R5 is the row. In "TLD.LZ RZ, R7, R5, UR4, 0x0, 1D",
+// R5 is the texel in the row. Ignores other forms, because their coordinates have fractions, or are changed by a level
+// or an offset.
 void read_image(const Instruction& i, ThreadInstruction& out) {
   std::vector<std::size_t> axes;
   Slot first = kNone;
@@ -173,8 +173,8 @@ void read_image(const Instruction& i, ThreadInstruction& out) {
   }
 }
 
-// In "UTMALDG.2D [UR4], [UR10]", UR4 and UR5 are addresses in shared memory, and UR6 and UR7 the coordinates. A store
-// has only one address in shared memory.
+// In "UTMALDG.2D [UR4], [UR10]", UR4 and UR5 are addresses in shared memory, and UR6 and UR7 are the coordinates. A
+// store has only one address in shared memory.
 void read_tile(const Instruction& i, ThreadInstruction& out) {
   const bool load = i.base() == "UTMALDG";
   out.mode = load ? Mode::read : i.base() == "UTMASTG" ? Mode::write : Mode::atomic;

@@ -57,15 +57,15 @@ struct Source {
   bool negative = false, complement = false;
 };
 
-// A term of an address: 64 bits if `pair`, otherwise 32 unsigned bits. `sure` is false if the instruction does not show
-// which.
+// A term of an address: 64 bits if `pair`, otherwise 32 unsigned bits. `sure` is false if a pair may also be a 32-bit
+// number, with or without a sign.
 struct AddressTerm {
   Source source;
   bool pair = false, sure = true;
 };
 
-// A coordinate of a texel or of a tensor copy. For a texel, axis 0 is the position in the row (in bytes or texels), 1
-// the row, and 2 the layer. For a tensor, the axis is the dimension.
+// A coordinate of a texel or of a tensor copy. For a texel, axis 0 is the position in the row (in bytes or texels).
+// Axis 1 is the row, and axis 2 is the layer. For a tensor, the axis is the dimension.
 struct Coordinate {
   std::size_t axis = 0;
   Source source;
