@@ -36,7 +36,7 @@ void enlarge_stacks_of_threads() {
   ::pthread_attr_destroy(&attributes);
 }
 
-// The lowest page is a guard page. Returns null if the mapping fails.
+// Maps a stack whose lowest page is a guard page. Returns null on failure.
 std::byte* make_stack() {
   void* memory =
       ::mmap(nullptr, kUsual, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);

@@ -8,8 +8,8 @@
 
 namespace cudadiag::command {
 
-// Returns the result of `work(argc, argv)`. If the stack limit is lower than usual, `work` and its threads get 8 MB
-// each. If the memory limit is too low for that, they get less.
+// Returns the result of `work(argc, argv)`. If the stack limit is lower than usual, `work` and its threads get stacks
+// of 8 MB, or less if memory is limited.
 int on_ample_stack(int (*work)(int, char**), int argc, char** argv);
 
 }  // namespace cudadiag::command

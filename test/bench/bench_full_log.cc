@@ -1,6 +1,6 @@
 // Measures a full log of ten million launches from ten thousand sites: its size, the time to write it, and the time and
-// memory to analyse it. Usage: bench_full_log [MILLIONS [FILE]]; a row for bench.json is added to FILE. The target is
-// two seconds and 300 MB.
+// memory to analyse it. Usage: bench_full_log [MILLIONS [FILE]]; a row for bench.json is added to FILE. The goal is two
+// seconds and 300 MB.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Writes the corpus that fuzzing starts from: seeds FOLDER.
+// Writes the corpus that fuzzing starts from. Usage: seeds FOLDER.
 #include <filesystem>
 #include <fstream>
 

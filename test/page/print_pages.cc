@@ -1,4 +1,4 @@
-// Writes the pages that the browser test opens, each to FOLDER/NAME.html. The bytes are the same each time.
+// Writes the pages that the browser test opens, each to FOLDER/NAME.html. Every run writes the same bytes.
 #include <fstream>
 #include <iostream>
 #include <string>

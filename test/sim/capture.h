@@ -12,7 +12,8 @@ CUstreamCaptureMode& thread_capture_mode();
 // CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED.
 CUresult unsafe_during_capture();
 
-// Runs the operation on the stream, or makes it a node of the graph that the stream captures. Mutex held.
+// Runs the operation on the stream, or makes it a node of the graph that the stream captures. The caller must hold the
+// mutex.
 CUresult issue(Gpu::Lock& lock, CUstream_st& stream, Op op);
 
 CUgraphNode add_node(CUgraph_st& graph, Op op, std::vector<CUgraphNode> dependencies);

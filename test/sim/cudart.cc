@@ -36,8 +36,8 @@ struct Call {
 
 cudaError_t code(CUresult result) { return static_cast<cudaError_t>(result); }
 
-// Looks up every function that the runtime may need, the newest included. Real runtimes do this before their own
-// cuInit.
+// Looks up every function that the runtime may need, including the newest one. Real runtimes look them up before their
+// own cuInit.
 void look_up_driver() {
   const auto look_up = [](const char* name, int version) {
     void* function = nullptr;

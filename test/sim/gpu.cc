@@ -32,7 +32,7 @@ bool value_matches(const Op& op) {
   }
 }
 
-// Reports what really failed, by adding a line to the file CUDADIAG_SIM_FAULTS.
+// Adds a line about the operation that really failed to the file named by CUDADIAG_SIM_FAULTS.
 void tell_of_fault(const CUstream_st& stream, const Op& op) {
   constexpr const char* kWork[] = {"nothing", "kernel", "copy", "memset", "prefetch"};
   const char* path = std::getenv("CUDADIAG_SIM_FAULTS");
@@ -130,7 +130,7 @@ Dependency Gpu::record(CUstream_st& stream) {
   return {stream.shared_from_this(), stream.issued};
 }
 
-// The legacy stream and the blocking streams wait for each other. An entry queued before the operation does the
+// The legacy stream and the blocking streams wait for each other. Before an operation, queues an entry that does the
 // waiting.
 void Gpu::put_barriers(CUstream_st& stream) {
   CUctx_st& context = *stream.context;
@@ -416,8 +416,8 @@ void Gpu::execute(const Op& op) {
   }
 }
 
-// The failed operation never completes, and no other work in the context does. Healthy streams therefore stop where
-// they are.
+// After a failure, no work in the context completes, including the failed operation. Healthy streams therefore stop
+// where they are.
 void Gpu::fail(CUctx_st& context, CUresult code, bool unseen) {
   Lock lock(mutex);
   context.unseen = code;

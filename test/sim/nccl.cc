@@ -140,7 +140,7 @@ void stop(void* handle) {
 
 template <typename Event>
 void fill_head(Event& event, std::uint64_t type, void* parent, int rank) {
-  // Up to version 4 of the interface, only the lowest byte of `type` is defined, so the others are arbitrary.
+  // Up to version 4 of the interface, only the lowest byte of `type` is defined, so the other bytes are arbitrary.
   event.head.type = plugin().version < 5 ? 0x5a5a5a00 | type : type;
   event.head.parent = parent;
   event.head.rank = rank;

@@ -64,8 +64,8 @@ class Plan {
   bool toss(unsigned of, unsigned in) { return (*shuffle_)() % in < of; }
   bool fails_calls() const { return fails_calls_; }
   int devices() const { return devices_; }
-  // Leaves only these devices, as CUDA_VISIBLE_DEVICES does. `visible` lists their numbers, up to the first one that
-  // does not exist.
+  // Hides all devices except those listed in `visible`, as CUDA_VISIBLE_DEVICES does. The list ends at the first device
+  // that does not exist.
   void show_only(std::string_view visible);
   // Converts a visible device's number to its number in the plan.
   int hardware_of(int device) const { return visible_.empty() ? device : visible_[static_cast<std::size_t>(device)]; }

@@ -1,4 +1,4 @@
-// An allocation fails, and the program ends because of it.
+// An allocation fails, and the program exits because of the error.
 // Plan: fail api=cuMemAlloc_v2 nth=2 code=2
 #include "driver.h"
 

@@ -1,4 +1,4 @@
-// The program waits for a stream while it is being captured, and notices the failure when the capture ends.
+// The program waits for a stream that is being captured, and notices the failure when the capture ends.
 #include "driver.h"
 
 int main() {

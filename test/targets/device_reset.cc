@@ -1,5 +1,5 @@
-// Resets the device between launches: the new context has the same address, but everything registered in the first one
-// is gone.
+// Resets the device between launches. The new context has the same address, but everything registered in the first
+// context is gone.
 // Plan: fault kernel=scale nth=4 code=700
 #include "driver.h"
 

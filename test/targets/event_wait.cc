@@ -1,5 +1,5 @@
-// The second stream waits for the first, which has the fault, so the second stream's next operation cannot have failed
-// first.
+// The second stream waits for the first stream, on which the fault occurs. The second stream's next operation therefore
+// cannot have failed first.
 // Plan: fault kernel=scale nth=2 code=700
 #include "driver.h"
 

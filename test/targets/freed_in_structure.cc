@@ -7,7 +7,7 @@ struct Rows {
   CUdeviceptr from, to;
 };
 
-// A real program would compile this at run time.
+// A real program would compile this code at run time.
 [[maybe_unused]] const char* const kSource = R"(
 struct Rows {
   long count;

@@ -11,7 +11,7 @@ static void ask(int) {
   if (cuMemGetInfo(&free, &total) == CUDA_SUCCESS) g_answers = g_answers + 1;
 }
 
-// The simulated driver calls this during the launch.
+// The simulated driver calls malloc() during the launch.
 extern "C" void* __libc_malloc(std::size_t bytes);
 extern "C" void* malloc(std::size_t bytes) {
   if (g_calls > 0) {

@@ -1,4 +1,4 @@
-// One of ten launches faults; a later copy, which is correct itself, reports it.
+// One of ten launches faults. A later copy, which is itself correct, reports the fault.
 // Plan: fault kernel=scale nth=3 code=700
 #include "driver.h"
 

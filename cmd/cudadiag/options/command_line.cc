@@ -24,7 +24,7 @@ class HelpFormat : public CLI::Formatter {
     return usage + (app->get_subcommands({}).empty() ? "\n" : " COMMAND ...\n");
   }
 
-  // CLI11 separates groups by two empty lines. Removes one of the two lines.
+  // CLI11 separates groups with two empty lines. Removes one of the two lines.
   std::string make_group(std::string name, bool positional, std::vector<const CLI::Option*> options) const override {
     const bool first = positional || name == kMainGroup;
     const std::string text = Formatter::make_group(std::move(name), positional, std::move(options));

@@ -55,7 +55,7 @@ CLI::Validator a_value(const std::string& wanted);
 template <typename Value>
 using Words = std::vector<std::pair<std::string, Value>>;
 
-// Adds an option that accepts one of `words`. The initial `value` is its default.
+// Adds an option that accepts one of `words`. The default is the initial content of `value`.
 template <typename Value, typename Target>
 CLI::Option* add_word(CLI::App* command, const std::string& name, Target& value, const Words<Value>& words,
                       const std::string& description) {

@@ -113,7 +113,8 @@ class Text {
     for (const std::string& line : found.lines) add("", base::printable(line));
   }
 
-  // Adds the access that compute-sanitizer reports. If the nearest allocation holds a saved block, names the block.
+  // Adds a line about the access that compute-sanitizer reports. If the nearest allocation holds a saved block, names
+  // the block.
   void access(const evidence::InvalidAccess& access) {
     std::string line = base::printable(evidence::sentence(access));
     if (access.nearest) {

@@ -18,8 +18,8 @@
 namespace cudadiag::command {
 namespace {
 
-// Prints why the recorder turned itself off in a process, for the first process in which it did. Returns true if the
-// recorder turned itself off in all processes.
+// Finds the first process in which the recorder turned itself off, and prints why. Returns true if the recorder turned
+// itself off in every process.
 bool print_unrecorded(const std::vector<session::Process>& processes) {
   const auto first = std::find_if(processes.begin(), processes.end(), analyse::is_unrecorded);
   if (first == processes.end()) return false;

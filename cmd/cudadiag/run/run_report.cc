@@ -136,7 +136,7 @@ void RunReport::keep_session() {
 
 void RunReport::finish(const supervise::RunEnd& end) {
   recording_.note_end(end);
-  // Read this before the session is discarded, because the values of watched lines are in the session's folder.
+  // Values of watched lines may have been stored in the session's folder, which may be discarded below.
   const bool may_have_kept = recording_.writer() != nullptr;
   const bool clean = is_clean();
   open_pairs_ = clean && options_.rerun_mode != RerunMode::never && supervise::wants_races(recording_.session());

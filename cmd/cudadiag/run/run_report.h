@@ -41,7 +41,7 @@ class RunReport {
   void drop_if_clean();
 
  private:
-  // Prints the data that could not be stored.
+  // Prints which data could not be stored.
   void tell(const supervise::Stored& stored) const;
   void print_ended(const supervise::StallNews& news) const;
   // Prints the report and remembers its findings. Prints a report without findings only if no findings have been
@@ -55,7 +55,7 @@ class RunReport {
   void keep_session();
   void print_rest();
   void print_end(const supervise::RunEnd& end, bool may_have_kept);
-  // Prints the old sessions that were removed to make room for this session.
+  // Prints which old sessions were removed to make room for this session.
   void print_removed() const;
   // Returns the checks that stopped when the command exited ("hangs", "races"); empty if none did.
   std::string no_longer_sought() const;

@@ -196,7 +196,8 @@ class WatchedRun {
                  speech);
   }
 
-  // Returns null if the user did not request race detection. If it is not possible, prints the reason and returns null.
+  // Returns null if the user did not request race detection. If race detection is impossible, prints the reason and
+  // returns null.
   std::unique_ptr<supervise::RaceWatch> watch_races() {
     if (!options_.recording.record.races) return nullptr;
     if (recording_.arena() == nullptr) {
@@ -208,7 +209,8 @@ class WatchedRun {
                                                   supervise::find_disassembler(options_.recording.command));
   }
 
-  // Returns null if the user did not request a full log. If it is not possible, prints the reason and returns null.
+  // Returns null if the user did not request a full log. If a full log is impossible, prints the reason and returns
+  // null.
   std::unique_ptr<supervise::FullLog> keep_full_log() {
     if (!options_.recording.full_log) return nullptr;
     if (recording_.arena() == nullptr || recording_.writer() == nullptr) {

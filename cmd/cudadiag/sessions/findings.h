@@ -1,4 +1,4 @@
-// Makes the diagnosis of a session, and writes its report to a file. Shared by several subcommands.
+// Diagnoses a session, and writes the report to a file. Shared by several subcommands.
 #pragma once
 
 #include <string>
@@ -32,7 +32,7 @@ void print_unfinished(diagnose::SessionState& state, bool kept);
 // of this run.
 void empty_older_report(const std::string& path);
 
-// If the file cannot be written, prints the reason.
+// Writes the report to the file. If the file cannot be written, prints the reason.
 void write_json_file(const diagnose::Diagnosis& report, const std::string& path);
 
 // Returns the window of operations to wait for in order to catch this session's failure again (wire/rerun/window.h).

@@ -136,7 +136,8 @@ class Collector {
   explicit Collector(JobSessions& job) {
     for (JobSession& session : job.all()) {
       for (const RankProcess& process : session.ranks) {
-        // Child processes inherit the rank number. Uses the process with the latest collective call.
+        // Several processes may have the same rank, because child processes inherit it. Uses the process with the
+        // latest collective call.
         Owner& owner = owners_[process.rank];
         const bool is_it = owner.process == nullptr || owner.process->latest_collective < process.latest_collective;
         if (is_it) owner = {&session, &process};

@@ -15,8 +15,8 @@
 namespace cudadiag::command {
 
 // The maximum number of calls kept for each rank of a job with several sessions. If NCCL reported no calls, launches of
-// collectives are kept instead. The numbers suffice to find where waiting ranks diverge, and fit in memory for a
-// thousand ranks.
+// collectives are kept instead. These numbers suffice to find where waiting ranks diverge, and a thousand ranks still
+// fit in memory.
 inline constexpr std::size_t kCallsKept = 256, kLaunchesKept = 1024;
 
 struct OpenSession {

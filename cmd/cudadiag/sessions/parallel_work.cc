@@ -33,7 +33,7 @@ void in_parallel(std::size_t count, const std::function<bool(std::size_t)>& work
   try {
     while (others.size() + 1 < threads) others.push_back(std::async(std::launch::async, take));
   } catch (const std::system_error&) {
-    // The process limit allows no more threads. Continues with those that were started.
+    // The process limit allows no more threads. The threads that were started do all the work.
   }
   take();
   for (std::future<void>& other : others) other.get();

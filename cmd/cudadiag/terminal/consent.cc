@@ -100,7 +100,7 @@ class Asking {
       if (!heeded_ || ready <= 0) continue;
       if (const auto answer = read_line()) return agrees(*answer);
     }
-    // Discards a half-typed line. Without this, the shell would read it.
+    // Discards a half-typed line, which the shell would otherwise read.
     if (!lost_foreground(input_)) ::tcflush(input_, TCIFLUSH);
     write_error_text(timed_out ? "no answer\n" : "\n");
     return false;

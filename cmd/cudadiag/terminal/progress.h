@@ -21,7 +21,7 @@ struct ProgressState {
   double expected_seconds = 0;    // for the whole rerun, estimated from the first run; 0 if unknown
 };
 
-// Returns a text that fits in `columns` columns. Omits the least important words first.
+// Returns text that fits in `columns` columns. Omits the least important words first.
 std::string progress_line(const ProgressState& state, std::size_t columns);
 
 // Adds up the time between ticks. Counts a gap of more than a second as one second, because this process was probably

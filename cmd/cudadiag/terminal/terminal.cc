@@ -22,7 +22,7 @@ namespace {
 
 // How long a write to a nonblocking descriptor waits for a reader.
 constexpr int kPatienceMilliseconds = 5000;
-// How often a write to a blocking descriptor, which has no time limit, checks whether cudadiag was asked to exit.
+// A write to a blocking descriptor has no time limit. At this interval, it checks whether cudadiag was asked to exit.
 constexpr int kLookMilliseconds = 1000;
 
 std::string unsaid;
@@ -31,7 +31,7 @@ bool wants_own_row = false;
 int print_error = 0;  // the errno of the first failed write
 
 bool takes_more() {
-  // Checks the flag before each write, because the target shares our stderr and may change the flag.
+  // Reads O_NONBLOCK before each write, because the target shares our stderr and may change the flag.
   const bool waits = (::fcntl(STDERR_FILENO, F_GETFL) & O_NONBLOCK) == 0;
   const int patience = is_unhurried ? 0 : waits ? kLookMilliseconds : kPatienceMilliseconds;
   while (true) {

@@ -1,7 +1,7 @@
 // A libcupti that forwards to the real one (CUDADIAG_BENCH_CUPTI). While the program runs, it can disable a
-// subscriber's callbacks and enable them again. The cost of callbacks is the difference between steps of one process,
-// because separate processes of the same program differ by more. The library is preloaded under libcupti's name, so
-// that every lookup of libcupti finds it.
+// subscriber's callbacks and enable them again. The cost of callbacks is the difference between steps of one process.
+// Times of separate processes of the same program vary by more than this cost. The library is preloaded under
+// libcupti's name, so that every lookup of libcupti finds it.
 #include <cupti.h>
 #include <dlfcn.h>
 
@@ -20,8 +20,8 @@ struct Enabled {
   CUpti_CallbackId id;
 };
 
-// Used by one thread at a time: the subscriber enables callbacks inside cuInit, and the program switches between its
-// steps.
+// Used by one thread at a time: the subscriber enables callbacks inside cuInit, and the program switches them on and
+// off between its steps.
 Enabled g_enabled[4096];
 std::size_t g_count;
 void* g_real;

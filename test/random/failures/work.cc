@@ -71,7 +71,7 @@ auto& threads = *new std::map<unsigned, std::vector<Step>>;
 auto& ending = *new std::string("stop");
 thread_local std::array<char, kBytes> pageable;
 
-// Macros, so that the line of the call is the one in issue().
+// Macros, so that each call is on the line at which issue() uses the macro.
 #define KERNEL                                                                                          \
   (s.how == "plain" ? cuLaunchKernel(s.function, s.size, 1, 1, 32, 1, 1, 0, s.stream, nullptr, nullptr) \
    : s.how == "ex"  ? cuLaunchKernelEx(&s.launch, s.function, nullptr, nullptr)                         \

@@ -27,7 +27,7 @@ std::vector<CUcontext>& context_stack();
 void set_driver_ready(bool ready);
 
 // Returns null if the handle does not belong to a live stream. Accepts 0, CU_STREAM_LEGACY and CU_STREAM_PER_THREAD.
-// Mutex held.
+// The caller must hold the mutex.
 CUstream_st* stream_of(CUstream handle, bool per_thread);
 
 // Resource callbacks are delivered once the thread holds no lock, at the end of the call at the latest.

@@ -16,7 +16,7 @@ CUctx_st* primary_of(CUdevice device) {
   return device >= 0 && device < gpu.plan.devices() ? gpu.primary[static_cast<std::size_t>(device)].get() : nullptr;
 }
 
-// Contexts that cuCtxDestroy has ended. Their addresses are reused, as with the real driver.
+// Contexts that cuCtxDestroy has destroyed. Their addresses are reused, as with the real driver.
 std::vector<CUcontext>& free_contexts() {
   static auto& contexts = *new std::vector<CUcontext>;
   return contexts;

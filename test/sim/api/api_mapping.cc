@@ -1,4 +1,4 @@
-// Memory mapped at reserved addresses. A handle is simply the number of bytes.
+// Memory mapped at reserved addresses. A handle to such memory is simply its size in bytes.
 #include <sys/mman.h>
 
 #include "api/api.h"

@@ -16,7 +16,7 @@ CUresult create_stream(CUstream* handle, unsigned int flags, int priority) {
   return CUDA_SUCCESS;
 }
 
-// During a capture, an external record becomes a node.
+// During a capture, recording an event with CU_EVENT_RECORD_EXTERNAL adds a node to the graph.
 CUresult record_event(CUevent event, CUstream handle, unsigned int flags, bool per_thread) {
   Gpu::Lock lock(Gpu::instance().mutex);
   CUstream_st* stream = sim::stream_of(handle, per_thread);

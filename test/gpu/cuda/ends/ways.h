@@ -1,4 +1,4 @@
-// How a thread ends the program, selected by name.
+// The ways in which a thread can end the program, selected by name.
 #pragma once
 
 #include <unistd.h>
