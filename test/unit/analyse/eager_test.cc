@@ -84,7 +84,7 @@ TEST_CASE("code that Inductor generated from a user's or a library's function is
   CHECK_FALSE(compiled({package("triton/runtime/jit.py"), {"<string>", "main"}}));
   CHECK_FALSE(compiled({generated, output, dynamo}));
   CHECK_FALSE(compiled({}));
-  // A backward pass, which runs on an autograd thread without frames of the user.
+  // A backward pass runs on an autograd thread, whose stack has no user frames.
   CHECK_FALSE(compiled({heuristics, generated, output, package("torch/autograd/function.py")}));
   // Compiled code called the user's own operator, so the line of the failure is already on the stack.
   CHECK_FALSE(compiled({{"/work/operators.py", "smooth"}, generated, output, dynamo, users}));

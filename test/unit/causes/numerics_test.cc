@@ -62,7 +62,8 @@ TEST_CASE("binary cross entropy") {
   CHECK(id_of(pytorch_assert("input_val >= zero", "Loss.cu")) == "failed-assertion");
 }
 
-// The model's output has no name in the source. The weights have a name, but may have any values.
+// The source has no name for the model's output, so the message uses the parameter's name. The weights have a name, but
+// any weight is valid.
 TEST_CASE("binary cross entropy with weights") {
   Symptoms symptoms = pytorch_assert(kBce, "Loss.cu");
   symptoms.arguments = {floats("self", 0, 0.5, 3), floats("y", 0, 1), floats("weight", 0.5, 20)};

@@ -41,7 +41,7 @@ class Desk {
     launch::SignalRelay relay;
     return command::ask("Run it again?", program_.get(), relay, times);
   }
-  // Types the keys after the question has discarded all earlier input.
+  // Waits until the program has discarded all earlier input, and then types the keys.
   bool answer(std::string_view keys) {
     type_ahead("y\n");
     std::jthread person([&] {

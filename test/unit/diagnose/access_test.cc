@@ -40,7 +40,7 @@ struct Recorded {
   analyse::OperationArgument argument;
 };
 
-// Builds a dump with one thread per distance: each address is that far from the parameter's value.
+// Builds a dump with one thread per distance. The address of each thread is at its distance from the parameter's value.
 DumpAccess dump_at(std::initializer_list<std::int64_t> distances, std::uint32_t bytes = 4) {
   constexpr std::uint64_t kValue = 0x7f0000000000;
   DumpAccess dump{.kind = AccessKind::load, .space = Space::global, .bytes = bytes};

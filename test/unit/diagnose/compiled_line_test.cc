@@ -89,7 +89,8 @@ TEST_CASE("the nodes of the kernel launched at a line of a generated file") {
   CHECK(fused.nodes[0].operators == std::vector<std::string>{"embedding"});
   CHECK(fused.nodes[2].operators == std::vector<std::string>{"index"});
   CHECK(names(kernel_at(kGenerated, kLinear)) == std::vector<std::string>{"logits"});
-  // The line comes from a comment. The nodes above this launch belong to the previous launch.
+  // The line comes from a comment in the generated code. The nodes listed above this launch belong to the previous
+  // launch.
   const auto helper = kernel_at(kGenerated, kHelper);
   CHECK(names(helper).empty());
   CHECK(helper.file == "/work/other.py");

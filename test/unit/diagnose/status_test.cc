@@ -191,13 +191,13 @@ TEST_CASE("only operations after the last one shown are counted as waiting") {
   CHECK(look().operations[0].ordinal == 2);
   CHECK(look().more == 1);
 
-  // Lost records of possible candidates count as missing.
+  // If the record of a possible candidate is lost, the operation counts as missing.
   auto& operations = session.processes[0].record.operations;
   operations.erase(operations.begin() + 1);
   CHECK(look().missing == 1);
   CHECK(look().more == 1);
 
-  // A call that failed queued no operation, so none is waiting.
+  // The failed call queued no operation, so no operation is waiting.
   operations.back().result = 700;
   CHECK(look().more == 0);
 }

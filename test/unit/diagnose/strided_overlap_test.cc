@@ -55,7 +55,7 @@ TEST_CASE("two columns of one matrix share no byte") {
   const RaceTensor left = tensor(1000, {512, 4}, {8, 1}), right = tensor(1016, {512, 4}, {8, 1});
   CHECK(overlap(left, right).bytes == 0);
   CHECK(overlap(left, left).bytes == 512u * 16);
-  // The second tensor spans the columns' border: only half of its bytes are in `right`.
+  // The second tensor crosses the border between the columns, so only half of its bytes are in `right`.
   const RaceOverlap found = overlap(right, tensor(1012, {512, 2}, {8, 1}));
   CHECK(found.bytes == 512u * 4);
   CHECK(found.begin == 1016);

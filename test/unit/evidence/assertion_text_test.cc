@@ -86,7 +86,7 @@ TEST_CASE("a timestamp at the start of the line, and a line that another one int
   CHECK(cut[0].function == "scale");
 }
 
-// Each colon in such a line could be the one before the line number. A parser that backtracks would be slow.
+// In a line of colons, each colon could be the one before the line number. A parser that backtracks would be slow.
 TEST_CASE("a line of colons does not take longer than others") {
   const std::string colons = std::string(30'000, ':') + " x: block: [0,0,0], thread: [0,0,0] Assertion `x` failed.\n";
   std::string output;

@@ -18,7 +18,7 @@ Testimony read(const std::string& name) {
   return testimony;
 }
 
-// Checks a place in cases.cu, the source of all dumps but two. The place is not in an inlined function.
+// Checks that the place is at `line` of cases.cu, and not in an inlined function. All dumps but two are from cases.cu.
 void check_line(const CodePlace& place, std::uint32_t line) {
   REQUIRE(place.lines.size() == 1);
   CHECK(place.lines[0].function == place.function);

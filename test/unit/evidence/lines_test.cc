@@ -88,7 +88,7 @@ TEST_CASE("each kernel of a linked cubin has its lines and inline chains") {
         "/src/leaf.cuh:2 _ZN39_INTERNAL_2e97d7d1_9_second_cu_0f008dd84leafEPil\n"
         "/src/second.cu:3 _Z13second_middlePil\n"
         "/src/second.cu:10 \n");
-  // The unit's second kernel numbers its call rows from 1 again.
+  // The call rows of the unit's second kernel are numbered from 1 again.
   CHECK(at("_Z13second_directPil", 0x40) ==
         "/src/leaf.cuh:2 _ZN39_INTERNAL_2e97d7d1_9_second_cu_0f008dd84leafEPil\n"
         "/src/second.cu:6 \n");

@@ -42,7 +42,7 @@ ElfBuilder many_grids(std::uint32_t count) {
   return dump;
 }
 
-// Returns the testimony of a dump that cudadiag requested: a kernel is running, and nothing has failed.
+// Returns the content of a dump that cudadiag requested: a kernel is running, and nothing has failed.
 Testimony asked_for() {
   const std::string file = sample_dump().bytes();
   Testimony testimony;

@@ -49,7 +49,7 @@ std::string string_table(std::initializer_list<const char*> texts) {
 
 const std::string kStrings = string_table({"GPU", "sm_90", "too far"});
 const std::string kSymbolNames = string_table({"_Z6kernelPi", "$_Z6kernelPi$_Z4deepPi", "_Z5otherPi"});
-// Offsets of inlined function names are relative to kNamesBase. Names before it belong to another unit.
+// The offsets of inlined function names are relative to kNamesBase. Names before kNamesBase belong to another unit.
 const std::string kInlinedNames = string_table({"another unit's", "_Z4leafPi", "_Z3midPi"});
 const std::size_t kNamesBase = kInlinedNames.find("_Z4leafPi");
 

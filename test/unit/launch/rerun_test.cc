@@ -79,7 +79,7 @@ TEST_CASE("a pipe that has a writer, or that was filled later, cannot be given a
   CHECK(Input(open.from.get()).obstacle() == "its input is a pipe that cannot be read again");
   Pipe later;
   const Input input(later.from.get());
-  // Data that was written and read in the meantime would have left no trace in the pipe.
+  // Even if data was written and read in the meantime, the pipe does not show it.
   CHECK(input.obstacle() == "its input is a pipe that another process could write to");
   CHECK(all_of(input.again()) == "");
   later.write("words");
@@ -89,7 +89,7 @@ TEST_CASE("a pipe that has a writer, or that was filled later, cannot be given a
 TEST_CASE("a large pipe is given again completely") {
   Pipe pipe;
   REQUIRE(::fcntl(pipe.to.get(), F_SETPIPE_SZ, 1 << 18) >= 1 << 18);
-  // Many small writes can fill a pipe even if their bytes would fit.
+  // After many small writes, a pipe may be full although it has room for more bytes.
   std::string text;
   for (int line = 0; line < 20; ++line) {
     pipe.write(std::string(4096, static_cast<char>('a' + line)));

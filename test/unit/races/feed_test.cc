@@ -240,7 +240,7 @@ TEST_CASE("nothing is concluded across a gap or inside it, but everything after 
   p.kernel(0, 1), p.kernel(1, 2);
   CHECK(p.races() == 0);
   p.ticks += 10;
-  // An allocation in the gap has no record here, but the table of allocations shows it.
+  // An allocation made while records were lost has no record here, but the table of allocations shows it.
   p.area.allocation(0, kBuffer, 1 << 20);
   p.kernel(1, 2);
   CHECK(p.races() == 0);
@@ -303,7 +303,7 @@ TEST_CASE("a record belongs to the stream that had the entry at that time, which
     p.kernel(0, 1), p.kernel(1, 2);
     REQUIRE(p.races() == (told ? 1 : 0));
     if (told) CHECK(p.feed.races().front().second.stream == 0x200);
-    // If the earlier stream is unknown, its record cannot be assigned to any stream.
+    // If the earlier stream in the table entry is unknown, its record cannot be assigned to any stream.
     CHECK(p.feed.counts().gaps == (told ? 0 : 1));
   }
 }

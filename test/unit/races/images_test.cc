@@ -212,7 +212,7 @@ TEST_CASE("copies of parts of an array race where they overlap") {
     Images q;
     q.copy(0, a, race::kIsSource), q.copy(1, b, race::kIsSource);
     CHECK(q.races() == 0);
-    // The same parts, with sizes given in elements of 4 bytes.
+    // The same parts of the array, with offsets and widths given in elements of 4 bytes.
     Images r;
     r.copy(0, {a.x / 4, a.y, 0, a.width / 4, a.height}, race::kInElements);
     r.copy(1, {b.x / 4, b.y, 0, b.width / 4, b.height}, race::kInElements | race::kIsSource);

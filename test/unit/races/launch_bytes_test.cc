@@ -225,7 +225,7 @@ TEST_CASE("each copy of a batch has separate bytes") {
     q.fill(1, kBuffer + at + 63, 1);
     CHECK(q.races() == 1);
   }
-  // A recorded part belongs only to the next batch.
+  // A recorded part belongs only to the next batch, so the second batch has no parts.
   Process r;
   r.part(kBuffer, 0, 64), r.batch(0), r.batch(1);
   r.fill(1, kBuffer + 2048, 64);
@@ -249,7 +249,8 @@ TEST_CASE("a source that a batch may read out of order races with earlier unfini
   q.fill(0, kBuffer, 64);
   q.part(kBuffer, kBuffer + 1024, 64, race::kAnyTime), q.batch(0);
   CHECK(q.races() == 0);
-  // A read during the call is over before other streams' work is issued. A read at any time can happen later.
+  // With kDuringCall, the read is over before work on other streams is issued. With kAnyTime, the read can happen
+  // later.
   for (const auto order : {race::kDuringCall, race::kAnyTime}) {
     Process r;
     r.part(kBuffer + 1024, kBuffer, 64, order), r.batch(0);

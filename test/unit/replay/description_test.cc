@@ -35,7 +35,7 @@ class Builder {
   std::vector<std::byte> bytes_;
 };
 
-// Returns the words of a block of 256 bytes at 0x7f0000001000. Of these, 128 bytes from offset 64 on are saved.
+// Returns the words that describe a block of 256 bytes at 0x7f0000001000. The 128 bytes from offset 64 on are saved.
 std::vector<std::uint32_t> block_words() { return {0x1000, 0x7f00, 256, 0, 64, 0, 128, 0, 3, 1, 1, 0}; }
 
 Builder sample() {

@@ -446,7 +446,7 @@ TEST_CASE("bytes of a kernel: uses by other instructions through a parameter") {
   // The code ends without an unconditional EXIT.
   CHECK(known_in("/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n/*0010*/ STG.E desc[UR4][R2.64], R9 ;\n/*0020*/ @P0 EXIT ;\n") ==
         0);
-  // If the warp has diverged, its threads do the same work at the branch target.
+  // If the warp has diverged, its threads branch to code that does the same work.
   CHECK(known_in(load + "/*0020*/ BRA.DIV UR4, 0x40 ;\n/*0030*/ EXIT ;\n/*0040*/ BRA 0x30 ;\n") == 1);
   // The analysis gives up on an endless loop.
   CHECK(known_in(load + "/*0020*/ BRA 0x20 ;\n") == 0);

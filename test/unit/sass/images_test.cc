@@ -95,7 +95,7 @@ TEST_CASE("the bytes of a surface follow from its coordinates") {
   for (const Architecture& architecture : kArchitectures) {
     CAPTURE(architecture.name);
     const ByteRanges draw = code_of(architecture, "draw__8_4_4_4", 20);
-    // Draws 250 columns in rows 10 to 14.
+    // The launch writes 250 columns of rows 10 to 14.
     LaunchValues launch{{2, 5, 1}, {128, 1, 1}, parameters(kHandle, 250, 5, 10), {}, {kFlat}};
     const Used rows = used(draw, launch, Mode::write);
     CHECK(rows.known);
@@ -209,7 +209,7 @@ Used used_tiles(const Tiles& tiles, const std::string& kernel, Mode mode, std::u
 TEST_CASE("a tensor copy uses one box of the tensor") {
   for (const Tiles& tiles : kTiles) {
     CAPTURE(tiles.architecture.name);
-    // On sm_120, the code chooses how to copy by the address of the shared memory, which is unknown here.
+    // On sm_120, the address of the shared memory determines how the code copies, and this address is unknown here.
     const std::vector<ByteRows> loaded{{0, 64 * 512, 0, 1}};
     const auto known = tiles.architecture.name == "sm120" ? std::vector<ByteRows>() : loaded;
     CHECK(used_tiles(tiles, "load_tiles", Mode::read, 96).rows == known);

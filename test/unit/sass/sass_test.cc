@@ -248,7 +248,7 @@ TEST_CASE("code that adds a parameter to an address uses a place near that addre
   CHECK(modes("part.sm120", {0}, 0x380) == Modes{near_write});
   CHECK(modes("product.sm80", {0}, 0x160) == Modes{near_write});
   CHECK(modes("bytes_on.sm90", {0, 16}) == Modes{near_write, read});
-  // The pointer advances from its start by a parameter's step, at most up to a limit that a parameter gives.
+  // The pointer advances in steps given by one parameter, up to a limit given by another.
   CHECK(modes("stride.sm90", {0, 8}) == Modes{write, read});
   CHECK(modes("strided_loop.sm90", {0}) == Modes{write});
   CHECK(modes("clamped.sm90", {0}) == Modes{write});

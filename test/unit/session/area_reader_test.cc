@@ -150,8 +150,8 @@ TEST_CASE("an ordinal without a record between others is not an operation yet, e
   CHECK(met.given_between(0, 1) == 1);
   CHECK(met.given_between(2, 3) == 1);
   CHECK(met.given_between(3, 3) == 0);
-  // A marker proves that all earlier operations were queued. An operation that began with no other thread in a call
-  // proves this, too.
+  // A marker proves that all earlier operations were queued. An operation proves the same if it began while no other
+  // thread was in a call.
   std::byte* newest = area.ring(0, 1);
   wire::store(newest, wire::operation::kFlags, std::uint8_t{wire::operation::kReturned});
   CHECK(stream(1).not_given.empty());

@@ -183,7 +183,7 @@ TEST_CASE("reading a log of random bytes ends, and is safe") {
     session::join_log(*reader, record);
     for (const auto& operation : record.operations) REQUIRE(operation.recorded <= record.operations.size());
   }
-  // Counts so large that no memory would suffice.
+  // Counts that are too large for any memory.
   const std::string most = "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01";
   for (const std::string& item : {std::string("\0\x02", 2) + most, most + most, std::string("\x02\0", 2) + most}) {
     write_bytes(file, whole.substr(0, session::kLogHeader) + item);

@@ -122,7 +122,7 @@ TEST_CASE("a run under another cudadiag is left to that one to repeat") {
     const Environment recorded(Variables{{"CUDADIAG_PASS", "record"}, {"CUDADIAG_ARENA", "/proc/1/fd/3"}});
     CHECK(obstacle(session) == Kind::under_another_launcher);
   }
-  // These variables are set in a shell that evaluated the output of cudadiag env.
+  // A shell that has evaluated the output of cudadiag env has these variables.
   const Environment exported(Variables{{"CUDADIAG_PASS", "record"}, {"CUDADIAG_SESSION", "/tmp/s"}});
   CHECK_FALSE(obstacle(session));
 }

@@ -15,7 +15,7 @@ TEST_CASE("a rerun takes as long as the first run took to fail") {
   CHECK(expected_seconds(session) == 10);
   record.failed_after = 4.5;
   CHECK(expected_seconds(session) == 4.5);
-  // Such times occur if the system clock is set during the run.
+  // Times like these occur if the system clock is set during the run.
   for (const double nonsense : {-3.0, 1e6}) {
     record.failed_after = nonsense;
     CHECK(expected_seconds(session) == 10);

@@ -55,8 +55,8 @@ struct Launched {
     session::ProcessRecord& record = session.processes[0].record;
     record.functions = {kernel};
     record.native_stacks.emplace_back();
-    // Skips frames before the runtime. With a sanitizer, the runtime calls the sanitizer's backtrace(), which is in the
-    // test and would be taken for a caller.
+    // Skips the frames before the runtime's. With a sanitizer, the first frame is the sanitizer's backtrace(), which is
+    // linked into the test and would look like a caller.
     int runtime = 0;
     while (runtime < depth && !is_fixture(module_of(addresses[runtime]).dli_fname)) ++runtime;
     for (int i = runtime; i < depth; ++i) add_frame(record, addresses[i], caller);

@@ -436,7 +436,7 @@ TEST_CASE("user rules for libraries and the sources in them") {
   CHECK(find_true_line(stack, "").location.line == 30);
 }
 
-// Whichever line of such a cell runs, the cell's frame stays on the first line.
+// While a later line of a %%time cell runs, the cell's frame still shows the first line.
 TEST_CASE("a cell that begins with %%time") {
   const auto called = [](const char* file, int line, const char* function) {
     return PythonFrame{file, line, function};

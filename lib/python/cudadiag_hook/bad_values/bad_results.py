@@ -85,7 +85,7 @@ class Watch:
         self.parameters = {}  # storages of leaf tensors, by address
         self.leaves = {}  # weak references to leaf tensors, by id()
         self.latest_item = None  # the value from which the program read its latest number
-        # The latest use of each kind: (root, ordinal of the operator, stack).
+        # The latest use of a bad value, for each kind of use: (root, ordinal of the operator, stack).
         self.last_asked = self.last_compared = self.last_read = self.last_refused = None
         self.last_exit = None  # (ordinal of the operator, stack) of the latest sys.exit() with a failure
         self.waits = False  # whether to wait for the GPU and check its results immediately

@@ -153,7 +153,7 @@ def compare(call):
     values = values_of(call)
     if values:
         asks = call.facts.looks or (len(call.args) == 2 and call.args[0] is call.args[1])
-        # The program may end because of the result of a comparison.
+        # The program may exit because of the comparison's result.
         use_all("asked" if asks else "compared", values, places_from(sys._getframe(3)))
 
 
@@ -204,7 +204,8 @@ def keep_not_finite(call, tensor, is_written, value):
         watch.writers.write(tensor, value)
         return
     if any(each.check is not None for each in values_of(call)):
-        # The tensor was copied from a GPU. We know whether it was bad there only once the earlier checks have arrived.
+        # The tensor was copied from a GPU. Whether it was already bad there is known only once the earlier checks have
+        # arrived.
         settle_all()
     settle_bad(value, tensor)
     watch.writers.write(tensor, value)
@@ -219,7 +220,8 @@ def check_later(call, outputs):
                    for each, values in call.inputs if values]
     call.scalars = scalars_are_bad(call)
     call.args, call.kwargs = (), {}
-    # Queued after the checks of chosen elements, so that those grades are known when these checks arrive.
+    # These checks are queued after those of the chosen elements, so that the grades of the chosen elements arrive
+    # first.
     checks = (slots.add(outputs[0][2]),) if len(outputs) == 1 else slots.add_all([floats for _, _, floats in outputs])
     for (tensor, is_written, _), check in zip(outputs, checks):
         value = Value(call, None, check)

@@ -26,10 +26,10 @@ MOST_TOLD = 16
 MOST_FRAMES = 24
 INTEGERS = ("int8", "uint8", "int16", "int32", "int64")  # types whose extremes PyTorch can compute
 
-# These parameters choose elements, and contribute none to the operator's result.
+# These parameters only choose elements of other arguments. Their own elements are not part of the operator's result.
 CHOOSERS = ("index", "indices", "mask", "condition")
 OVERWRITTEN = ("copy_", "fill_", "zero_", "random_", "uniform_", "normal_")  # these do not read what they overwrite
-# The results of these operators after the first are indices or counts.
+# All results of these operators except the first are indices or counts.
 INDEX_RESULTS = ("sort", "topk", "max", "min", "kthvalue", "mode", "median", "nanmedian", "cummax", "cummin",
                  "_unique2", "unique_dim", "unique_consecutive")
 

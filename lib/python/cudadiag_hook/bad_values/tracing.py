@@ -9,9 +9,9 @@ from ..stacks import line_at
 MOST_STEPS = 64  # how many steps to trace back
 MOST_TOLD = 5
 
-# These operators add numbers to an element or subtract them, so the element may have been bad before.
+# These operators add numbers to an element, or subtract numbers from it. The element may have been bad before.
 SHIFTS = ("add", "add_", "sub", "sub_")
-# The results of these operators are elements of the arguments, unless an element was clamped or changed its sign.
+# The results of these operators are elements of the arguments, possibly clamped or with a different sign.
 SELECTIONS = ("unique", "_unique2", "unique_dim", "minimum", "maximum", "amax", "amin", "max", "min", "abs", "relu", "relu_",
               "clamp", "clamp_", "clamp_min", "clamp_max")
 # The results of these operators show only the sign of the argument's element.
@@ -268,7 +268,7 @@ def origin_of(writers, element, bad):
     """Returns ([(result, role)], certain): the origin, then the results that passed the element on. Returns ([], False)
     if unknown. `element` is a tensor that contains only the bad element."""
     way = Way(bad)
-    # If other code has changed the element, its value may be beyond what any operator wrote.
+    # Skips results whose range excludes the bad value: other code has changed the element since.
     results = [each for each in writers.values_in(element) if bad.may_be_in(each.least, each.greatest)]
     try:
         is_known = way.walk(only(results))

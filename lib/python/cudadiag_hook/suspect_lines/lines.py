@@ -41,7 +41,7 @@ class Suspect:
             if is_from_handler(error):
                 raise
             self.paths, is_with = [], False
-        # A `with` statement may pop a mode from PyTorch's stack when it ends, and this must not be the hook's mode.
+        # A `with` statement may pop a mode from PyTorch's stack when it ends. The popped mode must not be the hook's.
         self.operators = self.operators and not is_with
 
 
@@ -125,7 +125,7 @@ def arrive_watched(suspect, frame):
             about = variable_arguments(small, not is_capturing() and not recorder.failed())
     else:
         about = variable_arguments(small, False)
-    # The first visit is reported even without values, so that the line does not seem unreached.
+    # The first visit is reported even without values. Otherwise, the line would seem not to have been reached.
     if about or suspect.visits == 1:
         recorder.deliver_watched(to_json({"kind": "watched", "line": suspect.line, "file": frame.f_code.co_filename,
                                  "visit": suspect.visits, "milliseconds": int(state.spent * 1000), "arguments": about,

@@ -44,7 +44,7 @@ def before_operator(function, args, kwargs):
     pairs = named_arguments(schema, args, kwargs)
     arguments = []
     visits.call = None
-    # Operators that only create tensors, or work on the host, are reported too. Without this, their operations would be
+    # Operators that only create tensors, or work on the host, are reported too. Otherwise, their operations would be
     # attributed to the previous operator.
     if touches_device(pairs):
         with Guard():

@@ -68,8 +68,8 @@ class Buffer:
             self.host = self.slots.to("cpu", non_blocking=True)
         else:
             self.host.copy_(self.slots, non_blocking=True)
-        # Without a stream argument, the event belongs to the current device, so another GPU's copy would seem to have
-        # arrived.
+        # By default, the event is recorded on the current device, and does not show whether the copy from another GPU
+        # has arrived.
         self.event.record(sys.modules["torch"].cuda.current_stream(self.slots.device))
 
 
@@ -130,8 +130,8 @@ class Slots:
         core = sys.modules["torch"]._C
         page, key = self.page_for(core, floats)
         slot = page.used
-        # The greatest absolute value, or NaN if there is one. This is one kernel, because input and slot have the same
-        # type.
+        # The greatest absolute value, or NaN if any element is NaN. A single kernel computes it, because input and slot
+        # have the same type.
         core._linalg.linalg_vector_norm(floats, INFINITY, out=page.buffer.views[slot])
         page.used += 1
         if page.used == PAGE:  # grades are read in the order of the checks, so the stream's pages are sent together

@@ -144,7 +144,7 @@ class Guard:
                     leave(None, None, None)
                 del guard
         finally:
-            # A signal handler may have raised an exception in between.
+            # If a signal handler raised an exception in the loop, some guards are still active.
             if self.guards:
                 self.__exit__()
             recorder.quiet(False)

@@ -76,7 +76,7 @@ class ForwardPlaces:
         if node is None:
             return stack, module_here(), steps.current(), "", None, True
         stack = stack or self.stack_behind_backward(core)
-        # Each thread has its own count. If there are several threads, operators of two threads may share a number.
+        # Each thread has its own count, so operators of two threads may share a number.
         made = self.kept.get(node._sequence_nr())
         return stack, module_here(), steps.current(), node.name().rpartition("::")[2], made, len(self.threads) == 1
 

@@ -37,12 +37,12 @@ def make_mode_class(torch):
 
         @classmethod
         def _should_skip_dynamo(cls):
-            # Without this, PyTorch imports torch._dynamo and wraps __torch_dispatch__.
+            # Otherwise, PyTorch imports torch._dynamo and wraps __torch_dispatch__.
             return False
 
         def __torch_dispatch__(self, function, types, args=(), kwargs=None):
             token, result, returned = None, None, False
-            # In a backward pass, a function mode of the target may be on, and would see the listener's calls.
+            # In a backward pass, a function mode of the target may be active. It must not see the listener's calls.
             is_plain = not function_modes()
             before, after = (self.before, self.after) if is_plain else (self.hidden_before, self.hidden_after)
             try:

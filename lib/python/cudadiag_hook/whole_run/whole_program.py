@@ -11,14 +11,16 @@ def replace(owner, name, make):
     if original is None:
         return
     made = make(original)
-    # pickle stores a function by these names, and requires that they refer to the same function.
+    # pickle stores a function by its module and qualified name, and requires that these names refer to the same
+    # function.
     is_class = isinstance(owner, type)
     made.__module__ = owner.__module__ if is_class else owner.__name__
     made.__name__, made.__qualname__ = name, owner.__qualname__ + "." + name if is_class else name
     made.__doc__, made.__wrapped__ = original.__doc__, original
     setattr(owner, name, made)
     scripting = sys.modules.get("torch.jit._builtins")
-    # torch.jit.script recognises PyTorch's operators by their id(). If this table is built later, it contains `made`.
+    # torch.jit.script recognises PyTorch's operators by their id(), which this table contains. If PyTorch builds the
+    # table later, it finds `made` by itself.
     table = getattr(scripting, "_builtin_table", None) or {}
     if id(original) in table:
         table[id(made)] = table[id(original)]

@@ -48,7 +48,7 @@ TEST_CASE("work that may all have finished is not a hang") {
   const auto stream = run.stream(0);
   run.issue_many(stream, 13);
   CHECK(!hang(run.process, 60));
-  // A thread does not hang in a call that need not wait for the GPU.
+  // A thread is not reported as hanging in a call that need not wait for the GPU.
   run.wait(wire::thread::Wait::none);
   CHECK(!hang(run.process, 60));
 }

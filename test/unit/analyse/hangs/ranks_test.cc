@@ -135,7 +135,7 @@ TEST_CASE("a rank that has called fewer collectives has not come") {
 }
 
 TEST_CASE("ranks diverge where they call at different lines, and not where they finally hang") {
-  // The second rank skips its fourth all_reduce. Its barrier is a collective too, so it takes that call's number.
+  // The second rank skips its fifth all_reduce. Its barrier is a collective too, so the barrier becomes call 5.
   Rank first(0), second(1);
   const auto reduce = first.line(0x10), barrier = first.line(0x20);
   first.call_many(reduce, 5);

@@ -158,7 +158,7 @@ TEST_CASE("a stream that waits for a value is explained by the stream that shoul
 TEST_CASE("streams that may wait for each other are ordinary while one of them progresses") {
   Live run;
   const auto first = run.own_stream(), second = run.own_stream();
-  // The recorder missed some records of events, so it is unknown what these waits wait for.
+  // The recorder missed some records of events, so it is unknown for which operations the streams wait.
   run.process.record.events_unseen = 1;
   run.begin(first, op::Kind::event_wait, 0xe0);
   for (int i = 0; i < 10; ++i) run.begin(second, op::Kind::event_wait, 0xe1);

@@ -80,7 +80,7 @@ TEST_CASE("a thread that waits for a stream proves that something issued before 
   run.issue_many(stream, 3);
   run.wait(Wait::stream, stream);
   CHECK(run.look().streams[0].bound == 3);
-  // A call that has only just begun may not be blocked.
+  // A call that has only just begun is not proven to be blocked.
   run.process.record.threads[0].call_ticks += 300;
   CHECK(!run.look().streams[0].proven());
 }
@@ -146,8 +146,9 @@ TEST_CASE("a wait whose call overlapped with another thread's recording of the e
   auto& operations = run.process.record.operations;
   run.issue(first);
   run.issue(second, op::Kind::event_wait, op::kMarked, 0xe0);
-  auto& record = run.issue(first, op::Kind::event_record, 0, 0xe0);  // called after the wait, but the two calls
-                                                                     // overlap, so it may take effect first
+  // The event is recorded by a call that begins after the wait, but the two calls overlap. The recording may therefore
+  // take effect first.
+  auto& record = run.issue(first, op::Kind::event_record, 0, 0xe0);
   record.thread = 1;
   record.serial = run.process.record.threads[1].published = 1;
   --run.process.record.threads[0].published;
