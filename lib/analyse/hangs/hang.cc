@@ -48,7 +48,7 @@ std::string because_one(const UnfinishedStream& stream) {
           : fmt::format("the first {} of {} {} finished",
                         stream.completed == 1 ? "operation" : fmt::format("{} operations", stream.completed), name,
                         stream.completed == 1 ? "has" : "have");
-  return fmt::format("{}, operation {} has not, and it is the only one that the stream can be executing", finished,
+  return fmt::format("{}; operation {} is the only one that the stream can be executing", finished,
                      stream.candidates.front()->ordinal);
 }
 

@@ -331,8 +331,8 @@ TEST_CASE("a stall that is read back from the manifest gives the same hang") {
   CHECK(failure->kind == Kind::hang);
   CHECK(failure->grade == Grade::bracketed);
   CHECK(failure->because ==
-        "no operation of stream 0x100 is known to have finished, operation 1 has not, and it is the only one that the "
-        "stream can be executing; cudadiag saw no earlier call on its line take 0.8 s");
+        "no operation of stream 0x100 is known to have finished; operation 1 is the only one that the stream can be "
+        "executing; cudadiag saw no earlier call on its line take 0.8 s");
   CHECK(failure->hang->stall == &read.stalls[0]);
   CHECK(failure->hang->stall->ended_after == 8.5);
   REQUIRE(failure->hang->wait);
