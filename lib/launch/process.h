@@ -89,7 +89,7 @@ class Target {
   void forward(int signal) const;
   // Returns true if /proc shows that the process is the target or its descendant, and is in this process group.
   bool has_started(pid_t process) const;
-  // Returns those of the target and its descendants that /proc shows. Includes an orphan only if it has the target's
+  // Returns the target and its descendants, if /proc shows them. Includes an orphan only if it has the target's
   // variables, because this process also adopts orphans of other programs.
   std::vector<pid_t> processes() const;
   // Sends the signal to the target, its group, and processes(). Returns false if none of them exists.

@@ -61,8 +61,8 @@ struct Extent {
 Access with_place(Access access, std::uint64_t address, const Extent& extent, Mode mode);
 
 // Returns whether the accesses share a byte. Rows are compared one by one, so different columns of one buffer do not
-// overlap. An access with `somewhere` set uses an unknown part of its bytes. It shares one only with an exact access
-// that covers all of its bytes.
+// overlap. An access with `somewhere` set uses an unknown part of its bytes. It overlaps only exact accesses that cover
+// all of these bytes.
 bool touches(const Access& a, const Access& b);
 
 }  // namespace cudadiag::races

@@ -43,7 +43,8 @@ void Feed::memory_freed(const std::byte* record, bool has_stream, StreamNumber s
     access.mode = Mode::write;
     access.exact = true;
     add(access);
-    // Keeps the memory until its addresses are reused, because other streams may still use it.
+    // Keeps what is known about the memory until its addresses are reused, because other streams may still use the
+    // memory.
     return;
   }
   // Freeing stream-ordered memory does not make the driver wait.
