@@ -119,7 +119,7 @@ ThreadState* Recorder::acquire_thread() {
   return thread;
 }
 
-// The site has Kind::none, like that of a call that issues no operation.
+// The site has Kind::none, like the site of a call that issues no operation.
 void Recorder::collective(ThreadState* thread, const CollectiveCall& call, std::uintptr_t frame) {
   constexpr std::uint32_t kNoCall = 0;
   constexpr std::uint8_t kNoThread = 0xff;

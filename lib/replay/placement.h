@@ -34,7 +34,7 @@ class Placement {
   std::optional<std::uint64_t> of(std::size_t block) const { return now_[block]; }
   // Returns whether any block has a new address.
   bool moves() const;
-  // Returns `word`, adjusted if it points into a moved block or to its end.
+  // Returns `word`, adjusted if it points into a moved block or to the end of one.
   std::uint64_t rewritten(std::uint64_t word) const;
   // Rewrites each aligned word, and returns how many changed.
   std::size_t rewrite(std::span<std::byte> bytes) const;

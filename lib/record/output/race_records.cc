@@ -117,7 +117,7 @@ void RaceRecords::issued(ThreadState& thread, std::uint32_t id, const CUpti_Call
   if (!extended) return;
   const CUlaunchConfig* config = static_cast<const cuLaunchKernelEx_params*>(data.functionParams)->config;
   for (unsigned i = 0; config != nullptr && i < config->numAttrs; ++i) {
-    // The launch records an event inside the kernel, which we cannot follow.
+    // The launch records an event inside the kernel. We cannot follow this event.
     if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT ||
         config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT) {
       return stranger_met(thread);

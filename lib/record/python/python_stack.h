@@ -72,8 +72,8 @@ class PythonStacks {
   std::uint32_t find_or_intern(const Walk& walk, const Frames& found);
   std::uint32_t intern(const Walk& walk, const Frames& found);
   std::uint32_t intern_code(const std::byte* code);
-  // Returns true if the process has several interpreters. A walk would then always find the main interpreter's frames,
-  // even on a thread that runs another interpreter.
+  // Returns true if the process has several interpreters. In this case, a walk always finds the main interpreter's
+  // frames, even on a thread that runs another interpreter.
   bool are_several() const;
   bool looks_like_code(const std::byte* code) const;
   void give_up(const char* why);

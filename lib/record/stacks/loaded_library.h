@@ -16,8 +16,8 @@ namespace cudadiag::record {
 class LoadedLibrary {
  public:
   // Finds the library by its file name. Returns false if the dynamic loader has not initialised the library, because
-  // its code must not run before that. This needs glibc 2.35 or later (Modules). `where` receives the module, and may
-  // be null.
+  // its code must not run before initialisation. This needs glibc 2.35 or later (Modules). `where` receives the module,
+  // and may be null.
   bool find(std::string_view file_name, LoadedModule* where = nullptr);
   // Reads the given module, which the dynamic loader must have initialised.
   bool read(const LoadedModule& module);

@@ -274,7 +274,7 @@ Evaluator::Sum Evaluator::sum_made_by(Moment moment, std::uint32_t half) {
   const Parts parts = parts_of(i);
   const auto of = [&](std::size_t value, std::uint32_t its) -> Sum {
     if (value >= parts.values.size()) return {.mixed = true};
-    // A large constant may be the upper half of a pointer in the code.
+    // A large constant may be the upper half of a pointer that the code contains.
     const auto upper = i.has("X") ? immediate(parts.values[value], 0) : std::nullopt;
     if (upper && std::min(*upper, ~*upper) >= kLeastUpperHalf) return {.others = true};
     return sum_of_operand(parts.values[value], its, moment);
