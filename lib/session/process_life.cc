@@ -40,7 +40,7 @@ std::optional<bool> lives(const fs::path& session, const ProcessRecord& record) 
   for (std::string line; std::getline(maps, line);) {
     if (is_area(line, name, pid)) return true;
   }
-  // If the process belongs to another user, the kernel denies access only when the mappings are read.
+  // If the process belongs to another user, its mappings can be opened but not read.
   return maps.bad() ? std::nullopt : std::optional(false);
 }
 

@@ -26,7 +26,8 @@ bool asks_to_end(int signal) { return signal == SIGINT || signal == SIGQUIT || s
 
 void RunWatch::hand_on_signals(RunListener* listener) {
   for (const launch::ReceivedSignal& signal : relay_.take_signals()) {
-    // The target sent the signal to its whole group, which includes this process, so it already has the signal.
+    // The target sent the signal to its whole process group, which includes this process. Relaying the signal would
+    // send it twice.
     if (target_.has_started(signal.sender)) continue;
     if (listener != nullptr && asks_to_end(signal.number)) listener->interrupts();
     target_.forward(signal.number);

@@ -30,7 +30,7 @@ class RunListener {
   virtual bool froze() = 0;
   // The GPU made no progress for `seconds`, and the target is about to be terminated.
   virtual void hangs(double seconds) = 0;
-  // Some operations hang, or finished after all. The target continues.
+  // Some operations hang, or have finished after they hung. The target continues.
   virtual void stalls(const StallNews& news) = 0;
   // A signal to terminate the target has arrived, and is about to be relayed.
   virtual void interrupts() = 0;

@@ -235,7 +235,7 @@ class Replaying {
     return std::nullopt;
   }
 
-  // Returns why the outputs of `done` and the first replay cannot be compared; empty if they can.
+  // Returns why the outputs of `done` and the first replay cannot be compared; empty if nothing prevents a comparison.
   std::string obstacle_to_comparing(const replay::Run& done, const replay::GpuChoice& here,
                                     const replay::GpuChoice& there) const {
     const replay::Run& first = result_.first;

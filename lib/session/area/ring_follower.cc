@@ -14,7 +14,7 @@ namespace operation = wire::operation;
 
 }  // namespace
 
-// The recorder fills in the header before it stores a state, so a header with a state is complete.
+// The recorder stores the state only after it has filled in the header, so a header with a state is complete.
 bool RingFollower::ready() {
   if (capacity_ > 0) return true;
   if (area_.size() < area::kHeaderSize ||

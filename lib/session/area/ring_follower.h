@@ -22,7 +22,8 @@ class RingReader {
   virtual ~RingReader() = default;
   // `record` has wire::area::kOperationSize bytes and is valid only during the call.
   virtual void record(const std::byte* record) = 0;
-  // `count` records are missing between the last record handed out and the first one with at least `until` ticks.
+  // `count` records are missing between the last record handed out and the first record whose ticks are at least
+  // `until`.
   virtual void lost(std::uint64_t count, std::uint64_t until) = 0;
 };
 

@@ -1,5 +1,5 @@
-// Numbers operations by means of a full log. The number of an operation is how many operations its process had issued
-// up to and including this one.
+// Numbers operations with the help of a full log. The number of an operation is how many operations its process had
+// issued up to and including this operation.
 #pragma once
 
 #include <cstddef>

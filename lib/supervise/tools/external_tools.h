@@ -1,5 +1,5 @@
 // Runs other programs that examine a failure: NVIDIA's debugger on a GPU core dump, and compute-sanitizer on a rerun
-// (rerun.h). They run only if the user asks. If they fail, the report stays the same.
+// (rerun.h). They run only if the user requests them. If they fail, the rest of the report stays the same.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Stores what a report needs to compute the failing address of a GPU core dump, because reports run no tools.
+// Stores what a report needs to compute the failing address of a GPU core dump. Reports themselves run no tools.
 #pragma once
 
 #include <optional>

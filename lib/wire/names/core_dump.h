@@ -1,5 +1,5 @@
-// The file suffix and the property for a GPU core dump of a recorded process. The driver writes the dump in that
-// process.
+// The file suffix and the property for a GPU core dump of a recorded process. The driver inside that process writes the
+// dump.
 #pragma once
 
 namespace cudadiag::wire::core_dump {
