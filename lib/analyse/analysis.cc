@@ -111,8 +111,8 @@ std::string failed_all_the_same(const Session& session, bool handled) {
   return answers ? ", except those whose error is expected" : "";
 }
 
-// Describes a failure without a CUDA error. The text says "watched" because the recorder watches neither pure queries
-// nor calls in a forked child.
+// Describes a run that failed without a CUDA error. The text says "watched" because the recorder does not watch
+// queries, or calls in a forked child.
 std::optional<Note> unrelated_end(const Session& session, bool handled) {
   std::string who = "the command";
   Ending end;

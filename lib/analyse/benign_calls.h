@@ -7,8 +7,8 @@ namespace cudadiag::analyse {
 
 bool is_benign(const session::FailedCall& error);
 
-// Returns whether the call looked up a kernel that its module does not have. This is usually a probe, so it matters
-// only if nothing else explains the failure.
+// Returns whether the call looked up a kernel that its module does not have. Such a look-up is usually a probe, so it
+// matters only if nothing else explains the failure.
 bool found_no_function(const session::FailedCall& error);
 
 // Returns whether CUDA could not start at all: no driver, no GPU, or no GPU visible to this process. Programs try this

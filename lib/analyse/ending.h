@@ -27,7 +27,7 @@ Ending ending(const session::ProcessEnd& end);
 // although the process may have crashed afterwards. The end may be unknown, for example for a killed process that is
 // not a child of the launcher.
 Ending own_ending(const session::Process& process);
-// Returns own_ending(). If that is unknown, returns how the command ended, unless the process outlived the command.
+// Returns own_ending(), if known. Otherwise, returns how the command ended, unless the process outlived the command.
 Ending ending_of(const session::Session& session, const session::Process& process);
 
 }  // namespace cudadiag::analyse

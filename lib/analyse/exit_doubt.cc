@@ -55,7 +55,7 @@ double lived_on(const ProcessRecord& record, const FailedCall& error) {
   return seconds > kWayOut ? seconds : 0;
 }
 
-// Returns the doubt that follows from what the process did after the error, and from how it ended.
+// Returns the doubt that follows from how the process continued after the error, and from how it ended.
 ExitDoubt doubt_of_what_followed(const FailedCall& error, const ProcessRecord& record, const Ending& end) {
   const auto suspected = [](const char* why) { return ExitDoubt{Grade::suspected, 0, why}; };
   if (was_given_memory(record, error, kEver)) return suspected("; a later allocation of its thread succeeded");

@@ -85,7 +85,7 @@ Errors last_words(const Errors& errors) {
 }
 
 // A program may look up a function that need not exist. A failed look-up counts as the reason for the exit only if it
-// happened once and no later CUDA call is known.
+// happened once, and if no later CUDA call is known.
 const FailedCall* last_question(const ProcessRecord& record) {
   if (record.errors.empty() || !found_no_function(record.errors.back())) return nullptr;
   const FailedCall& last = record.errors.back();
@@ -304,8 +304,8 @@ wire::operation::Kind issued_by(const FailedCall& call, const ProcessRecord& rec
   return site == nullptr ? wire::operation::Kind::none : site->kind;
 }
 
-// Returns whether `refused` may have received a bad address because `earlier` failed: a null pointer, or an address
-// outside known memory.
+// Returns whether `refused` may have received a null pointer, or an address outside known memory, because `earlier`
+// failed.
 bool may_lack(const FailedCall& refused, const FailedCall& earlier, const ProcessRecord& record) {
   const session::Operation* operation = refused_operation(record, refused);
   if (operation == nullptr || !wire::operation::has_bytes(operation->kind)) return true;
@@ -340,7 +340,7 @@ bool has_no_kernel(const FailedCall& failed, const ProcessRecord& record) {
 // Returns the earlier failed call that may have made `failed` fail, such as an allocation. This is the earliest failed
 // call after which the thread issued nothing else. If there is none, and `failed` is a launch without a kernel, returns
 // the latest call that failed to load a kernel. A failed look-up counts only if `failed` received an invalid handle,
-// because it is otherwise usually a probe.
+// because look-ups are usually probes.
 const FailedCall* swallowed_before(const FailedCall& failed, const ProcessRecord& record) {
   constexpr std::uint32_t kNotFound = 500, kInvalidHandle = 400, kInvalidValue = 1;
   // The recorder also counts a refused operation, unless the CUDA runtime refused it.

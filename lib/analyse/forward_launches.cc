@@ -87,7 +87,8 @@ const Operation* launch_in_backward_call(const ProcessRecord& record, const Oper
 std::string node_name(const ProcessRecord& record, const Operation& backward) {
   const std::string* type = session::by_id(record.node_types, backward.origin.node_type);
   if (type == nullptr) return {};
-  // The type is a mangled nested name. Each part consists of its length and its text. The last part is the class.
+  // The type is a mangled nested name. Each part consists of its length and its text. The last part is the name of the
+  // class.
   std::string_view rest = *type;
   if (rest.empty() || rest.front() != 'N') return *type;
   std::string_view last;

@@ -15,8 +15,8 @@ class LateErrorChecks {
   // `errors` must be sorted by serial, and must outlive this object.
   LateErrorChecks(const std::vector<const session::FailedCall*>& errors, const SameCall& same);
 
-  // Returns the first of the calls that failed at the same place since the thread last queried the error. Returns null
-  // unless `error` is one of these calls, or a later call that returned their error.
+  // Returns the first call that failed in the same way at the same line since the thread last queried the error.
+  // Returns null unless `error` is one of these calls, or a later call that returned their error.
   const session::FailedCall* cause(const session::FailedCall* error) const;
 
  private:

@@ -21,7 +21,7 @@ T number_at(const std::string& bytes, std::size_t at) {
   return value;
 }
 
-// Only the size of the type is known. Formats the value as an integer, which is the most common type.
+// Only the size of the type is known. Formats the value as an integer, because integers are the most common.
 std::string value_of(const std::string& bytes) {
   switch (bytes.size()) {
     case 1:

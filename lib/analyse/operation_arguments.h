@@ -56,8 +56,8 @@ bool is_given_freed_memory(const session::ProcessRecord& record, const session::
 bool goes_to_host(const session::FailedCall& copy);
 bool comes_from_host(const session::FailedCall& copy);
 
-// Returns the arguments of the failure's only candidate, from the rerun that confirmed it if there is one. For a
-// refused call, returns the arguments of that call.
+// Returns the arguments of the failure's only candidate. Takes them from the rerun that confirmed the failure, if any.
+// For a refused call, returns the arguments of that call.
 OperationArguments arguments_of(const Failure& failure);
 
 }  // namespace cudadiag::analyse

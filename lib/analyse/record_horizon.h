@@ -20,7 +20,7 @@ std::vector<std::uint64_t> threads_complete_since(const session::ProcessRecord& 
 class IssueOrder {
  public:
   explicit IssueOrder(const session::ProcessRecord& record);
-  // Returns how many operations were issued up to and including this one; nullopt if lost records make that unknown.
+  // Returns how many operations were issued up to and including `operation`; nullopt if lost records make that unknown.
   std::optional<std::uint64_t> ordinal(const session::Operation& operation) const;
 
  private:

@@ -11,8 +11,8 @@
 
 namespace cudadiag::analyse {
 
-// Finds the recording to which an event referred at a given time. Ignores a recording if the record of a later one may
-// be lost.
+// Finds the recording to which an event referred at a given time. Ignores a recording if a later recording may be
+// missing.
 class EventLog {
  public:
   explicit EventLog(const session::ProcessRecord& record);
@@ -57,8 +57,8 @@ struct StreamHistory {
 // Returns one history per stream, in the order of the process's streams.
 std::vector<StreamHistory> stream_histories(const session::ProcessRecord& record, const EventLog& events);
 
-// Returns whether the operation was queued on the stream. It was not if it was captured into a graph, or if its call
-// failed.
+// Returns whether the operation was queued on the stream. An operation was not queued if it was captured into a graph,
+// or if its call failed.
 bool was_queued(const session::Operation& operation);
 
 std::string stream_name(const session::Stream& stream);  // "the default stream", "stream 0x55d0c8"

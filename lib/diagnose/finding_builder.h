@@ -1,5 +1,5 @@
-// Builds a finding from one failure: its lines, operation, arguments and memory. After this, diagnosis.cc adds facts
-// from other runs and other findings.
+// Builds a finding from one failure: its lines, operation, arguments and memory. Facts from other runs and other
+// findings are added later (diagnosis.cc).
 #pragma once
 
 #include "analyse/analysis.h"

@@ -11,7 +11,7 @@ namespace cudadiag::diagnose {
 // Returns advice for a call whose error the program never checked. The text contains choices for causes::in_dialect().
 std::string check_what_it_returns(const analyse::Failure& failure);
 
-// Advice for an error that was found by the check after a different call.
+// Advice for an error that the program noticed only when it checked a different call.
 inline constexpr const char* kClearTheError =
     "clear the error where you handle it (cudaGetLastError): otherwise the next check mistakes it for the error of "
     "another call";

@@ -37,7 +37,7 @@ class SessionState {
   EagerReruns* eager();
 
   // Call this before diagnosis() if the session is part of a job. `ranks` and `groups` say where the job's ranks
-  // diverge; nullopt if nowhere.
+  // diverge; nullopt if they do not diverge.
   void set_job(std::optional<RanksPart> ranks, std::optional<GroupsPart> groups);
 
   // Call this after removing the session's folder, so that the diagnosis does not contain its path.

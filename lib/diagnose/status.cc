@@ -107,7 +107,7 @@ class StatusBuilder {
     const std::uint32_t told = last_told(stream, shown);
     const auto refused = std::count_if(stream.refused.begin(), stream.refused.end(),
                                        [&](std::uint32_t ordinal) { return ordinal > told; });
-    // In a damaged recording, more operations may be refused than were issued.
+    // In a damaged recording, more operations may seem refused than were issued.
     const std::uint32_t behind = open.issued > told ? open.issued - told : 0;
     open.more = behind - std::min(behind, static_cast<std::uint32_t>(refused));
     for (const StreamWait& wait : stream.waits) {

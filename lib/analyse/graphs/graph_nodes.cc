@@ -144,7 +144,8 @@ class LaunchedAgain {
         keys_here_(here_),
         keys_there_(there_) {}
 
-  // Returns whether `launch` runs the same graph, with nodes that were created and changed at the same lines.
+  // Returns whether `launch` runs the graph that failed in the rerun, with nodes that were created and changed at the
+  // same lines.
   bool is(const session::Operation& launch) {
     const auto [known, is_new] = known_.try_emplace({launch.graph, launch.graph_changed});
     if (is_new) known->second = look(launch);
@@ -273,7 +274,7 @@ void name_graph_nodes(Failure& failure) {
   }
   for (Candidate& candidate : failure.candidates) {
     Nodes nodes = nodes_in(*candidate.operation);
-    // The line made several launches, and a rerun watched the nodes of one of them.
+    // The line issued several launches, and a rerun watched the nodes of one of them.
     if (nodes.graph != nullptr && failure.again != nullptr) leave_those_under_way(nodes, *candidate.operation, failure);
     const bool untold = (candidate.operation->graph_flags & wire::operation::kGraphUntold) != 0;
     if (nodes.groups.size() != 1 || untold) continue;

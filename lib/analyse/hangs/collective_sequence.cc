@@ -120,8 +120,8 @@ class Launches {
     if (issued_ == 0) whole_ = is_all_recorded(record_);
   }
 
-  // Returns the earliest tick after which no collective is missing. Sets complete_since_ to the earliest tick after
-  // which no operation of any kind is missing.
+  // Returns the earliest tick after which every collective is recorded. Sets complete_since_ to the earliest tick after
+  // which every operation of any kind is recorded.
   std::uint64_t find_horizons() {
     const std::vector<std::uint64_t> horizons = threads_complete_since(record_);
     std::uint64_t since = 0;

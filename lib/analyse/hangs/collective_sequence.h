@@ -42,11 +42,11 @@ class CollectiveSequence {
   const std::string& host() const { return host_; }
   double began() const { return began_; }                 // seconds since the epoch
   std::optional<double> ended() const { return ended_; }  // when the process was last known to run
-  // How many collectives the process launched in the whole run. They are numbered from 1.
+  // How many collectives the process launched in the whole run. Collectives are numbered from 1.
   std::uint64_t issued() const { return issued_; }
   // The number of the first collective that is kept.
   std::uint64_t first() const { return issued_ - calls_.size() + 1; }
-  // Returns whether no collective after first() is missing.
+  // Returns whether every collective after first() is recorded.
   bool whole() const { return whole_; }
   // Returns whether the process launched kernels in which only two ranks take part, such as sends.
   bool pairs_only() const { return pairs_only_; }

@@ -102,8 +102,8 @@ class Job {
   }
   const Members& members_of(const session::Communicator& group) const { return groups_.at(group.hash); }
 
-  // Counts the calls of the other rank in `group` that may meet `call`. The count is compared with the ordinal of
-  // `call`.
+  // Counts the calls that the other rank has made in `group` and that may meet `call`. The count is compared with the
+  // ordinal of `call`.
   static std::uint64_t times_come(const session::Communicator& group, const session::Communicator& other,
                                   const Call& call) {
     if (!is_message(call)) return other.collectives;
@@ -262,7 +262,7 @@ class Job {
 
   // ---- ranks that have not reached the call
 
-  // Finds the earliest call that waits for a rank that is not waiting itself.
+  // Finds the earliest call in which a rank waits for a rank that is not waiting itself.
   std::optional<GroupAnswer> find_absence() const {
     const Waiting* first = nullptr;
     for (const Waiting& waiting : waiting_) {
@@ -305,7 +305,7 @@ class Job {
     std::map<MeetingKey, std::size_t> ranks_at;
     for (const Waiting& waiting : met_) {
       // A Flight Recorder dump does not show the order in which a rank runs its calls to several groups. The rank may
-      // be waiting in another call.
+      // therefore be waiting in another call.
       const RankState& state = states_[waiting.state];
       if (state.is_dumped && state.unfinished.size() > 1) continue;
       ++ranks_at[meeting_of(group_of(waiting.state, call_of(waiting)), call_of(waiting))];

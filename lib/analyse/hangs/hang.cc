@@ -14,7 +14,7 @@ namespace {
 
 using wire::thread::Wait;
 
-// The most candidates that a hang lists.
+// The most candidates that the report of a hang lists.
 constexpr std::size_t kMost = 16;
 
 // Returns whether the thread's call returns only after the GPU has finished some work.
@@ -22,7 +22,7 @@ bool waits(const WaitingThread& thread) {
   return thread.thread->blocked.site != 0 && thread.thread->blocked.wait != Wait::none;
 }
 
-// Returns the thread that waits longest, but prefers one that waits for this stream.
+// Returns the thread that has waited longest, but prefers a thread that waits for this stream.
 const WaitingThread* who_waits(const UnfinishedWork& work, const UnfinishedStream& stream) {
   const WaitingThread* found = nullptr;
   for (const WaitingThread& thread : work.threads) {

@@ -58,13 +58,13 @@ struct Ranks {
   bool agree() const { return difference == Difference::none && all_have_come(); }
 };
 
-// Compares the processes that have a rank or called a collective. Returns nullopt if the answer would be uncertain:
-// - fewer than two such processes exist, two claim the same rank, or they did not all run at the same time;
+// Compares the processes that have a rank or called a collective. Returns nullopt if the answer is uncertain, because
+// - fewer than two processes are compared, two claim the same rank, or they did not all run at the same time;
 // - something was not recorded, or the recording does not reach back to where the ranks diverge;
 // - collectives run in graphs, or some kernels involve only two ranks, as in a pipeline;
 // - ranks continued long after they diverged, perhaps intentionally, or the order of their threads varies;
-// - a rank that has not reached the collective waits in another one, or no rank waits in this one any more;
-// - the ranks agree, but not all of them are blocked there.
+// - a rank that has not reached the collective waits in another collective, or no rank waits in this collective;
+// - the ranks have made the same calls, but not all of them are blocked in the last one.
 std::optional<Ranks> parted_ranks(const std::vector<CollectiveSequence>& processes);
 
 // Returns parted_ranks() for the report. If the job does not hang in a collective, returns nullopt unless the ranks

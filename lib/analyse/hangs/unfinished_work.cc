@@ -46,7 +46,7 @@ class Search {
     for (UnfinishedStream& stream : work_.streams) settle(stream);
     order_by_legacy();
     for (UnfinishedStream& stream : work_.streams) {
-      // We know nothing about the operation in which the stream is stuck, so it may wait for anything.
+      // The operation in which the stream is stuck is unknown, so it may wait for anything.
       if (stream.candidates.empty() && stream.missing == 0 && stream.behind.empty()) stream.waits_for_any = true;
     }
     const auto age = [](const UnfinishedStream& stream) {

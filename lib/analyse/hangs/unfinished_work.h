@@ -35,12 +35,12 @@ struct UnfinishedStream {
   std::uint32_t missing = 0;           // how many records after `completed`, up to `bound`, are lost
   std::vector<std::uint32_t> refused;  // ordinals after `completed` whose calls failed and queued nothing
   std::vector<StreamWait> waits;       // candidates that wait for something outside the stream
-  // The indices of the streams for which this one may wait implicitly, as the legacy default stream does.
+  // The indices of the streams for which this stream may wait implicitly, as the legacy default stream does.
   std::vector<std::uint32_t> behind;
   bool waits_for_any = false;  // a candidate waits for an event whose recording is unknown
 
   bool proven() const { return bound != 0; }
-  // Returns whether another stream may block this one.
+  // Returns whether another stream may block this stream.
   bool may_wait_for_stream() const { return waits_for_any || !behind.empty() || !streams_waited_for().empty(); }
   std::vector<std::uint32_t> streams_waited_for() const;  // from `waits`
 };

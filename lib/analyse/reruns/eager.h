@@ -12,8 +12,8 @@ bool is_compiled(const Failure& failure);
 // compiled.
 const session::Code* compiled_function_of(const Failure& failure);
 
-// Returns a separate session made of the reruns without torch.compile. The first of them becomes its first run, and the
-// others confirm it. The session has no processes if there were no such reruns.
+// Returns a separate session made of the reruns without torch.compile. The first rerun serves as the first run of this
+// session, and the others confirm it. The session has no processes if there were no such reruns.
 session::Session eager_session(const session::Session& session);
 
 // Returns whether `eager`, a failure of `eager_session`, shows the line where `failure` happened. `eager` must have a

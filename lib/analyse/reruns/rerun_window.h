@@ -16,8 +16,8 @@ enum class Reach {
   everything,  // every operation
 };
 
-// RerunWindow::words of a window that covers every operation. Manifests store this text (session::Pass::waits), so it
-// must not change.
+// The text in RerunWindow::words for a window that covers every operation. Manifests store this text
+// (session::Pass::waits), so it must not change.
 inline constexpr const char* kEveryOperation = "every operation";
 
 struct RerunWindow {

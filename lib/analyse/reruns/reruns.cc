@@ -48,8 +48,8 @@ Part part_of(const std::vector<Process>& processes, const Process& process) {
 }
 
 // Decides which failures of the two runs may be the same. Two failures may match if their processes have the same Part.
-// They may also match if neither of these processes failed in the other run, because work may be distributed
-// differently among workers.
+// They may also match if neither of these processes failed in the other run, because workers may divide the work
+// differently.
 class Counterparts {
  public:
   Counterparts(const std::vector<Process>& first, const std::vector<Failure>& failures,

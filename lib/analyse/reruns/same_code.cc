@@ -109,7 +109,7 @@ SameCode same_code(const Failure& failure, const Failure& again) {
     found.candidates.push_back(candidate);
   }
   if (!very_calls.empty()) {
-    // Each thread counts its own calls of the code, so a candidate that is not listed may have the same number.
+    // Each thread counts its own calls of the code, so an unlisted candidate may have the same number.
     const auto& sites = failure.process->record.sites;
     std::size_t counts = 0;
     for (std::uint32_t site = 1; failure.unlisted > 0 && site <= sites.size(); ++site) counts += is_of_code(site);

@@ -20,7 +20,7 @@ constexpr std::uint64_t kMostRegisters = 255;        // the most that a thread c
 
 std::string dimensions(const Dim3& d) { return fmt::format("{},{},{}", d[0], d[1], d[2]); }
 
-// Returns the largest 64-bit number if the product does not fit.
+// Returns the product of the dimensions, or the largest 64-bit number if the product does not fit.
 std::uint64_t volume(const Dim3& d) {
   std::uint64_t product = std::uint64_t{d[0]} * d[1];
   return __builtin_mul_overflow(product, d[2], &product) ? std::numeric_limits<std::uint64_t>::max() : product;

@@ -24,8 +24,8 @@ struct GeneratedKernel {
   int line = 0;      // 0 if no comment names it
 };
 
-// Returns the source of the kernel that a generated file launches at `line`. If it is unknown, `nodes` is empty and the
-// result's `line` is 0.
+// Returns the source of the kernel that a generated file launches at `line`. If the source is unknown, `nodes` is empty
+// and the result's `line` is 0.
 GeneratedKernel kernel_at(std::string_view generated, int line);
 
 // Returns the line of the function from which all `nodes` come; 0 unless exactly one line fits. With `by_index`,

@@ -60,7 +60,7 @@ std::string place_of(const ResolvedAccess& access) {
 
 const char* use_verb(const ResolvedAccess& access) { return session::alters(access.mode) ? "is written" : "is read"; }
 
-// Returns the variable's name if both lines use the same one, else "memory".
+// If both lines use the same variable, returns its name, else "memory".
 std::string memory_of(const ResolvedRace& race) {
   const RaceTensor &first = *race.accesses[0].tensor, &second = *race.accesses[1].tensor;
   if (!first.name.empty() && first.name == second.name) return first.name;

@@ -14,7 +14,7 @@ namespace cudadiag::diagnose {
 
 class GroupNames {
  public:
-  // `states` are all recorded ranks of the job.
+  // `states` are the states of all recorded ranks of the job.
   explicit GroupNames(std::span<const analyse::RankState> states);
 
   // Returns a name such as "group tp1". A group without a name is "the group of ranks 2 and 3". If several groups have
