@@ -129,8 +129,8 @@ struct Rerun {
   Ending end{};                    // how the rerun's command ended
   bool gave_up = false;            // an operation took too long, so the rerun stopped waiting for operations
   std::optional<Failure> failure;  // first failure of the rerun; its `process` belongs to the rerun
-  // For a rerun that runs without the recorder to get a GPU core dump: whether the failure recurred, according to the
-  // dump or to how the program ended. nullopt if neither the dump nor the end shows it.
+  // For a rerun without the recorder, for a GPU core dump: whether the failure recurred, as shown by the dump or by the
+  // program's end. nullopt if unknown.
   std::optional<bool> failed_unwatched{};
   bool other_text = false;  // the user edited the code of the failing operation, so the rerun says nothing about it
   bool disturbed = false;   // the program did not fail, perhaps because the Python hook was reading values

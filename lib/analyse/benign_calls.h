@@ -7,7 +7,7 @@ namespace cudadiag::analyse {
 
 bool is_benign(const session::FailedCall& error);
 
-// Returns whether the call looked up a kernel that its module does not have. Such a look-up is usually a probe, so it
+// Returns whether the call looked up a kernel that its module does not have. The look-up is usually a probe, so it
 // matters only if nothing else explains the failure.
 bool found_no_function(const session::FailedCall& error);
 

@@ -211,7 +211,8 @@ class HandledCalls {
       notes.push_back({NoteCode::error_handled,
                        fmt::format("{} returned {} ({}){}{}", calls, cuda_error(code).title, code, then,
                                    end.asked_for() ? " until " + end.text : ""),
-                       // If the program ends normally, lines are not looked up, because that would delay its exit.
+                       // If the program ends normally, lines are not looked up, because looking them up delays the
+                       // exit.
                        end.bad ? std::optional(NotedCalls{&process, entry.sites, calls.size()}) : std::nullopt});
     }
     return notes;

@@ -31,7 +31,7 @@ struct Suspect {
 // Returns the operations that may have been running on one stream, including refused calls.
 std::vector<Suspect> suspects_of(const StreamHistory& history, const Window& window, std::uint32_t code);
 
-// Each function drops the suspects that it can rule out, unless none would be left.
+// Each function drops the suspects that it can rule out, but never all of them.
 void drop_refused(std::vector<Suspect>& suspects);
 void drop_not_started(std::vector<Suspect>& suspects, const std::vector<StreamStart>& starts);
 void drop_kinds_that_cannot_raise(std::vector<Suspect>& suspects, std::uint32_t code);

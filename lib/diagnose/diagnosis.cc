@@ -135,7 +135,7 @@ Diagnosis diagnose(const Known& known) {
   add_causes(report, session, analysis, failures);
   // Reruns without torch.compile give the line and the cause inside compiled code, if the first run gave neither.
   if (eager) add_eager(report, *eager, failures);
-  // Without such reruns, Inductor's generated code may show the line inside compiled code.
+  // If torch.compile was never turned off, Inductor's generated code may show the line inside compiled code.
   add_compiled_lines(report, failures);
   // Races are separate findings and need no rules for causes.
   add_races(report, session, resolve_site);

@@ -1,4 +1,4 @@
-// Advice for an error, if only its kind and code are known. It says where to look, never what is wrong.
+// Advice for an error, if only its kind and code are known. The advice says where to look, but never what is wrong.
 #pragma once
 
 #include <string>

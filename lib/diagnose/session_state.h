@@ -18,7 +18,7 @@ class EagerReruns;
 
 class SessionState {
  public:
-  // `session` must outlive this object, and must stay the same object. Call advance() after a rerun has extended it.
+  // `session` must outlive this object. After a rerun has extended the session in place, call advance().
   explicit SessionState(const session::Session& session);
   // Takes over an analysis that the caller already has.
   SessionState(const session::Session& session, analyse::Analysis analysis);

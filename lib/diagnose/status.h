@@ -13,7 +13,7 @@
 
 namespace cudadiag::diagnose {
 
-// An operation that may not have finished.
+// An operation that may be unfinished.
 struct OpenOperation {
   session::Work operation = session::Work::call;
   std::string kernel;  // demangled

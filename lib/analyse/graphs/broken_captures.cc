@@ -19,8 +19,8 @@ bool breaks(const FailedCall& call, const Capture& capture) {
   return call.tid == capture.tid ? capture.mode != kRelaxed : capture.mode == kGlobal;
 }
 
-// Returns the earliest time at which the call can have broken the capture. This is its start, because a call on another
-// thread may find the capture broken before this call returns.
+// Returns the earliest time at which the call can have broken the capture. This is the time at which the call began,
+// because a call on another thread may find the capture broken before this call returns.
 std::uint64_t start_of(const FailedCall& error) { return error.started != 0 ? error.started : error.ticks; }
 
 const FailedCall* cause_of(const FailedCall& noticed, const std::vector<const FailedCall*>& errors) {

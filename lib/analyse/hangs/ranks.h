@@ -54,7 +54,7 @@ struct Ranks {
   bool all_have_come() const;
   // Returns whether a thread that called the collective had issued nothing for a long time when the recording ended.
   bool waited_for_long() const;
-  // Returns whether the ranks do not diverge: all have called the same number of collectives, in the same way.
+  // Returns true if the ranks do not diverge: all have called the same number of collectives, in the same way.
   bool agree() const { return difference == Difference::none && all_have_come(); }
 };
 

@@ -13,8 +13,8 @@ using session::ProcessRecord;
 using wire::operation::MemoryOperation;
 using wire::thread::Wait;
 
-// A call that has only just begun may be about to return, so it proves nothing. After this time, it must be waiting in
-// the driver.
+// A call that has only just begun may be about to return, so it proves nothing. A call that takes longer than this must
+// be waiting in the driver.
 constexpr double kSettled = 0.1;  // seconds
 // How many entries for a context's legacy default stream are examined. The stream gets a new entry each time it is
 // recreated while it is busy.
@@ -105,8 +105,8 @@ class Search {
                      [](const WaitingThread& a, const WaitingThread& b) { return a.since < b.since; });
   }
 
-  // Returns the recording of the event that the thread waits for: the newest possible one, if all are on one stream.
-  // Ignores a recording that has finished, because the call would have returned.
+  // Returns the recording of the event that the thread waits for. If several recordings are possible and all are on one
+  // stream, returns the newest. Ignores finished recordings, because a wait for a finished one returns at once.
   const Operation* awaited(const session::Thread& thread) const {
     const double ticks = record_.seconds_per_tick > 0 ? kSettled / record_.seconds_per_tick : 0;
     const EventLog::Possible possible = events_.possible(thread, thread.call_ticks + static_cast<std::uint64_t>(ticks));

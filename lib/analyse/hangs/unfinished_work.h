@@ -1,6 +1,6 @@
-// Finds the GPU work that a process has not finished, or may not have finished. The process may be running or hanging,
-// or may have ended. Events, memory operations and the calls in which threads wait show what waits for what. Pointers
-// refer to the ProcessRecord.
+// Finds the GPU work of a process that is, or may be, unfinished. The process may be running or hanging, or may have
+// ended. Events, memory operations and the calls in which threads wait show what waits for what. Pointers refer to the
+// ProcessRecord.
 #pragma once
 
 #include <cstdint>

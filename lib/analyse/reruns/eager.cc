@@ -28,7 +28,7 @@ bool is_compilers(const Code& code) {
   return is_inductors(code) || contains(code.file, "/torch/_") || contains(code.file, "/torch/autograd/function.py");
 }
 
-// Returns whether this is code that launches a generated kernel. Some of it is compiled from strings.
+// Returns whether this is code that launches a generated kernel. Some of this code is compiled from strings.
 bool is_launchers(const Code& code) {
   return is_compilers(code) || contains(code.file, "/triton/") || code.file == "<string>";
 }

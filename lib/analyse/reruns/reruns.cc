@@ -47,8 +47,8 @@ Part part_of(const std::vector<Process>& processes, const Process& process) {
   return {std::nullopt, process.argv, before};
 }
 
-// Decides which failures of the two runs may be the same. Two failures may match if their processes have the same Part.
-// They may also match if neither of these processes failed in the other run, because workers may divide the work
+// Determines which failures of the two runs may be the same. Two failures may match if their processes have the same
+// Part. They may also match if neither of these processes failed in the other run, because workers may divide the work
 // differently.
 class Counterparts {
  public:
@@ -169,7 +169,7 @@ std::string rewritten_of(const Failure& failure, const session::Pass& pass) {
 
 // If `again` shows that `failure` recurred in the rerun `pass`, updates `failure` and returns true.
 bool confirm(Failure& failure, const Failure& again, const session::Pass& pass) {
-  // Edited source may behave differently at the same place.
+  // Edited source may behave differently, even at the same line.
   if (!rewritten_of(failure, pass).empty()) return false;
   if (again.candidates.empty() || again.grade == Grade::suspected) return false;
   // Accepts a failure that the rerun waited for but could not prove, because the rerun may have read values.
@@ -368,7 +368,7 @@ void settle_disturbed(std::vector<Rerun>& reruns) {
   for (Rerun& rerun : reruns) rerun.disturbed = false;
 }
 
-// Notes the difference between a rerun that read values and the next one, which did not.
+// Notes the difference between a rerun that read values and the next rerun, which read none.
 void note_disturbed(const std::vector<Rerun>& reruns, std::vector<Note>& notes) {
   for (std::size_t i = 0; i + 1 < reruns.size(); ++i) {
     const Rerun &one = reruns[i], &next = reruns[i + 1];

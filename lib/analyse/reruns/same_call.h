@@ -1,4 +1,4 @@
-// Decides whether two calls failed in the same way at the same line.
+// Determines whether two calls failed in the same way at the same line.
 #pragma once
 
 #include <functional>

@@ -29,7 +29,7 @@ struct SameCode {
 // data.
 SameCode same_code(const Failure& failure, const Failure& again);
 
-// Returns whether the same code issued a candidate of each failure.
+// Returns whether the two failures have candidates that the same code issued.
 bool shares_code(const Failure& failure, const Failure& again);
 
 }  // namespace cudadiag::analyse

@@ -60,7 +60,7 @@ std::string size_text(std::uint64_t bytes) {
   if (bytes < 1024) return fmt::format("{} byte{}", bytes, bytes == 1 ? "" : "s");
   double size = static_cast<double>(bytes);
   std::size_t unit = 0;
-  // A size that would print as 1024.0 is shown in the next unit.
+  // Sizes that round to 1024.0 are shown in the next unit.
   for (; size >= 1023.95 && unit + 1 < std::size(kUnits); ++unit) size /= 1024;
   return fmt::format("{:.1f} {}", size, kUnits[unit]);
 }

@@ -1,4 +1,4 @@
-// One rule of the table of causes. It matches if all its conditions do; an empty member matches anything.
+// One rule of the table of causes. A rule matches if all its conditions match; an empty member matches anything.
 #pragma once
 
 #include <cstddef>

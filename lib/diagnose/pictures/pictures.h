@@ -1,5 +1,5 @@
-// The data of the drawings and quotations on an HTML page. A Diagnosis does not contain these data. They are computed
-// only for a page, because resolving many call sites takes time. They do not refer to the session.
+// The data of the drawings and quotations on an HTML page. They are not part of a Diagnosis: resolving many call sites
+// takes time, so they are computed only for a page. They do not refer to the session.
 #pragma once
 
 #include <cstddef>

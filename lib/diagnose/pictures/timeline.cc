@@ -158,7 +158,7 @@ class TimelineBuilder {
 std::optional<Timeline> timeline_of(const analyse::Failure& failure, symbolize::Symbolizer& symbolizer) {
   const bool of_operation = analyse::is_asynchronous(failure.kind) || failure.kind == analyse::Kind::hang;
   if (!of_operation || failure.candidates.empty()) return std::nullopt;
-  // The streams were recorded after the stall. The operation may have finished by then, so a drawing would mislead.
+  // The streams were recorded after the stall. The operation may have finished by then, so a drawing could mislead.
   if (failure.hang && failure.hang->stall != nullptr) return std::nullopt;
   return TimelineBuilder(failure, symbolizer).build();
 }

@@ -6,7 +6,8 @@
 
 namespace cudadiag::diagnose {
 
-// Adds one finding for each line that issues such copies. See operation_memory.h for `resolve`.
+// Adds one finding for each line that issues a copy whose source the host changed. See operation_memory.h for
+// `resolve`.
 void add_host_writes(Diagnosis& report, const session::Session& session, const ResolveSite& resolve);
 
 }  // namespace cudadiag::diagnose

@@ -48,7 +48,7 @@ GroupNames::GroupNames(std::span<const analyse::RankState> states) {
     if (group.name.empty()) {
       alike[ranks_of(group)].push_back(hash);
     } else {
-      // A program may give several groups the same name, so the ranks distinguish them.
+      // If the program gave several groups the same name, the text also lists their ranks.
       groups_[hash] = "group " + base::printable(group.name) + (named[group.name] > 1 ? " of " + ranks_of(group) : "");
     }
   }

@@ -27,10 +27,10 @@ std::optional<RanksPart> ranks_part(const analyse::Ranks& ranks,
 // Writes the line of each rank into the ranks_part note.
 void add_ranks_note(std::vector<analyse::Note>& notes, const RanksPart& part, const std::string& directory);
 
-// Ranks with the same text share a line.
+// Returns one line for each rank. Ranks with the same text share a line.
 std::vector<std::string> rank_lines(const RanksPart& part, const std::string& directory);
 
-// Returns the same lines as one text, which continues "the ranks of the job diverge".
+// Returns the lines of rank_lines() as one text, which continues "the ranks of the job diverge".
 std::string ranks_text(const RanksPart& part, const std::string& directory);
 
 // Sets the symptoms that the rules need to explain a hang in a collective.

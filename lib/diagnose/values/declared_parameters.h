@@ -1,4 +1,4 @@
-// Reads how a kernel's source declares its parameters. This searches text rather than parsing C++, and returns an empty
+// Reads how a kernel's source declares its parameters. Searches text instead of parsing C++, and returns an empty
 // result if in doubt.
 #pragma once
 
