@@ -39,7 +39,7 @@ bool others_went_on(const ProcessRecord& record, const FailedCall& error) {
   return error.tid != record.pid && went_on(record, error, [&](std::uint32_t tid) { return tid != error.tid; });
 }
 
-// Returns whether Python exited with a status other than 1, its status after an uncaught exception. The program then
+// An uncaught exception makes Python exit with status 1. Returns whether Python exited with another status, and so
 // exited deliberately, perhaps for a different reason.
 bool python_chose_to_end(const ProcessRecord& record, const FailedCall& error, const Ending& end) {
   constexpr int kUncaught = 1;

@@ -14,7 +14,7 @@ inline constexpr std::size_t kMaxCandidates = 64;
 std::optional<Failure> first_failure(const session::Process& process);
 
 // Returns whether the process shares the GPU through the Multi-Process Service (MPS). A fault in another process may
-// then break this process too: on an H200 with driver 580, a process received error 700 because another process wrote
+// then break this process too. On an H200 with driver 580, a process received error 700 because another process wrote
 // through a null pointer.
 bool under_mps(const session::ProcessRecord& record);
 

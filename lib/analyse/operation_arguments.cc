@@ -106,8 +106,8 @@ class Reader {
     found_.push_back({name, "", address, bytes == 0 ? std::optional<std::uint64_t>() : bytes, where, false});
   }
 
-  // Returns whether the context has no access to the memory. Checks plain device memory only: access to stream-ordered,
-  // mapped, or another process's memory is granted in other ways, which are not recorded.
+  // Returns whether the context has no access to the memory. Checks only plain device memory. Access to stream-ordered
+  // or mapped memory, and to memory of another process, is granted in ways that are not recorded.
   bool is_out_of_reach(const Whereabouts& where) const {
     if (runs_in_ == nullptr || where.state != State::live || where.allocation->kind != wire::allocation::Kind::device) {
       return false;

@@ -1,12 +1,12 @@
-// Decides which operations of a live process hang, even while other work continues, for `--hang-report`.
+// Finds the operations of a live process that hang, even while other work continues, for `--hang-report`.
 //
 // An operation stalls if it has been at the head of its stream for longer than the limit. It must also have taken
-// kFarLonger times as long as any earlier operation of its call site was seen to take. It does not stall if something
-// else may explain the delay:
+// kFarLonger times as long as the slowest earlier operation of its call site. It does not stall if something else may
+// explain the delay:
 // - it may wait for a stream that still makes progress
 // - it may wait for a stream that stalls: only that stream is reported
 // - an older operation of the same device, or an older host function, may keep it from starting
-// Its time restarts when that older operation, or the operation it waited for, has finished.
+// The time of an operation restarts when whatever may have delayed it has finished.
 //
 // An NCCL kernel waits for other processes. While another process is working, that process may merely be late, so the
 // NCCL kernel may take kFarLate times the limit.

@@ -18,7 +18,7 @@ class GroupNames {
   explicit GroupNames(std::span<const analyse::RankState> states);
 
   // Returns a name such as "group tp1". A group without a name is "the group of ranks 2 and 3". If several groups have
-  // these ranks, the name is "group 2 of ranks 2 and 3".
+  // the same ranks, the name is "group 2 of ranks 2 and 3".
   const std::string& group(std::uint64_t hash) const { return groups_.at(hash); }
   // Returns the job-wide name of the group's rank `rank`, such as "rank 3".
   std::string rank(std::uint64_t hash, std::int32_t rank) const;

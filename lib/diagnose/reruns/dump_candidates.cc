@@ -225,8 +225,8 @@ bool may_have_run_it(const DeviceFailure& exception, const ProcessRecord& record
   return graph == nullptr || may_launch(exception, record, *graph);
 }
 
-// Narrows the candidates down to nodes of the graph. All candidates must launch the graph at one line, and nothing else
-// can have run the dump's kernel.
+// Narrows the candidates down to nodes of the graph. Requires that all candidates launch the graph at one line, and
+// that nothing else can have run the dump's kernel.
 void prove_in_graph(Failure& failure, const DeviceFailure& exception) {
   auto& candidates = failure.candidates;
   failure.call_not_known = candidates.size() > 1;
