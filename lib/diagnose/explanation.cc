@@ -188,7 +188,10 @@ class Gathering {
     for (const auto& [name, value] : process.record.properties) {
       if (name.starts_with(kVariables)) symptoms.environment[name.substr(kVariables.size())] = value;
     }
-    if (const auto origin = session::fork_origin(session_, process)) symptoms.forked_from = origin->parent->pid;
+    if (const auto origin = session::fork_origin(session_, process)) {
+      symptoms.forked_from = origin->parent->pid;
+      return;
+    }
     // If the fork is not recorded, a parent with the same command line is evidence of it. A child that called exec has
     // a different command line.
     for (const session::Process& other : session_.processes) {

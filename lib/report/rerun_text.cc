@@ -68,7 +68,8 @@ std::string no_proof_text(const Diagnosis& after, const Finding& finding, const 
   if (last.ended_at_that) {
     const std::string allow =
         after.session.empty() ? "" : "; to allow it: " + diagnose::bisect_command(session, after.input_read);
-    return fmt::format("not confirmed: {} {}{}", runs, last.outcome, allow);
+    const bool several = std::count_if(after.passes.begin(), after.passes.end(), is_confirm) > 1;
+    return fmt::format("not confirmed: {}{} {}{}", runs, several ? "; the last one" : "", last.outcome, allow);
   }
   const bool interrupted = last.cut_short == CutShort::interrupted, too_long = last.cut_short == CutShort::time_limit;
   const bool gave_up = last.judged == Outcome::given_up;
