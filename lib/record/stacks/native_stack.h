@@ -39,7 +39,7 @@ class NativeStacks {
   [[gnu::hot]] bool still_matches(const SiteCache::Entry& entry, ThreadState& thread, std::uintptr_t stack_pointer);
 
  private:
-  // Returns true if this library was unloaded from its address. An unloaded library is counted as unloaded code.
+  // Returns true if this library was unloaded from its address. In this case, also counts an unload of code.
   [[gnu::noinline]] bool has_gone(std::uint8_t opened);
   std::uint32_t unloads() const { return static_cast<std::uint32_t>(unloads_->load(std::memory_order_relaxed)); }
   std::uint32_t unwind(std::uintptr_t stack_pointer, StackShape& learn, std::uint64_t key, bool python,
