@@ -121,8 +121,8 @@ std::string_view stem_of(std::string_view path) {
   return is_hash || end.find_first_not_of("0123456789") == end.npos ? name.substr(0, dash) : name;
 }
 
-// Returns whether the text is a version such as "3" or "3.13t", which may end in the letters of debug and free-threaded
-// builds.
+// Returns whether the text is a Python version such as "3" or "3.13t". The letters at its end mark debug and
+// free-threaded builds.
 bool is_python_version(std::string_view text) {
   while (text.ends_with('t') || text.ends_with('d') || text.ends_with('m')) text.remove_suffix(1);
   return std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) || c == '.'; });

@@ -20,8 +20,8 @@ bool is_made_at_run_time(std::string_view file);
 // cached files.
 bool is_generated(std::string_view path);
 
-// Returns whether the module is the Python interpreter. The native frames that called the interpreter add nothing to
-// the Python frames.
+// Returns whether the module is the Python interpreter. Native frames outside the interpreter add nothing to the Python
+// frames.
 bool is_interpreter(std::string_view module);
 
 // Returns whether the path is in Python's own library folder or an installed package, which may be zipped:

@@ -18,7 +18,7 @@ inline constexpr std::uint64_t kMostManifestBytes = 64u << 20;
 // Returns whether the text is a cudadiag manifest of any version; parse_manifest may still reject it.
 bool is_manifest(std::string_view text);
 
-// Returns the name of the action in manifests and reports, such as "write".
+// Returns the name that manifests and reports use for the action, such as "write".
 std::string_view word(Deed deed);
 
 std::string write_manifest(const Manifest& manifest);

@@ -232,7 +232,7 @@ struct Stream {
   }
 };
 
-// The capture that a failed call is about (wire/error.h).
+// The stream capture that a failed call refers to (wire/error.h).
 struct Capture {
   std::uint64_t began = 0;  // ticks; 0 if no capture is known
   std::uint32_t tid = 0;
@@ -378,7 +378,8 @@ inline std::uint32_t site_at(const ProcessRecord& record, const Operation& launc
   return changed != 0 ? changed : graph.nodes[node].site;
 }
 
-// Returns the id of the node's kernel. If the node has none, returns the kernel of the node's site; 0 if unknown.
+// Returns the id of the node's kernel. If the node has none, returns the kernel of the call site that created the node;
+// 0 if unknown.
 inline std::uint32_t kernel_id(const ProcessRecord& record, const GraphNode& node) {
   if (node.function != 0) return node.function;
   const Site* made = by_id(record.sites, node.site);

@@ -76,7 +76,7 @@ bool is_kept(const fs::path& session) {
 }
 
 std::vector<std::string> retain(const fs::path& root, const fs::path& newest, const Retention& keep) {
-  // The newest session counts towards the number of sessions, but its bytes do not count.
+  // The newest session counts as one of the sessions to keep, but its size does not count towards the limit on bytes.
   std::size_t sessions = 1;
   std::vector<std::string> removed;
   std::uintmax_t bytes = 0;

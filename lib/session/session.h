@@ -1,8 +1,8 @@
 // A session: the folder in which `cudadiag run` stores what it recorded.
 //
 //   20261121-101500-4711.incomplete/   renamed without the suffix once the manifest is in place
-//     manifest.json                    command, host, passes, processes' ends
-//     races.json                       races between streams, if they were looked for
+//     manifest.json                    command, host, passes, how each process ended
+//     races.json                       races between streams, if the run looked for them
 //     arena, running.json              while the run is in progress (session/area/live_place.h)
 //     record/PID.area                  one area per process (wire/area.h), with holes for zero pages
 //     record/kernel-code.json          machine code of kernels that may have failed

@@ -86,7 +86,7 @@ std::filesystem::path present_folder(const std::filesystem::path& folder);
 // Returns whether the run is in progress: the session is unfinished, and a launcher is writing it.
 bool run_goes_on(const std::filesystem::path& folder);
 
-// The message for a blank session without a launcher.
+// The message for a session that `cudadiag env` prepared and that has no recording yet.
 inline constexpr const char* kNothingYet =
     "nothing has been recorded yet with the environment that cudadiag env printed: no program has initialised CUDA "
     "with it, or the recording could not be written here";

@@ -317,7 +317,7 @@ std::optional<base::Error> SessionWriter::finish(const Retention& retention) {
 void SessionWriter::discard() {
   const std::string name = folder_.filename().string();
   if (is_same(lock_, root_fd_, name)) remove_session(root_fd_.get(), name.c_str());
-  // `latest` may point to this session, if the session was finished earlier.
+  // If the session was finished earlier, `latest` may point to it.
   mend_latest(root_.folder, root_fd_);
 }
 

@@ -11,7 +11,7 @@
 
 namespace cudadiag::session {
 
-// If the bytes are not an area (wrong magic, different version, too short), `error` is a text for the user. If only
+// If the bytes are not an area (wrong magic, different version, too short), `error` is a message for the user. If only
 // parts of an area are damaged, `record` counts the damaged parts instead.
 struct AreaContents {
   ProcessRecord record;
@@ -21,7 +21,7 @@ struct AreaContents {
 // Returns why this program cannot read the bytes as an area; empty if it can.
 std::string not_an_area(std::span<const std::byte> area);
 
-// `area` may change while it is read, if the process is live: torn records are dropped. For a live area, pass the
+// If the process is live, `area` may change while it is read, and torn records are dropped. In this case, pass the
 // current time as `now`, because the area has no last clock reading yet.
 AreaContents read_area(std::span<const std::byte> area, std::optional<wire::ClockReading> now = {});
 

@@ -26,8 +26,8 @@ struct RecordCopy {
 };
 
 // Copies one aligned word at a time, in order. No field is torn, because the writer stores each field with a single
-// instruction. If the copy contains a field that the writer stores last (release), the words after this field are
-// complete too.
+// instruction. If the copy contains the field that the writer stored last (release), all words copied after that field
+// are complete.
 template <std::size_t Size>
 RecordCopy<Size> copy_record(const std::byte* record) {
   static_assert(Size % 8 == 0);
@@ -55,7 +55,7 @@ std::optional<RecordCopy<Size>> copy_serialised(const std::byte* record) {
 }
 
 // The regions of an area. Each one lies inside the area and is 8-byte aligned. A region with an invalid entry in the
-// table is empty.
+// region table is empty.
 class AreaRegions {
  public:
   explicit AreaRegions(std::span<const std::byte> area) {

@@ -9,7 +9,7 @@
 namespace cudadiag::session {
 
 // Fills `communicators`, `collectives` and `collectives_called` of `record`. The sites and threads of `record` must be
-// filled first. Does not read the regions if the process has not used NCCL: they are then holes in the file, and
+// filled first. If the process has not used NCCL, the regions are holes in the file. They are then not read, because
 // reading holes allocates memory.
 void read_collectives(std::span<const std::byte> area, const AreaRegions& regions, ProcessRecord& record);
 

@@ -64,8 +64,8 @@ void read_one(const std::byte* slot, InternStrings& strings, ProcessRecord& reco
   if (error.capture.site > record.sites.size()) error.capture.site = 0;
 }
 
-// Marks the record as frozen at the first sticky error, if the process could not do so itself. Another thread may have
-// ended the process after the failed call was recorded and before the state was stored.
+// Marks the record as frozen at its first sticky error, for a process that could not store this state itself. Another
+// thread may have ended the process just after the failed call was recorded.
 void freeze_at_lost_context(ProcessRecord& record) {
   const auto lost = std::find_if(record.errors.begin(), record.errors.end(),
                                  [](const FailedCall& error) { return (error.flags & wire::error::kSticky) != 0; });

@@ -62,7 +62,7 @@ class HeapReader {
     return std::move(strings_);
   }
 
-  // An invalid entry becomes an empty one, because ids are consecutive.
+  // An invalid entry becomes an empty one, so that later entries keep their ids.
   void entry(Tag tag, std::uint16_t count, std::span<const std::byte> payload) {
     switch (tag) {
       case Tag::string:

@@ -18,8 +18,8 @@ struct Recorded {
   std::uint32_t alone = 0;
 };
 
-// All operations up to the latest marker were queued. The same is true of all operations up to `alone`, because all
-// earlier calls had returned by then. If one of these operations has no record, its record was lost.
+// Operations up to the latest marker were queued, and so were operations up to `alone`. If one of them has no record,
+// the record was lost.
 void leave_out(Stream& stream, const Recorded& recorded, std::uint32_t in_flight) {
   const std::uint32_t returned = std::max({stream.completed(), stream.marker_issued, recorded.alone});
   const std::uint32_t newest = std::max(returned, recorded.unfinished.empty() ? 0 : *recorded.unfinished.rbegin());

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kWriteBlock = 256u << 10;
 constexpr const char* kMoreRoom = "free some space, or choose a different folder with -o FOLDER";
 
-// Returns whether the file's disk has room, or true if we cannot tell.
+// Returns whether there is enough free space on the file's disk; true if unknown.
 bool has_room(int file) {
   struct statvfs disk {};
   if (::fstatvfs(file, &disk) != 0 || disk.f_blocks == 0) return true;
@@ -106,7 +106,7 @@ base::Error LogWriter::give_up() {
   failure_ = {"the full log of process " + std::to_string(pid_) + " was discarded to make room for the recording",
               kMoreRoom};
   waiting_.clear();
-  // Truncates the file first. Without this, a reader that has the file open would keep its space allocated.
+  // Truncates the file first, because a reader that has the file open keeps its space allocated.
   if (::ftruncate(file_.get(), 0) == 0) ::unlink(path_.c_str());
   return failure_;
 }

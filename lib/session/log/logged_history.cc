@@ -66,7 +66,7 @@ class Join {
     std::vector<Kept> unfinished;  // the oldest unfinished ones
     std::optional<Kept> newest;    // the newest unfinished one, if there were too many to keep
     std::uint32_t pruned = 0;      // the last ordinal that had finished when `unfinished` was pruned
-    // The latest host wait that showed progress of this stream, and the event record for which the host waited.
+    // The latest host wait that proved progress on this stream, and the event record that the host waited for.
     std::optional<std::pair<Kept, Kept>> seen;
   };
 
@@ -177,12 +177,11 @@ void Join::note_wait(Kind kind, const std::byte* record, bool open) {
   const auto found = events_.find(wire::load(record, o::kArgument));
   if (found == events_.end()) return;
   const Kept& recorded = found->second;
-  // If the event was recorded again while the host waited, it is unknown for which of the two recordings the host
-  // waited.
+  // If the event was recorded again during the wait, it is unknown which recording the host waited for.
   const std::uint64_t began = kind == Kind::event_sync ? wire::load(record, o::kBegan) : 0;
   if (began != 0 && recorded.load(o::kTicks) >= began) return;
-  // If another thread recorded the event, and its call had not returned when the wait began, the host may have waited
-  // for an earlier record.
+  // If another thread's call recorded the event and had not returned when the wait began, the host may have waited for
+  // an earlier recording.
   const bool by_another = recorded.load(o::kThread) != wire::load(record, o::kThread);
   const bool open_call = (recorded.load(o::kFlags) & o::kReturned) == 0;
   const std::uint64_t given = began != 0 ? began : wire::load(record, o::kTicks);
@@ -220,8 +219,7 @@ void Join::add(const Kept& kept) {
   }
   operation->logged = true;
   operation->graph_words = 0;
-  // Drops the autograd state of operations before a gap, because the operations next to them may be missing from the
-  // log.
+  // Drops the autograd state of operations before a gap in the log, because neighbouring operations may be missing.
   if (operation->ticks < since_) operation->origin = {};
   record_.operations.push_back(*operation);
 }

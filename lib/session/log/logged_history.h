@@ -5,7 +5,7 @@
 //   events       for each kept wait, the event record that it waited for; for each stream, the latest event record
 //                that the host saw complete
 //   forward      forward launches of the autograd nodes whose backward functions were running
-//   numbers      for each kept operation, how many operations had been issued up to it
+//   numbers      for each kept operation, the number of operations issued up to and including it
 //
 // The log is read twice, and is never completely in memory.
 #pragma once

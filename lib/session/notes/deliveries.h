@@ -93,7 +93,7 @@ struct DeliveredNonFinite {
   std::vector<DeliveredFrame> infinite_stack;
 };
 
-// The source of an out-of-bounds element, such as an index, that an operator received.
+// The origin of an out-of-bounds element, such as an index, in an argument of an operator.
 struct DeliveredOrigin {
   enum class Role { made, passed, copied, loaded };
   struct Step {
@@ -111,7 +111,7 @@ struct DeliveredOrigin {
   std::vector<Step> steps;            // first the source, then the operators that passed it on; empty if unknown
 };
 
-// Two accesses to the same bytes in no defined order, seen in the operators of a process.
+// Two operators of one process that accessed the same bytes in no defined order.
 struct DeliveredRace {
   struct Access {
     std::string op;         // "aten::add_.Tensor"
@@ -161,9 +161,9 @@ struct Delivery {
   std::string node;                   // "GatherBackward0"
   std::uint64_t number = 0;
   bool pool = false;  // for the start of a thread's work: whether a thread pool received the work
-  // Each stack is innermost first. The first stack is where the node was created, or where the thread was started. If
-  // another node's backward function created the node, the next stack is where that other node was created, and so on.
-  // The stacks of threads continue in the same way: the next stack is where the starting thread was itself started.
+  // Each stack is innermost first. The first stack is where the node was created, or where the thread was started. If a
+  // backward function created the node, the next stack is where that function's own node was created, and so on. For a
+  // thread, the next stack is where its starting thread was itself started.
   std::vector<std::vector<DeliveredFrame>> stacks;
   std::optional<DeliveredMemory> memory;
   std::optional<DeliveredNonFinite> non_finite;

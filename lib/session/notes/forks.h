@@ -1,5 +1,5 @@
-// Processes that were forked from a process that had used CUDA, according to their recorders. All driver calls of such
-// a process fail.
+// Processes that were forked after their parent had used CUDA, as noted by their recorders. All driver calls of these
+// processes fail.
 #pragma once
 
 #include <cstdint>

@@ -15,8 +15,8 @@ namespace cudadiag::session {
 
 class ForwardSearch {
  public:
-  // For each stream, `completed` has the last operation that is known to have finished. Ignores records older than
-  // `since`.
+  // For each stream, `completed` contains the ordinal of the last operation that is known to have finished. Ignores
+  // records older than `since`.
   ForwardSearch(const ProcessRecord& record, const std::vector<std::uint32_t>& completed, std::uint64_t since);
 
   bool any() const { return any_; }

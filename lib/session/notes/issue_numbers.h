@@ -18,7 +18,7 @@ class IssueNumbers {
   // Call this once for each operation of the process, including those to number. Calls in roughly ascending order are
   // cheap.
   void count(wire::operation::Kind kind, std::uint64_t ticks);
-  // `issued` is the number of operations of the whole process. No operation with ticks of at least `since` is missing.
+  // `issued` is the number of operations of the whole process. No operation at or after `since` (ticks) is missing.
   // `since` is 0 if no operation is missing at all.
   void write(std::uint64_t issued, std::uint64_t since);
 

@@ -26,8 +26,8 @@ constexpr bool alters(RaceMode mode) { return mode == RaceMode::write || mode ==
 
 struct RaceAccess {
   Work what = Work::call;  // kernel, copy, memset, allocation or free
-  // The program's own code on the CPU made the access, so there is no stream or line. `exact` then means that the write
-  // was observed before the other access could have begun.
+  // The program's own CPU code made the access, so the access has no stream or line. For a write by the host, `exact`
+  // means that we observed the write before the other access could begin.
   bool on_host = false;
   RaceMode mode = RaceMode::unknown;
   std::uint64_t begin = 0, end = 0;
@@ -54,7 +54,8 @@ struct Race {
   std::uint64_t times = 1;
   std::uint64_t address = 0, bytes = 0;  // address and size of the allocation; `bytes` is 0 if unknown
   std::uint32_t allocated = 0;           // site of the allocation
-  // If the host made the second access: how many bytes changed, and whether only samples were compared.
+  // Only if the host made the second access: the number of bytes that changed, and whether only samples of the bytes
+  // were compared.
   std::uint64_t changed = 0;
   bool sampled = false;
 };

@@ -25,7 +25,8 @@ struct ReplayTally {
 };
 
 // Returns a clause such as "reproduces alone: 20 of 20". Set `failed_alone` if a rerun proved that the launch fails
-// while nothing else runs on the GPU. If replays succeed, the lack of other work is then not the reason.
+// even if nothing else runs on the GPU. The clause then does not explain successful replays by the absence of other
+// work.
 std::string sentence(const ReplayTally& tally, bool failed_alone = false);
 
 // Returns the folder of the launch that process `pid` saved.

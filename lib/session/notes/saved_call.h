@@ -1,5 +1,5 @@
-// A call that a rerun saved with its arguments for `--save-inputs`. Its description has been checked. A script can
-// repeat the call from the saved data. lib/python/cudadiag_hook/suspect_lines/inputs.py writes the files.
+// A call that a rerun saved with its arguments for `--save-inputs`. All fields have been checked. A script can repeat
+// the call from the saved data. lib/python/cudadiag_hook/suspect_lines/inputs.py writes the files.
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,7 @@ struct Stall {
   std::vector<Operation> operations;  // candidates for the one that hangs, most likely first; with the process's ids
   std::vector<std::string> because;   // clauses that give the reasons
   bool certain = false;               // no other operation can be the one that hangs
-  // If the operation waits for another stream: what that stream has not reached yet.
+  // If the operation waits for another stream, one of these is the operation that it waits for.
   std::optional<Operation> recorded;  // the event record
   std::optional<Operation> write;     // the write of the value
   // The thread that waits for the operation; nullopt if no thread does.
