@@ -11,10 +11,10 @@
 namespace cudadiag::supervise {
 namespace {
 
-// At the fastest rate, a ring of 4,096 records fills up in a few milliseconds. With a shorter pause, the reads take
-// more cache lines away from the target.
+// At the fastest rate, a ring of 4,096 records fills up in a few milliseconds. Shorter pauses slow the target down,
+// because each read takes cache lines away from the threads that write them.
 constexpr std::chrono::microseconds kPause{300};
-// If the launcher is killed, the log lacks at most the operations of this period.
+// The time between two flushes: the log lacks at most the operations of this time if the launcher is killed.
 constexpr std::chrono::milliseconds kFlush{50};
 
 }  // namespace
@@ -82,7 +82,7 @@ void FullLog::look() {
 
 void FullLog::catch_up() {
   const std::lock_guard lock(mutex_);
-  // The first call fetches the records, and the second one writes them.
+  // look() writes the records that the previous call fetched. The newest records therefore need two calls.
   look();
   look();
   for (const auto& process : processes_) {

@@ -22,7 +22,7 @@ class FullLog {
   FullLog(const FullLog&) = delete;
   FullLog& operator=(const FullLog&) = delete;
 
-  // Writes to the files every call of the target that has returned.
+  // Writes out every call of the target that has returned so far.
   void catch_up();
   // Removes the files to make room for the rest of the session. Returns messages for the user, but only the first time.
   std::vector<base::Error> give_up();

@@ -118,7 +118,8 @@ class PythonReader {
     return found;
   }
 
-  // Reads a compact ASCII string, as nearly all paths and function names are. Returns "?" for other compact strings.
+  // Reads a compact ASCII string. Nearly all paths and function names have this form. Returns "?" for other compact
+  // strings.
   std::optional<std::string> string_at(std::uint64_t address) {
     const auto string = memory_.pointer(address);
     const auto type = string ? memory_.pointer(*string + wire::python::kObjectType) : std::nullopt;

@@ -2,8 +2,8 @@
 // it sees only calls that issue GPU work.
 //
 // The process keeps running while its memory is read. The launcher can open /proc/PID/mem of its descendants unless the
-// kernel forbids it. A frame may change during a read. The objects then have the wrong types, or the stack differs when
-// it is read again, and the stack is dropped.
+// kernel forbids it. A frame may change during a read. Its objects then have the wrong types, or a second read gives a
+// different stack. In both cases, the stack is dropped.
 #pragma once
 
 #include <vector>

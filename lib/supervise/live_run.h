@@ -29,8 +29,8 @@ class LiveRun {
   base::Result<session::Session> read();
   // Adds the current Python stacks of live processes to `session`, which read() returned.
   void add_host_stacks(session::Session& session) const;
-  // Returns whether the launcher of the run still exists or, if the run had no launcher, any of its processes. Returns
-  // nullopt if unknown. The answer is as of the latest read().
+  // Returns whether, at the latest read(), the launcher of the run still existed or, if the run had no launcher, any of
+  // its processes. Returns nullopt if unknown.
   std::optional<bool> goes_on() const { return goes_on_; }
   const std::filesystem::path& folder() const { return folder_; }
 

@@ -29,8 +29,8 @@ std::optional<base::Error> write_package(const std::filesystem::path& folder, se
   std::filesystem::create_directory(folder, error);
   if (error) return base::Error{"cannot create " + folder.string() + ": " + error.message(), "free some space"};
   for (const python::HookModule& module : python::hook_modules()) {
-    // The file names do not end in .py, because interpreters that do not run our sitecustomize must not import the
-    // files. These interpreters also have this folder in their path.
+    // The file names do not end in .py. Interpreters that do not run our sitecustomize also have this folder in their
+    // path, but must not import the files.
     const auto file = folder / (std::string(module.name) + ".txt");
     if (auto failure = writer.store_text(file, module.text)) return failure;
   }

@@ -74,7 +74,7 @@ struct RaceWatch::Watched {
     return true;
   }
 
-  // Called at every launch, so this caches the result until the program loads more code.
+  // Caches the result until the program loads more code, because this is called at every launch.
   const KernelModes::Code& code(std::uint32_t function) {
     if (function >= codes.size()) codes.resize(function + 1);
     Code& known = codes[function];
@@ -172,7 +172,8 @@ session::Races RaceWatch::finish() {
     if (process->ready()) process->follower.finish(*process->backlog);
   }
   hand_on_the_rest();
-  // Two rounds are needed: a launch with zeros among its parameters may need another lookup once its kernel is known.
+  // Two rounds are needed. The first one may show that a kernel must be looked up again for launches with zeros among
+  // their parameters.
   for (int round = 0; round < 2; ++round) {
     settle(false);
     modes_.wait(kPatience);

@@ -17,8 +17,8 @@ namespace cudadiag::supervise {
 
 class RaceWatch {
  public:
-  // The first race wakes `relay`. `pass_folder` is where the recorder stores device code; empty if it stores none. See
-  // KernelModes for `disassembler`.
+  // Wakes `relay` at the first race. `pass_folder` is where the recorder stores device code; empty if it stores none.
+  // `disassembler` is the path of nvdisasm; empty if there is none.
   RaceWatch(const launch::Arena& arena, launch::SignalRelay& relay, const std::filesystem::path& pass_folder,
             std::string disassembler);
   ~RaceWatch();

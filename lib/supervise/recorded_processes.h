@@ -20,8 +20,8 @@ std::vector<session::Process> read_processes(const launch::Arena* arena, const s
 // Returns a note on processes that were recorded neither in an area nor in a file; nullopt if there are none.
 std::optional<std::string> note_on_unrecorded(const launch::Arena& arena, const session::SessionWriter* writer);
 
-// Returns a sentence, with a hint, about processes that could not be recorded for reasons other than a lack of areas;
-// nullopt if there are none.
+// Returns a sentence, with a hint, about processes that could not be recorded; nullopt if there are none. Processes
+// that found no free area do not count.
 std::optional<std::string> left_unrecorded(const launch::Arena* arena, const session::SessionWriter* writer);
 
 // Returns the pids of processes that are still running and recording.

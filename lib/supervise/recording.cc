@@ -42,7 +42,7 @@ bool found_no_memory(const session::Process& process) {
                      [](const session::FailedCall& error) { return error.code == kOutOfMemory; });
 }
 
-// If a process ran out of device memory, adds the processes that use its devices. Returns false if there are none.
+// If processes ran out of device memory, adds all processes on the same devices. Returns false if it added none.
 bool add_gpu_processes(const session::Session& session, std::vector<session::GpuProcess>& found) {
   std::set<std::string> devices;
   for (const session::Process& process : session.processes) {
@@ -145,7 +145,7 @@ void Recording::choose_variables() {
   // Races are found in the arena while the target runs. Without an arena, the launcher reads the recording only after
   // the target has ended.
   if (!arena_) record_options.races = false;
-  // With --once, the run leaves a core dump, which shows more than the code alone.
+  // With --once, the code need not be stored separately, because the run leaves a core dump that contains more.
   if (arena_ && writer_ && !record_options.once) disassembler_ = find_disassembler(options_.command);
   record_options.code = !disassembler_.empty();
   variables_ = launch::recording_variables(path,

@@ -32,7 +32,7 @@ struct RecordingOptions {
   std::optional<NansOptions> nans;  // check PyTorch's operators for NaN, and record nothing else
   bool tensor_races = false;        // check PyTorch's tensors for races, and record nothing else
 
-  // Returns whether our code runs in the command's Python interpreters, instead of the recorder.
+  // Returns whether the run uses our Python code instead of the recorder.
   bool runs_python() const { return nans.has_value() || tensor_races; }
 };
 
@@ -66,7 +66,7 @@ class Recording {
   const session::Manifest& manifest() const { return manifest_; }
   session::Session& session() { return session_; }
   const session::Session& session() const { return session_; }
-  // Returns the diagnosis of the session that was read last, including later reruns.
+  // Returns the diagnosis of the session as it was last read, including any reruns since then.
   diagnose::SessionState& state();
   // Null without a session folder.
   session::SessionWriter* writer() { return writer_ ? &*writer_ : nullptr; }
@@ -89,7 +89,7 @@ class Recording {
 
   // Reads into the session what has been recorded so far.
   void read();
-  // Like read(), after a hang of `seconds`. Call this before you terminate the target. Later actions of the target are
+  // Like read(), for a run that has hung for `seconds`. Call this before terminating the target: its later actions are
   // not read.
   void read_hang(double seconds);
   // Reads the Python stacks of the ranks. Call this before the target is asked to terminate.
@@ -115,7 +115,7 @@ class Recording {
   Stored store();
   // Stores the final state of the recording. Call this after note_end().
   Stored store_last();
-  // Finishes the session's folder. Returns a failure only if there was no earlier failure to store something.
+  // Finishes the session's folder. Returns a failure only if everything before it was stored.
   std::optional<base::Error> close();
   // Removes the session.
   void discard();

@@ -71,8 +71,7 @@ void StallWatch::look_at(Watched& process, double passed, StallNews& news) {
   const auto streams = session::stream_progress(bytes);
   process.note_progress(streams, last_);
   const bool works = std::any_of(streams.begin(), streams.end(), [](const auto& stream) { return stream.busy(); });
-  // While a program is stopped (SIGSTOP), the GPU may wait for it. The time for which it is stopped does not count
-  // towards a stall.
+  // While a program is stopped (SIGSTOP), its GPU work may be waiting for it. This time does not count towards a stall.
   const Life life = works ? life_of(pid) : Life::runs;
   if (life == Life::gone) return;
   if (life == Life::runs) process.clock += passed;
@@ -97,7 +96,7 @@ StallNews StallWatch::look() {
   while (processes_.size() < arena_.claimed()) {
     processes_.push_back(std::make_unique<Watched>(arena_, processes_.size(), seconds_));
   }
-  // While the launcher itself was stopped, it saw nothing, so this time is excluded.
+  // The launcher may have been stopped itself. It saw no progress in that time, so the time does not count.
   const std::chrono::duration<double> seen = std::min<Clock::duration>(passed, 2 * interval_);
   for (const auto& process : processes_) look_at(*process, seen.count(), news);
   return news;

@@ -29,7 +29,7 @@ Line parse(const std::string& text) {
   return {fs::path(text.substr(0, colon)).lexically_normal().string(), text.substr(colon + 1)};
 }
 
-// Returns the file at this path or, for a relative path, next to one of the command's files.
+// Returns the file at this path. If there is none, looks for a relative path in the folders of the command's files.
 std::optional<fs::path> file_here(const std::string& file, const std::vector<std::string>& command) {
   std::error_code error;
   if (fs::exists(file, error)) return file;

@@ -113,7 +113,7 @@ replay::Run LaunchPlayer::play(const std::vector<std::uint32_t>& without) {
   return is_known && may_be_same ? with_instruction(std::move(done), order) : done;
 }
 
-// `run` may have reproduced the failure. Replays the launch once more to find the failing instruction.
+// `run` is a replay that may have reproduced the failure. Replays the launch once more to find the failing instruction.
 replay::Run LaunchPlayer::with_instruction(replay::Run run, Order order) {
   using replay::Outcome;
   order.dump = scratch_ / kDump;

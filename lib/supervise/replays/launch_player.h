@@ -15,7 +15,7 @@
 
 namespace cudadiag::supervise {
 
-// The hidden command of cudadiag that the child runs.
+// The hidden cudadiag command that the child runs.
 inline constexpr const char* kReplayChild = "replay-child";
 // The argument that tells the child to leave CUDA_VISIBLE_DEVICES unset.
 inline constexpr const char* kEveryGpu = "every";
@@ -33,14 +33,14 @@ class LaunchPlayer {
   LaunchPlayer(const LaunchPlayer&) = delete;
   LaunchPlayer& operator=(const LaunchPlayer&) = delete;
 
-  // `without`: indices of blocks to fill with zeros. If the failing instruction is known, a replay reproduces the
-  // failure only if it fails at that instruction.
+  // `without`: indices of blocks to fill with zeros. If the failing instruction is known, only a failure at that
+  // instruction counts as reproduced.
   replay::Run play(const std::vector<std::uint32_t>& without = {});
   // Replays the launch, and then stores the contents of memory in a new folder.
   replay::Run play_for_outputs(const std::filesystem::path& outputs, const replay::GpuChoice& gpu);
   // Runs under compute-sanitizer, with a separate allocation for each block. `log` receives the tool's output.
   replay::Run play_sanitized(SanitizerTool tool, const std::string& sanitizer, std::string& log);
-  // The report of the latest replay: how far it got, and which addresses it could not keep.
+  // The report of the latest replay: the last step that it completed, and the blocks that are at new addresses.
   const replay::Answer& latest() const { return latest_; }
 
  private:

@@ -94,14 +94,14 @@ base::Result<Start> recorded_start(const RerunSpec& spec, const session::Session
   record.python_stacks = session.manifest.python_stacks;
   record.native_stacks = session.manifest.native_stacks;
   record.races = spec.kind == PassKind::races;
-  // The first run already found the races with host writes, and a rerun can add nothing to them.
+  // The first run already found the races with host writes, so a rerun need not look for them.
   record.host_writes = false;
   // Finding races needs the code of modules, which only CUPTI provides.
   if (!record.races) record.watch_by = wire::watch_by(session.manifest.watch_by);
   // A CUPTI callback must not copy memory.
   if (spec.save_limit > 0) record.watch_by = wire::WatchBy::hooks;
   record.save_limit = spec.save_limit;
-  // The first eager rerun waits for no operation, so it needs dense markers to show the failing line.
+  // The first rerun without torch.compile waits for no operations, so only dense markers can show the failing line.
   if (spec.kind == PassKind::eager) record.markers = wire::Markers::dense;
   Start start{session.manifest.command, {}, std::move(std::get<launch::Arena>(arena))};
   start.variables = launch::recording_variables(std::get<std::filesystem::path>(recorder),

@@ -1,4 +1,4 @@
-// Reruns a recorded command once, detached from the terminal and within a time limit. Ends the command early if it
+// Reruns a recorded command once, detached from the terminal and within a time limit. Terminates the command if it
 // makes no progress.
 #pragma once
 

@@ -157,8 +157,8 @@ bool wants_reruns(const Analysis& analysis, const session::Manifest& manifest, c
 unsigned planned_reruns(const Analysis& analysis, const session::Session& session, const RerunPlan& plan) {
   const session::Manifest& manifest = session.manifest;
   const RerunOptions& options = plan.options;
-  // Only a rerun that observes PyTorch's operators shows whether there is a bad value to trace, so this assumes that
-  // there is one.
+  // For PyTorch programs, assumes that there is a bad value to trace. Only a rerun that observes the operators can show
+  // whether this is true.
   const bool expects_origin = options.origin || any_failure(analysis, [](const analyse::Failure& failure) {
                                 return uses_pytorch(failure.process->record);
                               });
@@ -172,7 +172,7 @@ unsigned planned_reruns(const Analysis& analysis, const session::Session& sessio
                          options.hang_dump && wants_hang_dump(analysis, manifest),
                          options.sanitize && wants_sanitizer(analysis, manifest)};
   const auto runs = static_cast<unsigned>(std::count(std::begin(wanted), std::end(wanted), true));
-  // Reading the values of the line that fails without torch.compile needs one more rerun.
+  // One rerun without torch.compile finds the failing line, and a second one reads the values of that line.
   return options.values && wants_eager(analysis, manifest) ? runs + 1 : runs;
 }
 

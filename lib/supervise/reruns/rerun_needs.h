@@ -16,10 +16,11 @@ namespace cudadiag::supervise {
 // yet.
 bool wants_reruns(const analyse::Analysis& analysis, const session::Manifest& manifest, const RerunOptions& options);
 
-// Returns how many reruns will follow if each of them succeeds. If one of them fails, more will follow.
+// Returns how many reruns will follow if all of them succeed. A rerun that does not succeed makes further ones
+// necessary.
 unsigned planned_reruns(const analyse::Analysis& analysis, const session::Session& session, const RerunPlan& plan);
 
-// Returns whether any failure of GPU work is not proven.
+// Returns whether the session has a failure of GPU work that is not proven yet.
 bool wants_proof(const analyse::Analysis& analysis);
 // Returns whether a device exception occurred for which no rerun has left a dump yet.
 bool wants_dump(const analyse::Analysis& analysis, const session::Manifest& manifest);
@@ -43,7 +44,7 @@ struct SuspectedKernels {
   bool all = true;                 // the failing kernel must be one of these
 };
 
-// Returns the kernels that may have caused the first failure that compute-sanitizer can detect.
+// Finds the first failure of a kind that compute-sanitizer can detect. Returns the kernels that may have caused it.
 SuspectedKernels suspected_kernels(const analyse::Analysis& analysis);
 // Returns whether compute-sanitizer can detect this kind of failure.
 bool memcheck_may_help(const analyse::Failure& failure);

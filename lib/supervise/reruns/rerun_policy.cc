@@ -31,7 +31,7 @@ int ranks_of_job() {
 
 bool spans_nodes() { return number_in("SLURM_JOB_NUM_NODES", 1) > 1; }
 
-// After `cudadiag env`, the shell has some of these variables, but it is not a launcher and cannot rerun the command.
+// `cudadiag env` also sets some of these variables, but in a shell that cannot rerun the command.
 bool under_another_launcher() {
   const char* pass = std::getenv(wire::environment::kPass);
   if (pass == nullptr) return false;

@@ -175,7 +175,7 @@ class RerunSequence {
 
   void get_hang_dump() {
     RerunSpec spec = spec_of(PassKind::device);
-    // A hang like that of the first run has begun by this time.
+    // By this time, the rerun hangs if it behaves like the first run.
     spec.dump_after = session_.manifest.passes.front().seconds;
     if (!options_.time_limit) spec.time_limit = std::max(spec.time_limit, kStartSeconds + *spec.dump_after);
     add(spec);

@@ -23,7 +23,7 @@ double longest_pause(const session::Session& session) {
   for (const session::Process& process : session.processes) {
     const session::ProcessRecord& record = process.record;
     if (record.state != wire::area::State::frozen) continue;
-    // A longer pause may lie between operations whose records are lost.
+    // If records are lost, a longer pause may be among them, so this returns the whole duration.
     if (record.dropped_operations > 0 || record.operations_issued > record.operations.size()) return whole;
     // The recording begins only when CUDA is initialised, so the time before that counts as a pause.
     longest = std::max(longest, whole - record.seconds(record.frozen_ticks));

@@ -14,7 +14,7 @@ namespace {
 using session::CutShort;
 using std::chrono::milliseconds;
 
-// How long a rerun may take to end by itself after its failure, and after SIGTERM.
+// How long a rerun may keep running after its failure, and how long after SIGTERM.
 constexpr auto kCourtesy = milliseconds(1000);
 // The driver writes the state of an SM in about half a second, and a GPU has more than a hundred SMs.
 constexpr auto kDumpStep = std::chrono::seconds(15), kLongestDump = std::chrono::seconds(300);
@@ -120,7 +120,7 @@ bool RerunWatch::is_too_late() {
 bool RerunWatch::is_done() {
   if (!failed_by_ || Clock::now() < *failed_by_) return false;
   if (Clock::now() > limit_ || spec_.isolated) return true;
-  // After its failure, the rerun may still be writing a file, as the first run did. It gets time to finish writing.
+  // The rerun may write a file after its failure, as the first run did. Gives it time to finish writing.
   const std::uint64_t written = target_.bytes_written();
   if (written == written_) return true;
   written_ = written;

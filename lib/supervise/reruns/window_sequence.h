@@ -32,7 +32,8 @@ class WindowSequence {
   int reach_, last_;  // the next and the last analyse::Reach
   analyse::RerunWindow window_;
   unsigned passed_ = 0;  // how many reruns in this window did not fail
-  // The outcome of a rerun, if reading values may have caused this outcome.
+  // The outcome of the rerun that read values and did not fail; nullopt if there was none. Reading the values may be
+  // the reason.
   std::optional<analyse::Rerun::Outcome> with_values_;
   bool without_values_ = false;
 };

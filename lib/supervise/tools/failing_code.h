@@ -1,4 +1,5 @@
-// Stores what a report needs to compute the failing address of a GPU core dump. Reports themselves run no tools.
+// Stores disassembled code, from which a report computes the address that failed in a GPU core dump. Reports themselves
+// run no tools.
 #pragma once
 
 #include <optional>

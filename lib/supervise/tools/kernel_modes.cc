@@ -52,8 +52,8 @@ std::optional<sass::Mode> KernelModes::mode(const std::string& kernel, std::uint
   const std::lock_guard lock(mutex_);
   const auto mode = known_mode({kernel, 0}, parameter, launch.live);
   if (!mode || !sass::is_near(*mode) || launch.zeros == 0) return mode;
-  // The kernel adds a number to the address in this parameter. If the launch has zeros among its parameters, the number
-  // may be 0.
+  // The kernel adds an offset to the address in this parameter. Zeros among the launch's parameters may make the offset
+  // 0, so the code is analysed again with these zeros.
   const Wanted special{kernel, launch.zeros};
   if (!known_.contains(special)) {
     const auto looked_at = std::distance(known_.lower_bound({kernel, 1}), known_.upper_bound({kernel, kAllZeros}));

@@ -32,18 +32,18 @@ class KernelModes {
   KernelModes(const KernelModes&) = delete;
   KernelModes& operator=(const KernelModes&) = delete;
 
-  // Returns nullopt until the answer is computed, and Mode::unknown if kernels with this name use the parameter
-  // differently.
+  // Returns how the kernel uses the parameter; nullopt until this is known. Returns Mode::unknown if several kernels
+  // have this name and use the parameter differently.
   std::optional<sass::Mode> mode(const std::string& kernel, std::uint32_t parameter, const sass::LaunchWords& launch);
-  // The code of each kernel with this name. `read`: all code has been read. `codes` is empty if no module has such a
-  // kernel, or if the code of any of them is unknown.
+  // The code of all kernels with one name. `read` is true once all modules have been searched. `codes` is empty if no
+  // module has such a kernel, or if the code of one of them is unknown.
   struct Code {
     bool read = false;
     Codes codes{};
   };
   Code code(const std::string& kernel);
-  // Checks whether the program has loaded more code, which makes earlier results outdated. Call this before asking
-  // about kernels that were launched later. Returns a number that changes whenever there is more code.
+  // Checks whether the program has loaded more code, which may change earlier results. Call this before asking about
+  // kernels launched since the last check. Returns a number that changes whenever there is more code.
   std::uint64_t look_for_modules();
   // Waits until all requests are answered, but at most for `patience`.
   void wait(std::chrono::seconds patience);
@@ -55,8 +55,8 @@ class KernelModes {
   bool has_disassembler() const { return !disassembler_.empty(); }
 
  private:
-  // A request for all kernels with one name. `zeros` restricts it to launches with these zeros among their parameters;
-  // 0 means all launches.
+  // A request to analyse all kernels with one name. If `zeros` is not 0, the request is only about launches with these
+  // zeros among their parameters.
   struct Wanted {
     std::string kernel;
     sass::ZeroWords zeros = 0;

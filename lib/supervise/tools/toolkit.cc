@@ -33,7 +33,8 @@ base::FileDescriptor file_for_output() {
   return bounded ? std::move(file) : base::FileDescriptor();
 }
 
-// Returns the output of the tool. The tool writes at the same file offset, so this offset is the size of the output.
+// Returns the output of the tool. The tool shares the offset of this open file, so the offset is the size of the
+// output.
 std::string written_to(int file) {
   const off_t size = ::lseek(file, 0, SEEK_CUR);
   return base::read_part(file, 0, static_cast<std::uint64_t>(std::clamp<off_t>(size, 0, kLongestOutput)));
@@ -79,7 +80,7 @@ std::string find_toolkit_program(const std::string& name) {
 
 std::string find_disassembler(const std::vector<std::string>& command) {
   if (std::string path = find_toolkit_program("nvdisasm"); !path.empty()) return path;
-  // The wheel that our extra `device` installs has a newer nvdisasm than Triton.
+  // The `device` extra of our package installs a newer nvdisasm than Triton's.
   for (const char* place : {"nvidia/cu13/bin/nvdisasm", "triton/backends/nvidia/bin/nvdisasm"}) {
     for (const std::filesystem::path& tool : launch::files_in_python_packages(command, place)) {
       if (::access(tool.c_str(), X_OK) == 0) return tool.string();
