@@ -40,7 +40,7 @@ DeviceFailure plain(const evidence::DumpedFailure& from) {
   return failure;
 }
 
-// Describes the instruction at which most threads of the kernel are.
+// Describes a running kernel by the instruction at which most of its threads are.
 DeviceFailure plain(const evidence::RunningKernel& from) {
   DeviceFailure running;
   running.kernel = base::demangle(from.kernel);
@@ -123,8 +123,8 @@ void read_dump(const session::Session& session, const session::Pass& pass, Devic
   }
 }
 
-// Each process that the driver killed left its own core dump. From the first dump that has a failure, reads everything.
-// From the others, reads only the failure.
+// Each process that the driver killed left its own core dump. Reads the first dump that has a failure completely, and
+// only the failure from each of the others.
 void read_own_dumps(const session::Session& session, DeviceTestimony& testimony) {
   constexpr std::size_t kMostRead = 64;
   session::Pass pass;

@@ -260,7 +260,7 @@ std::vector<NativeFrame> DwarfLines::frames(std::uint64_t address) {
 
   std::vector<NativeFrame> frames;
   Position position = position_of_address(dwarf_, *unit, address);
-  // Code of a library header was inlined here. Only the missing .dwo file has the line that called it.
+  // The line is in a library header whose code was inlined here. Only the missing .dwo file has the line of the call.
   if (!missing.empty() && session::is_library_source(position.file)) return {};
   for (auto function = path.rbegin(); function != path.rend(); ++function) {
     frames.push_back(frame_of(*function, position));

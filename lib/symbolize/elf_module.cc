@@ -72,9 +72,9 @@ int find_debug_file(Dwfl_Module* module, void**, const char*, Dwarf_Addr, const 
   return -1;
 }
 
-// Returns whether the linker folded several functions into one at this address, so that we do not know which one ran.
-// Clears `frames` if these functions are on different lines. Without line information, several C++ names also count as
-// folding, because aliases are rare in C++.
+// Returns whether the linker folded several functions into one at this address. It is then unknown which of them ran.
+// Clears `frames` if the functions are on different lines. Without line information, several C++ names count as folded
+// functions, because aliases are rare in C++.
 bool is_folded(const DwarfLines& lines, std::uint64_t address, const std::vector<std::string>& names,
                std::vector<NativeFrame>& frames) {
   const DwarfLines::Folding folding = lines.folding(address, names);

@@ -14,7 +14,7 @@ std::optional<double> time_written(const std::string& file);
 
 // Both functions return false if the file is missing, or if the process's time is unknown.
 bool written_since_start(const std::string& file, const session::ProcessRecord& record);
-// The end of a process is the time of its latest record.
+// A process counts as ended at the time of its latest record.
 bool written_since_end(const std::string& file, const session::ProcessRecord& record);
 
 // Resolves `file` in the process's working directory, because Python records a script's name as the user typed it.

@@ -45,8 +45,8 @@ struct Symbolizer::State {
 
   ElfModule& module(const session::ProcessRecord& record, const session::Module& recorded);
   const std::vector<NativeFrame>& frames_at(ElfModule& module, std::uint64_t address);
-  // Returns the frames of a stack, innermost first. The first frame of the interpreter is the last element, and has an
-  // empty `frames`.
+  // Returns the frames of a stack, innermost first. Stops at the innermost frame of the interpreter, which becomes the
+  // last element, with empty `frames`.
   std::vector<PhysicalFrame> physical_frames(const session::ProcessRecord& record, std::uint32_t stack);
   std::vector<ElfModule*> user_modules(const session::ProcessRecord& record);
   std::vector<NativeFrame> native_frames(const session::ProcessRecord& record, std::uint32_t stack,

@@ -36,9 +36,9 @@ Start definition_of(const std::string& name, const std::vector<ElfModule*>& firs
   return only;
 }
 
-// Returns true if the indirect call in `outer` must have reached a user's function rather than `inner` itself. Programs
-// never call nvcc's stubs through pointers. They may call cudaFree through a pointer, but a foreign-function interface
-// finds only exported functions, and a static CUDA runtime exports none.
+// Returns true if the indirect call in `outer` must have reached a user's function, not `inner` itself. This is certain
+// for nvcc's stubs, which programs never call through pointers. It is also certain if `outer` is a foreign-function
+// interface, which finds only exported functions: a static CUDA runtime exports none.
 bool calls_users_function(const PhysicalFrame& inner, const PhysicalFrame& outer, bool described,
                           std::string_view kernel) {
   if (outer.module == inner.module && !described) return false;  // possibly a direct call to `inner`

@@ -70,9 +70,10 @@ std::string_view qualified_name(std::string_view function) {
   return name.substr(name.find_last_of(' ') + 1);
 }
 
-// Compares demangled names where mangled names do not match. An inlined file-local function has no mangled name. If a
-// kernel receives a lambda, nvcc's wrapper replaces the lambda's type in the host name. Use this only for the caller of
-// the stub: an overload that launches the kernel is one frame further out.
+// Compares demangled names, for functions whose mangled names do not match. An inlined file-local function has no
+// mangled name. If a kernel receives a lambda, the host name has the type of nvcc's wrapper in place of the lambda's
+// type. Use this only for the stub's caller. A user function with the same bare name that launches the kernel is one
+// frame further out.
 bool is_host_side_by_bare_name(const NativeFrame& frame, std::string_view kernel) {
   if (kernel.empty()) return false;
   const std::string name = base::demangle(kernel);

@@ -1,4 +1,5 @@
-// Tells the user's own code from libraries, CUDA and the interpreter. The true line of a stack depends on this.
+// Tells the user's own code from libraries, CUDA and the interpreter. The true line of a stack depends on this
+// distinction.
 #pragma once
 
 #include <cstddef>

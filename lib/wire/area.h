@@ -77,8 +77,8 @@ inline constexpr std::size_t kPeers = 4096;
 inline constexpr std::size_t kCollectives = 8192;
 
 // Returns the index of a site's count in `sites`, which holds `places` counts. Threads that start together often use
-// consecutive sites. Counts of consecutive sites are two cache lines apart, because processors fetch cache lines in
-// pairs.
+// consecutive sites. To avoid sharing cache lines, the counts of consecutive sites are two lines apart: processors
+// fetch lines in pairs.
 constexpr std::size_t site_place(std::size_t site, std::size_t places) {
   constexpr std::size_t kApart = 16;
   const std::size_t rows = places / kApart;
@@ -197,8 +197,8 @@ inline constexpr Field<std::uint64_t, 144> kWaits;  // number of operations that
 // handlers may still change the status with which the process ends.
 inline constexpr Field<std::uint32_t, 184> kExitStatus;
 
-// From this time (ticks) on, an event may refer to work that is not in the recording; 0 if never. Either another
-// process recorded the event, or a thread without a ring destroyed it.
+// From this time (ticks) on, events may refer to work that is not in the recording; 0 if never. The reason is an event
+// that another process recorded, or that a thread without a ring destroyed.
 inline constexpr Field<std::uint64_t, 192> kEventsUnseen;
 
 // The size of a page of markers. 0 means 4096, because older recordings lack this field.

@@ -1,6 +1,6 @@
 // The record of a call that returned an error: 152 bytes. The first half of the region keeps the first failures of the
 // process, and the second half is a ring of the latest ones. If a runtime call fails because a driver call inside it
-// failed, one record describes both. It has the driver call, with the runtime call as the outer call.
+// failed, one record describes both: the driver call, with the runtime call as its outer call.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,8 @@ constexpr bool is_sticky(std::uint32_t code) {
 // Returns true for the errors of stream capture: CUDA_ERROR_STREAM_CAPTURE_… and CUDA_ERROR_CAPTURED_EVENT.
 constexpr bool is_of_capture(std::uint32_t code) { return code >= 900 && code <= 908; }
 
-// Names recorded as the failed call when a Python library's memory pool rejects a request although no CUDA call failed.
+// A Python library's memory pool may reject a request although no CUDA call failed. One of these names is then recorded
+// as the failed call.
 inline constexpr const char* kCachingAllocator = "CUDACachingAllocator::malloc";
 inline constexpr const char* kCuPyPool = "cupy.cuda.MemoryPool.malloc";
 inline constexpr const char* kJaxPool = "BFCAllocator::AllocateRaw";
@@ -95,9 +96,9 @@ inline constexpr Field<std::uint64_t, 80> kBytes;      // size of the requested 
 inline constexpr Field<std::uint64_t, 88> kOperation;  // serial of the thread's newest operation record
 inline constexpr Field<std::uint32_t, 96> kThread;     // index in `threads`; 0xffffffff if none
 
-// The capture that a capture error is about. This is the capture of the stream that was passed to the call, if known.
-// Otherwise it is one that this thread began or, if there is none, one that another thread began. The begin time and
-// the thread identify a capture.
+// The capture to which a capture error refers: if known, the capture of the stream that was passed to the call.
+// Otherwise, it is a capture that this thread began or, if there is none, one that another thread began. A capture is
+// identified by its begin time and its thread.
 inline constexpr Field<std::uint32_t, 100> kCaptureSite;   // site that began it (intern id); 0 if no capture is known
 inline constexpr Field<std::uint64_t, 104> kCaptureBegan;  // ticks at ENTER of the call that began it; 0 if unknown
 inline constexpr Field<std::uint32_t, 112> kCaptureTid;    // thread that began the capture

@@ -11,8 +11,8 @@ inline constexpr std::uint8_t kAllocation = 10, kFree = 11, kConditional = 13;
 
 // Returns true if the node can raise a device exception. Only these nodes get markers.
 constexpr bool is_marked(std::uint8_t type) { return type == kKernel || type == kCopy || type == kMemset; }
-// Returns true if a graph with such a node cannot have markers. No node can be added to a graph with allocation or free
-// nodes, and the recorder cannot change the body of a conditional node.
+// Returns true if a graph with a node of this type cannot have markers. No node can be added to a graph with allocation
+// or free nodes, and the recorder cannot change the body of a conditional node.
 constexpr bool forbids_markers(std::uint8_t type) {
   return type == kAllocation || type == kFree || type == kConditional;
 }

@@ -82,7 +82,7 @@ inline constexpr Field<std::uint32_t, kOffsets> kNode;
 inline constexpr Field<std::uint32_t, kOffsets + 4> kNodeType;
 inline constexpr std::uint32_t kInChild = 0x80000000;  // in kNodeType: the node lies in a child graph
 
-// When the return of a copy or memset proves that earlier work of its stream has finished.
+// The condition under which the return of a copy or memset proves that earlier work of its stream has finished.
 enum Seen : std::uint64_t {
   kAnyway,           // always
   kUnlessOnDevices,  // unless both addresses are in device memory

@@ -22,8 +22,8 @@ inline constexpr std::size_t kNameSize = 16;
 inline constexpr Field<std::uint64_t, 48> kOperations;  // number of published records whose kinds have ordinals
 
 // The object that a call waits for. Other processes read it to find out why the call does not return. All fields except
-// kCallSite are valid only if kCallSite is not 0. If the call issues an operation, the operation's record has the
-// stacks too.
+// kCallSite are valid only if kCallSite is not 0. If the call issues an operation, the stacks are also in the
+// operation's record.
 enum class Wait : std::uint32_t {
   none = 0,     // the call may block, for an unknown reason
   stream = 1,   // returns when kCallStream has finished all work issued before the call

@@ -51,7 +51,8 @@ std::optional<Script> script_at(const std::filesystem::path& file) {
   return script;
 }
 
-// Returns the first word of the command that names a readable text file. Text files named later are the script's data.
+// Returns the script: the first word of the command that names a readable text file. Text files later in the command
+// are the script's data.
 std::optional<Script> script_of(const session::Manifest& manifest) {
   for (const std::string& word : manifest.command) {
     if (auto script = script_at(std::filesystem::path(manifest.working_directory) / word)) return script;

@@ -47,7 +47,7 @@ bool names_session(const std::filesystem::path& file) {
 
 bool is_tarball(const std::string& file) { return file.ends_with(".tar.gz") || file.ends_with(".tgz"); }
 
-// Returns an error if a bundle was requested that cannot be written to the given file; otherwise nullopt.
+// Returns an error if a bundle was requested but cannot be written to the given file; otherwise nullopt.
 std::optional<base::Error> wrong_bundle(const ReportOptions& options) {
   if (!options.bundle || options.bundle->empty()) return std::nullopt;
   const std::string& file = *options.bundle;
@@ -79,7 +79,8 @@ std::string written(const diagnose::Diagnosis& report, const ReportOptions& opti
   return report::write_text(report, shown);
 }
 
-// Users may write a file after --json or --sarif, as --html allows. It is then parsed as the session's name.
+// Users may put a file name after --json or --sarif, because --html accepts one. cudadiag then takes the name for that
+// of a session.
 base::Error with_hint(base::Error failure, const ReportOptions& options) {
   const char* option = options.format == Format::json    ? "--json"
                        : options.format == Format::sarif ? "--sarif"

@@ -22,7 +22,7 @@ std::string contradiction(const CLI::App& run, const RunOptions& options) {
                                                        {"--keep-core", true}};
   for (const auto& [option, of_dump] : kOptions) {
     if (run.count(option) == 0) continue;
-    // These options are also valid for the rerun that --hang-dump requests.
+    // With --hang-dump, these options apply to the rerun that dumps the hang.
     if (of_dump && options.rerun.hang_dump) continue;
     const std::string both = "; use only one of the two options";
     if (options.rerun_mode == RerunMode::never) {
@@ -67,7 +67,7 @@ void group_options(CLI::App* command) {
 }
 
 int carry_out(CLI::App* command, RunOptions& options) {
-  // With --once, the findings must come from this run, so cudadiag never reruns the command by default.
+  // With --once, the findings must come from this run, so reruns are off unless the user sets --rerun.
   if (options.recording.record.once && command->count("--rerun") == 0) options.rerun_mode = RerunMode::never;
   if (const std::string wrong = contradiction(*command, options); !wrong.empty()) return say(wrong), kOwnFailure;
   options.recording.code_rules = code_rules(*command);

@@ -13,9 +13,9 @@ inline constexpr std::size_t kDrawn = 8;
 
 constexpr bool is_drawn(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; }
 
-// Returns true if the beginning of a file's name shows that the file was generated. No author would choose such a name.
-// Generated code is named after the module of a class, so the name has dots or is `__main__`. PyTorch Geometric uses
-// the class name and one of two endings instead.
+// Returns true if the beginning of a file's name shows that the file was generated. Authors do not choose names like
+// these. Generated code is named after the module of a class, so the name has dots or is `__main__`. PyTorch Geometric
+// uses the class name and one of two endings instead.
 constexpr bool begins_as_generated(std::string_view name) {
   constexpr std::string_view kMain = "__main__", kEnds[] = {"_propagate_", "_edge_updater_"};
   if (name.starts_with(kMain)) return true;

@@ -20,8 +20,7 @@ using Key = std::uint64_t;
 
 inline Key of_text(std::string_view text) { return hash_bytes(text.data(), text.size()) | 1; }
 
-// If part of the file name is random, the key includes the line table, which distinguishes the code from that of
-// similar files.
+// If part of the file name is random, the key also includes the line table, to distinguish files with similar names.
 inline Key of_code(std::string_view file, std::string_view qualified_name, std::uint32_t first_line,
                    std::string_view line_table) {
   Key key = kHashSeed;
