@@ -177,8 +177,8 @@ void Recorder::leave_driver_call(ThreadState* thread, std::uint32_t id, const CU
     resume(*thread);
 }
 
-// Sets aside an open operation. A signal handler has interrupted its call, and either makes the current call, or has
-// left the interrupted call with longjmp().
+// Sets aside an open operation whose call a signal handler has interrupted. The handler either makes the current call
+// itself, or has abandoned the interrupted call with longjmp().
 void Recorder::interrupt(ThreadState& thread) {
   thread.interrupted = thread.open;
   thread.interrupted_turn = thread.turn;

@@ -56,8 +56,8 @@ class Recorder {
                                       std::uintptr_t frame);
   [[gnu::hot]] void leave_driver_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
                                       std::uintptr_t frame);
-  // Handles a call that matters only because it ends a stream, or because the recorder cannot tell afterwards where an
-  // event was recorded.
+  // Handles a call that matters only because it destroys a stream, or makes the recorder lose track of where an event
+  // was recorded.
   void enter_call_on_the_side(std::uint32_t id, const CUpti_CallbackData& data) {
     const CallRule& rule = driver_call(id);
     if (operations_.frozen()) return;
@@ -78,7 +78,8 @@ class Recorder {
     failed_calls_.runtime_call_returned(thread, id, data, frame);
   }
   void resource(ThreadState* thread, std::uint32_t id, const CUpti_ResourceData& data, std::uintptr_t frame);
-  // Returns true if a context, stream or module ends, so that its handle may be reused.
+  // Returns true if a context or stream is about to be destroyed, or a module unloaded, so that its handle may be
+  // reused.
   static bool ends_something(std::uint32_t id) {
     return id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING || id == CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING ||
            id == CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING;
@@ -109,7 +110,7 @@ class Recorder {
 
   // Call this before a fork. Returns the site of the fork, which the child's recorder reports.
   std::uint32_t note_fork(ThreadState& thread, std::uintptr_t frame);
-  // Called on a driver thread when the driver has written a core dump and is about to end the process.
+  // Called on a driver thread when the driver has written a core dump and is about to terminate the process.
   void device_failed() { failed_calls_.device_failed(threads_.latest_in_wait()); }
 
   // Called when PyTorch's allocator rejects a request (caching_allocator.h).
@@ -125,8 +126,8 @@ class Recorder {
   bool start_in_child(const forks::Origin& origin);
   void refused_in_child(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
 
-  // Returns the calling thread's state. Also does the work that needs a file, because a program may disable file access
-  // before its first launch.
+  // Returns the calling thread's state. Also does all work that needs file access, because the program may disable file
+  // access before its first launch.
   [[gnu::noinline]] ThreadState* acquire_thread();
   void release_thread(ThreadState& thread) {
     if (!operations_.frozen()) operations_.streams().thread_ended(thread.tid);

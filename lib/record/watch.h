@@ -1,4 +1,4 @@
-// The source of the recorder's callbacks: CUPTI, or hooks if CUPTI cannot or may not be used.
+// The source of the recorder's callbacks: CUPTI or, if CUPTI is unavailable or must not be used, hooks.
 #pragma once
 
 #include <cupti.h>

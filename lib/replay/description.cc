@@ -86,7 +86,7 @@ bool take_gpu(Bytes bytes, SavedLaunch& launch) {
   return true;
 }
 
-// Reads two numbers: the first at the start, the second at `offset`.
+// Reads two numbers: one at the beginning of `bytes`, the other at `offset`.
 template <typename First, typename Second>
 std::optional<std::pair<First, Second>> pair_at(Bytes bytes, std::size_t offset) {
   const auto first = number_at<std::uint32_t>(bytes, 0);

@@ -134,7 +134,7 @@ void Player::arm_dump() {
 // ---- memory
 
 // Chooses all blocks that were allocated when the launch was issued, because an access past the end of one block may
-// reach the next block. If the GPU has too little memory for all blocks, chooses only those to which something points.
+// reach the next block. If the GPU has too little memory for all blocks, chooses only the blocks that pointers lead to.
 void Player::choose_blocks(std::uint64_t granule) {
   std::size_t free = 0, total = 0;
   driver_.mem_get_info(&free, &total);

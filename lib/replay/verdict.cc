@@ -16,8 +16,8 @@ constexpr base::Words<Outcome, 6> kOutcomes = {{
 
 bool same(const Instruction& a, const Instruction& b) { return a.function == b.function && a.offset == b.offset; }
 
-// A failed assertion is a trap, so the driver may report either error, even for the same launch. With a core dump, it
-// usually reports 719 (measured with driver 580).
+// For a failed assertion, which is a trap, the driver may report 710 or 719, even for the same launch. If it writes a
+// core dump, it usually reports 719 (measured with driver 580).
 constexpr std::uint32_t kAssertion = 710, kAssertionAsTrap = 719;
 
 }  // namespace

@@ -38,18 +38,18 @@ struct Run {
 };
 
 // `cut_short`: cudadiag killed the replay at its time limit. `dumped`: the failure in the replay's core dump. After
-// writing a dump, the driver ends the process, so the answer has no result.
+// writing a dump, the driver terminates the process, so the answer has no result.
 Run judge(const SavedLaunch& launch, const Answer& answer, bool cut_short, std::optional<Dumped> dumped = {});
 
-// Returns true if the launch failed with an assertion, and the replay reported the error that the driver sometimes
-// gives instead. In this case, only the instruction in the replay's dump shows whether the failures are the same.
+// Returns true if the launch failed an assertion, and the replay reported the trap error that the driver sometimes
+// returns instead. Only the instruction in the replay's dump then shows whether the failures are the same.
 bool may_be_same_assertion(const SavedLaunch& launch, const Run& run);
 
-// Compares a replay with `first`, the dump of an earlier replay that failed as the launch did. Changes the outcome
-// `as_it_did` unless the replay's dump has the same exception at the same instruction.
+// Compares the replay's dump with `first`, the dump of an earlier replay that failed as the launch did. If the
+// exception or the instruction differs, changes the outcome `as_it_did`.
 Run judged_by(const Dumped& first, Run run);
 
-// Returns a tally that counts no replays yet. It contains how much of the launch's memory was not saved.
+// Returns a new tally. It counts no replays yet, but contains how much of the launch's memory was not saved.
 session::ReplayTally tally_for(const SavedLaunch& launch);
 void add(session::ReplayTally& tally, const Run& run);
 

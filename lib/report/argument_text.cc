@@ -22,7 +22,8 @@ double real(const diagnose::Number& number) {
   return std::visit([](auto value) { return static_cast<double>(value); }, number);
 }
 
-// Returns text such as "3 too large" or "1 negative". If the bad values may be either, returns "4 not in 0..9".
+// Returns text such as "3 too large" or "1 negative". If some bad values may be too large and others negative, returns
+// "4 not in 0..9".
 std::string outside_text(const diagnose::Argument& argument) {
   const std::string count = diagnose::thousands(*argument.outside);
   if (!argument.bound) return count + " out of range";

@@ -1,4 +1,5 @@
-// A page of a report: labelled sections, shortened to a number of lines and then coloured. Does not depend on CUDA.
+// A page of a report: labelled sections, shortened to a given number of lines and then coloured. Does not depend on
+// CUDA.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,7 @@ enum class Ink { plain, headline, marked };
 // How to treat a line that is too long: sentences wrap at spaces, source is cut, commands to paste stay whole.
 enum class Wide { wraps, is_cut, stays };
 
-// The subject of a section. Some writers choose the place of a section by its subject.
+// The subject of a section. Some writers position a section according to its subject.
 enum class Topic {
   fact,      // fits into a row of a table
   headline,  // the error and its line

@@ -47,7 +47,7 @@ std::string what(const diagnose::ResolvedAccess& access, bool verbose) {
   return text;
 }
 
-// cudadiag notices a write by the CPU only because memory has changed, so the line may be unknown.
+// cudadiag detects a write by the CPU only by the changed memory, so the line may be unknown.
 bool has_line(const diagnose::ResolvedAccess& access) { return !access.on_host || access.location.known(); }
 
 std::vector<std::string> lines_of(const diagnose::ResolvedAccess& access, const std::string& directory, bool verbose) {

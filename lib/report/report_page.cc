@@ -125,7 +125,7 @@ Section next_commands(const diagnose::Diagnosis& report, const TextOptions& opti
   const auto bisect = [&](const char* with = "") {
     return diagnose::bisect_command(report.session, report.input_read, with);
   };
-  // The first rerun is like the one that cudadiag run performs by itself, so it is isolated if possible.
+  // The first rerun should behave like an automatic rerun of cudadiag run, so it is isolated if possible.
   const bool isolated = first_rerun && options.isolates;
   const char *how = isolated ? diagnose::kIsolated : "", *limits = isolated ? kIsIsolated : kWrites;
   // The shell ignores the text after #, so users can paste the whole line.

@@ -108,7 +108,7 @@ class Writer {
     return json;
   }
 
-  // `ranks` come from a RanksPart or a GroupsPart.
+  // `ranks` is a list from a RanksPart or a GroupsPart.
   template <typename Ranks>
   void add_ranks(Json& locations, const Ranks& ranks) const {
     for (const auto& rank : ranks) {

@@ -119,8 +119,9 @@ class ByteRanges::Implementation {
     return words.size() <= kMost ? words : std::set<std::uint32_t>();
   }
 
-  // Where possible, makes positions relative to a parameter word. For each word, follows the launch again, and treats
-  // the word as an address. The paths may then differ. Changes only accesses that both results contain.
+  // Where possible, makes positions relative to a parameter word. To do this, follows the launch once more for each
+  // word, with the word treated as an address. The threads may then take other paths, so only accesses that both
+  // results contain are changed.
   void count_from_words(CertainAccesses& all, const LaunchValues& launch) const {
     std::map<std::size_t, std::vector<CertainAccess>> counted;  // keyed by index in `all.accesses`
     for (const std::uint32_t word : addressed_words()) {

@@ -96,7 +96,7 @@ class ByteRanges {
 
   // Returns how the kernel uses its parameters, regardless of the launch.
   const KernelAccesses& accesses() const;
-  // Returns how many opcodes in the code are not modelled. If the result is not 0, no bytes are known.
+  // Returns how many opcodes in the code are not modelled. If there are any, of() and certain() return nothing.
   std::uint64_t unknown_opcodes() const;
   // Returns an entry for each parameter and mode. Safe to call from several threads.
   std::vector<ParameterBytes> of(const LaunchValues& launch) const;

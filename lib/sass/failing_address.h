@@ -1,4 +1,4 @@
-// Recomputes the address that a failing instruction used from the state of the failed thread.
+// Uses the state of a failed thread to recompute the address that the failing instruction accessed.
 //
 // Uses only values that are certain. The state was read some time after the failure. A register still holds its earlier
 // value if no instruction on any path since the failure can have written to it. Otherwise, the value is recomputed if
@@ -57,7 +57,7 @@ class FailingAddress {
 
   // Returns nullopt if the address cannot be computed.
   std::optional<std::uint64_t> of(const LaneState& lane);
-  // Returns the base for this thread or, if `lane` is null, for any thread.
+  // Returns the terms of the address for this thread or, if `lane` is null, for any thread.
   Base base(const LaneState* lane = nullptr);
   // Returns the number of distinct opcodes that produced needed values but are not modelled.
   std::uint64_t unknown_opcodes() const;

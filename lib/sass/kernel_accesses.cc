@@ -6,15 +6,15 @@
 namespace cudadiag::sass {
 namespace {
 
-// A single parameter word, or an array of them. An array extends to where the next array begins.
+// A single parameter word, or an array of parameter words. An array extends to where the next array begins.
 struct Unit {
   std::uint32_t begin = 0;
   bool array = false;
   auto operator<=>(const Unit&) const = default;
 };
 
-// Returns the array that contains the word, even if the code also reads the word by itself. Returns an empty unit if
-// there is none. An array ends at the end of the parameter in which it begins.
+// Returns the array that contains the word, even if the code also reads the word by itself; an empty unit if no array
+// does. An array does not extend past the parameter in which it begins.
 Unit array_around(const std::set<std::uint32_t>& arrays, std::uint32_t word,
                   const std::vector<std::uint32_t>& parameters) {
   const auto behind = arrays.upper_bound(word);
@@ -38,7 +38,7 @@ Mode KernelAccesses::mode(std::uint32_t parameter, const LiveWords& live) const 
     if (singles.contains(offset) || behind == arrays.begin()) return {offset, false};
     return {*std::prev(behind), true};
   };
-  // Maps each unit to the first unit whose words may hold the same address.
+  // Maps each word or array to the first word or array that may hold the same address.
   std::map<Unit, Unit> standing_for;
   for (const LiveWord& word : live) standing_for.try_emplace(unit_of(word.offset), unit_of(word.same));
   const auto stands_for = [&](const Unit& unit) {

@@ -59,9 +59,9 @@ struct KernelAccesses {
   bool writes_elsewhere = false;          // writes through an address that does not come from a parameter
   std::set<HandleUse> handles{};          // known uses of textures and surfaces
 
-  // Returns how the code uses the memory to which the word at `parameter` points. Returns unknown if a write may go
-  // through either this word or another one, or through another element of an array. Ignores words that are not
-  // addresses, and repeated addresses.
+  // Returns how the code uses the memory to which the word at `parameter` points. Returns unknown if it is unclear
+  // through which word, or through which element of an array, the code writes. If `live` is not empty, ignores words
+  // that it does not list, and words that repeat an address.
   Mode mode(std::uint32_t parameter, const LiveWords& live = {}) const;
 };
 

@@ -11,7 +11,7 @@ enum class Mode : std::uint8_t {
   read,
   write,   // may also read
   atomic,  // atomic operations do not race with each other
-  // The kernel adds an offset to the address before it reads (near_read), or before it may write (near_write).
+  // The kernel reads (near_read) or may write (near_write) at some offset from the address.
   near_read,
   near_write,
 };

@@ -73,7 +73,7 @@ class alignas(64) Streams {
   // could be queued (rejected, capturing, contended), or if another thread issued an operation in the meantime.
   [[gnu::noinline]] std::uint32_t mark(std::uint32_t stream);
 
-  // Call this when the host has seen the operation's result, so that the operation must have finished.
+  // Call this when the host has seen the operation's result, which proves that the operation has finished.
   [[gnu::noinline]] void completed(std::uint32_t stream, std::uint32_t ordinal);
   // A successful wait proves that all operations queued before it have finished. It proves nothing if a call is in
   // flight when the wait begins, because operations are counted before they are queued.
@@ -91,7 +91,7 @@ class alignas(64) Streams {
   [[gnu::hot]] bool finished(std::uint32_t stream, std::uint32_t ordinal) const;
   // Returns true if the stream is the per-thread default stream of this thread, and the thread has not ended.
   bool is_default_of(std::uint32_t stream, std::uint32_t tid) const;
-  // Keeps a record that is about to be overwritten in its ring, if its operation has not finished.
+  // Keeps a copy of a record that is about to be overwritten in the ring, unless the recorded operation has finished.
   void hold_unfinished(const std::byte* record) {
     const std::uint32_t stream = wire::load(record, wire::operation::kStream);
     const std::uint32_t ordinal = wire::load(record, wire::operation::kOrdinal);
@@ -99,8 +99,8 @@ class alignas(64) Streams {
   }
   // Copies the state of every stream at the freeze.
   void freeze();
-  // Calls `visit(context handle, stream handle, flags, stream)` for the streams of live contexts that have unfinished
-  // operations.
+  // Calls `visit(context handle, stream handle, flags, stream)` for each stream that has unfinished operations and a
+  // live context.
   template <typename Visit>
   void each_unfinished(Visit visit);
 
@@ -128,8 +128,8 @@ class alignas(64) Streams {
   [[gnu::cold, gnu::noinline]] void hold(const std::byte* record, std::uint32_t stream);
   std::uint32_t home_of(std::uint64_t handle, std::uint32_t current);
   void end_all(std::uint64_t handle, std::uint32_t tid);
-  // Returns kNotReady if the driver has not created the context yet. Also returns kNotReady if no entry becomes free
-  // until the work of a destroyed stream has finished.
+  // Returns kNotReady if the driver has not created the context yet. Also returns kNotReady if every entry is in use,
+  // but a destroyed stream will free its entry once its work has finished.
   std::uint32_t find_slow(ThreadState& thread, std::uint64_t handle, std::uint32_t context_uid, std::uint32_t tid);
   void record_made(ThreadState& thread, std::uint32_t stream);
   // Callers of these two functions must hold the lock.
@@ -142,7 +142,7 @@ class alignas(64) Streams {
   void retire(std::uint32_t stream);
   void end_life(std::uint32_t& link);
   bool reusable(std::uint32_t stream) const;
-  // Returns the page. Returns kNone if no page is left, or kNotReady if the driver has not created the context yet.
+  // Returns kNone if no page is left, or kNotReady if the driver has not created the context yet.
   std::uint32_t new_page(std::uint32_t context);
   bool register_page(std::uint32_t context, std::uint32_t page);
 

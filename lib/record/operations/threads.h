@@ -1,8 +1,8 @@
 // The recorder's data about each thread: its ring in the area, its caches, and its current call.
 //
 // A ThreadState belongs to one thread at a time. When a thread has ended, a new thread takes over its state. The
-// contents of the ring and the caches stay valid, because they are about the process. The parts about the ended
-// thread's stack and default streams become invalid.
+// contents of the ring and the caches describe the process, so they stay valid. Everything that describes the old
+// thread's stack and default streams becomes invalid.
 #pragma once
 
 #include <array>
@@ -59,18 +59,19 @@ struct alignas(128) ThreadState {
   Turn turn;
   bool waits;       // the current call may wait for the GPU, as reported to CopySources
   bool interrupts;  // the current call is in a signal handler, which interrupted the call in `interrupted`
-  // The graph call that the thread is in: its site, and whether nodes created in it belong to the program.
+  // The graph call that the thread is making: the call's site, and whether nodes created during the call belong to the
+  // program.
   std::uint32_t graph_site;
   bool adds_nodes;
   AddedMarkers markers;  // the markers that this call has added to its graph
-  // The serials of this thread's failed calls that the recorder still tracks, oldest first. After each of the first
-  // `recent_worked` calls, the thread has issued an operation. After each of the first `recent_looked` calls, it has
-  // queried its last error.
+  // The serials of this thread's failed calls that the recorder still tracks, oldest first. The first `recent_worked`
+  // of these calls were followed by an operation of the thread. The first `recent_looked` were followed by a query of
+  // its last error.
   std::uint32_t recent_errors, recent_worked, recent_looked;
   std::array<std::uint64_t, 16> recent;
 
-  // The ordinals of the latest operations when a wait began. If the wait succeeds, these operations and all earlier
-  // ones have finished.
+  // When a wait begins, these hold the ordinals of the latest operations. If the wait succeeds, those operations and
+  // all earlier ones have finished.
   std::uint32_t waited_stream;
   std::uint32_t waited_ordinal;
   std::array<std::uint32_t, wire::area::kStreams> waited_streams;

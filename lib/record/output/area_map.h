@@ -30,16 +30,17 @@ class AreaMap {
   wire::area::State state() const;
   void set_exit_status(int status);
   void note_events_unseen();  // see wire::area::kEventsUnseen
-  // Returns false only if no other process has recorded into this arena.
+  // Returns false only if it is certain that no other process has recorded.
   bool may_have_others() const;
-  // Stores a second reading of both clocks. Readers use the two readings to convert ticks to time.
+  // Stores the current values of the tick counter and the system clock a second time. Readers use both pairs of values
+  // to convert ticks to time.
   void calibrate();
   // Wakes the launcher if it is waiting for something to read.
   void wake_launcher();
 
  private:
-  // If no area is free, the first few processes may record to a file (`beside`). All later processes are not recorded
-  // (`full`).
+  // `beside`: no area is free, but this process may record to a file. `full`: no area is free, and too many processes
+  // already record to files.
   enum class Claim { made, out_of_reach, unmapped, beside, full };
   Claim claim_in_arena(Lack& lack);
   bool create_file(Lack& lack);

@@ -1,5 +1,5 @@
-// Parses decimal numbers without libc's strtoul() and atoi(). With new headers, the compiler replaces these by
-// functions that only glibc 2.38 and later have. The recorder could then not be loaded on an older system.
+// Parses decimal numbers without libc's strtoul() and atoi(). New glibc headers redirect these functions to versions
+// that only glibc 2.38 and later provide. The recorder could then not be loaded on an older system.
 #pragma once
 
 #include <charconv>

@@ -38,8 +38,8 @@ class IdTable {
     for (std::size_t at = key & kMask, probes = 0; probes < kProbes; at = (at + 1) & kMask, ++probes) {
       const std::uint64_t seen = key_of(at).load(std::memory_order_relaxed);
       if (seen != 0 && seen != key) continue;
-      // Uses a release store here, too: if the key exists already, readers can find the new value before the key is
-      // stored.
+      // The value needs a release store as well. If the key already exists, readers can load the new value before the
+      // key is stored again.
       value_of(at).store(std::bit_cast<std::uint64_t>(value), std::memory_order_release);
       key_of(at).store(key, std::memory_order_release);
       return true;

@@ -39,8 +39,8 @@ struct NativeFrame {
   std::uint64_t address;
 };
 
-// The keys of interned entries by id. A key is the same in all runs (wire/rerun/site_key.h). The table must be in
-// zeroed memory.
+// Maps the id of an interned entry to its key, which is the same in all runs (wire/rerun/site_key.h). The table must be
+// in zeroed memory.
 template <std::size_t N>
 class KeyTable {
  public:
@@ -67,7 +67,7 @@ struct StalePointer {
   std::uint64_t address, allocation;  // `allocation` is the serial of the allocation
 };
 
-// All functions return 0 as the id if the heap or a table is full. The area counts these losses.
+// All functions return 0 as the id if the heap or a table is full. These losses are counted in the area.
 class Interner {
  public:
   void attach(AreaMap& area);
@@ -75,7 +75,7 @@ class Interner {
   std::uint32_t string(std::string_view text);
   std::uint32_t module(std::uint64_t key, const ModuleImage& image);
   std::uint32_t function(std::string_view mangled);
-  // Returns wire::checks_its_data() for the function's name, evaluated once per function.
+  // Returns wire::checks_its_data() for the function's name. The result was computed when the function was interned.
   bool checks_its_data(std::uint32_t function) const {
     return function < checking_functions_.size() && checking_functions_[function];
   }
@@ -115,7 +115,7 @@ class Interner {
     return wire::site_key::of_site(kind, python_keys_.of(python), native_keys_.of(native), function_keys_.of(function));
   }
 
-  // Writes each note or property only once, even if every new context causes it again.
+  // Writes each note or property only once, even if it arises anew for every context.
   void note(std::string_view code, std::string_view text);
   void property(std::string_view key, std::string_view value);
 

@@ -1,6 +1,6 @@
-// Writes the device code that the driver loads to files of the session. From these files, the analysis finds out which
-// memory the kernels access. If cudadiag looks for races, nearly all images are kept. Otherwise, only small ones are
-// kept, in case one of their kernels fails. Each image is written once, under the hash of its bytes, within a budget.
+// Saves loaded device code in the session. From the saved files, the analysis finds out which memory the kernels
+// access. If cudadiag looks for races, nearly all images are kept. Otherwise, only small ones are kept, in case one of
+// their kernels fails. Each image is written once, under the hash of its bytes, within a budget.
 #pragma once
 
 #include <atomic>

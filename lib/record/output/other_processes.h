@@ -1,5 +1,5 @@
-// Finds the program's other processes that are still running when one process fails. Their parent may then kill them,
-// and no recorder can see that.
+// Finds the program's other processes that are still running when one process fails. The parent process may then kill
+// them, which no recorder can observe.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,9 @@
 
 namespace cudadiag::record {
 
-// Writes the pids of the live processes that record in the same arena to `text`: decimal numbers separated by spaces,
-// as many as fit. Returns an empty text if the arena cannot be opened. Any thread may call this while the process ends.
+// Fills `text` with the pids of the live processes that record in the same arena: decimal numbers separated by spaces,
+// as many as fit. Returns an empty text if the arena cannot be opened. Safe to call on any thread, even while the
+// process exits.
 std::string_view others_at_work(std::span<char> text);
 
 }  // namespace cudadiag::record

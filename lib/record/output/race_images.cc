@@ -115,7 +115,7 @@ void RaceRecords::image_returned(ThreadState& thread, std::uint32_t id, const CU
   }
 }
 
-// Called at ENTER, because the handle may have been reused when the call returns.
+// Called at ENTER, because the handle may already be reused by the time the call returns.
 void RaceRecords::image_gone(ThreadState& thread, std::uint32_t id, const void* parameters, std::uint32_t context_uid) {
   if (!images_made_.load(std::memory_order_relaxed)) return;
   const auto gone = [&](Kind kind, std::uint64_t handle, bool surface) {

@@ -44,7 +44,7 @@ void RaceRecords::before_kernel(ThreadState& thread, const Call& call, std::uint
 }
 
 void RaceRecords::record_words(ThreadState& thread, const ParameterWords::Found& found, std::uint32_t function) {
-  // A kernel without any address may still use textures and surfaces.
+  // A kernel with no address among its parameters may still use textures and surfaces.
   const std::size_t count = found.count == 0 && images_made_.load(std::memory_order_relaxed) ? 1 : found.count;
   for (std::size_t i = 0; i < count; i += race::kWords) {
     std::byte* record = begin_at_call(thread, Kind::parameters);
@@ -91,7 +91,7 @@ void RaceRecords::stranger_met(ThreadState& thread) {
   publish(thread, begin(thread, Kind::stranger_met, operation::kNoStream));
 }
 
-// Records that a copy has finished, or may be assumed to have finished, when the call returns. Readers ignore the
+// Records that a copy had finished, or can be treated as finished, by the time its call returned. Readers ignore the
 // record if both addresses are in device memory. An array has no address, so the record of a copy to or from an array
 // contains the other side's address twice.
 void RaceRecords::host_waited(ThreadState& thread, const Call& call) {
@@ -103,7 +103,7 @@ void RaceRecords::host_waited(ThreadState& thread, const Call& call) {
 void RaceRecords::issued(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data) {
   if ((thread.open.flags & operation::kCaptured) != 0) return;
   const CallRule& rule = driver_call(id);
-  // A copy whose return proves that it has finished needs no further record: its own record shows that.
+  // If the successful return of the call proves that the copy has finished, the copy's own record is enough.
   if ((rule.kind == Kind::copy && !rule.proves_finished) || rule.kind == Kind::memset) {
     Call call;
     rule.decode(data.functionParams, call);
@@ -252,7 +252,7 @@ void RaceRecords::event_made(ThreadState& thread, CUevent event) {
   publish(thread, record);
 }
 
-// Uses the ticks of ENTER, because the handle may belong to another event when the call returns.
+// Uses the ticks of ENTER, because the handle may already belong to another event by the time the call returns.
 void RaceRecords::event_gone(ThreadState& thread, CUevent event) {
   std::byte* record = begin_at_call(thread, Kind::event_made);
   wire::store(record, race::kWord0, reinterpret_cast<std::uint64_t>(event));
@@ -308,7 +308,8 @@ void RaceRecords::memory(ThreadState& thread, std::uint32_t id, const MemoryCall
   if (call.address == 0) return;
   const bool made = call.what == MemoryCall::What::makes;
   if (made) words_.memory_made(call.address, call.bytes);
-  // Uses the ticks of ENTER for freed memory, because another thread may own the memory when the call returns.
+  // Uses the ticks of ENTER for freed memory, because another thread may already own the memory by the time the call
+  // returns.
   std::byte* record =
       made ? begin(thread, Kind::memory_made, stream) : begin_at_call(thread, Kind::memory_freed, stream);
   wire::store(record, operation::kSite, static_cast<std::uint16_t>(site <= 0xffff ? site : 0));

@@ -70,8 +70,8 @@ class RaceRecords {
   // graph() records the parts of an executable graph. graph_changed() records that the parts have become unknown.
   void graph(ThreadState& thread, CUgraphExec exec, CUgraph graph, Interner& interner, Graphs& graphs);
   void graph_changed(ThreadState& thread, CUgraphExec exec) { graph_made(thread, exec, 0, 0); }
-  // Records that the graph has been destroyed. The record has the ticks of ENTER, because the handle may belong to
-  // another graph when the call returns.
+  // Records that the graph has been destroyed. The record has the ticks of ENTER, because the handle may already belong
+  // to another graph by the time the call returns.
   void graph_gone(ThreadState& thread, CUgraphExec exec) { graph_made(thread, exec, 0, wire::race::kGone); }
 
  private:
@@ -126,7 +126,7 @@ class RaceRecords {
   const DriverApi* driver_ = nullptr;
   Streams* streams_ = nullptr;
   ParameterWords words_;
-  // Hashes of the latest encoded tensor maps. A map replaces an older one at the same position of the table.
+  // Hashes of the latest encoded tensor maps. A new map replaces any older map at its position in the table.
   static constexpr std::size_t kTensorMaps = 1024;
   std::array<std::atomic<std::uint64_t>, kTensorMaps> tensor_maps_{};
   std::atomic<bool> tensor_maps_made_ = false;

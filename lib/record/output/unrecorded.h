@@ -20,8 +20,9 @@ void make_session_folder(const char* folder);
 // Stores the reason in the launcher's arena or, if that is impossible, in the session's folder.
 void leave_unrecorded(const Lack& lack);
 
-// Returns true if `bytes` is at most a quarter of what the process may still allocate under the limit. If the recorder
-// took more, the program could run out of memory. RLIMIT_AS counts all mappings, RLIMIT_DATA only private ones.
+// These functions return true if `bytes` is at most a quarter of what the process may still allocate under RLIMIT_AS or
+// RLIMIT_DATA. If the recorder took more, the program could run out of memory. RLIMIT_AS limits all mappings, and
+// RLIMIT_DATA limits only private ones.
 bool may_take_address_space(std::size_t bytes);
 bool may_take_data(std::size_t bytes);
 

@@ -21,11 +21,11 @@ namespace cudadiag::record {
 
 namespace {
 
-// How long a second thread that calls exit() waits before it runs handlers, too. The wait is limited, because a handler
-// on the first thread may be waiting for the second thread.
+// How long a second thread that calls exit() waits for the first one before it runs handlers itself. The wait is
+// limited, because a handler on the first thread may be waiting for the second thread.
 constexpr std::uint64_t kPatience = 1'000'000'000;  // ns
-// How many copies of our handler are in libc's list. Each thread that calls exit() takes one copy, and registers a new
-// one as soon as it can take libc's lock again. Threads that wait for the lock in the meantime take other copies.
+// How many copies of our handler are in libc's list. Each thread that calls exit() takes one copy and then registers a
+// replacement, which needs libc's lock. Other threads may get the lock first, and each of them takes a further copy.
 constexpr int kCopies = 64;
 
 void (*g_first)(int status);
@@ -65,7 +65,7 @@ void run_handlers(int status, void*) {
   __cxa_finalize(nullptr);
   if (g_leaving.exchange(true)) wait_for_end();
   if (g_running.load() == 1) return;
-  // Exits at once. Other threads are still running handlers, and the blocks of these handlers must not be freed.
+  // Exits at once, because libc must not free the blocks of the handlers that other threads are still running.
   fflush(nullptr);
   _exit(status);
 }

@@ -10,8 +10,8 @@
 
 namespace cudadiag::record {
 
-// Makes exit() call `first` before the handlers that have been registered so far, with the status of the first thread
-// that calls exit(). Must be called once, after CUPTI is loaded.
+// Makes exit() call `first` before all handlers that are already registered. `status` is the argument of the first call
+// of exit(). Must be called once, after CUPTI is loaded.
 void run_at_exit(void (*first)(int status));
 
 }  // namespace cudadiag::record

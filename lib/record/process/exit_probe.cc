@@ -68,8 +68,8 @@ void ExitProbe::at_exit(int status, ExitingThread thread) {
   area_->set_exit_status(status);
   if (!recording) return;
   if (thread.may_ask_driver) {
-    // Does not wait while other threads are inside driver calls. These threads could return into a runtime that static
-    // destructors have destroyed, and crash. Without a wait, the process ends before that happens.
+    // Does not wait while other threads are inside driver calls. During a wait, such a call could return into a runtime
+    // whose static destructors have already run, and crash.
     const auto others_rest = [this] { return !threads_->others_are_in_calls(t_this.state); };
     find_faults([](CUcontext, std::uint32_t) { return true; }, others_rest);
   }

@@ -60,7 +60,8 @@ void record_refused(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpt
 }  // namespace
 
 void forks::begin_child(const Origin& origin) {
-  // If this process was forked by another forked child, keeps the first origin, which is the process that used CUDA.
+  // If the parent of this process is itself a forked child, keeps the parent's origin, which is the process that used
+  // CUDA.
   if (g_origin.parent == nullptr) g_origin = origin;
   g_tried.store(false);
   g_in_child.store(nullptr);

@@ -7,7 +7,7 @@ namespace cudadiag::record {
 
 namespace {
 
-// Returns the variable's value. Returns null if the variable is not set, empty or 0, and therefore has no effect.
+// Returns the variable's value. Returns null if the variable has no effect, because it is unset, empty or "0".
 const char* value_in_effect() {
   const char* value = getenv(LaunchBlocking::kVariable);
   return value == nullptr || *value == '\0' || strcmp(value, "0") == 0 ? nullptr : value;

@@ -16,7 +16,7 @@ namespace cudadiag::record {
 
 namespace {
 
-// Reads a file of /proc, truncated to the buffer. The words of a command line are NUL-separated.
+// Reads a file of /proc, truncated to the size of the buffer. The words of a command line are separated by NULs.
 std::string_view read_file(const char* path, std::span<char> buffer) {
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return {};

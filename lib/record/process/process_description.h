@@ -1,5 +1,5 @@
-// Describes the process in its area: command line, folder, host, rank and driver. The properties are listed in
-// session::ProcessRecord.
+// Records the properties of the process: command line, folder, host, rank and driver. session::ProcessRecord lists them
+// all.
 #pragma once
 
 #include "record/output/interner.h"

@@ -28,8 +28,8 @@ std::uint8_t thread_number(std::uint64_t number) {
   return number < operation::kManyThreads ? static_cast<std::uint8_t>(number) : operation::kManyThreads;
 }
 
-// A thread-local variable also holds a reference to the running node, so this is never the last reference. If it were
-// the last one, the node would leak.
+// Releases our reference to the running node. Never destroys the node, because PyTorch holds another reference in a
+// thread-local variable. If our reference is the last one after all, the node leaks.
 void release(std::byte* control_block) {
   auto* count = reinterpret_cast<int*>(control_block + kUseCount);
   if (__atomic_load_n(count, __ATOMIC_RELAXED) > 1) __atomic_fetch_sub(count, 1, __ATOMIC_ACQ_REL);

@@ -1,6 +1,6 @@
-// The state of PyTorch's autograd at a launch (wire/operation.h says how it is used): how many nodes the thread has
-// created, and which node it is running. Autograd's threads have no Python frames. Only this state connects a backward
-// kernel with the line that caused it.
+// Reads the state of PyTorch's autograd at a launch. The state is how many nodes the thread has created, and which node
+// it is running. wire/operation.h says how the state is used. Autograd's threads have no Python frames. Only this state
+// connects a backward kernel with the line that caused it.
 //
 // This class needs neither Python nor the GIL. It calls exported C++ functions of libtorch_cpu.so, which read
 // thread-local variables. If anything is unexpected, it switches itself off and leaves a note.
@@ -26,8 +26,8 @@ class Autograd {
     interner_ = &interner;
     look();
   }
-  // Call this when device code is loaded: PyTorch may be loaded after CUDA, and then loads its own device code. Each
-  // check reads a file, so most calls skip the check.
+  // Call this whenever device code is loaded, because PyTorch may be loaded after CUDA and then loads device code of
+  // its own. Looking for PyTorch reads a file, so most calls do nothing.
   void look_again();
   // Returns the state of the calling thread, and stores PyTorch's thread number in `thread`. Returns zeros without
   // PyTorch.
@@ -42,8 +42,8 @@ class Autograd {
   enum class State : std::uint8_t { unknown, looking, ready, off };
   IdTable<4096> types_;  // by address of the vtable
   Mutex mutex_;          // guards `types_`
-  // Every operation reads these members. They come last, so that they are next to other members that every operation
-  // reads (OperationRecorder).
+  // Every operation reads these members. They come last, because OperationRecorder's next member is also read by every
+  // operation.
   std::atomic<State> state_ = State::unknown;
   std::atomic<std::uint32_t> occasions_;
   Interner* interner_ = nullptr;

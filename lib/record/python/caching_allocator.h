@@ -16,8 +16,8 @@ using Refused = void (*)(std::uint64_t bytes);
 
 // Must be called once per process.
 void listen(Refused refused);
-// Must be called when device code is loaded: PyTorch may be loaded after CUDA, and then loads its own device code. Each
-// check reads a file, so most calls skip the check.
+// Call this whenever device code is loaded, because PyTorch may be loaded after CUDA and then loads device code of its
+// own. Looking for PyTorch reads a file, so most calls do nothing.
 void look();
 
 }  // namespace cudadiag::record::caching_allocator

@@ -50,7 +50,8 @@ class PythonHook {
   bool add_functions(PyObject* names);
   bool add_sources(PyObject* names);
   bool add_text(PyObject* names, const char* name, const char* value);
-  // Returns false if the error belongs to the program. The error is then set again.
+  // Leaves a note about the pending exception, and clears it. If the program raised the exception, keeps it pending and
+  // returns false.
   bool note_error();
   bool comes_from_target(PyObject* traceback);
 

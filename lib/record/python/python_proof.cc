@@ -13,7 +13,8 @@ using namespace wire::python;
 
 namespace {
 
-// Reads memory with a system call, which fails if the memory is unreadable. Reads directly if the call is not allowed.
+// Reads memory with a system call, which fails if the memory is unreadable. Reads the memory directly if the system
+// call is not permitted.
 bool read_bytes(const std::byte* from, void* to, std::size_t size) {
   if (reinterpret_cast<std::uintptr_t>(from) < 4096) return false;
   iovec local{to, size}, remote{const_cast<std::byte*>(from), size};

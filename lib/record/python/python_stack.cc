@@ -82,8 +82,9 @@ std::string_view read_string(const std::byte* string, const PythonLayout& layout
   return {buffer.data(), used};
 }
 
-// Returns the last eight bytes of a text. The last byte becomes the lowest, which has the most influence on the sum. If
-// the text is shorter, the result includes bytes in front of the text, which belong to the same object.
+// Returns the last eight bytes of a text as a number. The last byte becomes the lowest, because the lowest byte
+// influences the sum the most. For a text of fewer than eight bytes, the result includes earlier bytes of the same
+// object.
 std::uint64_t tail(const std::byte* data, std::size_t size) {
   return __builtin_bswap64(read_field<std::uint64_t>(data, static_cast<std::ptrdiff_t>(size) - 8));
 }
@@ -337,8 +338,8 @@ std::uint32_t PythonStacks::intern_code(const std::byte* code) {
                        {reinterpret_cast<const char*>(table + kBytesData), read_field<std::size_t>(table, kBytesSize)},
                        first_line,
                        static_cast<std::uint32_t>(layout_->minor)};
-  // Truncates the table, because the count in an entry has only 16 bits. Longer tables belong to generated code with
-  // thousands of lines.
+  // Truncates the table, because its length is stored in 16 bits. Longer tables belong to generated code with thousands
+  // of lines.
   object.line_table = object.line_table.substr(0, wire::intern::kLongestLineTable);
   std::uint64_t key = mix(hash_bytes(object.file.data(), object.file.size()), first_line);
   key = mix(key, hash_bytes(object.qualified_name.data(), object.qualified_name.size()));

@@ -16,8 +16,8 @@ struct RefusedRequest {
   std::uint64_t bytes = 0;     // JAX may round the number to a hundredth of its unit
 };
 
-// Returns no pool if CuPy's message shows that the GPU ran out of memory. In this case, a CUDA call has failed and has
-// a record.
+// If CuPy's message shows that the GPU itself ran out of memory, the result names no pool: the failed CUDA call has
+// already been recorded.
 RefusedRequest refused_request(Refuser refuser, std::string_view message);
 
 }  // namespace cudadiag::record

@@ -29,8 +29,8 @@ using Found = void (*)(const Refusal& refusal);
 
 // Must be called once per process.
 void listen(Found found);
-// Must be called when device code is loaded: CuPy or JAX may be imported after CUDA was initialised, and then load
-// their own device code. Does nothing if the process has loaded no library since the last call. Needs no GIL.
+// Call this whenever device code is loaded. CuPy and JAX load device code when they are imported, possibly long after
+// CUDA was initialised. Does nothing if the process has loaded no library since the last call. Needs no GIL.
 void look();
 
 }  // namespace cudadiag::record::uncaught_refusal

@@ -12,8 +12,7 @@ namespace area = wire::area;
 
 namespace {
 
-// The longest wait of a thread at the gate, as a multiple of the time limit for one operation. The thread then
-// continues anyway.
+// A thread waits at the gate for at most this many times the time limit of one operation, then continues anyway.
 constexpr std::uint64_t kTurns = 4;
 
 // Spins at first, because a short kernel finishes within a few polls. Then sleeps, so that other threads can use the

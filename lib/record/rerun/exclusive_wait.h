@@ -1,11 +1,11 @@
 // Gives an operation exclusive use of the devices, in a rerun. The recorder waits until all earlier work has finished,
-// and makes other threads wait at a gate before they issue more. Then it waits for the operation. If the device fails
-// during this time, no other operation can be the cause.
+// and makes other threads wait at a gate before they issue more work. Then it waits for the operation. If the device
+// fails during this time, no other operation can be the cause.
 //
 // Every wait polls with a deadline, because a blocking call could not be cancelled. An operation may itself wait for a
-// later one (NCCL, persistent kernels). If the time limit is exceeded, the recorder permanently stops waiting, and
-// leaves a note. While any stream is under capture, the recorder does not wait, and while an operation runs alone, no
-// capture can begin. Therefore no call of the recorder can disturb a capture.
+// later operation (NCCL, persistent kernels). If a wait exceeds the time limit, the recorder permanently stops waiting,
+// and leaves a note. While any stream is under capture, the recorder does not wait, and while an operation runs alone,
+// no capture can begin. Therefore no call of the recorder can disturb a capture.
 #pragma once
 
 #include <cuda.h>

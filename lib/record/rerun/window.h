@@ -28,8 +28,8 @@ class Window {
   std::uint32_t armed_from(wire::site_key::Key site, wire::site_key::Key function) const;
   // Returns the graph nodes to save before they run, likeliest first.
   std::span<const wire::window::Node> nodes() const { return {nodes_.data(), nodes_used_}; }
-  // Returns kNever if there are no nodes to save. Otherwise, returns the number of the first graph launch at a site for
-  // which the rerun waits.
+  // Returns the number of the first graph launch at a site from which nodes may be saved; kNever if there are no nodes
+  // to save.
   std::uint32_t nodes_from() const;
 
  private:

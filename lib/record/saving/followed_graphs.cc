@@ -11,7 +11,7 @@ namespace cudadiag::record {
 
 namespace intern = wire::intern;
 
-// Allocated in separate pages, together with the arrays to which its members point.
+// Each object has its own pages, which also contain the arrays to which its members point.
 struct FollowedGraph::Parts {
   NodeLaunch launch;
   std::size_t bytes;  // size of these pages
@@ -49,8 +49,8 @@ std::uint8_t type_of(GraphDescription& description, std::size_t node) {
   return wire::load(description.record(node), intern::kNodeType);
 }
 
-// Returns true if an update keeps the order of nodes: the new graph must have the same node types and edges as the
-// first one.
+// Returns true if the new source graph has the same node types and edges as the first one. An update with such a graph
+// keeps the order of the nodes.
 bool is_alike(const FollowedGraph& graph, GraphDescription& description) {
   for (std::size_t node = 0; node < graph.count; ++node) {
     if (graph.types()[node] != type_of(description, node)) return false;
@@ -110,7 +110,8 @@ void FollowedGraphs::made(const GraphCall& call, const GraphDescription& descrip
   }
 }
 
-// Chooses the likeliest of the wanted nodes that belong to this graph.
+// Chooses the node to save: the first wanted node that is in this graph. Wanted nodes are sorted by how likely they are
+// to have failed.
 void FollowedGraphs::choose_node(FollowedGraph& graph, GraphDescription& description) {
   graph.node = graph.count;
   if (graph.count != description.size()) return;

@@ -1,5 +1,5 @@
-// The executable graphs with a node that a rerun saves, and what this node launches. Follows the calls on graphs. Only
-// a rerun that saves a graph node creates this object (saving/node_saver.h).
+// Tracks the executable graphs that contain a node to save, and the kernel launch of that node. Created only in a rerun
+// that saves a graph node (saving/node_saver.h).
 //
 // The driver identifies a node of an executable graph by the node of the source graph. However, programs destroy the
 // source graph: PyTorch does so right after the instantiation. This class keeps the source graph until the executable

@@ -23,7 +23,8 @@ T at(const std::byte* place, std::size_t offset = 0) {
   return value;
 }
 
-// Returns the highest end of the section headers, the program headers and the contents of the sections.
+// Returns the offset at which the last part of the file ends: the section headers, the program headers or the contents
+// of a section.
 std::size_t elf_size(const std::byte* image) {
   const auto header = at<Elf64_Ehdr>(image);
   std::uint64_t end = sizeof header;

@@ -253,7 +253,7 @@ void LaunchSaver::save_image(const LoadedImages::Kernel& kernel) {
     const int file = open(kernel.image->file, O_RDONLY | O_CLOEXEC);
     struct stat status {};
     if (file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
-      // A file does not contain the NUL that ends text in memory, so none is saved.
+      // Saves the file as it is. If it is text, the copy lacks the NUL that terminates text in memory.
       extent.size = static_cast<std::size_t>(status.st_size);
       mapped = mmap(nullptr, extent.size, PROT_READ, MAP_PRIVATE, file, 0);
       if (mapped != MAP_FAILED) extent.begin = static_cast<const std::byte*>(mapped);

@@ -1,5 +1,5 @@
 // Saves the launch that a rerun waits for: code, parameters and memory (wire/rerun/saved_launch.h). The launch is saved
-// before it is issued. The caller holds the gate (rerun/exclusive_wait.h). It must run in a hook, because a CUPTI
+// before it is issued. Callers must hold the gate (rerun/exclusive_wait.h). They must run in a hook, because a CUPTI
 // callback must not copy memory.
 #pragma once
 

@@ -130,8 +130,8 @@ void LoadedImages::unloaded(const void* library) {
   if (known != 0) images_[known / 2 - 1].library = nullptr;
 }
 
-// Searches by name, because the handle may come from a graph node. In this case, the program has not looked up a kernel
-// with this handle.
+// Searches by name. This is needed for a handle that comes from a graph node, because the program has never looked up a
+// kernel with this handle.
 LoadedImages::Kernel LoadedImages::find_by_name(CUfunction function, const char* name) {
   if (api_->library_get_kernel == nullptr || api_->kernel_get_function == nullptr) return {};
   const LockGuard lock(mutex_);

@@ -1,5 +1,5 @@
-// The device code images that the program has loaded, and the image of each kernel. Used only in a rerun that saves
-// launches. Follows the calls that load code and look kernels up.
+// Tracks the device code images that the program has loaded, and which image each kernel comes from. Used only in a
+// rerun that saves launches.
 //
 // If an image is part of a loaded library, it is read from that library's memory. Any other image is copied when it is
 // loaded, because the program may free it.

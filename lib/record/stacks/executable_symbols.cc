@@ -43,8 +43,8 @@ class Executable {
     return false;
   }
 
-  // Calls `each` with the index of a function and the offset of its name in the string table. Also calls it for longer
-  // names that end with the function's name.
+  // Calls `each` with the index of a function and the offset of its name in the string table. Also calls `each` for
+  // longer names that end with the function's name.
   template <typename Each>
   bool find_names(std::span<const NamedFunction> functions, Each each) const {
     return for_each_piece(names_, kLongest, [&](std::uint64_t at, std::span<const char> piece) {

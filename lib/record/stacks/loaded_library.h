@@ -1,5 +1,5 @@
-// Reads the symbols of a loaded library from memory. This also works for libraries that Python loaded with RTLD_LOCAL,
-// which dlsym does not see. A dlopen would take the dynamic loader's lock on the launch path.
+// Reads the symbols of a loaded library from memory. Unlike dlsym, this also finds symbols of libraries that Python
+// loaded with RTLD_LOCAL. Unlike dlopen, it does not take the dynamic loader's lock.
 #pragma once
 
 #include <link.h>
@@ -16,8 +16,8 @@ namespace cudadiag::record {
 class LoadedLibrary {
  public:
   // Finds the library by its file name. Returns false if the dynamic loader has not initialised the library, because
-  // its code must not run before initialisation. This needs glibc 2.35 or later (Modules). `where` receives the module,
-  // and may be null.
+  // its code must not run before that. Needs glibc 2.35 or later, because older versions do not show whether a library
+  // is initialised (Modules). `where` receives the module, and may be null.
   bool find(std::string_view file_name, LoadedModule* where = nullptr);
   // Reads the given module, which the dynamic loader must have initialised.
   bool read(const LoadedModule& module);

@@ -1,4 +1,5 @@
-// Reads /proc/self/maps line by line through its own buffer. Uses neither the heap nor stdio, and little stack space.
+// Reads /proc/self/maps line by line through its own buffer. Does not use the heap or stdio, and needs little stack
+// space.
 #pragma once
 
 #include <array>

@@ -36,8 +36,7 @@ class Modules {
   // Returns false if no module contains the address.
   static bool find_object(const void* address, FoundObject& found);
   static bool find(std::uintptr_t address, LoadedModule& module);
-  // Returns true if look-ups find only modules that the dynamic loader has initialised. This is the case with
-  // _dl_find_object.
+  // Returns true if look-ups find only modules that the dynamic loader has initialised, which requires _dl_find_object.
   static bool knows_what_is_ready();
   // Returns the program headers of a module whose first page (with the ELF header) is at `begin`; empty if there are
   // none.

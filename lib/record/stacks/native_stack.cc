@@ -20,9 +20,8 @@ namespace {
 // after this many consecutive misses in a set, the stacks of that set are not unwound again
 constexpr std::uint32_t kHopeless = 4096;
 
-// Hashes a stack's return addresses, innermost first, with polynomials in an odd number. Computes four polynomials in
-// parallel: with only one, each multiplication would have to wait for the previous one. Calls `address` a multiple of
-// kSums times.
+// Computes a polynomial hash of a stack's return addresses, innermost first. Computes four polynomials in parallel,
+// because in a single one, each multiplication depends on the previous one. Calls `address` a multiple of kSums times.
 constexpr std::size_t kSums = 4;
 static_assert(StackShape::kFrames % kSums == 0);
 
@@ -38,8 +37,8 @@ std::uint64_t hash_addresses(std::size_t count, Address address) {
   return wire::mix_all(a, b, c, d);
 }
 
-// Returns true if the coroutine's stack that contains the stack pointer still extends to all return addresses of the
-// shape.
+// Returns true if every slot of the shape is readable. A coroutine's current stack may be too small to contain all of
+// them.
 [[gnu::noinline]] bool reaches(const StackShape& shape, std::uintptr_t stack_pointer) {
   constexpr std::uintptr_t kPage = 4096;  // the smallest page size
   std::uintptr_t page = stack_pointer / kPage;

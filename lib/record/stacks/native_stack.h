@@ -15,7 +15,7 @@ namespace cudadiag::record {
 
 class NativeStacks {
  public:
-  // `unloads` counts how many times device code was unloaded. After an unload, other libraries may be at the same
+  // `unloads` counts how many times code was unloaded. After an unload, a different library may be at the same
   // addresses.
   void start(Interner& interner, std::atomic<std::uint64_t>& unloads);
   // Call this in a child of fork() instead of start(). Skips the steps that take the dynamic loader's lock, because the
@@ -39,7 +39,7 @@ class NativeStacks {
   [[gnu::hot]] bool still_matches(const SiteCache::Entry& entry, ThreadState& thread, std::uintptr_t stack_pointer);
 
  private:
-  // Returns true if this library was unloaded from its address. In this case, also counts an unload of code.
+  // Returns true if the library has been unloaded. The unload is then counted in `unloads_`.
   [[gnu::noinline]] bool has_gone(std::uint8_t opened);
   std::uint32_t unloads() const { return static_cast<std::uint32_t>(unloads_->load(std::memory_order_relaxed)); }
   std::uint32_t unwind(std::uintptr_t stack_pointer, StackShape& learn, std::uint64_t key, bool python,

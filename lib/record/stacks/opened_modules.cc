@@ -34,7 +34,7 @@ void OpenedModules::start() {
   if (Modules::find(getauxval(AT_PHDR), program)) program_ = program.map;
 }
 
-// In the dynamic linker's list, the modules up to the linker itself came with the program, and are never unloaded. Some
+// The modules up to the dynamic linker in the linker's list were loaded at program start, and are never unloaded. Some
 // later modules are never unloaded either, but we cannot tell which.
 bool OpenedModules::came_with_program(const LoadedModule& module) const {
   const std::uintptr_t linker = getauxval(AT_BASE);
@@ -97,8 +97,8 @@ bool OpenedModules::is_occupied(const Module& place) {
          reinterpret_cast<std::uintptr_t>(now.map_end) == place.end.load(kRelaxed);
 }
 
-// Reading the words is safe: the module that is now at their address is on the stack, so it cannot be closed during
-// this call.
+// Reading the words is safe. The stack contains a return address into the module that is there now, so this module
+// cannot be closed during the call.
 bool OpenedModules::is_still_there(std::uint8_t module) const {
   const Module& known = modules_[module - 1];
   if (!is_occupied(known)) return false;

@@ -1,6 +1,6 @@
-// Libraries in stacks that may be replaced, because the program has opened them at run time and may close them. A
-// different library with similar code may then be loaded at the same address. If neither library has device code, the
-// recorder cannot notice the change in any other way. CUDA's own libraries are not included.
+// Tracks libraries in stacks that the program has opened at run time, and may close. Once one is closed, a different
+// library with similar code may be loaded at the same address. If neither library has device code, the recorder cannot
+// notice the change in any other way. CUDA's own libraries are not included.
 #pragma once
 
 #include <array>
@@ -27,8 +27,8 @@ class OpenedModules {
   struct Module {
     std::atomic<std::uintptr_t> begin, end;
     std::atomic<std::uint64_t> identity;
-    // The address of the module's build-id; 0 unless the build-id is in the module's first page. Later pages need not
-    // exist if another module replaces this one at the same address.
+    // The address of the module's build-id; 0 unless the build-id is in the module's first page. A smaller module may
+    // replace this one, and later pages may then be unmapped.
     std::atomic<std::uintptr_t> words;
     std::atomic<std::uint64_t> first_words;
   };

@@ -12,8 +12,8 @@ namespace cudadiag::record {
 
 namespace {
 
-// Adds the room into which the main thread's stack may grow. The kernel never places a new mapping there. It places
-// mappings from the top down, so the ranges just below this room have existed since the program's start.
+// Extends the range to where the main thread's stack may grow. The kernel places no new mappings there. It places
+// mappings from the top down, so the mappings just below have existed since the program started.
 StackRange with_room_to_grow(StackRange stack, std::uintptr_t end_below) {
   constexpr std::uintptr_t kGap = 1 << 20;     // the kernel normally leaves this gap below
   constexpr std::uintptr_t kMost = 256 << 20;  // limit for the size of the stack
@@ -33,9 +33,9 @@ bool find_stack(std::uintptr_t inside, StackRange& stack) {
   return false;
 }
 
-// Returns true if the stack exists as long as the calling thread. This is true for the main thread's stack, which
-// contains the kernel's random bytes. It is also true for a stack that contains the thread's own data. In that case,
-// the part beyond these data is removed from `stack`.
+// Returns true if the stack exists for as long as the calling thread. This holds for a stack that contains the kernel's
+// random bytes (the main thread's) or the thread's own data. In the second case, the part beyond the data is removed
+// from `stack`.
 bool is_own(StackRange& stack, std::uintptr_t stack_pointer) {
   if (stack.has(getauxval(AT_RANDOM))) return true;
   const auto data = reinterpret_cast<std::uintptr_t>(reinterpret_cast<void*>(pthread_self()));

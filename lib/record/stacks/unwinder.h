@@ -16,8 +16,8 @@ struct UnwoundFrame {
   std::uint64_t slot;  // the stack address where it is stored
 };
 
-// Fills `frames` with the return addresses of the calling thread, innermost first. Skips addresses whose slot is below
-// `stack_pointer`. Returns the number of frames. Stops before an address in [stop_begin, stop_end).
+// Fills `frames` with the return addresses of the calling thread, innermost first. Skips addresses that are stored
+// below `stack_pointer`. Returns the number of frames. Stops before an address in [stop_begin, stop_end).
 std::size_t unwind(std::uintptr_t stack_pointer, std::uintptr_t stop_begin, std::uintptr_t stop_end,
                    std::span<UnwoundFrame> frames, bool& truncated);
 

@@ -190,7 +190,8 @@ class FindingArticle {
     return (figures.empty() ? "" : "<h3>Source</h3>\n<div class=\"lines\">\n" + figures + "</div>\n") + remarks;
   }
 
-  // Quotes the lines in the report itself, because the file could not be read when the page was written.
+  // Quotes the source lines that the report contains, for a source file that could not be read when the page was
+  // written.
   std::string excerpt() const {
     return source_figure({finding_.location.nearest(), finding_.excerpt},
                          {own_words().heading, place(finding_.location), "own"}, markup_);

@@ -13,8 +13,8 @@ class Markup {
   // `redaction` must outlive this object. If null, names of people, hosts and home folders are kept.
   explicit Markup(const Redaction* redaction) : redaction_(redaction) {}
 
-  // Returns the text as one line, without control characters and redacted names, escaped for an element or a quoted
-  // attribute.
+  // Returns the text as one line, escaped for an element or a quoted attribute. The result has no control characters,
+  // and names are redacted.
   std::string text(std::string_view raw) const;
   // Like text(), but turns a web address into a link. Never use this for data from a session.
   std::string link(std::string_view address) const;

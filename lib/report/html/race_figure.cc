@@ -27,7 +27,7 @@ void side(Drawing& drawing, const diagnose::ResolvedAccess& access, const std::s
           const Markup& markup) {
   drawing.text(0, y - 6, "small", markup.text(access.on_host ? "the host" : diagnose::stream_name(access.stream)));
   drawing.line(0, y + kRaceBoxHeight / 2, kFigureWidth, y + kRaceBoxHeight / 2, "lane");
-  // cudadiag notices a write by the CPU only because memory has changed, so the line may be unknown.
+  // cudadiag detects a write by the CPU only by the changed memory, so the line may be unknown.
   const std::string place = access.location.known() ? diagnose::place(access.location, directory) : "line unknown";
   const std::string name = access.location.known() ? short_place(access.location) : place;
   drawing.box(x, y, kRaceBoxWidth, kRaceBoxHeight, "box failed", markup.text(place + ": " + deed_of(access)));

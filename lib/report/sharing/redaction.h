@@ -18,7 +18,7 @@ class Redaction {
   Redaction(std::vector<std::string> homes, std::vector<std::string> users, std::vector<std::string> hosts);
 
   // `text` may quote code, so an unquoted value is removed only if it looks like a secret. In a `word` of a command and
-  // in a shell `script`, every value that has the name of a secret is removed.
+  // in a shell `script`, the value of every variable or option with a secret's name is removed.
   enum class Kind { text, word, script };
   std::string text(std::string_view raw, Kind kind = Kind::text) const;
   std::vector<std::string> words(const std::vector<std::string>& command) const;

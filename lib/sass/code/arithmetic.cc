@@ -19,7 +19,7 @@ std::uint64_t extended(std::uint32_t word) {
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(word)));
 }
 
-// Returns the bits of the half-precision number that is exactly equal to the text.
+// Parses a number that half precision can represent exactly, and returns its bits.
 Word half_bits(std::string_view text) {
   const std::string copy(text);
   char* end = nullptr;

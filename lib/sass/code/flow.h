@@ -22,7 +22,8 @@ class Program {
   std::uint32_t size() const { return static_cast<std::uint32_t>(code_.size()); }
   const Instruction& operator[](std::uint32_t at) const { return code_[at]; }
   const std::vector<std::uint32_t>& next(std::uint32_t at) const { return flow_[at].next; }
-  // Returns whether the next instruction is the only successor of this one, and this one is its only predecessor.
+  // Returns whether control always passes from this instruction to the next one, and reaches the next one in no other
+  // way.
   bool falls_through(std::uint32_t at) const;
   // A possible target of a return: the instruction after a call. Registers that are not in `altered` still have the
   // values that they had at the call. The call also has a direct edge to this target.
@@ -52,8 +53,8 @@ class Program {
   void connect_one(std::uint32_t at, const Joints& joints);
   void connect_returns(const Joints& joints);
   bool is_small() const;
-  // Returns the instructions that can be reached from `begin`. Into::calls enters called functions, Into::none steps
-  // over them.
+  // Returns the instructions that can be reached from `begin`. Into::calls enters called functions, and Into::none
+  // steps over them.
   enum class Into { calls, none };
   std::vector<std::uint32_t> reach(std::uint32_t begin, Into into);
   std::vector<std::uint32_t> altered_from(std::uint32_t begin);

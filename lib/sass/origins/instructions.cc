@@ -194,8 +194,8 @@ void Instructions::call(const Step& s) {
   for (std::uint32_t at = kFirstArgument; at < kEndOfArguments; ++at) s.state.set(at, 0, s.predicate);
 }
 
-// Forgets the conditional values for each predicate that the instruction sets. Carry predicates follow the result
-// operand.
+// Forgets the values that depend on a predicate that the instruction sets. Among the operands, carry predicates follow
+// the result.
 void Instructions::forget_conditions(const Step& s) {
   const auto& operands = s.i.operands;
   for (std::size_t at = 0; at < s.first && at < 2; ++at) s.state.forget_condition(operands[at]);
@@ -341,8 +341,8 @@ void Instructions::compute(const Step& s) {
   if (wide || pair) s.state.set(s.to + 1, sets_.blurred(high), s.predicate);
 }
 
-// Returns the lower half of the result. If the result is not a sum, it is one of the terms, or combines bits of several
-// terms.
+// Returns the origins of the result's lower half. A result that is not a sum is either one of the terms, or a
+// combination of their bits.
 OriginSets::Id Instructions::made_of(const Step& s, std::vector<Term> terms, const Term& product) {
   const std::string_view base = without_u(s.i.base());
   Id low = 0;

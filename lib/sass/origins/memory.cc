@@ -223,7 +223,8 @@ void Instructions::escape(const Step& s) {
   }
 }
 
-// For unknown instructions of later architectures that have a memory descriptor, "desc[UR4][R2.64]".
+// Handles unknown instructions (of later architectures) that have a memory descriptor among their operands, such as
+// "desc[UR4][R2.64]".
 void Instructions::use_memory(const Step& s) {
   escape(s);
   forget_conditions(s);

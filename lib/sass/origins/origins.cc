@@ -58,7 +58,7 @@ OriginSets::Id OriginSets::together(Id a, Id b, Lead lead) {
   return number(sorted(std::move(out)));
 }
 
-// Moves only words at offsets that are multiples of 8, because no other word can be an address.
+// Only a word at a multiple of 8 can be an address, so other words stay unchanged.
 OriginSets::Id OriginSets::led(Id id, Lead lead) {
   if (lead == Lead::nowhere || lead == Lead::down) return id;
   Set out = of(id);

@@ -91,7 +91,8 @@ Registers::State Registers::leave(std::uint32_t holds) const {
   return state;
 }
 
-// If a condition is false on one path, a register's value under this condition comes from the other path.
+// If a condition is false at the end of one path, the values that registers have under this condition come from the
+// other path.
 bool Registers::join(State& state, const State& more) const {
   constexpr std::uint32_t kEven = 0x55555555;
   const auto opposite = [](std::uint32_t bits) { return (bits & kEven) << 1 | (bits >> 1 & kEven); };

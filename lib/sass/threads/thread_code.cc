@@ -180,7 +180,7 @@ void read_tile(const Instruction& i, ThreadInstruction& out) {
   out.mode = load ? Mode::read : i.base() == "UTMASTG" ? Mode::write : Mode::atomic;
   out.tile = true;
   const std::size_t rank = i.has("1D") ? 1 : i.has("2D") ? 2 : i.has("3D") ? 3 : i.has("4D") ? 4 : 0;
-  // Any other modifier may change the place of the box.
+  // Any other modifier may change the position of the box.
   std::size_t known = rank == 0 ? 0 : 1;
   for (const std::string_view each : {"MULTICAST", "ADD", "MIN", "MAX", "INC", "DEC", "AND", "OR", "XOR"}) {
     known += i.has(each) ? 1 : 0;

@@ -176,7 +176,7 @@ void AreaReader::read_threads() {
     thread.name.assign(name, ::strnlen(name, t::kNameSize));
     record_.operations_issued += thread.published;
     if (thread.call_domain != wire::error::Domain::none) read_blocked(entry.data(), thread);
-    // If the thread has left this call in the meantime, the fields may be from two calls.
+    // If the thread has returned from the call in the meantime, some of the fields may describe a later call.
     const auto again = copy_record<wire::area::kThreadSize>(at<wire::area::kThreadSize>(Region::threads, i));
     if (wire::load(again.data(), t::kCallTicks) != thread.call_ticks ||
         wire::load(again.data(), t::kCallSite) != thread.blocked.site) {
@@ -317,8 +317,8 @@ void AreaReader::sort_operations() {
   all = std::move(sorted);
 }
 
-// Restores a record's serial from its low bits: returns the highest possible serial with these bits. A live thread may
-// have written more records than it has published.
+// Returns the highest possible serial with the low bits that the record contains. This serial may exceed the published
+// count, because a live thread may have written records that it has not published yet.
 std::uint64_t AreaReader::full_serial(const std::byte* record, std::size_t thread) const {
   constexpr std::uint64_t kLead = 1u << 16, kTurn = std::uint64_t{1} << 32;
   const std::uint64_t newest = record_.threads[thread].published + kLead;
@@ -380,7 +380,7 @@ void AreaReader::add(const Operation& operation) {
   record_.operations.push_back(operation);
 }
 
-// Called only if an operation refers to the graph words, because these are usually a hole in the file.
+// Called only if an operation refers to a graph word. Usually none does, and the graph words are a hole in the file.
 void AreaReader::read_graph_words() {
   if (!record_.graph_words.empty()) return;
   const std::size_t count = regions_.count(Region::graph_words, wire::area::kGraphWordSize, kMostGraphWords);
