@@ -63,11 +63,11 @@ struct MemoryChange {
   std::uint64_t bytes = 0;  // held from this time on
 };
 
-// For a call that ran out of memory: returns how the amount of memory that the process held changed until the call
-// failed. Counts only memory of the requested kind on the call's device.
+// For a call that ran out of memory: returns the changes in the process's memory use up to the failure. Counts only
+// memory of the requested kind on the call's device.
 std::vector<MemoryChange> memory_changes(const session::ProcessRecord& record, const session::FailedCall& error);
-// For a call that ran out of memory: returns the memory of the requested kind that the process held at the failure, by
-// call site.
+// For a call that ran out of memory: returns, by call site, how much memory of the requested kind the process held at
+// the failure.
 MemoryUse memory_use(const session::ProcessRecord& record, const session::FailedCall& error);
 bool wanted_host_memory(const session::FailedCall& error);
 

@@ -27,8 +27,8 @@ using session::Process;
 using session::ProcessRecord;
 using session::Session;
 
-// Returns the time by which failures are sorted. For a synchronous failure, this is the time at which its process
-// ended. The process may have handled the error, and ended only because another process failed.
+// Returns the time that determines a failure's place in the report. For a synchronous failure, this is the end of its
+// process: the process may have handled the error, and ended only because another process failed.
 double time_of(const Failure& failure) {
   const ProcessRecord& record = failure.process->record;
   std::uint64_t ticks = failure.reported != nullptr ? failure.reported->ticks : record.frozen_ticks;
@@ -37,7 +37,7 @@ double time_of(const Failure& failure) {
   return record.unix_seconds(std::max(ticks, record.clock_start));
 }
 
-// The error of a frozen process is certain, even if we cannot tell which operation caused it.
+// An asynchronous failure with an error code is not a guess, even if we cannot tell which operation caused it.
 bool is_guess(const Failure& failure) {
   return (!is_asynchronous(failure.kind) || failure.code == 0) && failure.grade == Grade::suspected;
 }
@@ -57,9 +57,8 @@ double latest_work(const ProcessRecord& record) {
   return record.unix_seconds(latest == record.operations.end() ? record.clock_start : latest->ticks);
 }
 
-// Returns another process that failed on its own while `process` was working; null if none is recorded. After such a
-// failure, the parent of both processes usually kills `process`. Returns null if `process` was idle, or kept running
-// for a long time after the failure, because it may have been killed for another reason.
+// Returns another process whose failure probably made the parent of both kill `process`; null if there is none. The
+// other process must have failed on its own, within 10 seconds of the latest work of `process`.
 const Process* ended_first(const Session& session, const Process& process) {
   constexpr double kTogether = 10;  // seconds
   const std::string pid = fmt::format(" {} ", process.pid);
@@ -99,7 +98,7 @@ void look_at_cut_off_work(const Session& session, const Process& process, Analys
                             text + "; no later call checked whether " + (unfinished == 1 ? "it" : "they") + " failed"});
 }
 
-// Returns a clause about calls that failed but are not findings; empty if there are none.
+// Returns a clause about failed calls that are not reported as findings; empty if there are none.
 std::string failed_all_the_same(const Session& session, bool handled) {
   const auto is_answer = [](const session::FailedCall& error) { return is_benign(error) || found_no_device(error); };
   const bool answers = std::any_of(session.processes.begin(), session.processes.end(), [&](const Process& process) {
@@ -111,8 +110,8 @@ std::string failed_all_the_same(const Session& session, bool handled) {
   return answers ? ", except those whose error is expected" : "";
 }
 
-// Describes a run that failed without a CUDA error. The text says "watched" because the recorder does not watch
-// queries, or calls in a forked child.
+// Describes a run that failed without a CUDA error. The text says "no watched CUDA call", because the recorder watches
+// neither queries nor calls in a forked child.
 std::optional<Note> unrelated_end(const Session& session, bool handled) {
   std::string who = "the command";
   Ending end;
@@ -173,8 +172,8 @@ bool was_asked_to_end(const Session& session) {
          (!passes.empty() && (passes.front().cut_short || ending(passes.front().end).asked_for()));
 }
 
-// Returns whether the process may have ended because it had waited too long. If only the end of the command is known
-// and another process failed, returns false, because that failure may have ended the command.
+// Returns whether the process may have ended because it gave up waiting. If only the end of the command is known,
+// returns false if another process failed. The command may have ended because of that failure.
 bool may_have_given_up(const Session& session, const Process& process) {
   const Ending end = ending_of(session, process);
   if (was_asked_to_end(session) || !end.bad || end.asked_for()) return false;
@@ -221,7 +220,7 @@ bool ended_badly(const Session& session) {
 }
 
 // Finds where the ranks of a hanging or failed job diverge. A rank that gave up waiting has no unfinished work, so it
-// does not show up as a hang. Ignores a run that ended normally, because its ranks may still differ by one collective.
+// does not show up as a hang. Ignores a run that ended normally, because its ranks may end one collective apart.
 void look_at_ranks(const Session& session, Analysis& analysis) {
   const auto& failures = analysis.failures;
   const bool hangs = !failures.empty() && failures.front().kind == Kind::hang;

@@ -45,8 +45,9 @@ struct Candidate {
   // The operation's position among all stream operations of the process, from 1; nullopt if the rings lost too many
   // records.
   std::optional<std::uint64_t> process_ordinal;
-  // The node of the launched graph that may have failed; null if unknown. If several nodes of one line may have failed,
-  // `nodes` is their count and `node` is the first of them. `node_index` is the number of `node` in the graph, from 1.
+  // The node of the launched graph that may have failed; null if unknown. If several nodes from one source line may
+  // have failed, `nodes` is their number and `node` is the first of them. `node_index` is the number of `node` in the
+  // graph, counted from 1.
   const session::GraphNode* node = nullptr;
   std::uint32_t node_index = 0, nodes_of_graph = 0, nodes = 1;
   std::uint32_t changed = 0;  // call site that last changed the node's parameters; 0 if unchanged since its creation
@@ -129,8 +130,8 @@ struct Rerun {
   Ending end{};                    // how the rerun's command ended
   bool gave_up = false;            // an operation took too long, so the rerun stopped waiting for operations
   std::optional<Failure> failure;  // first failure of the rerun; its `process` belongs to the rerun
-  // For a rerun without the recorder, for a GPU core dump: whether the failure recurred, as shown by the dump or by the
-  // program's end. nullopt if unknown.
+  // For a rerun without the recorder, made to get a GPU core dump: whether the failure recurred, as shown by the dump
+  // or the program's exit. nullopt if unknown.
   std::optional<bool> failed_unwatched{};
   bool other_text = false;  // the user edited the code of the failing operation, so the rerun says nothing about it
   bool disturbed = false;   // the program did not fail, perhaps because the Python hook was reading values
@@ -197,7 +198,7 @@ bool comes_before(const Failure& a, const Failure& b);
 // did.
 bool knows_groups(const std::vector<const session::Process*>& processes);
 
-// Returns nullopt if the groups do not show a hang. `hangs`: see group_answer.
+// Returns nullopt if group_answer(), which also describes `hangs`, finds no reason for a hang.
 std::optional<JobGroups> job_groups(const std::vector<const session::Process*>& processes, bool hangs);
 
 // Without `same_line`, each site counts as a separate line.

@@ -21,8 +21,8 @@ struct CudaError {
 // Returns an entry with "unknown" texts for a code that is not in the table.
 CudaError cuda_error(std::uint32_t code);
 
-// Returns whether CUDA does not document what causes the code. Then either the call that returned it or earlier GPU
-// work may have failed.
+// Returns true if CUDA does not document the cause of this error. The failure may then be in the call that returned the
+// error, or in earlier GPU work.
 bool is_undocumented(std::uint32_t code);
 
 // Returns whether compute-sanitizer's memcheck detects kernel errors with this code.

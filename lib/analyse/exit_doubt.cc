@@ -39,8 +39,8 @@ bool others_went_on(const ProcessRecord& record, const FailedCall& error) {
   return error.tid != record.pid && went_on(record, error, [&](std::uint32_t tid) { return tid != error.tid; });
 }
 
-// An uncaught exception makes Python exit with status 1. Returns whether Python exited with another status, and so
-// exited deliberately, perhaps for a different reason.
+// Returns whether Python exited with a status other than 1, the status after an uncaught exception. The program then
+// chose to exit, perhaps because of something other than `error`.
 bool python_chose_to_end(const ProcessRecord& record, const FailedCall& error, const Ending& end) {
   constexpr int kUncaught = 1;
   const session::Site* site = session::by_id(record.sites, error.site);
@@ -55,7 +55,7 @@ double lived_on(const ProcessRecord& record, const FailedCall& error) {
   return seconds > kWayOut ? seconds : 0;
 }
 
-// Returns the doubt that follows from how the process continued after the error, and from how it ended.
+// Returns the doubt raised by what happened after the error: how the process continued, and how it ended.
 ExitDoubt doubt_of_what_followed(const FailedCall& error, const ProcessRecord& record, const Ending& end) {
   const auto suspected = [](const char* why) { return ExitDoubt{Grade::suspected, 0, why}; };
   if (was_given_memory(record, error, kEver)) return suspected("; a later allocation of its thread succeeded");

@@ -69,7 +69,7 @@ void keep_first_refusal(Errors& errors) {
   });
 }
 
-// Returns the last failed call of each thread on which nothing succeeded afterwards.
+// Returns the last failed call of each thread, if no later call on that thread succeeded.
 Errors last_words(const Errors& errors) {
   std::map<std::uint32_t, const FailedCall*> last;
   for (const FailedCall* error : errors) {
@@ -344,7 +344,7 @@ bool has_no_kernel(const FailedCall& failed, const ProcessRecord& record) {
 // because look-ups are usually probes.
 const FailedCall* swallowed_before(const FailedCall& failed, const ProcessRecord& record) {
   constexpr std::uint32_t kNotFound = 500, kInvalidHandle = 400, kInvalidValue = 1;
-  // The recorder also counts a refused operation, unless the CUDA runtime refused it.
+  // The recorder's count of operations includes refused ones, unless the CUDA runtime refused them.
   const bool counted =
       failed.domain == wire::error::Domain::driver &&
       (failed.flags & wire::error::kLaunch || issued_by(failed, record) != wire::operation::Kind::none);
@@ -397,7 +397,7 @@ void leave_open_which(Failure& fatal, Failures& missed, const SameCall& same) {
 CallFindings failed_calls(const session::Process& process, const Ending& end, const SameLine& same_line) {
   Errors errors = worth_looking_at(process.record);
   if (session::is_fork(process.record)) keep_first_refusal(errors);
-  // A sticky error, or a signal that asked the program to end, explains the end without a failed call.
+  // If the process had a sticky error, or a signal asked it to end, no failed call is needed to explain its end.
   const bool died_here = end.bad && !end.asked_for() && process.record.state != wire::area::State::frozen;
   Errors last = died_here ? last_words(errors) : Errors();
   const bool by_itself = died_here && end.of_process && !end.killed();

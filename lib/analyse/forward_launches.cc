@@ -73,8 +73,8 @@ const Operation* launch_in_backward_call(const ProcessRecord& record, const Oper
     waiting = operation;
   }
   if (waiting == nullptr) return nullptr;
-  // All nodes that ran after `waiting` was issued must belong to one backward() call. Another backward() call may have
-  // launched nothing so far, so only its nodes reveal it.
+  // Every node that ran since `waiting` was issued must belong to the same backward() call as `backward`. A node of
+  // another backward() call shows that the thread may be waiting inside that call instead.
   bool since = false;
   for (const Operation& operation : record.operations) {
     if (&operation == &backward) break;

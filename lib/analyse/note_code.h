@@ -43,7 +43,7 @@ enum class NoteCode : std::uint8_t {
   rerun_lost,
   sites_dropped,
   streams_dropped,
-  // How a run continued and ended.
+  // Events during a run, and how the run ended.
   cut_off,  // another process ended, and this one was cut off while working
   error_handled,
   killed_at_work,

@@ -33,7 +33,7 @@ bool in_stream_order(const Operation* a, const Operation* b) {
   return a->ordinal != b->ordinal ? a->ordinal < b->ordinal : a->ticks < b->ticks;
 }
 
-// If the host waited for an event, its stream has finished everything up to the recording of the event.
+// If the host waited for an event, the stream that recorded the event has finished everything before the recording.
 void apply_event_waits(const ProcessRecord& record, const EventLog& events, std::vector<StreamHistory>& histories) {
   for (const auto& wait : record.operations) {
     const bool returned = (wait.flags & wire::operation::kReturned) && wait.result == 0;
@@ -93,8 +93,8 @@ const Operation* EventLog::recorded(const Operation& wait) const {
   return recording->ordinal != 0 && recording->stream < process_.streams.size() ? recording : nullptr;
 }
 
-// Returns a time by which the operation's call had returned. An `event_forgotten` record takes effect at once, because
-// the handle of a destroyed event is reused only later.
+// Returns a time by which the operation's call had returned. For an `event_forgotten` record, this is the record's own
+// time, because CUDA reuses the handle of a destroyed event only later.
 std::uint64_t EventLog::returned_by(const Operation& operation) const {
   if (operation.returned_at != 0) return operation.returned_at;
   if (operation.kind == wire::operation::Kind::event_forgotten) return operation.ticks;

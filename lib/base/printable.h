@@ -7,9 +7,9 @@
 
 namespace cudadiag::base {
 
-// Escapes every character that a terminal could interpret: line breaks as `\n`, other control characters as `\x1b`, C1
-// and bidirectional controls as `\u202e`, and invalid UTF-8 as `\xff`. Replaces tabs by spaces. The result is one line
-// of valid UTF-8.
+// Escapes every character that a terminal could interpret. Line breaks become `\n`, other control characters `\x1b`, C1
+// and bidirectional controls `\u202e`, and invalid UTF-8 `\xff`. Replaces tabs with spaces. The result is one line of
+// valid UTF-8.
 std::string printable(std::string_view raw);
 
 // Returns the width of valid UTF-8 text, assuming that each character takes one column.

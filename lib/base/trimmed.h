@@ -1,4 +1,4 @@
-// Trims characters from both ends of a text.
+// Trims characters from both ends of a string.
 #pragma once
 
 #include <cstddef>

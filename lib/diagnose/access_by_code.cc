@@ -104,7 +104,7 @@ class Judgement {
     const std::int64_t bytes = fault.access->bytes;
     const std::int64_t offset = static_cast<std::int64_t>(fault.word->value) - begin;
     const std::int64_t first = offset + fault.access->least, last = offset + fault.access->most;
-    // An index that overflowed is off by this many bytes.
+    // If a 32-bit index overflows, the address is off by this many bytes.
     const std::int64_t wrapped = kIndices * bytes;
     if (last + bytes > size && fails(fault, begin + last, last - size, *where.allocation)) {
       fault.distance = static_cast<std::uint64_t>(std::max<std::int64_t>(0, last - size));
@@ -120,8 +120,9 @@ class Judgement {
     return first >= 0 && last + bytes <= size ? Relation::inside : Relation::unknown;
   }
 
-  // Freed memory may still be mapped, so an access to it may succeed. The access must have failed if no other access
-  // can have failed, or if the allocation was large, because the driver unmaps large allocations.
+  // Freed memory may still be mapped, so an access to it may succeed. The access is certain to have failed if no other
+  // access can have failed. It is also certain if the allocation was large, because the driver unmaps large
+  // allocations.
   Relation of_freed(Fault& fault, const session::Allocation& allocation) const {
     const bool unmapped = allocation.kind == Kind::device && allocation.bytes >= static_cast<std::uint64_t>(kPage);
     const bool of_host = allocation.kind >= Kind::pinned;

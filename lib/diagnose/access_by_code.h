@@ -44,7 +44,7 @@ bool is_address_error(std::uint32_t code);
 const session::Operation* only_kernel(const analyse::Failure& failure);
 
 // Returns the access that must have failed. Returns nullopt if no access is certain to have failed, or if the accesses
-// that are certain to have failed go through different words.
+// that are certain to have failed use different parameter words.
 std::optional<AccessByCode> access_by_code(const sass::CertainAccesses& accesses, const FailedLaunch& launch);
 
 // Adds the failed access to each finding for which no core dump shows the address. `failures` has one entry for each

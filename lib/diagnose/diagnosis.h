@@ -468,8 +468,8 @@ struct Diagnosis {
   std::string working_directory;     // the target's working directory; paths in it are shown relative to it
 };
 
-// Keeps only the findings for which `wanted` returns true. Moves the findings of the first remaining finding's process
-// to the front.
+// Keeps only the findings for which `wanted` returns true. Then moves all findings of one process to the front: the
+// process of the first remaining finding.
 void keep_findings(Diagnosis& report, const std::function<bool(const Finding&)>& wanted);
 
 }  // namespace cudadiag::diagnose

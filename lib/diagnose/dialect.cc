@@ -12,8 +12,9 @@ std::string file_name(const symbolize::NativeFrame& frame) {
   return std::filesystem::path(frame.module).filename().string();
 }
 
-// Returns true if the frame is in the CUDA runtime. If the runtime is linked statically, its functions are in the
-// program's own module. A demangled name with a return type, such as "cudaError_t check(int)", is another function.
+// Returns true if the frame is in the CUDA runtime. A statically linked runtime is part of the program's own module, so
+// only the function's name identifies it. A demangled name with a return type, such as "cudaError_t check(int)", is not
+// from the runtime.
 bool is_runtime(const symbolize::NativeFrame& frame) {
   const std::string& function = frame.function;
   const bool plain =

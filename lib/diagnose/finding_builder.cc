@@ -328,7 +328,7 @@ class FindingBuilder {
     const symbolize::Location line = resolve(symbolizer_, process_, earlier.site).line.location;
     const Location at = located(line);
     const session::FailedCall* refused = analyse::is_asynchronous(failure_.kind) ? nullptr : failure_.reported;
-    // The recorder also counts an operation that the driver refused, but the thread did not issue it.
+    // The recorder's count of operations includes an operation that the driver refused, although it was never queued.
     const bool counted = refused != nullptr && refused->domain == wire::error::Domain::driver;
     const bool issued_since = refused != nullptr && refused->operation > earlier.operation + (counted ? 1 : 0);
     finding_.because.add(fmt::format("earlier, {} had returned {} ({}){}{}", session::visible_call(earlier),

@@ -31,8 +31,8 @@ struct Known {
 
 Diagnosis diagnose(const Known& known);
 
-// Returns the failures of the first failure's process, then those of other processes, each sorted by time. The first
-// findings of a Diagnosis are in this order. The pointers point into the analysis.
+// Returns the failures of the process that failed first, then those of other processes. Each of the two groups is
+// sorted by time. The first findings of a Diagnosis are in this order. The pointers point into the analysis.
 std::vector<const analyse::Failure*> failures_in_order(const analyse::Analysis& analysis);
 
 }  // namespace cudadiag::diagnose

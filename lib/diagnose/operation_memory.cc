@@ -12,7 +12,7 @@ namespace {
 
 using State = analyse::Whereabouts::State;
 
-// Limits how many holders' stacks are resolved, because resolving takes time.
+// The maximum number of memory holders whose stacks are resolved. Resolving a stack takes time.
 constexpr std::size_t kMostHolders = 200;
 constexpr std::size_t kMostRelated = 4;
 

@@ -26,13 +26,13 @@ ResolvedSite resolve(symbolize::Symbolizer& symbolizer, const session::Process& 
 bool shares_line(symbolize::Symbolizer& symbolizer, const session::Process& process, std::uint32_t site_id,
                  const symbolize::Location& line);
 
-// Returns the comparison of lines that the analysis needs. `symbolizer` must outlive the result.
+// Returns a function that tells whether two call sites are on the same line. `symbolizer` must outlive the function.
 analyse::SameLine same_line_by(symbolize::Symbolizer& symbolizer);
 
 // Adds the text of the source line to the location.
 Location located(const symbolize::Location& from);
 
-// Returns kernel, graph, copy, memset or call.
+// Distinguishes only kernels, graphs, copies and memsets from other calls.
 session::Work work_of(wire::operation::Kind kind);
 // Unlike the overload above, also distinguishes waits, allocations and other work.
 session::Work work_of(const session::Operation& operation);

@@ -25,7 +25,7 @@ void add(std::vector<analyse::Note>& notes, analyse::NoteCode code, const std::s
   if (!known && !text.empty()) notes.push_back({code, text});
 }
 
-// Returns a text such as " at a.cu:62, a.cu:80 and 3 other lines"; empty if no line is known.
+// Returns text such as " at a.cu:62, a.cu:80 and 3 other lines"; empty if no line is known.
 std::string at_lines(const analyse::NotedCalls& calls, symbolize::Symbolizer& symbolizer,
                      const std::string& directory) {
   constexpr std::size_t kNamed = 2;

@@ -22,7 +22,7 @@ using session::Operation;
 using session::Process;
 using wire::operation::MemoryOperation;
 
-// The most operations of a stream to resolve and show.
+// The maximum number of operations of a stream to resolve and show.
 constexpr std::size_t kShown = 16;
 constexpr std::size_t kUnfinishedColumns = 40;
 
@@ -159,7 +159,7 @@ std::string directory_of(const session::Session& session) {
   return session::value_of(session.processes.front().record, session::Property::cwd);
 }
 
-// Returns null if no operation is proven, or if we do not know which call of the line failed.
+// Returns null if no operation is proven, or if we do not know which call on the line failed.
 const Operation* proven_of(const analyse::Analysis& analysis, const Process& process) {
   for (const analyse::Failure& failure : analysis.failures) {
     const bool failed = analyse::is_asynchronous(failure.kind) && failure.code != 0 && failure.process == &process;
@@ -242,7 +242,7 @@ Status build_status(const session::Session& session, const analyse::Analysis& an
       status.seconds = passes.front().seconds;
       status.since_cuda = false;
     }
-    // A session recorded without a launcher is never marked as whole.
+    // A session recorded without a launcher is never marked as complete.
     status.whole = session.whole || (passes.empty() && !status.processes.empty());
   }
   if (status.command.empty() && !status.processes.empty()) status.command = status.processes.front().argv;

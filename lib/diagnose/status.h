@@ -93,7 +93,7 @@ std::string wait_text(const session::Process& process, const analyse::StreamWait
 // Returns the grade of evidence for the operation that blocks a stream.
 analyse::Grade grade_of(const analyse::UnfinishedStream& stream);
 
-// Returns a text about the oldest work that had been unfinished for at least a second when its program ended; empty if
+// Returns text about the oldest work that had been unfinished for at least a second when its program ended; empty if
 // there is none.
 std::string unfinished_text(const Status& status);
 

@@ -24,7 +24,7 @@ namespace graph_node = wire::graph_node;
 constexpr std::uint32_t kNoError = 0, kAssert = 710;
 
 // Returns, for each node, whether it contains other recorded nodes, in a child graph or in the bodies of a conditional
-// node. Empty bodies cannot be told from unknown ones.
+// node. Empty bodies cannot be distinguished from unknown ones.
 std::vector<bool> nodes_that_hold_others(const Graph& graph) {
   std::vector<bool> holders(graph.nodes.size());
   for (const GraphNode& node : graph.nodes) {
@@ -48,7 +48,7 @@ bool checks_data(const GraphNode& node, const ProcessRecord& record) {
   return kernel != nullptr && wire::checks_its_data(*kernel);
 }
 
-// Nodes whose parameters were set at the same line; the first node represents them.
+// Nodes whose parameters were set at the same line. The first node represents the group.
 struct Group {
   std::uint32_t first = 0, size = 0;  // first: index of the first node
   std::uint32_t changed = 0;
@@ -197,7 +197,7 @@ void leave_those_under_way(Nodes& nodes, const session::Operation& first_launch,
   nodes.watched = true;
 }
 
-// For a single candidate: replaces the launch by its nodes.
+// For a single candidate: replaces the launch with its nodes.
 void name_in_one(Failure& failure, const Nodes& nodes) {
   const Candidate launch = failure.candidates.front();
   failure.candidates.clear();

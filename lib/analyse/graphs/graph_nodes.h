@@ -5,8 +5,8 @@
 
 namespace cudadiag::analyse {
 
-// Replaces each candidate that launches a graph by the nodes that may have raised the error, if the nodes of that graph
-// are recorded. Call this after join_reruns().
+// Replaces each candidate that launches a graph with the nodes that may have raised the error, if the nodes of that
+// graph are recorded. Call this after join_reruns().
 void name_graph_nodes(Failure& failure);
 
 // Returns whether the graph has conditional nodes with unknown bodies, which may contain any kernel.

@@ -1,4 +1,4 @@
-// Finds the nodes of a launched graph that may have been running, from the markers of its nodes.
+// Uses the markers of a launched graph's nodes to find which nodes may have been running.
 #pragma once
 
 #include <cstdint>

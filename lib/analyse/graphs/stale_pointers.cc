@@ -47,7 +47,8 @@ const Allocation* alive_at(const ProcessRecord& record, std::uint64_t address, s
   return found == record.allocations.end() ? nullptr : &*found;
 }
 
-// Returns whether live allocations cover everything that the pointer refers to, so that using it raises no error.
+// Returns whether live allocations cover all memory that the pointer refers to. If so, using the pointer raises no
+// error.
 bool is_covered(const ProcessRecord& record, const StalePointer& stale, const Allocation& freed,
                 const Operation& launch) {
   const Allocation* now = alive_at(record, stale.address, launch.ticks);

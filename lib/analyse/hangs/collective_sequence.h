@@ -1,5 +1,5 @@
 // The collectives that one process launched, recognised by their kernels; ranks.h compares these sequences. A sequence
-// does not refer to its process, and is small enough to keep a thousand of them in memory.
+// holds no reference to its process, and is small enough that a thousand of them fit in memory.
 #pragma once
 
 #include <cstddef>
@@ -55,8 +55,8 @@ class CollectiveSequence {
 
   // Returns null if no call has that number or the call is not kept.
   const Call* at(std::uint64_t number) const;
-  // Returns whether a thread other than `beside` made a call on line `wanted`. Looks only at the next few calls,
-  // starting with `number`, because these may have been issued at the same time.
+  // Returns whether a thread other than `beside` made a call on line `wanted`. Looks only at call `number` and the next
+  // few, because only calls issued at nearly the same time can be swapped between ranks.
   bool soon(std::uint64_t number, wire::site_key::Key wanted, std::uint16_t beside) const;
 
  private:

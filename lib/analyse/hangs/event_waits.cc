@@ -46,8 +46,8 @@ std::vector<StreamStart> stream_starts(const std::vector<StreamHistory>& histori
     const std::size_t other = recorded->stream;
 
     StreamStart& start = starts[wait->stream];
-    // The event is certainly pending only if a marker that was queued before the event's recording is unwritten. A
-    // later marker proves nothing, because it may have been queued long after the recording.
+    // An unwritten marker proves that the event is pending only if the marker was queued before the event was recorded.
+    // A later marker may have been queued long afterwards.
     const bool behind_unwritten_marker = windows[other].bounded && windows[other].bound < recorded->ordinal;
     if (behind_unwritten_marker || recorded->ordinal > starts[other].blocked_after) {
       start.blocked_after = std::min(start.blocked_after, wait->ordinal);

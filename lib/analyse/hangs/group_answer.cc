@@ -44,7 +44,7 @@ MeetingKey meeting_of(const session::Communicator& group, const Call& call) {
   return {group.hash, sends ? group.rank : call.peer, sends ? call.peer : group.rank, call.ordinal};
 }
 
-// Finds the first collective of a group that ranks call from different lines, after they called earlier ones from the
+// Finds the first collective of a group that ranks call from different lines, having called all earlier ones from the
 // same lines. Ignores later differences, because they are probably intentional.
 class LineHistory {
  public:

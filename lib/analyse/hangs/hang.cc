@@ -14,7 +14,7 @@ namespace {
 
 using wire::thread::Wait;
 
-// The most candidates that the report of a hang lists.
+// The maximum number of candidates in the report of a hang.
 constexpr std::size_t kMost = 16;
 
 // Returns whether the thread's call returns only after the GPU has finished some work.

@@ -49,8 +49,8 @@ class Kernels {
     return after == thread->second.begin() ? nullptr : *(after - 1);
   }
 
-  // Returns whether the call's kernel is still to be launched, because NCCL has launched nothing on the call's stream
-  // since the call.
+  // Returns whether the call's kernel has yet to be launched: NCCL has launched nothing on the call's stream since the
+  // call.
   bool waits_for_launch(const session::Collective& call) const {
     return (call.flags & wire::collective::kBeforeLaunch) != 0 && of(call) == nullptr;
   }

@@ -1,5 +1,5 @@
-// The state of one rank of a job, according to NCCL's communicators. It does not refer to its process, and is small
-// enough to keep a thousand of them in memory.
+// The state of one rank of a job, according to NCCL's communicators. It holds no reference to its process, and is small
+// enough that a thousand of them fit in memory.
 #pragma once
 
 #include <cstddef>

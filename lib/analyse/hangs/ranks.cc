@@ -9,8 +9,8 @@ namespace {
 
 using Launch = CollectiveSequence::Call;
 
-// How many collectives a rank may be ahead of a rank for which it waits. A rank that is further ahead has diverged on
-// purpose.
+// The maximum distance, in collectives, between a waiting rank and a rank that is ahead of it. Ranks that are further
+// apart have diverged on purpose.
 constexpr std::uint64_t kFar = 16;
 
 // A process that is compared, and its index in the caller's list.
@@ -137,7 +137,8 @@ std::optional<std::vector<Compared>> compared(const std::vector<CollectiveSequen
   return result;
 }
 
-// Returns whether the operations in which ranks are blocked agree with the number of collectives that each has called.
+// Returns whether the operations in which ranks are blocked are consistent with the number of collectives that each
+// rank has called.
 bool is_borne_out(const Ranks& ranks, const std::vector<CollectiveSequence>& processes) {
   if (ranks.difference != Ranks::Difference::none) return true;
   bool waits = false;
@@ -174,8 +175,8 @@ std::optional<Ranks> parted_ranks(const std::vector<CollectiveSequence>& process
     last = std::max(last, of.issued());
     least = std::min(least, of.issued());
   }
-  // Some rank has no collective number `least` + 1, so the ranks diverge there at the latest. The records must reach
-  // back that far.
+  // The rank with the fewest collectives has no collective number `least` + 1, so the ranks diverge there at the
+  // latest. The records must reach back to that collective.
   if (last == 0 || least + 1 < first) return std::nullopt;
   std::optional<Ranks> result;
   for (std::uint64_t number = first; number <= last; ++number) {

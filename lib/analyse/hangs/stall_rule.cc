@@ -75,7 +75,7 @@ struct StallRule::Graph {
     }
     return true;
   }
-  // Returns whether every stream that `place` may wait for may also wait for `place`.
+  // Returns whether every stream that stream `place` may wait for may in turn wait for stream `place`.
   bool is_cause(std::size_t place) const {
     for (std::size_t other = 0; other < size(); ++other) {
       if (reach[place][other] && !reach[other][place]) return false;
@@ -171,7 +171,7 @@ double StallRule::patience(const Operation& operation, const ProcessRecord& reco
   return may_be_late ? std::max(usual, kFarLate * limit_) : usual;
 }
 
-// Without a marker, a stream is known to be unfinished only from the time at which a thread began to wait for it.
+// Without a marker, the stream is known to have unfinished work only since a thread began to wait for it.
 std::optional<double> StallRule::deadline(const UnfinishedWork& work, const UnfinishedStream& stream,
                                           const ProcessRecord& record, double now) const {
   const Head& head = heads_[stream.index];

@@ -28,7 +28,8 @@
 
 namespace cudadiag::analyse {
 
-// Batches may differ in size: a matrix with twice the rows and columns takes four times as long.
+// An operation must take this many times as long as the slowest earlier one. Batches may differ in size: a matrix with
+// twice the rows and columns takes four times as long.
 inline constexpr double kFarLonger = 4;
 inline constexpr double kFarLate = 10;
 

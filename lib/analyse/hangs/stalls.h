@@ -1,4 +1,5 @@
-// Stores a hang of some streams in the session while the rest of the process may continue, and reads it back.
+// Stores in the session that some streams of a process hang, and reads it back. Other streams of the process may still
+// make progress.
 #pragma once
 
 #include <optional>

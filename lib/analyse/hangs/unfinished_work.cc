@@ -16,8 +16,8 @@ using wire::thread::Wait;
 // A call that has only just begun may be about to return, so it proves nothing. A call that takes longer than this must
 // be waiting in the driver.
 constexpr double kSettled = 0.1;  // seconds
-// How many entries for a context's legacy default stream are examined. The stream gets a new entry each time it is
-// recreated while it is busy.
+// The maximum number of entries examined for a context's legacy default stream. The stream gets a new entry each time
+// it is recreated while it is busy.
 constexpr std::size_t kMostLegacy = 16;
 
 bool waits_for_value(const Operation& operation) {
@@ -46,7 +46,7 @@ class Search {
     for (UnfinishedStream& stream : work_.streams) settle(stream);
     order_by_legacy();
     for (UnfinishedStream& stream : work_.streams) {
-      // The operation in which the stream is stuck is unknown, so it may wait for anything.
+      // We cannot tell in which operation the stream is stuck, so the stream may wait for anything.
       if (stream.candidates.empty() && stream.missing == 0 && stream.behind.empty()) stream.waits_for_any = true;
     }
     const auto age = [](const UnfinishedStream& stream) {

@@ -22,8 +22,8 @@ bool is_inductors(const Code& code) {
   return contains(code.file, "/torch/_inductor/") || session::is_generated(code.file);
 }
 
-// Returns whether this is the compiler's code. On the stack, it is between a compiled function and the code that
-// Inductor generated. On autograd's own threads, the compiled function is not on the stack.
+// Returns whether the code belongs to the compiler. On the stack, the compiler's frames are between a compiled function
+// and the code that Inductor generated. On autograd's own threads, the compiled function is not on the stack.
 bool is_compilers(const Code& code) {
   return is_inductors(code) || contains(code.file, "/torch/_") || contains(code.file, "/torch/autograd/function.py");
 }
@@ -33,7 +33,7 @@ bool is_launchers(const Code& code) {
   return is_compilers(code) || contains(code.file, "/triton/") || code.file == "<string>";
 }
 
-// Returns the code of each frame, innermost first; empty if unknown.
+// Returns the code object of each Python frame of the first candidate, innermost first; empty if unknown.
 std::vector<const Code*> python_frames(const Failure& failure) {
   std::vector<const Code*> frames;
   if (failure.candidates.empty()) return frames;

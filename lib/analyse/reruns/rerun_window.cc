@@ -75,7 +75,8 @@ bool names_its_node(const Failure& failure, const Candidate& candidate) {
 class Nodes {
  public:
   void add(const Candidate& candidate, const session::ProcessRecord& record) {
-    // Nodes of one line run together, so a node can be saved before it runs only if it is the only one of its line.
+    // Nodes from one source line run together. A node can therefore be saved before it runs only if no other node comes
+    // from its line.
     if (candidate.node == nullptr || candidate.node->type != wire::graph_node::kKernel || candidate.nodes != 1) return;
     const auto* kernel = session::by_id(record.functions, candidate.node->function);
     const Key key = kernel == nullptr ? 0 : wire::site_key::of_function(*kernel);
@@ -102,8 +103,8 @@ class Nodes {
   std::vector<std::pair<Place, std::uint32_t>> nodes_;
 };
 
-// Returns the most calls of the operation's site in any one backward() call; 0 if the operation is not a backward
-// kernel. Counting back this many calls from the failing call reaches the forward pass.
+// Returns the largest number of operations that the call site issued in a single backward() call; 0 if `operation` is
+// not a backward kernel. Going back this many operations from the failing one reaches the forward pass.
 std::uint32_t calls_of_backward(const session::ProcessRecord& record, const session::Operation& operation) {
   if (!runs_node(operation)) return 0;
   std::map<std::uint16_t, std::uint32_t> calls;

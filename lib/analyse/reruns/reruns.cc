@@ -118,7 +118,7 @@ void add_notes(const std::vector<Process>& processes, const session::Pass& pass,
   }
 }
 
-// Returns the number of the graph's replay; for other operations, the number of the call at its line. 0 if unknown.
+// Returns the replay number of a graph, or the call number of another operation at its call site; 0 if unknown.
 std::uint32_t number_of(const Candidate& candidate) {
   const session::Operation& operation = *candidate.operation;
   return operation.replay != 0 ? operation.replay : operation.site_ordinal;
@@ -172,7 +172,8 @@ bool confirm(Failure& failure, const Failure& again, const session::Pass& pass) 
   // Edited source may behave differently, even at the same line.
   if (!rewritten_of(failure, pass).empty()) return false;
   if (again.candidates.empty() || again.grade == Grade::suspected) return false;
-  // Accepts a failure that the rerun waited for but could not prove, because the rerun may have read values.
+  // Accepts an unproven failure only if the rerun waited for its operation. The rerun may have read values there that
+  // explain the failure.
   if (again.grade == Grade::inferred && again.unproven.empty()) return false;
   auto [kept, very_call, other_way] = same_code(failure, again);
   if (kept.empty()) return false;
@@ -248,8 +249,8 @@ Rerun::Outcome without_failure(const session::Pass& pass, const std::vector<Proc
   return any ? Outcome::not_reached : Outcome::did_not_fail;
 }
 
-// Returns whether the hook may be the reason that the rerun did not fail. While a mode such as the hook's is active,
-// some of PyTorch's functions take a different path.
+// Returns whether the hook may be the reason that the rerun did not fail. The hook uses a dispatch mode, and some of
+// PyTorch's functions take a different path while a dispatch mode is active.
 bool hook_may_be_why(const Rerun& rerun, const session::Pass& pass, const std::vector<Process>& processes) {
   if (!pass.values) return false;
   const bool stood = std::any_of(processes.begin(), processes.end(), [](const Process& process) {

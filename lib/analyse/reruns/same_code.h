@@ -12,8 +12,9 @@ namespace cudadiag::analyse {
 // Returns the key of the first candidate's site; 0 if there is none.
 wire::site_key::Key lead_key(const Failure& failure);
 
-// Returns the number of the failing call at its site. Includes the calls that the rerun made before the hook began to
-// read values. Those calls have a different site, with the key `whole`, unless native stacks are not recorded.
+// Returns the number of the failing call at its site, counted from the start of the rerun. Calls made before the hook
+// began to read values are counted too. They have a different site, with the key `whole`, unless native stacks are not
+// recorded.
 std::uint32_t ordinal_again(const Failure& again, wire::site_key::Key whole);
 
 struct SameCode {

@@ -1,4 +1,5 @@
-// Rules for accesses whose address is known. Each rule is for one relation of the address to the intended memory.
+// Rules for accesses whose address is known. Each rule covers one way in which the address relates to the memory that
+// was meant.
 
 #include <string_view>
 #include <vector>

@@ -59,7 +59,7 @@ bool counts_up(const Argument& argument) {
          real(*argument.max) + 1 == static_cast<double>(argument.shape.back());
 }
 
-// Returns true if the line adds the results of calls. Such calls may look up both tokens and positions.
+// Returns true if the line adds the results of calls, as in the sum of a token embedding and a position embedding.
 bool adds_calls(std::string_view source) {
   return source.find('+') != source.npos && std::count(source.begin(), source.end(), '(') > 1;
 }

@@ -1,5 +1,5 @@
 // Known bugs of frameworks: one row each, with the GitHub thread that describes it. A row without `last` matches any
-// version: arguments that the kernel cannot handle show that the version has the bug.
+// version, because arguments that the kernel cannot handle prove that the version has the bug.
 
 #include <algorithm>
 #include <charconv>
@@ -19,7 +19,7 @@ struct KnownBug {
   std::string_view source;
 };
 
-// Kernels whose grid grows with the input in y or z, where CUDA allows only 65535 blocks.
+// Kernels whose grid grows with the input along y or z. CUDA allows only 65535 blocks along these dimensions.
 constexpr KnownBug kGrids[] = {
     {"torch", "", "vectorized_gather_kernel", "indexing of very large rows",
      "https://github.com/pytorch/pytorch/issues/164048"},

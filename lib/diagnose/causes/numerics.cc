@@ -60,7 +60,8 @@ const std::vector<Rule>& numerics_rules() {
                "float16 (use bfloat16 or float32), a temperature of 0, and fully masked rows",
                "apply softmax to logits to get probabilities; do_sample=False avoids sampling"},
        .link = "https://docs.pytorch.org/docs/stable/generated/torch.multinomial.html"},
-      // This rule precedes zero-probabilities. A NaN makes the sum NaN too, so the assertion on the sum may fail first.
+      // This rule must precede "zero-probabilities": a NaN makes the sum NaN too, so the assertion on the sum may fail
+      // first.
       {.id = "bad-probabilities",
        .assertions = kSums,
        .when = has_spoilt_probabilities,

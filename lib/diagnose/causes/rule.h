@@ -30,10 +30,10 @@ struct Rule {
   std::string_view id{};  // several rules may have the same id, if they need different facts for the same cause
   Sure sure = Sure::certain;
   std::vector<std::uint32_t> codes{};
-  // Whole conditions of assertions in PyTorch's own kernels, or parts of an assertion's message.
+  // Complete conditions of assertions in PyTorch's own kernels, or parts of the assertions' messages.
   std::vector<std::string_view> assertions{};
-  // Parts of the names of PyTorch kernels that contain no assertions other than `assertions`. If `assertions` is not
-  // empty, the names are compared only for error 710 with an unknown assertion text.
+  // Parts of the names of PyTorch kernels. These kernels contain no assertions other than those in `assertions`. If
+  // `assertions` is not empty, the names are compared only for error 710 with an unknown assertion text.
   std::vector<std::string_view> kernels{};
   std::vector<std::string_view> calls{};  // parts of the refused call's name
   // A further condition, which also adds the facts that the texts use.

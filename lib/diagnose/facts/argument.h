@@ -26,7 +26,7 @@ struct PointedMemory {
   std::optional<Location> allocated, freed;  // nullopt if not recorded
 };
 
-// An argument as a rerun captured it before the operation was issued, or as the launch was recorded.
+// An argument, as captured in a rerun before the operation was issued, or as recorded at the launch.
 struct Argument {
   std::string name;  // name of the operator's or kernel's parameter, or of the user's variable
   session::ValueOrigin origin = session::ValueOrigin::schema;

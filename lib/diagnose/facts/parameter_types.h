@@ -6,7 +6,8 @@
 
 namespace cudadiag::diagnose {
 
-// Returns views into `kernel`, in order; empty if the kernel has no parameters or its name does not list them.
+// Returns the parameter types in order, as views into `kernel`. Empty if the kernel has no parameters, or if its name
+// does not list them.
 std::vector<std::string_view> parameter_types(std::string_view kernel);
 
 }  // namespace cudadiag::diagnose

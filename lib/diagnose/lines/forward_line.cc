@@ -80,7 +80,7 @@ class Search {
  public:
   Search(const Process& process, symbolize::Symbolizer& symbolizer) : process_(process), symbolizer_(symbolizer) {}
 
-  // If the line is unknown, returns nullopt and puts the reason into `because`.
+  // If the line is unknown, returns nullopt and puts the reason in `because`.
   std::optional<symbolize::Location> forward(const Operation& operation, int depth, std::string& because) {
     const std::string node = analyse::node_name(process_.record, operation);
     const analyse::ForwardLaunches found = analyse::forward_launches(process_.record, operation);

@@ -1,4 +1,4 @@
-// Finds the last operation of a process that has a known line.
+// Finds a process's last operation with a known line.
 #pragma once
 
 #include "session/session.h"

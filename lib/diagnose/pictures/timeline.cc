@@ -13,8 +13,8 @@ namespace {
 using analyse::StreamHistory;
 using session::Operation;
 
-// The most operations to draw. On the failure's stream: before the failure, after it, and in total. On any other
-// stream: on each side of the last finished operation.
+// The maximum number of operations to draw. On the failure's stream: before the failure, after it, and in total. On any
+// other stream: on each side of the last finished operation.
 constexpr std::size_t kBefore = 3, kAfter = 3, kMostOfStream = 16, kOfOthers = 2;
 constexpr std::size_t kStreams = 6;
 
@@ -125,7 +125,8 @@ class TimelineBuilder {
     return result;
   }
 
-  // Numbers the columns by the time of issue. `order_` holds the time of each operation, in drawing order.
+  // Numbers the columns in the order in which the operations were issued. `order_` holds the time of each operation, in
+  // drawing order.
   void number_columns(Timeline& timeline) const {
     std::vector<std::size_t> by_time(order_.size()), column(order_.size());
     for (std::size_t i = 0; i < by_time.size(); ++i) by_time[i] = i;

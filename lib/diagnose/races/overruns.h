@@ -1,4 +1,4 @@
-// Adds findings for kernels that use bytes outside their memory, even if nothing failed.
+// Adds findings for kernels that access bytes outside their allocations, even if nothing failed.
 #pragma once
 
 #include "diagnose/diagnosis.h"

@@ -169,8 +169,8 @@ NamedAccess RaceTensors::name(const session::RaceAccess& access, const Process& 
       return named(*call->before, nullptr, access.begin, first_begin);
     }
   }
-  // The hook did not report this call: it had nothing new to report, or the call is a node of a graph that was captured
-  // earlier. The answer is certain only if all reported uses of the address at this line are alike.
+  // The hook did not report this call: it had nothing new to report, or the operation belongs to a graph that was
+  // captured earlier. The answer is certain only if all reported uses of the address at this line are alike.
   const auto alike = [](const NamedAccess& a, const NamedAccess& b) {
     return a.schema == b.schema && std::tie(a.tensor->argument, a.tensor->name, a.tensor->dtype, a.tensor->shape) ==
                                        std::tie(b.tensor->argument, b.tensor->name, b.tensor->dtype, b.tensor->shape);

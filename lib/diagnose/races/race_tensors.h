@@ -27,7 +27,7 @@ class RaceTensors {
   RaceTensors(const session::Session& session, const ResolveSite& resolve);
 
   // made() returns true if a rerun searched for the races. cut_short() returns why the rerun was cut short, or an empty
-  // text.
+  // string.
   bool made() const { return races_ != nullptr; }
   const std::string& cut_short() const { return cut_short_; }
 

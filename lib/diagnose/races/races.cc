@@ -371,7 +371,7 @@ void add_races(Diagnosis& report, const session::Session& session, const Resolve
     const Process* process = process_of(session.processes, race.pid);
     if (process == nullptr || race.second.on_host) continue;
     const Judged now = judged(race, *process, tensors);
-    // Keeps a race that represents several races, because the others were not checked.
+    // Keeps a race that represents several pairs of accesses, because only one of these pairs was checked.
     if (is_apart(now) && race.possible && !race.several) {
       ++apart;
     } else if (only_reads(now) && race.possible && !race.several) {

@@ -6,8 +6,8 @@
 
 namespace cudadiag::diagnose {
 
-// Returns a text that says how many pairs of kernels could not be checked for a race, and why; empty if all were.
-// `settled` is the number of pairs that a rerun has since checked.
+// Returns a description of how many pairs of kernels could not be checked for a race, and why; empty if all were
+// checked. `settled` is the number of pairs that a rerun has since checked.
 std::string unjudged_text(const session::Races& races, std::uint64_t settled = 0);
 
 // See operation_memory.h for `resolve`.

@@ -64,8 +64,8 @@ std::uint64_t count_in(const StridedBytes& bytes, std::uint64_t first, std::uint
   return count_in(bytes, bytes.begin, bytes.dimensions.size(), first, last);
 }
 
-// first_in() returns the address of the first of `bytes` in [first, last). end_in() returns one past the last of them.
-// At least one of `bytes` must be in the range.
+// first_in() returns the address of the first byte of `bytes` that is in [first, last). end_in() returns the address
+// after the last of these bytes. At least one of the bytes must be in the range.
 std::uint64_t first_in(const StridedBytes& bytes, std::uint64_t first, std::uint64_t last) {
   std::uint64_t none_before = first, one_before = last;
   while (one_before - none_before > 1) {

@@ -24,7 +24,7 @@ using wire::collective::Function;
 using wire::collective::Type;
 namespace site_key = wire::site_key;
 
-// Which element count is the same for all ranks of a call.
+// Which element count must be the same on all ranks of a call: the input's, the output's, or neither.
 enum class Size { of_input, of_output, own };
 
 struct Named {
@@ -104,9 +104,8 @@ std::optional<Message> message_of(const FlightCall& call) {
   return message.peer < 0 ? std::nullopt : std::optional(message);
 }
 
-// Returns which calls have finished. In a batch, PyTorch gives a state only to the last call. PyTorch may also have
-// missed the end of a call. Such a call has finished if a later call of its group has, because the calls of a group
-// finish in order.
+// Returns which calls have finished. PyTorch gives a state only to the last call of a batch, and may miss the end of a
+// call. The calls of a group finish in order, so a call has finished if a later one has.
 std::vector<bool> finished_calls(const FlightDump& dump) {
   std::vector<bool> finished(dump.calls.size());
   std::set<std::uint32_t> collective_after;                               // groups with a finished later collective

@@ -18,7 +18,7 @@ struct Group {
   std::uint64_t made = 0;  // how many communicators its first rank had created earlier
 };
 
-// Returns a text such as "ranks 2 and 3", or "ranks 0-5 and 2 more" if some ranks left no recording.
+// Returns text such as "ranks 2 and 3", or "ranks 0-5 and 2 more" if some ranks left no recording.
 std::string ranks_of(const Group& group) {
   const auto missing = group.size - static_cast<std::int32_t>(group.ranks.size());
   return names_of(group.ranks) + (missing > 0 ? fmt::format(" and {} more", missing) : "");

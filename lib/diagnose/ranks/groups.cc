@@ -71,7 +71,7 @@ Location line_of(const RecordedRank& rank, const std::vector<session::DeliveredF
   return frames.empty() ? Location{} : located(rank.symbolizer.true_line(stack, "").location);
 }
 
-// Describes what a rank that has not reached the call is doing.
+// Describes what a rank is doing if it has not reached the call.
 void describe_absent(const RecordedRank& from, GroupRank& rank) {
   const session::ProcessRecord& record = from.process.record;
   const analyse::Ending end = analyse::own_ending(from.process);

@@ -21,8 +21,7 @@ struct RecordedRank {
   bool is_own = true;  // if false, the rank left only a dump, and `process` is another rank's process
 };
 
-// `recorded` receives an index into `states`. This function is not called for every rank, because many ranks share a
-// line.
+// `recorded` is called with an index into `states`, but not for every rank, because many ranks share a line.
 GroupsPart groups_part(const analyse::GroupAnswer& answer, std::span<const analyse::RankState> states,
                        const std::function<RecordedRank(std::size_t state)>& recorded);
 

@@ -20,7 +20,7 @@ struct RankName {
   }
 };
 
-// Returns a text such as "rank 0" or "ranks 0, 2-5". Processes without a rank come last: "processes 4711 and 4712".
+// Returns text such as "rank 0" or "ranks 0, 2-5". Processes without a rank come last: "processes 4711 and 4712".
 // `ranks` must be sorted.
 std::string names_of(const std::vector<RankName>& ranks);
 

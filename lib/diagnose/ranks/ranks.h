@@ -30,7 +30,8 @@ void add_ranks_note(std::vector<analyse::Note>& notes, const RanksPart& part, co
 // Returns one line for each rank. Ranks with the same text share a line.
 std::vector<std::string> rank_lines(const RanksPart& part, const std::string& directory);
 
-// Returns the lines of rank_lines() as one text, which continues "the ranks of the job diverge".
+// Returns the lines of rank_lines() as one text. The text continues a sentence that begins "the ranks of the job
+// diverge".
 std::string ranks_text(const RanksPart& part, const std::string& directory);
 
 // Sets the symptoms that the rules need to explain a hang in a collective.

@@ -50,8 +50,8 @@ class Join {
  private:
   bool is_global() const { return dump_.space == sass::Space::global || dump_.space == sass::Space::generic; }
 
-  // Returns the relation that every address computed from the parameter has; unknown if the relation depends on the
-  // address.
+  // Returns the relation that holds for every address computed from the parameter. If the relation depends on the
+  // address, returns `unknown`.
   Relation by_parameter() const {
     if (parameter_ == nullptr) return Relation::unknown;
     if (parameter_->value == 0u) return Relation::null;

@@ -14,7 +14,8 @@ namespace cudadiag::diagnose {
 // allocation of the recorded process is known, so an address may be outside all of them.
 Access joined(const DumpAccess& dump, const analyse::OperationArgument* argument, bool all_known);
 
-// Sets the access of the finding whose `device` is the dump's failure. `failures` has one entry for each finding.
+// Sets the access of the finding whose `device` describes the failure in the dump. `failures` has one entry for each
+// finding.
 void add_access(Diagnosis& report, const symbolize::DeviceTestimony& testimony,
                 const std::vector<const analyse::Failure*>& failures, const ResolveSite& resolve);
 

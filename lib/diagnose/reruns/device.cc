@@ -81,7 +81,8 @@ std::string place_of(const DeviceFailure& failure) {
   return "an unknown place";
 }
 
-// Returns true if the assertion's line is in this kernel's source in a Python file. Triton's message names no function.
+// Returns whether the assertion is on a line of this kernel's source in a Python file. Triton's message does not name
+// the function.
 bool is_in_source_of(const Assertion& assertion, const std::string& kernel) {
   constexpr int kWholeFile = 100'000;
   if (!assertion.file.ends_with(".py")) return false;
@@ -306,7 +307,7 @@ class Matching {
       device.message = assertion.condition;
       device.assertions = printed_.size();
       told_ = &assertion;
-      // The printed text has the line even if the code was built without line information.
+      // The printed message contains the line even if the code was built without line information.
       if (device.line == 0) {
         device.file = assertion.file;
         device.line = static_cast<int>(assertion.line);

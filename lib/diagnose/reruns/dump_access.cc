@@ -54,8 +54,8 @@ BaseParameter parameter_at(const evidence::FailingState& state, std::uint32_t wo
   return parameter;
 }
 
-// Generic addresses may refer to shared or local memory. If the addresses of all lanes are in the same one of these
-// memories, converts them to offsets.
+// Generic addresses may refer to shared or local memory. If all lanes access shared memory, or all access local memory,
+// converts the addresses to offsets.
 void resolve_space(DumpAccess& access, const evidence::FailingState& state) {
   if (access.space != Space::generic) return;
   const std::pair<std::uint64_t, Space> windows[] = {{state.shared_window, Space::shared},
@@ -134,8 +134,8 @@ std::optional<DumpAccess> dump_access(const evidence::DumpedFailure& failure, co
   resolve_space(access, state);
   if (access.space == Space::shared || access.space == Space::local) return access;
   for (const std::uint32_t word : base.words) access.parameters.push_back(parameter_at(state, word));
-  // A small parameter is an offset, not a pointer, if a value from memory is added to it, or if the resulting address
-  // is large. The pointer then came from memory or from the code.
+  // Small parameters are offsets if other values were added to them, or if the resulting address is large. The pointer
+  // to which they were added came from memory or from the code.
   const bool is_far = !access.lanes.empty() && access.lanes.front().address >= kLongestIndex;
   if (base.others || is_far) {
     std::erase_if(access.parameters,

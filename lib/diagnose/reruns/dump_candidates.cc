@@ -33,8 +33,8 @@ std::optional<std::uint32_t> own_error(const DeviceFailure& exception) {
   return std::nullopt;
 }
 
-// Returns whether CUDA can report this exception as this error. CUDA uses the exception's own error, if it has one, or
-// the general error 719.
+// Returns whether CUDA can report the exception with this error code. CUDA uses the exception's own code, if it has
+// one, or the general code 719.
 bool fits(const DeviceFailure& exception, std::uint32_t code) {
   if (exception.assertion || code == kDeviceAssert) return exception.assertion && code == kDeviceAssert;
   const auto own = own_error(exception);

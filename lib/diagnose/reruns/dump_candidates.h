@@ -1,4 +1,5 @@
-// Narrows down the candidates of a failure by the exception in a GPU core dump. The dump names the kernel that failed.
+// Uses the exception in a GPU core dump to narrow down the candidates of a failure. The dump names the kernel that
+// failed.
 #pragma once
 
 #include <vector>

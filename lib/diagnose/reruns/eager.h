@@ -10,8 +10,9 @@
 
 namespace cudadiag::diagnose {
 
-// Adds the line, with role `eager`, to findings in compiled code. Also adds the cause with the arguments that prove it,
-// if the finding's own cause has less proof. `failures` has one entry for each finding. Call this after add_causes().
+// Adds the line, with role `eager`, to findings in compiled code. Also adds the cause, with the arguments that prove
+// it, if the finding's own cause is less well proven. `failures` has one entry for each finding. Call this after
+// add_causes().
 void add_eager(Diagnosis& report, const EagerAnswer& eager, const std::vector<const analyse::Failure*>& failures);
 
 }  // namespace cudadiag::diagnose

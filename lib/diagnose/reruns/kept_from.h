@@ -8,7 +8,7 @@
 
 namespace cudadiag::diagnose {
 
-// Returns a text such as "writing ckpt/ and 2 other things". Names the last attempt, which probably ended the rerun.
+// Returns text such as "writing ckpt/ and 2 other things". Names the last attempt, which probably ended the rerun.
 // Shows paths inside `directory` relative to it. Empty if `kept` is empty.
 std::string kept_from_text(const std::vector<session::KeptFrom>& kept, const std::string& directory);
 

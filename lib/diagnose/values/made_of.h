@@ -10,7 +10,7 @@
 
 namespace cudadiag::diagnose {
 
-// Returns a text such as "0 / 0 is NaN: element [3,0] of a result float32[8,1], 2 elements in all".
+// Returns text such as "0 / 0 is NaN: element [3,0] of a result float32[8,1], 2 elements in all".
 std::string made_of(std::string_view op, const session::DeliveredNonFinite& value,
                     const std::vector<Argument>& arguments);
 // Returns a clause such as "the program wrote the NaN into a parameter".

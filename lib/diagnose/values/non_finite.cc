@@ -34,14 +34,14 @@ bool ended_badly(const session::Session& session, std::uint32_t pid) {
   return own->second.signal.has_value() || own->second.code.value_or(0) != 0;
 }
 
-// Returns whether this use is weak evidence: we cannot see that the program kept the NaN, or that it ended because of
+// Returns whether this use is weak evidence, because we cannot see whether the program kept the NaN or ended because of
 // it.
 bool is_weak(const DeliveredNonFinite& value) {
   return value.use == Use::number || value.use == Use::array || value.use == Use::compared || value.use == Use::refused;
 }
 
 // Returns the use of a NaN to report; null if the program used none. Takes the first of these that exists:
-// - if any use has a lasting effect: among these uses and the losses, the one whose value became bad first
+// - if any use has a lasting effect: the lasting use or the loss whose value became bad first
 // - the first use that the program did not check
 // - the last value that the program checked before it failed
 // - the first use that is only weak evidence
