@@ -37,19 +37,19 @@ std::string_view word(analyse::Rerun::Outcome outcome);
 // Formats dimensions, such as "4096,1,1".
 std::string dimensions(const std::array<std::uint32_t, 3>& d);
 
-// Returns the command that reruns a recorded command. `session` is the session's folder. If `input` is true, the
-// program reads its standard input, and the command ends in "<INPUT".
+// Returns the command that reruns a recorded command. `session` is the session's folder. If the program reads its
+// standard input (`input`), the command ends in "<INPUT".
 std::string bisect_command(const std::string& session, bool input, const std::string& options = "");
-// A shell comment that tells the user that the suggested command reruns the program without isolation.
+// A shell comment, which warns that the suggested command reruns the program without isolation.
 inline constexpr const char* kNotIsolated = "  # not isolated: it can write files";
 
 // The option that makes `cudadiag bisect` isolate its reruns, as `cudadiag run` does.
 inline constexpr const char* kIsolated = "--isolated";
-// The option with which `cudadiag bisect` reproduces an intermittent failure.
+// The option that makes `cudadiag bisect` reproduce an intermittent failure.
 inline constexpr const char* kRepeat = "--repeat 20";
 inline constexpr int kRepeats = 20;
 
-// Returns "a, b and c" if `last` is " and ".
+// Joins words with commas, and the last two with `last`: "a, b and c" if `last` is " and ".
 std::string joined(const std::vector<std::string>& words, const char* last);
 // Adds the article: "a kernel" or "an event".
 std::string with_article(std::string_view word);
@@ -63,7 +63,7 @@ std::string shell_word(std::string_view word);
 // Returns the words of a command as one line for a shell, each quoted by shell_word().
 std::string shell_line(const std::vector<std::string>& words);
 
-// Explains a grade to readers who see the word for the first time.
+// Explains a grade to readers who do not know the term.
 std::string_view meaning(analyse::Grade grade);
 
 }  // namespace cudadiag::diagnose

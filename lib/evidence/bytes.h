@@ -1,5 +1,5 @@
-// A bounds-checked view of a part of an untrusted dump. Bytes past the end read as zero. A field that an older driver
-// does not write is also zero.
+// A bounds-checked view of a part of an untrusted dump. Bytes past the end read as zero. Fields that an older driver
+// does not write therefore read as zero.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ class Bytes {
   std::uint32_t u32(std::uint64_t offset) const { return number<std::uint32_t>(offset); }
   std::uint64_t u64(std::uint64_t offset) const { return number<std::uint64_t>(offset); }
 
-  // Returns the part of the range that exists.
+  // Returns the part of the range that lies within these bytes.
   Bytes slice(std::uint64_t offset, std::uint64_t size) const {
     if (offset >= size_) return {};
     return {data_ + offset, size < size_ - offset ? static_cast<std::size_t>(size) : size_ - offset};

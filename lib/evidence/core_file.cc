@@ -85,7 +85,7 @@ bool is_compressed(const OpenFile& file) {
   return ::pread(file.number(), magic.data(), magic.size(), 0) == 2 && magic[0] == 0x1f && magic[1] == 0x8b;
 }
 
-// Returns whether this is an ELF file of type ET_CORE for a host processor. Users may pass the program's core dump by
+// Returns whether this is a host core dump: an ELF file of type ET_CORE for a host processor. Users may pass one by
 // mistake.
 bool is_host_core(const Bytes& bytes) {
   const std::uint16_t machine = bytes.u16(18);

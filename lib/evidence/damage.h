@@ -1,12 +1,12 @@
-// Counts the invalid parts of a dump, and limits how much of it is read.
+// Counts the invalid parts of a dump, and limits how many of its bytes are read.
 #pragma once
 
 #include <cstdint>
 
 namespace cudadiag::evidence {
 
-// Limits the bytes read from all sections to the size of the file. Sections of a valid dump do not overlap, so reading
-// it stays below this limit. In a crafted dump, a million sections could refer to the same bytes.
+// Limits the total number of bytes read from sections to the size of the file. Sections of a valid dump do not overlap,
+// so this is enough. In a crafted dump, a million sections could refer to the same bytes.
 class Budget {
  public:
   explicit Budget(std::uint64_t bytes) : left_(bytes) {}

@@ -27,8 +27,8 @@ class DeviceCode {
  public:
   DeviceCode(const std::vector<Bytes>& images, Budget& budget);
 
-  // Returns the innermost function that contains `pc`, or null if the code is not in the dump. A kernel contains the
-  // device functions that only this kernel calls.
+  // Returns the innermost function that contains `pc`, or null if the code is not in the dump. A kernel's code includes
+  // the device functions that only this kernel calls.
   const Function* function_at(std::uint64_t pc) const;
   const Function* kernel_at(std::uint64_t pc) const;
 
@@ -48,8 +48,8 @@ class DeviceCode {
     std::size_t function;  // index in functions_
   };
   void read_symbols(std::uint32_t image, const Section& table);
-  // Returns pieces that cover all functions for which `wanted` is true. Where functions overlap, a piece belongs to the
-  // one that `before` orders first.
+  // Returns pieces that together cover all functions for which `wanted` is true. If functions overlap, the shared piece
+  // belongs to the function that `before` orders first.
   template <typename Wanted, typename Before>
   std::vector<Piece> pieces(Wanted wanted, Before before) const;
   const Function* in(const std::vector<Piece>& pieces, std::uint64_t pc) const;

@@ -60,7 +60,8 @@ struct Module {
   std::uint64_t handle = 0;
 };
 
-// The table and the index of a row. Sections that belong to the row refer to it by these two numbers.
+// The position of a row: the number of its table, and its index in that table. Sections that belong to the row contain
+// these two numbers.
 struct Home {
   std::uint32_t table = 0, row = 0;
 };

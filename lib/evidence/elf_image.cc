@@ -27,7 +27,7 @@ std::optional<ElfImage> ElfImage::read(Bytes file) {
   if (image.header_size_ < kSectionHeader) return image;
   const std::uint64_t there =
       std::min<std::uint64_t>(image.headers_.size() / image.header_size_, std::numeric_limits<std::uint32_t>::max());
-  // Counts that do not fit into the file header are in the first section header.
+  // Counts that do not fit into the file header are stored in the first section header.
   image.count_ = 1;
   const Section first = image.section(0);
   std::uint64_t count = file.u16(60);

@@ -56,8 +56,8 @@ class Collection {
     }
   }
 
-  // Records whether all threads of each warp are at the same instruction. A warp with inactive threads does not count,
-  // because inactive threads are at a different instruction.
+  // Records for each warp whether all its threads are at the same instruction. This is false for a warp with inactive
+  // threads, because inactive threads are at other instructions.
   void note_standing() {
     for (const Lane& lane : dump_.lanes) {
       const Warp& warp = dump_.warp(lane);

@@ -43,8 +43,8 @@ struct FailingState {
 };
 
 // Returns the state of those threads in `lanes` that have the same grid, exception and instruction as `first`. The
-// hardware reports whole warps, so some of these threads may not have failed. Their offsets are relative to the start
-// of `around`.
+// hardware reports whole warps, so the result can include threads that have not failed. Offsets in the result are
+// relative to the start of `around`.
 FailingState failing_state(const Dump& dump, const DeviceCode& code, const std::vector<const Lane*>& lanes,
                            const Lane& first, const Function& around);
 

@@ -10,7 +10,7 @@
 
 namespace cudadiag::evidence {
 
-// Facts about the failing access, from the dump and its code.
+// Facts about the failing access, from the dump and the device code in it.
 struct AccessSummary {
   std::string kind, space;                 // "load", "global"
   std::uint32_t bytes = 0;                 // 0 if unknown

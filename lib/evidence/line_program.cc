@@ -76,7 +76,7 @@ struct FoundChain {
   std::size_t unit = 0;              // index among the units with inlined code
 };
 
-// Maps each address whose chain has not been found yet to the index of that chain.
+// The addresses whose chains have not been found yet, each with the index of its chain.
 using Wanted = std::multimap<std::uint64_t, std::size_t>;
 
 class LineProgram {
@@ -135,7 +135,7 @@ class LineProgram {
     }
   }
 
-  // Executes an extended opcode. Returns whether it ends the sequence.
+  // Executes an extended opcode. Returns whether the opcode ends the sequence.
   bool extended(Cursor& in) {
     enum { end_sequence = 1, set_address = 2, inlined_call = 0x90, function_name = 0x91 };
     const std::uint64_t length = in.uleb();

@@ -21,13 +21,13 @@
 
 namespace cudadiag::evidence {
 
-// One level of a chain of calls. The chain begins with the instruction's own line. It ends in the function that is not
-// inlined.
+// One level of a chain of calls. The chain begins with the instruction's own line, and ends with the function that is
+// not itself inlined.
 struct LineFrame {
   std::string_view folder{}, file{};
   std::uint32_t line = 0;
-  // The mangled name of the inlined function that contains the line: empty if unknown, nullopt if the line is in the
-  // function that is not inlined.
+  // The mangled name of the inlined function that contains the line; empty if unknown; nullopt if the function is not
+  // inlined.
   std::optional<std::string_view> inlined{};
 };
 

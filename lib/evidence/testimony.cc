@@ -56,7 +56,7 @@ class Examination {
     }
   }
 
-  // Used if the failing warp has exited, because then only its SM reports the exception.
+  // Takes the facts from the SM. If the failing warp has exited, only its SM still reports the exception.
   void of_sm(const Sm& sm) {
     of_exception(sm, sm.exception);
     if (sm.error_pc) set_pc(*sm.error_pc, PcWitness::sm);

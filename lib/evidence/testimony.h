@@ -67,7 +67,7 @@ struct DumpedFailure {
   std::optional<std::uint32_t> host_thread;  // the thread that launched the kernel
 };
 
-// The threads of a running kernel that are at one instruction.
+// The threads of a running kernel that are at the same instruction.
 struct RunningPlace {
   CodePlace place;
   std::uint64_t threads = 0;

@@ -118,7 +118,7 @@ class Description {
     }
   }
 
-  // Shows a recursion as one line.
+  // Prints a recursive caller only once, with the number of its calls.
   void add_callers(const std::vector<CodePlace>& callers) {
     for (std::size_t i = 0; i < callers.size();) {
       std::size_t end = i + 1;

@@ -62,8 +62,8 @@ base::Result<Arena> Arena::create() {
   return Arena(std::move(file), header, areas, wire::area::kAreaSize);
 }
 
-// The pid may have been reused, and the session's file may be forged. Accepts only a memory file of this user with the
-// expected inode. It must be sealed, so that no page can disappear, and its header must match its size.
+// The pid may have been reused, and the session's file may be forged. Accepts only a memfd of this user with the
+// expected inode. The memfd must be sealed, so that no page can disappear, and its size must match its header.
 base::Result<Arena> Arena::attach(const session::LivePlace& place) {
   const std::string path = "/proc/" + std::to_string(place.pid) + "/fd/" + std::to_string(place.descriptor);
   // Checks the link's target before opening it. Opening a terminal or a pipe could have side effects.
@@ -120,7 +120,7 @@ void Arena::stamp_clock(std::size_t area) const {
   const auto now = wire::ClockReading::now();
   const std::uint64_t fields[] = {now.ticks, now.nanoseconds};
   static_assert(wire::area::kClockNanosecondsLast.offset == wire::area::kClockTicksLast.offset + 8);
-  // Ignores a failed write, because readers can do without these times.
+  // Ignores a failed write, because readers can do without these clock times.
   [[maybe_unused]] const ssize_t written = ::pwrite(
       file_.get(), fields, sizeof fields, static_cast<off_t>(begin(area) + wire::area::kClockTicksLast.offset));
 }

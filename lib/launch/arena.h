@@ -41,17 +41,17 @@ class Arena {
   std::size_t claimed() const;
   // Returns the number of processes that found no free area.
   std::size_t turned_away() const;
-  // Returns the processes that could not be recorded for reasons other than a lack of areas.
+  // Returns how many processes could not be recorded for reasons other than a lack of areas, and one such reason.
   session::Unrecorded unrecorded() const;
   std::uint64_t begin(std::size_t area) const;
   std::uint64_t end(std::size_t area) const { return begin(area) + area_bytes_; }
 
-  // Stores the current clock times in the area, so that readers can convert ticks. Does nothing once the process has
-  // stopped recording, because it has then stored its own times.
+  // Stores the current clock times in the area, so that readers can convert ticks. Does nothing if the process has
+  // stopped recording, because it stored its own times when it stopped.
   void stamp_clock(std::size_t area) const;
 
-  // events() returns the number of freezes and wake-ups so far. wait_for_event() blocks until this number differs from
-  // `seen`, or for `milliseconds`, and returns the number.
+  // events() returns the number of freezes and wake-ups so far. wait_for_event() waits until this number differs from
+  // `seen`, but at most `milliseconds`, and returns the number.
   std::uint32_t events() const;
   std::uint32_t wait_for_event(std::uint32_t seen, int milliseconds) const;
   // Wakes the thread of this process that is blocked in wait_for_event().

@@ -1,6 +1,5 @@
-// Checks whether a file is trusted enough that cudadiag may run code from it.
-// A file that the user did not choose is trusted only if it was put there by the user, root or the owner of the program
-// that the user runs.
+// Checks whether a file is trustworthy enough for cudadiag to run code from it.
+// A file that the user did not choose must come from the user, root, or the owner of the program that the user runs.
 #pragma once
 
 #include <sys/types.h>

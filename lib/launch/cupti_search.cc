@@ -68,8 +68,8 @@ void add_python_prefix(const fs::path& prefix, std::vector<fs::path>& folders) {
   }
 }
 
-// The prefix of a Python environment. The user chose this environment by running its interpreter, or a script next to
-// the interpreter. For any other program, the folders around it are not searched, because the user did not choose them.
+// The prefix of a Python environment that the user chose: by activating it, or by running its interpreter or a script
+// next to the interpreter. The folders around other programs are not searched.
 struct PythonPrefix {
   fs::path path;
   uid_t owner;  // the owner of the program; trusted, because the user runs the program

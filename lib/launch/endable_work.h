@@ -1,4 +1,4 @@
-// Lets the user end this process even while it is stuck in a call that no signal handler interrupts.
+// Lets the user terminate this process even while it is stuck in a call that no signal handler interrupts.
 //
 // Reading a source file can block forever if a file server does not answer. The blocked thread then runs no signal
 // handler. While an EndableWork exists, a separate thread takes the signals that ask this process to exit: TERM, INT,

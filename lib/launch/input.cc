@@ -51,8 +51,8 @@ bool Input::has_something() const {
   return ::poll(&source, 1, 0) > 0;
 }
 
-// Copies the pipe's contents with tee(2), which does not consume them. Does so only if the pipe has no writer left.
-// With a writer, the copy could be incomplete.
+// Copies the pipe's contents with tee(2), which does not consume them. Copies nothing while the pipe has a writer,
+// because the copy could be incomplete.
 void Input::copy_pipe() {
   pollfd source{number_, POLLIN, 0};
   if (::poll(&source, 1, 0) <= 0 || (source.revents & POLLHUP) == 0) return;

@@ -1,4 +1,4 @@
-// Starts threads that a run can do without. A process limit may leave room only for the target.
+// Starts threads that a run can do without. If a limit on threads is reached, the run continues without them.
 #pragma once
 
 #include <system_error>

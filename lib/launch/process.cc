@@ -142,7 +142,7 @@ StartFailure start(const std::string& path, const std::vector<std::string>& argu
 // started them and then replaced itself with this process (exec).
 std::vector<pid_t> descendants_until_now() {
   siginfo_t child{};
-  // Usually, this process has no children, and /proc need not be searched.
+  // Usually, this process has no children, so /proc need not be searched.
   if (::waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD) return {};
   return descendants_of(::getpid());
 }

@@ -87,7 +87,7 @@ class Target {
 
   pid_t pid() const { return pid_; }
   void forward(int signal) const;
-  // Returns true if /proc shows that the process is the target or its descendant, and is in this process group.
+  // Returns true if /proc shows that the process is the target or its descendant, and is in this process's group.
   bool has_started(pid_t process) const;
   // Returns the target and its descendants, if /proc shows them. Includes an orphan only if it has the target's
   // variables, because this process also adopts orphans of other programs.
@@ -111,8 +111,7 @@ class Target {
   std::map<std::uint32_t, session::ProcessEnd> ends_;
 };
 
-// Ends this process in the same way as the target: with the same exit status, or by the same signal but without a core
-// dump.
+// Ends this process as the target ended: with the same exit status, or by the same signal but without a core dump.
 [[noreturn]] void exit_like(const session::ProcessEnd& end);
 
 }  // namespace cudadiag::launch

@@ -40,8 +40,8 @@ struct Access {
   bool exact = false;       // false if `begin` is an address that a kernel received, and the used bytes are unknown
   bool somewhere = false;   // if not exact: uses an unknown part of these bytes, not necessarily the first one
   std::uint8_t thread = 0;  // the thread that issued the operation
-  // may_end: the kernel also received a lower address in the same memory, so this one may be an end pointer.
-  // may_be_base: the kernel also received this address on another stream, so each launch may use its own part.
+  // may_end: the kernel also received a lower address in the same memory, so this address may be an end pointer.
+  // may_be_base: launches on several streams received this address, so each launch may use its own part of the memory.
   bool may_end = false, may_be_base = false;
   std::uint64_t ticks = 0;
   // The call site, kernel, parameter and graph node that use the memory. For a node, `node` is 1 + its index.

@@ -1,5 +1,5 @@
-// Holds back a process's records while the code of a kernel among them is being read. The code shows which memory the
-// kernel uses, and is needed to check the launch. Records stay in order.
+// Holds back a process's records while the code of a kernel that they mention is being read. The code shows which
+// memory the kernel uses, and is needed to check the launch. Records stay in order.
 //
 // At most kMost records are held back, each for at most kPatience. Records beyond these limits are passed on without
 // the kernel's code.

@@ -8,7 +8,7 @@
 
 namespace cudadiag::races {
 
-// The position of an operation in its process's order of issue; 0 is before all operations.
+// The position of an operation in the order in which its process issues operations. 0 is before all operations.
 using Moment = std::uint64_t;
 using Component = std::uint32_t;
 

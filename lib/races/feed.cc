@@ -102,9 +102,8 @@ void Feed::stream_made(const std::byte* record, std::uint32_t index, std::uint64
                        static_cast<std::uint32_t>(wire::load(record, race::kWord2))));
 }
 
-// Finds the stream that an entry of the stream table described when the record was written. Entries are reused and show
-// only their latest stream, which may be newer than the record. Recorded creations of streams therefore take
-// precedence.
+// Finds the stream that an entry of the stream table described when the record was written. The entry may have been
+// reused since then, and shows only its latest stream. In that case, uses the recorded creations of streams.
 bool Feed::find_stream(std::uint32_t index, std::uint64_t ticks, StreamNumber& stream) {
   if (index >= known_.size()) return false;
   Known& known = known_[index];
@@ -192,8 +191,8 @@ void Feed::Pending::forget_operation() {
   parts.clear();
 }
 
-// Returns whether the host has seen the copy finish. This depends on the kinds of memory. Memory of an unknown kind may
-// be host memory.
+// Returns whether the host has seen the copy finish. This depends on the kinds of memory that the copy uses. Memory of
+// an unknown kind may be host memory.
 bool Feed::is_seen(const std::byte* record) const {
   using Memories = wire::allocation::Kind;
   const std::uint64_t seen = wire::load(record, race::kWord0);
@@ -272,7 +271,7 @@ void Feed::operation(const Issued& issued, Pending& pending) {
       const std::uint64_t value = wire::load(record, operation::kValue);
       const bool tells = what == MemoryOperation::write || what == MemoryOperation::signal_semaphore;
       if (!tells) order_.word_waited(argument, stream, ending(what, value));
-      // A watched copy may read the memory that contains the word.
+      // The source of a watched copy may contain the word, so this operation may change the source.
       if (tells || what == MemoryOperation::unknown) host_writes_.mediator(order_.now(), stream);
       // A batch of memory operations is recorded as its first wait, but may also contain writes.
       return tells || what == MemoryOperation::unknown ? order_.word_written(argument, stream, value)
@@ -308,7 +307,7 @@ std::uint32_t Feed::launch_words(const Pending& pending) {
   launch_.live.clear();
   launch_.zeros = pending.zeros;
   std::uint64_t hash = wire::mix(wire::kHashSeed, pending.zeros);
-  // Two addresses are needed for a comparison. A full list may be incomplete, and is not used.
+  // A comparison needs two addresses. If the list is full, some addresses may be missing, so the list is not used.
   const bool telling = pending.words.size() >= 2 && pending.words.size() < race::kMostWords;
   for (auto word = pending.words.begin(); telling && word != pending.words.end(); ++word) {
     const auto same = std::find_if(pending.words.begin(), word, [&](const Word& w) { return w.value == word->value; });
@@ -339,8 +338,8 @@ void Feed::kernel(const Issued& issued, const Pending& pending) {
   access.thread = wire::load(record, operation::kThread);
   access.ticks = wire::load(record, operation::kTicks);
   access.words = launch_words(pending);
-  // Assumes that a kernel without a pointer writes nothing, even if its code is unknown. A kernel that can read host
-  // memory may wait for the host.
+  // Assumes that a kernel without pointer parameters writes nothing, even if its code is unknown. A kernel that can
+  // read host memory may wait for the host.
   if (!pending.words.empty() && launch_bytes_.may_write_elsewhere(pending.words.front().function)) {
     host_writes_.writes_anywhere(access.at, issued.stream);
   } else if (std::any_of(pending.words.begin(), pending.words.end(),

@@ -103,7 +103,8 @@ class Feed : public session::RingReader {
   };
   void operation(const Issued& issued, Pending& pending);
   void kernel(const Issued& issued, const Pending& pending);
-  // Adds the known bytes that a kernel uses through one parameter word. Returns whether all of its bytes are known.
+  // Adds the known bytes that a kernel uses through one parameter word. Returns whether all bytes used through the word
+  // are known.
   bool add_bytes(const Access& access, const std::vector<sass::ParameterBytes>& bytes);
   void add_rows(const Access& access, const sass::ParameterBytes& use);
   // A use of a texture or surface by a launch.

@@ -85,7 +85,7 @@ std::vector<sass::TensorMap> Feed::tensors_of(const Pending& pending) const {
   return out;
 }
 
-// Adds accesses for the sides of a copy that are in arrays.
+// Adds an access for each side of a copy that is in a CUDA array.
 void Feed::place_in_arrays(const Access& copy, const Part& part) {
   std::vector<Access> accesses;
   for (const KnownImages::Side& side : part.sides) {

@@ -1,4 +1,4 @@
-// Handles records of memory that is allocated and freed.
+// Handles records of allocations and frees.
 #include "races/feed.h"
 #include "wire/allocation.h"
 #include "wire/operation.h"

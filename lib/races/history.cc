@@ -7,8 +7,8 @@
 namespace cudadiag::races {
 namespace {
 
-// Returns the access's mode for a comparison with `other`. If `other` allocates or frees a block of memory, it covers
-// the whole block. A use near an address then counts as a use at the address.
+// Replaces a mode that means "near an address" if `other` allocates or frees memory. An allocation or a free affects
+// the whole block, so it does not matter which bytes near the address are used.
 Mode somewhere_in(const Access& other, Mode mode) {
   if (other.what != What::allocation && other.what != What::free) return mode;
   return mode == Mode::near_read ? Mode::read : mode == Mode::near_write ? Mode::unknown : mode;
@@ -46,7 +46,8 @@ void History::split(std::uint64_t at) {
   before->second.end = at;
 }
 
-// Does not store a read that happens during its call, because it has finished before anything later is issued.
+// Does not store reads that happen during their calls. They finish before anything later is issued, so they cannot race
+// with it.
 void History::put(Place& place, Access access) {
   if (access.when == When::during_call) return;
   for (Access& known : place) {
@@ -64,9 +65,9 @@ void History::put(Place& place, Access access) {
   ++accesses_;
 }
 
-// Removes accesses that cannot race with later ones. If no access is removed, removes the oldest one that `coming`
-// makes redundant. If none is redundant, removes an access of the stream that has the most accesses at this place,
-// preferably an old read. A stream keeps its last access unless there are very many streams.
+// Removes accesses that cannot race with later ones. If there are none, removes the oldest access that `coming` makes
+// redundant. Failing that, removes an access of the stream with the most accesses at this place, preferably an old
+// read. A stream keeps its last access unless there are very many streams.
 void History::make_room_at(Place& place, Access& coming) {
   if (const std::size_t over = std::erase_if(place, [this](const Access& known) { return order_.done(known); })) {
     accesses_ -= over;
@@ -223,7 +224,7 @@ void History::check(Place& place, const Access& access) {
   for (Access& known : place) {
     const bool in_stream = access.when == When::in_stream;
     if (known.at == access.at || (in_stream && known.stream == access.stream)) continue;
-    // An access outside stream order comes after another access only if the host has seen that one finish.
+    // An access outside stream order follows an earlier access only if the host has seen the earlier access finish.
     if (in_stream ? order_.before(known, access.stream) : order_.done(known)) {
       stale |= order_.done(known);
       continue;

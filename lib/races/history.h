@@ -25,7 +25,7 @@
 namespace cudadiag::races {
 
 // Returns how a kernel uses the memory that one of its parameters points to; nullopt if this is not known yet. Called
-// only for an access that is unordered with respect to another one.
+// only for an access that is unordered with respect to another access.
 using ModeOf = std::function<std::optional<Mode>(const Access&)>;
 
 struct Conflict {
@@ -47,7 +47,7 @@ class History {
 
   History(const Order& order, ModeOf mode_of, std::size_t most_accesses = 1u << 20);
 
-  // Call this in the order of issue, before the next operation is issued to the access's stream.
+  // Call this for accesses in the order of issue, before the next operation is issued to the same stream.
   void add(Access access);
   // Compares two unordered accesses of one operation, such as nodes of a graph.
   void meet(const Access& a, const Access& b) {

@@ -6,9 +6,10 @@
 namespace cudadiag::races {
 namespace {
 
-// Limits `watched_`. The recorder watches fewer copies at a time.
+// Limits `watched_`. The recorder never watches this many copies at a time.
 constexpr std::size_t kMostWatched = 128;
-// Limits `mediators_`, which includes every launch of a kernel whose code is unknown. A driver queues fewer operations.
+// Limits `mediators_`, which includes every launch of a kernel whose code is unknown. Drivers never queue this many
+// operations.
 constexpr std::size_t kMostMediators = 4096;
 
 }  // namespace

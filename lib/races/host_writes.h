@@ -31,8 +31,8 @@ class HostWrites {
     std::uint64_t number = 0;
     Access copy;                  // covers all bytes from the first to the last one that the copy reads
     std::vector<Access> sources;  // several for a batch of copies
-    // True if an unfinished recorded operation may write to a source: one ordered before the copy (`written_before`),
-    // or one not ordered with the copy (`written_beside`).
+    // Whether an unfinished recorded operation may write to a source of the copy: an operation ordered before the copy
+    // (`written_before`), or one unordered with the copy (`written_beside`).
     bool written_before = false, written_beside = false;
   };
   void watch(Watched watched);

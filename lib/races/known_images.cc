@@ -117,7 +117,7 @@ void KnownImages::add_accesses(const Access& copy, const Side& side, std::vector
   }
 }
 
-// Two records describe a map. The key is a hash of the map's bytes, so a known map never changes its shape.
+// Two records describe a tensor map. The key is a hash of the map's bytes, so a known map never changes its shape.
 void KnownImages::tensor_map_made(const std::byte* record) {
   constexpr std::size_t kMostRank = 4;
   const std::uint64_t words[] = {wire::load(record, race::kWord1), wire::load(record, race::kWord2),

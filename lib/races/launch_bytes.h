@@ -39,8 +39,8 @@ class LaunchBytes {
   // kernels of the same name use the handles differently.
   std::vector<sass::HandleUse> handles(std::uint32_t function);
 
-  // Returns whether a kernel of that name writes through pointers that it reads from memory. Also returns true if the
-  // kernel's code is unknown or too complex to analyse.
+  // Returns whether a kernel with this function's name writes through pointers that it reads from memory. Also returns
+  // true if the kernel's code is unknown or too complex to analyse.
   bool may_write_elsewhere(std::uint32_t function);
 
   static const std::vector<sass::ParameterBytes> kNone;

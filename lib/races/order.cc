@@ -158,8 +158,8 @@ bool Order::follows(const Written& later, const Written& earlier) const {
   return later.stream == earlier.stream || covers(later.point.clock, before) || done(before);
 }
 
-// Finds the values that may have ended the stream's wait. If one of them was written before all others, returns it,
-// because it was written before the wait ended in any case. Otherwise, returns null.
+// Several values may have ended the stream's wait. If one of them was written before all the others, returns it,
+// because it was certainly written before the wait ended. Otherwise, returns null.
 const Order::Written* Order::surely_met(const Word& word, StreamNumber stream,
                                         const std::function<bool(std::uint64_t)>& meets) const {
   const auto over = [&](auto written) {

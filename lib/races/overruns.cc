@@ -13,8 +13,8 @@ using MemoryKind = wire::allocation::Kind;
 
 constexpr std::size_t kMostOverruns = 256;
 
-// Returns whether the end of the memory is known exactly. The size of registered or opened memory may be rounded up to
-// whole pages or more.
+// Returns whether the end of the memory is known exactly. The size of memory that is registered, or opened from another
+// process, may be rounded up.
 bool has_known_end(MemoryKind kind) {
   return kind == MemoryKind::device || kind == MemoryKind::managed || kind == MemoryKind::ordered ||
          kind == MemoryKind::pinned || kind == MemoryKind::mapped;
@@ -38,8 +38,8 @@ void Feed::note_overrun(const Access& access, std::uint64_t pointer) {
   const std::uint64_t end = memory->begin + memory->bytes;
   const bool inside = access.begin >= memory->begin && access.end() <= end;
   const bool meets = access.begin < end && access.end() > memory->begin;
-  // If other memory contains the whole access, the parameter points to the end of that memory. Its address only happens
-  // to be the beginning of this memory.
+  // If the whole access lies in known memory, it is not an overrun. The parameter is then an end pointer of the
+  // preceding block, and equals the beginning of this block only by chance.
   if (inside || !meets || access.end() <= access.begin || is_covered(access.begin, access.end())) return;
   for (session::Overrun& known : overruns_) {
     const session::RaceAccess& its = known.access;

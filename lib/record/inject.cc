@@ -48,7 +48,7 @@ struct alignas(kPageSize) Home {
   std::atomic<Recorder*> recorder;  // null if this process has no recorder
 };
 Home g_home;
-// In a child of fork, these still describe the process that started the recorder.
+// In a child of fork, the following variables still describe the process that started the recorder.
 const Recorder* g_recorder;
 std::uint32_t g_pid;
 std::atomic<bool> g_started;  // whether a recorder was started in this process or in an ancestor
@@ -58,8 +58,8 @@ Options read_options() {
   Options options;
   if (const char* window = getenv(wire::environment::kWindow)) options.window = window;
   const char* pass = getenv(wire::environment::kPass);
-  // The hook is needed in the rerun that waits for suspects. If the user watches a line, it is also needed in the first
-  // run.
+  // The Python hook is needed in the rerun that waits for suspects. If the user watches a line, the hook is also needed
+  // in the first run.
   options.hook = (pass != nullptr && strcmp(pass, "confirm") == 0) || getenv(wire::environment::kValues) != nullptr;
   if (const char* text = getenv(wire::environment::kRecord)) options.record = wire::parse_record_options(text);
   options.folder = getenv(wire::environment::kSession);
@@ -69,7 +69,7 @@ Options read_options() {
 void on_thread_end(void* state) {
   Recorder* recorder = g_home.recorder.load(std::memory_order_acquire);
   t_this.inside = true;
-  // In a forked child, the entry belongs to the parent and must not be released.
+  // In a forked child, the thread's entry belongs to the parent and must not be released.
   if (recorder != nullptr && t_this.state == state) recorder->release_thread(*static_cast<ThreadState*>(state));
   // Later destructors may still call CUDA, so the thread continues without a ring.
   ThisThread ended{};

@@ -6,7 +6,8 @@ namespace cudadiag::evidence {
 
 namespace {
 
-// Limits how long a look-up takes: many values may share one large dictionary.
+// Limits the dictionary entries that a look-up searches. Without this limit, many values that share a large dictionary
+// could make reading very slow.
 constexpr std::size_t kMostMembers = 64;
 
 }  // namespace

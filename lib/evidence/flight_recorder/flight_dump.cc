@@ -32,7 +32,7 @@ std::uint64_t count_of(Value value) {
   return number && *number > 0 ? static_cast<std::uint64_t>(*number) : 0;
 }
 
-// Reads "[0, 2]"; all versions write ranks like this.
+// Reads a list of ranks, such as "[0, 2]". All versions write ranks in this form.
 std::vector<std::int32_t> ranks_of(std::string_view text, std::size_t most) {
   std::vector<std::int32_t> ranks;
   const char *at = text.data(), *end = text.data() + text.size();
@@ -99,7 +99,7 @@ class DumpReader {
       FlightGroup group;
       group.name = text_of(key);
       group.description = text_of(value.member("desc"));
-      // PyTorch writes this name for a group without a name.
+      // PyTorch's name for an unnamed group.
       if (group.description == "undefined") group.description.clear();
       group.ranks = ranks_of(value.member("ranks").text(), kMostRanks - ranks);
       ranks += group.ranks.size();
@@ -108,7 +108,7 @@ class DumpReader {
     }
   }
 
-  // Returns false if the call has no number. Ignores calls whose group the dump does not describe.
+  // Adds a call, unless the dump does not describe its group. Returns false if the call has no number.
   bool add_call(Value entry, bool is_late) {
     const Value number = entry.member("collective_seq_id");
     if (!number.integer()) return false;

@@ -11,8 +11,8 @@
 
 namespace cudadiag::evidence {
 
-// Parses the pickle in the bytes of an empty document, and adds its values to the document. If the pickle is rejected,
-// returns the reason as a clause: "it ends within a value".
+// Parses the document's bytes as a pickle, and adds the values to the document, which must be empty. If the pickle is
+// rejected, returns the reason as a clause: "it ends within a value".
 std::optional<std::string> read_pickle(Document& document);
 
 // The same for JSON.

@@ -163,7 +163,7 @@ class Reader {
   static bool same(const Assertion& a, const Assertion& b) {
     if (a.line != b.line || a.function != b.function || a.condition != b.condition) return false;
     if (a.file == b.file) return true;
-    // If other output precedes the file name on a line, that name is longer than the other one.
+    // The longer name may begin with other output that was printed on the same line.
     const auto& [longer, shorter] = a.file.size() > b.file.size() ? std::tie(a.file, b.file) : std::tie(b.file, a.file);
     return shorter.starts_with('/') && longer.ends_with(shorter);
   }

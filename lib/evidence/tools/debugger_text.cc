@@ -184,7 +184,8 @@ class Comparison {
     if (here && there) tell(field, text_of(*here), text_of(*there), *here == *there);
   }
 
-  // Compares the failing instruction or, if it is unknown, the one where the thread stopped.
+  // Compares the failing instruction in the dump with the one that the debugger reports. If the failing instruction is
+  // unknown, compares the instructions at which the thread stopped.
   void compare_places(const DumpedFailure& failure, const DebuggerTestimony& debugger) {
     if (!failure.witness) return;
     const bool failed = *failure.witness != PcWitness::thread;

@@ -20,7 +20,7 @@ constexpr std::uint32_t kArchitecture = AUDIT_ARCH_X86_64;
 #else
 constexpr std::uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
 #endif
-// System calls of x32 programs have numbers from here on. The filter rejects all of them, because no rule covers them.
+// The numbers of x32 system calls start here. The filter rejects all of these calls, because no rule covers them.
 constexpr std::uint32_t kOtherNumbers = 0x40000000;
 
 // A seccomp filter program. It is built between fork and exec, and therefore allocates no memory.

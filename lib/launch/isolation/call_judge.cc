@@ -36,11 +36,11 @@ using Verdict = CallJudge::Verdict;
 constexpr std::size_t kMostMessages = 1024;  // the kernel's limit for one call
 
 const Verdict kLetThrough;
-// Appended to a refused address that the rerun could use in a private network.
+// Appended to a refused address that would be allowed in a private network.
 constexpr const char* kNoNetwork = " (a private network is not allowed here)";
 
-// Returns true if the kernel refuses writes to this file in any case: the user lacks the rights, or the file system is
-// read-only.
+// Returns true if the kernel refuses writes to this file anyway, because the user lacks the rights or the file system
+// is read-only.
 bool is_refused_anyway(const fs::path& path) { return ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0; }
 
 bool is_service(const fs::path& path) {
@@ -72,7 +72,8 @@ bool is_given_by_kernel(const std::string& name) {
   return name.size() == 5 && name.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-// CUDA binds one socket with such a name in each process. The name contains the process id.
+// Returns true if CUDA chose this socket name. CUDA binds one such socket in each process, with the process id in its
+// name.
 bool is_of_cuda(const std::string& name) { return name.starts_with("cuda-uvmfd-"); }
 
 // Returns the file that a call with an empty path refers to: the file of the descriptor, or the working folder.
@@ -234,7 +235,7 @@ CallJudge::Verdict CallJudge::judge_open(const Call& call, std::uint64_t flags) 
   struct stat status {};
   const bool is_folder = ::stat(seen.path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
   const bool nameless = (flags & O_TMPFILE) == O_TMPFILE;
-  // The kernel rejects these calls in any case, with its own error code.
+  // The kernel rejects these calls anyway, with its own error code.
   if (!nameless && ((!seen.exists && !makes) || (seen.exists && (alone || is_folder)))) return kLetThrough;
   if (nameless && isolation_.shared_memory && seen.path == kSharedMemory) return kLetThrough;
   if (seen.exists ? may_use(seen) : may_make(seen)) return kLetThrough;

@@ -58,7 +58,7 @@ class CallJudge {
   bool may_change(const SeenPath& seen);
   // Returns true if the rerun may open the file for writing, or connect to the socket.
   bool may_use(const SeenPath& seen);
-  // Returns true if the rerun may create this entry, and remembers the entry.
+  // Returns true if the rerun may create this directory entry, and remembers the entry.
   bool may_make(const SeenPath& seen);
   SeenPath see(const Call& call, int folder_argument, int path_argument, bool follows) const;
 

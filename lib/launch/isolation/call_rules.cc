@@ -214,11 +214,11 @@ constexpr CallRule kRules[] = {
     refused(SYS_add_key, Deed::share, "the kernel's keyrings"),
     refused(SYS_request_key, Deed::share, "the kernel's keyrings"),
     refused(SYS_keyctl, Deed::share, "the kernel's keyrings"),
-    // With these calls, a program could bypass the filter. Programs that use them have a fallback.
+    // Programs could use these calls to bypass the filter. Programs that use them legitimately have a fallback.
     refused(SYS_io_uring_setup, Deed::share, "io_uring", ENOSYS),
     refused(SYS_setns, Deed::share, "other namespaces"),
     refused(SYS_chroot, Deed::share, "a different root folder"),
-    // The calls on the terminal simulate typing. The others need root.
+    // The terminal calls simulate typing. The other calls need root.
     refused_if(SYS_ioctl, Deed::administer, "the terminal", 1, TIOCSTI),
     refused_if(SYS_ioctl, Deed::administer, "the terminal", 1, TIOCLINUX),
     refused_if(SYS_ioctl, Deed::administer, "file systems", 1, FIFREEZE),

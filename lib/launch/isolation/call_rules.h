@@ -56,8 +56,8 @@ std::span<const CallRule> call_rules();
 // exists. Safe between fork and exec.
 int install_filter();
 
-// Returns true if the kernel and the container, if any, allow such a filter. The first call tests this in a child
-// process. Later calls return the same result.
+// Returns true if neither the kernel nor a container forbids the filter. The first call tests this in a child process.
+// Later calls return the same result.
 bool can_filter();
 
 }  // namespace cudadiag::launch

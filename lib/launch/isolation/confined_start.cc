@@ -104,8 +104,8 @@ ConfinedTarget start_here(ConfinedStart& start) {
                           start.isolation.has_value(),
                           ::getpid(),
                           told};
-  // CLONE_FILES gives this process the listener's descriptor, too. exec() then gives the child its own table.
-  // CLONE_VFORK blocks this thread until then.
+  // CLONE_FILES shares the descriptor table, so this process also gets the listener's descriptor. CLONE_VFORK blocks
+  // this thread until exec() gives the child its own table.
   const long child = ::syscall(SYS_clone, CLONE_FILES | CLONE_VFORK | SIGCHLD, nullptr, nullptr, nullptr, nullptr);
   if (child == 0) become_target(prepared);
   if (child < 0) return {-1, -1, errno, "cannot create a process (fork)"};
@@ -123,8 +123,8 @@ ConfinedTarget start_here(ConfinedStart& start) {
 ConfinedTarget start_confined(ConfinedStart start) {
   std::promise<ConfinedTarget> promise;
   std::future<ConfinedTarget> target = promise.get_future();
-  // This thread must never exit, because the kernel would then kill the target. The target also reaches the recording
-  // through this thread.
+  // This thread must never exit, because the kernel would then kill the target. The target also opens the arena through
+  // this thread's /proc entry.
   std::thread([start = std::move(start), promise = std::move(promise)]() mutable {
     promise.set_value(start_here(start));
     while (true) ::pause();

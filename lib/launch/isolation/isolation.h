@@ -35,14 +35,14 @@ int landlock_version();
 // MPS daemon's pipes.
 Isolation usual_isolation();
 
-// Returns what this machine lacks for isolating reruns, such as "no Landlock", or nullopt if nothing is missing.
-// Isolation requires Landlock, and a filter for the calls that Landlock does not cover.
+// Returns what this machine lacks to isolate reruns, such as "no Landlock"; nullopt if nothing is missing. Isolation
+// requires Landlock, and a filter for the calls that Landlock does not cover.
 std::optional<std::string> missing_isolation();
 
 // Confines the calling thread and all processes that it starts. Returns 0 on success, otherwise errno.
 int confine_this_thread(const Isolation& isolation);
 
-// Converts an isolation to and from command-line arguments for another process. Unknown arguments are ignored.
+// Converts an Isolation to and from command-line arguments for another process. Unknown arguments are ignored.
 std::vector<std::string> isolation_words(const Isolation& isolation);
 Isolation isolation_of(const std::vector<std::string>& words);
 

@@ -13,7 +13,7 @@ bool read_memory(pid_t thread, std::uint64_t address, void* into, std::size_t by
   return ::process_vm_readv(thread, &here, 1, &there, 1, 0) == static_cast<ssize_t>(bytes);
 }
 
-// Reads one page at a time, because the page after the text may not be mapped.
+// Reads one page at a time, because the page after the text may be unmapped.
 std::optional<std::string> read_text(pid_t thread, std::uint64_t address) {
   std::string text;
   constexpr std::size_t kPage = 4096;

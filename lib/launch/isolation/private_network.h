@@ -21,7 +21,8 @@ bool can_have_private_network();
 // changing anything if the kernel, a container or a security module refuses. The process must have only one thread.
 bool enter_private_network();
 
-// Sets the variables that choose a network interface to loopback, the only interface in a private network.
+// Changes variables that select a network interface, such as NCCL_SOCKET_IFNAME, to loopback. A private network has no
+// other interface.
 void name_loopback(std::vector<std::string>& environment);
 
 // Returns the addresses of this process's network, as formatted by inet_ntop().

@@ -1,4 +1,4 @@
-// Reads the tree of processes from /proc, and sends signals without hitting a reused pid.
+// Reads the process tree from /proc, and sends signals that cannot hit a process with a reused pid.
 #pragma once
 
 #include <sys/types.h>
@@ -29,7 +29,7 @@ bool descends_from(pid_t process, pid_t ancestor);
 // Returns all descendants, except the processes in `spared` and their descendants.
 std::vector<pid_t> descendants_of(pid_t ancestor, const std::vector<pid_t>& spared = {});
 
-// Returns true if the process was started with this variable, "NAME=value".
+// Returns true if the process was started with this environment variable, "NAME=value".
 bool is_marked(pid_t process, const std::string& mark);
 
 // Opens a pidfd so that the pid cannot be reused (from Linux 5.3 on). Then sends the signal if `belongs` returns true.

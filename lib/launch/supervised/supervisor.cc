@@ -154,7 +154,7 @@ class Supervisor {
     ::poll(sources.data(), sources.size(), ending_ ? static_cast<int>(kLook.count()) : -1);
     if (sources[1].revents != 0) take_signals();
     if ((sources[2].revents & POLLIN) != 0 && !desk_->answer()) sources[2].revents = POLLHUP;
-    // Does not destroy the desk yet, because its destructor removes the files that the rerun created in shared memory.
+    // Keeps the object for now, because its destructor removes the files that the rerun created in shared memory.
     if ((sources[2].revents & POLLIN) == 0 && sources[2].revents != 0) kept_desk_ = std::move(desk_);
   }
 

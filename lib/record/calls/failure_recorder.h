@@ -42,8 +42,8 @@ class FailureRecorder {
   void allocator_refused(ThreadState* thread, std::uint64_t bytes, std::uintptr_t frame);
   // Called when the program ends because a memory pool rejected a request.
   void refusal_uncaught(ThreadState* thread, const uncaught_refusal::Refusal& refusal);
-  // Called when the driver has written a core dump and is about to end the process, so that the call in progress never
-  // returns. `waiting` is the thread in that call.
+  // Called when the driver has written a core dump and is about to terminate the process, so that the call in progress
+  // never returns. `waiting` is the thread in that call.
   void device_failed(ThreadState* waiting);
 
  private:

@@ -9,7 +9,7 @@
 namespace cudadiag::record {
 
 void WatchedCalls::enable(bool modules) {
-  // Goes beyond the last callback id in our headers, because a newer CUPTI has more.
+  // Greater than the last callback id in our headers, because newer CUPTI versions have more callbacks.
   constexpr std::uint32_t kMostCalls = 2048;
   // With hooks, launches are always watched, because a hook on a shared runtime costs almost nothing.
   launches_ = !runtimes_.hand_launches_on() || watch_.by_hooks();

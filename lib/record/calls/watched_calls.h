@@ -26,7 +26,7 @@ class WatchedCalls {
   void enable(bool modules);
   const Watch& watch() const { return watch_; }
 
-  // Called at ENTER of a driver call that may be a runtime's first one.
+  // Called at ENTER of a driver call that may be the first one of a runtime.
   void runtime_may_start(std::uint32_t id, const CUpti_CallbackData& data);
   // Called when a driver call has failed. If a runtime launch without a callback made this call, returns the launch's
   // name. Otherwise, returns null.

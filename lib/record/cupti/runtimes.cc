@@ -85,9 +85,9 @@ class Caller {
 using Launches = std::array<CodeRange, std::size(Runtimes::kLeftOut)>;
 
 // Finds the launch functions of the runtime that is linked into the executable. Returns an empty result unless the
-// executable contains exactly one runtime and this runtime passes launches on. Two symbols show the version: version 13
-// added one and removed the other. The static library has all functions in one object file, so a missing symbol shows
-// that the runtime lacks the function.
+// executable contains exactly one runtime and this runtime passes launches on to the driver. Two symbols show the
+// version: version 13 added one and removed the other. The static library has all functions in one object file, so a
+// missing symbol shows that the runtime lacks the function.
 Launches launches_linked_in() {
   constexpr const char* kCameWith13 = "cudaDeviceGetHostAtomicCapabilities";
   constexpr const char* kWentWith13 = "cudaThreadSynchronize";

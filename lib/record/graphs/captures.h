@@ -23,8 +23,8 @@ struct Capture {
 
 class Captures {
  public:
-  // Identifies a stream by its handle; a per-thread default stream also by its context and thread. Handle 0 means no
-  // stream.
+  // Identifies a stream by its handle. A per-thread default stream is also identified by its context and thread. Handle
+  // 0 means no stream.
   struct Stream {
     std::uint64_t handle = 0;
     std::uint32_t context_uid = 0, tid = 0;

@@ -33,8 +33,8 @@ void GraphMarkers::note_once(const char* code, const char* text) {
   if (!noted_.exchange(true)) interner_->note(code, text);
 }
 
-// Registers the words again if necessary. A registration is valid in all contexts, but ends when the context in which
-// it was made is destroyed.
+// Registers the marker words again if necessary. A registration is valid in all contexts, but ends when the context in
+// which it was made is destroyed.
 CUdeviceptr GraphMarkers::device_words() {
   CUdeviceptr device = 0;
   if (driver_->mem_host_get_device_pointer(&device, words_, 0) == CUDA_SUCCESS) return device;
@@ -46,8 +46,8 @@ CUdeviceptr GraphMarkers::device_words() {
   return 0;
 }
 
-// When all words have been taken, reuses the first ones. This is safe, because a word is needed only during one launch,
-// and no other graph runs at that time.
+// When all marker words have been taken, reuses the first ones. This is safe, because each word is needed only during
+// one launch, and no other graph runs during that launch.
 GraphWords GraphMarkers::take_words(std::size_t count) {
   if (count > area::kGraphWords) return {};
   const auto wanted = static_cast<std::uint32_t>(count);

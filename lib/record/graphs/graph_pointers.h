@@ -46,7 +46,7 @@ class GraphPointers {
  private:
   struct Memory;
 
-  // If `pointer` points to live memory, stores a copy of `pointer` in which `allocation` and `entry` are set.
+  // If `pointer` points to live memory, adds a copy of it in which `allocation` and `entry` are set.
   void add(const GraphPointer& pointer);
 
   const DriverApi& driver_;

@@ -125,7 +125,7 @@ void Graphs::take_stale(Exec& exec, StalePointers& stale) {
   for (std::uint64_t i = exec.first_pointer; i < exec.first_pointer + exec.pointers; ++i) {
     GraphPointer& pointer = pointers_[i % kPointers];
     if (pointer.allocation == 0 || allocations_->lives(pointer.entry, pointer.allocation)) continue;
-    // Pointers over the limit are dropped. If a later launch reported them, their memory would seem to have been freed
+    // Pointers over the limit are dropped. Reporting them at a later launch would suggest that their memory was freed
     // just before that launch.
     const std::uint64_t freed = std::exchange(pointer.allocation, 0);
     if (stale.count == StalePointers::kMost) continue;
@@ -173,7 +173,7 @@ void Graphs::updated(const GraphCall& call) {
   }
 }
 
-// ---- nodes that get different parameters; callers hold the lock
+// ---- nodes whose parameters change; callers hold the lock
 
 Graphs::ExecNode& Graphs::exec_node(const Exec& exec, std::uint32_t node) {
   return exec_nodes_[(exec.first_node + node) % kExecNodes];

@@ -72,7 +72,7 @@ const Parameters& as(const CUpti_CallbackData& data) {
   return *static_cast<const Parameters*>(data.functionParams);
 }
 
-// Replaces the address that a look-up has found with the address of its wrapper.
+// If a look-up has found a function that has a wrapper, returns the wrapper's address to the program instead.
 void give_wrapper(std::uint32_t id, const CUpti_CallbackData& data) {
   void** given = id == CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress ? as<cuGetProcAddress_params>(data).pfn
                                                                 : as<cuGetProcAddress_v2_params>(data).pfn;
@@ -330,7 +330,7 @@ void Hooks::node_added(std::uint32_t id, const void* parameters) {
   }
 }
 
-// Pairs the nodes by position, because the driver lists a copy's nodes in the order of the original.
+// Pairs the nodes by position, because the driver lists the nodes of a copied graph in the order of the original graph.
 void Hooks::graph_copied(CUgraph original, CUgraph copy, int depth) {
   constexpr std::size_t kMostNodes = 1u << 14;
   constexpr int kDeepest = 8;

@@ -1,4 +1,4 @@
-// One call of the program through a wrapper. Calls the recorder before and after the wrapped function, as CUPTI would.
+// Reports a wrapped call to the recorder, before and after the wrapped function runs, as CUPTI would.
 #pragma once
 
 #include <cuda.h>
@@ -26,7 +26,7 @@ class Passage {
   static void watch(CUpti_CallbackDomain domain, std::uint32_t call) {
     place(domain, call).store(true, std::memory_order_release);
   }
-  // Returns a name such as "cuLaunchKernel"; null if no wrapper has this call. All names are set before any call is
+  // Returns a name such as "cuLaunchKernel"; null if no wrapper handles this call. All names are set before any call is
   // watched.
   static const char* name_of(CUpti_CallbackDomain domain, std::uint32_t call) {
     return call < kMostCalls ? names_[index(domain)][call] : nullptr;
@@ -37,7 +37,7 @@ class Passage {
 
   // Reports ENTER. `parameters` points to CUPTI's structure for the call.
   [[gnu::hot, gnu::noinline]] Passage(CUpti_CallbackDomain domain, std::uint32_t call, const void* parameters);
-  // Returns true if the wrapper must not call the driver, and false when asked again. Only a rerun withholds calls.
+  // Returns true if the wrapper must not call the driver. A second call returns false. Only reruns withhold calls.
   static bool is_withheld() { return std::exchange(t_this.withheld, false); }
   // Reports EXIT. `result` is what the program receives: a CUresult or a cudaError_t.
   [[gnu::hot, gnu::noinline]] std::uint32_t leave(std::uint32_t result);

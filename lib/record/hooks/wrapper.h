@@ -39,7 +39,7 @@ struct Wrapper<kDomain, kCall, Parameters, Result (*)(Arguments...)> {
   static Result call(Arguments... arguments) {
     const auto function = target();
     if (!Passage::is_watched(kDomain, kCall)) return function(arguments...);
-    // CUPTI's structures have the arguments in the same order.
+    // The members of CUPTI's structures are in the order of the function's arguments.
     Parameters parameters{arguments...};
     Passage passage(kDomain, kCall, &parameters);
     if constexpr (kMayBeWithheld<kDomain, kCall>) {

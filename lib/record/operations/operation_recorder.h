@@ -45,7 +45,7 @@ class OperationRecorder {
   static constexpr std::uint32_t kPartsOfTime = 400;
   static constexpr std::uint32_t kFarDistance = 64;
 
-  // After attach(), failed calls can be recorded. This needs no driver functions.
+  // Allows failed calls to be recorded. Needs no driver functions, so it can be called before start().
   void attach(AreaMap& area, Interner& interner) { failures_.attach(area, interner, streams_); }
   void start(AreaMap& area, Interner& interner, const DriverApi& driver, wire::Markers markers);
   // `races` is null if cudadiag does not look for races.

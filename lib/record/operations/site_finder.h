@@ -73,7 +73,7 @@ class SiteFinder {
 
   // Call this when code is unloaded, because kernel handles may then be reused for different kernels.
   void code_unloaded() { unloads_.fetch_add(1, std::memory_order_relaxed); }
-  // Call this on the thread's own stack, before the thread's first call.
+  // Call this on the new thread itself, before its first call is recorded.
   void thread_started(ThreadState& thread, std::uintptr_t frame) const;
 
  private:

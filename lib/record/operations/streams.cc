@@ -34,8 +34,8 @@ bool Streams::context_created(CUcontext handle, std::uint32_t uid) {
   const Contexts::Place place = contexts_.take(handle, uid);
   if (place.outcome != Contexts::Place::Outcome::taken) return place.outcome == Contexts::Place::Outcome::known;
   // Registers the page now, while the context is idle. A later registration might wait for a kernel that waits for this
-  // thread. No look-up may find the context before the registration. If it fails, the page is released, and no stream
-  // may be using it.
+  // thread. Look-ups find the context only after the registration. If the registration fails, the page is released, and
+  // no stream uses it.
   const bool ready = new_page(place.index) != kNotReady;
   ready ? contexts_.make_live(place.index) : contexts_.give_back(place.index);
   return ready;
