@@ -246,7 +246,7 @@ void Recorder::enter_other(ThreadState& thread, std::uint32_t id, const CallRule
       break;
   }
   if (rule.ends_stream) {
-    // The rerun may be waiting for this stream by querying its handle, so the stream must not be destroyed yet.
+    // A waiting thread may be polling this stream's handle, so the stream must not be destroyed yet.
     if (alone.on()) alone.pass(thread);
     operations_.mark_last(rule, data);
   }

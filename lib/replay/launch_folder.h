@@ -77,7 +77,7 @@ bool holds_launch(const std::filesystem::path& folder);
 // Completes a folder that the recorder left: converts the description to launch.json, and adds the README and the
 // source.
 std::optional<base::Error> complete_folder(const std::filesystem::path& folder, const Surroundings& surroundings);
-// Writes `launch`, which has only part of the memory of `from`, into a new folder.
+// Writes a new folder for `launch`, which is the launch in `from` with only part of its memory.
 std::optional<base::Error> copy_folder(const LaunchFolder& from, SavedLaunch launch, const std::filesystem::path& to);
 
 // Returns a hash of this host's name, for `made_on` in launch.json; empty if the host has no name.

@@ -52,8 +52,8 @@ std::vector<std::string> wrong_pointer_lines(const diagnose::Finding& finding, c
     if (++wrong <= kPointersNamed || verbose) add_line(lines, what_is_wrong(argument, directory));
   }
   if (wrong > kPointersNamed && !verbose) lines.push_back(fmt::format("{} more: see -v", wrong - kPointersNamed));
-  // A kernel need not use its arguments, so a bad pointer is only a hint. A copy accesses exactly the bytes that it is
-  // given.
+  // A kernel need not use all its arguments, so a bad pointer among them is only a hint. A copy always accesses all the
+  // bytes that its arguments describe.
   if (wrong > 0 && !exact) lines.push_back("it is unknown whether the failing access used that address");
   return lines;
 }

@@ -94,7 +94,8 @@ void publish(ThreadState& state, std::byte* record) {
   ++state.serial;
   wire::store_release(record, wire::operation::kSerial, static_cast<std::uint32_t>(state.serial));
   wire::store_release(state.entry, thread::kPublished, state.serial);
-  // Prefetches the next slot. It contains the ring's oldest record, which the processor's caches have evicted.
+  // Prefetches the next slot. It holds the ring's oldest record, which the processor has evicted from its caches by
+  // now.
   __builtin_prefetch(state.ring + state.serial % area::kRingRecords * area::kOperationSize, 1);
 }
 

@@ -30,8 +30,8 @@ std::byte* map_shared(int fd, std::size_t offset, std::size_t size) {
   return mapped == MAP_FAILED ? nullptr : static_cast<std::byte*>(mapped);
 }
 
-// How many file names to try for one process id. If a file exists, it belongs to a process in another container, or to
-// the program that this process ran before exec.
+// How many file names to try for one process id. A file that already exists belongs to a process in another container,
+// or to the program that this process ran before exec.
 constexpr int kMostOfOneNumber = 16;
 
 int create_exclusively(const char* folder, char (&path)[PATH_MAX]) {

@@ -81,9 +81,9 @@ class Interner {
   }
   std::uint32_t code(std::uint64_t key, const CodeObject& code);
   std::uint32_t python_stack(std::uint64_t key, std::span<const PythonFrame> frames, bool truncated);
-  // Finds or adds the stack with these frames. After this, find_native_stack() finds the stack by `addresses`, the hash
-  // of its return addresses. `stamp` is the number of unloads so far, because after an unload, different code may have
-  // the same addresses.
+  // Finds or adds the stack with these frames. `addresses` is the hash of its return addresses, by which
+  // find_native_stack() later finds the stack. `stamp` is the number of unloads so far: after an unload, the same
+  // addresses may belong to different code.
   std::uint32_t native_stack(std::uint64_t addresses, std::uint32_t stamp, std::span<const NativeFrame> frames,
                              bool truncated);
   std::uint32_t site(std::uint64_t key, std::uint32_t python, std::uint32_t native, std::uint32_t function,

@@ -1,4 +1,5 @@
-// Writes the records that precede a copy's record: the parts of a batch, and whether the copy's source is watched.
+// Writes the records that precede a copy's record. They list the parts of a batch, and say whether the copy's source is
+// watched.
 #include <array>
 
 #include "record/output/race_records.h"

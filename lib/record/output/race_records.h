@@ -33,7 +33,7 @@ class RaceRecords {
     const Call& call;
     bool waits;  // whether the call may wait for the GPU
   };
-  // Records the parts of a batch, and whether the source is watched (memory/copy_sources.h).
+  // Records the parts of a batch of copies, and whether the copy's source is watched (memory/copy_sources.h).
   void before_copy(ThreadState& thread, const Copy& copy);
   void before_host_function() { sources_.hold_no_more(); }
   // Call these functions at ENTER and EXIT of a call that does more than issue an operation.

@@ -141,7 +141,7 @@ void FollowedGraphs::node_set(const GraphCall& call) {
   if (graph == nullptr || graph->node == graph->count) return;
   const CUgraphNode node = graph->handles()[graph->node];
   bool is_it = call.node == node;
-  // Setting a child graph node replaces the whole child graph.
+  // Setting the parameters of a child graph node replaces the whole child graph.
   for (std::uint32_t at = graph->node; graph->parents()[at] != 0; at = graph->parents()[at] - 1) {
     is_it = is_it || call.node == graph->handles()[graph->parents()[at] - 1];
   }

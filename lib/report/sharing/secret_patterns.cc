@@ -95,7 +95,7 @@ bool is_secret_option(std::string_view word) {
 bool is_known_token(std::string_view word) {
   static constexpr std::array<std::string_view, 10> kPrefixes = {"hf_", "ghp_", "gho_",  "ghs_", "github_pat_",
                                                                  "sk-", "xox",  "glpat", "AKIA", "eyJ"};
-  // These prefixes also begin ordinary names, so the word must contain a digit.
+  // Ordinary names may also begin with these prefixes, so the word must contain a digit.
   static constexpr std::array<std::string_view, 9> kWithDigits = {"ghu_",     "ghr_",     "npm_",     "AIza",    "ASIA",
                                                                   "sk_live_", "sk_test_", "rk_live_", "rk_test_"};
   const auto begins = [&](auto prefix) { return word.starts_with(prefix); };

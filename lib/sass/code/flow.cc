@@ -156,8 +156,8 @@ void Program::connect_one(std::uint32_t at, const Joints& joints) {
   if (is_any(code.base(), {"BRX", "BRXU", "JMX", "JMXU"})) {
     next.insert(next.end(), joints.after_ends.begin(), joints.after_ends.end());
   }
-  // After BSYNC, threads continue at the target of a BSSY with the same barrier register, which is normally the next
-  // instruction. If none of these targets is the next instruction, any of them may follow.
+  // After BSYNC, threads continue at the target of a BSSY with the same barrier register. If one of these targets is
+  // the next instruction, it is the right one. Otherwise, any of them may be.
   if (code.base() == "BSYNC" && !code.operands.empty()) {
     const auto points = joints.meeting_points.find(code.operands.back());
     if (points != joints.meeting_points.end() && !points->second.contains(at + 1)) {

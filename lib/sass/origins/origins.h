@@ -71,8 +71,8 @@ class OriginSets {
   Id one(std::uint32_t origin) { return number({origin}); }
   // Returns the set for a register that holds one of the two values.
   Id join(Id a, Id b);
-  // Returns the set for a value computed from both values. If the value is a sum, `lead` is how the sum moves an
-  // address.
+  // Returns the set for a value computed from both values. If the value is a sum, `lead` describes how an address moves
+  // when the value is added to it.
   Id together(Id a, Id b, Lead lead);
   Id led(Id id, Lead lead);
   // Drops the marks that are kept only if they hold on all paths.
