@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kUsual = 8 << 20;  // the stack limit on most systems, in bytes
 
-// A global, because makecontext() can pass only integers to the function.
+// Global, because makecontext() can pass only integers to the function that it starts.
 struct Work {
   int (*function)(int, char**);
   int argc;

@@ -1,6 +1,7 @@
 # Runs the hook's package from memory. Its modules are not in sys.modules: the target cannot find them, and the target's
-# modules cannot replace them. Two variables are passed in: `sources`, by module name, and `given`, the contents of the
-# module `recorder`. Module names are unique in the package, so an import ignores the folder.
+# modules cannot replace them. Two variables are passed in: `sources`, which maps module names to their source, and
+# `given`, the contents of the module `recorder`. Module names are unique in the package, so an import ignores the
+# folder.
 import builtins
 import sys
 

@@ -29,9 +29,9 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// A training loop: each step launches from all sites in turn. The kernels run on one stream; another stream waits for
-// them and copies. Each backward kernel belongs to the autograd node of a forward kernel. The last 500 launches have
-// not finished.
+// A training loop: each step launches from all sites in turn. The kernels run on one stream. Another stream waits for
+// them, and then copies data. Each backward kernel belongs to the autograd node of a forward kernel. The last 500
+// launches have not finished.
 class Program {
  public:
   Program() : area_({.threads = kThreads, .streams = kStreams, .ring = 4096, .intern_bytes = 1u << 20}) {

@@ -1,5 +1,5 @@
-// Measures how long the race search takes for ten million records. One program is a training loop on two streams, the
-// other uses a thousand streams. Usage: bench_races [MILLIONS]. The goal is ten seconds for ten million.
+// Measures how long the race search takes for ten million records. The programs are a training loop on two streams, and
+// a program with a thousand streams. Usage: bench_races [MILLIONS]. The goal is ten seconds for ten million.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

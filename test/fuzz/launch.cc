@@ -1,5 +1,5 @@
-// Fuzzes the readers of saved launches: of launch.json, which may come from anyone, and of the files that the recorder
-// leaves. Writing an accepted launch and reading it again must give the same launch.
+// Fuzzes the readers of saved launches: of launch.json, which may come from an untrusted source, and of the recorder's
+// files. Writing an accepted launch and reading it again must give the same launch.
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -1,4 +1,4 @@
-// Fuzzes the parsers of single lines and option values. The first byte selects the parser: the place of a run's
+// Fuzzes the parsers of single lines and option values. The first byte selects the parser: the location of a running
 // recording, the window of a rerun, the driver's message about a failing call, or FILE:LINE.
 #include <algorithm>
 

@@ -19,7 +19,7 @@ constexpr std::size_t kFields = 192;  // bytes at the start of the header
 constexpr std::size_t kTable = 16 * area::kRegions;
 constexpr std::size_t kMost = 16384;
 
-// Takes one area from the input. XORing it into a sound area keeps most of it valid.
+// Takes the bytes of one area from the input. They are XORed into a valid area, so that most of the area stays valid.
 session::ProcessRecord take_record(std::span<const std::uint8_t>& input) {
   const std::size_t wanted = (input[0] | input[1] << 8) * std::size_t{8};
   input = input.subspan(2);

@@ -4,7 +4,8 @@
 #ifndef __CUDA_API_VERSION_INTERNAL
 #define __CUDA_API_VERSION_INTERNAL  // turns off renaming macros, and declares old versions too
 #endif
-// cupti.h itself would declare the oldest structs a second time, so only its parts are included.
+// Instead of cupti.h, includes the headers of which it consists. cupti.h itself would declare the oldest structs a
+// second time.
 #include <cuda.h>
 //
 #include <cupti_result.h>

@@ -18,7 +18,8 @@ bool forbids(const Capture& capture, CUstreamCaptureMode mode) {
   return ours || (mode == CU_STREAM_CAPTURE_MODE_GLOBAL && capture.mode == CU_STREAM_CAPTURE_MODE_GLOBAL);
 }
 
-// Rejects work on the legacy stream, which would have to wait for work that a capture has not issued.
+// Rejects work on the legacy stream, and invalidates the capture, during a capture on a stream that synchronises with
+// the legacy stream.
 CUresult refuse_legacy(CUstream_st& stream) {
   CUresult result = CUDA_SUCCESS;
   if (&stream != stream.context->legacy.get()) return result;

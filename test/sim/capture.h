@@ -21,7 +21,7 @@ CUgraphNodeType node_type(const Op& op);
 
 CUresult begin_capture(CUstream_st& stream, CUstreamCaptureMode mode);
 CUresult end_capture(CUstream_st& stream, CUgraph* graph);
-// Returns the error of a synchronising call if the stream is capturing, and invalidates the capture.
+// If the stream is capturing, invalidates the capture, and returns the error that a synchronising call gets.
 CUresult refuse_capturing(CUstream_st& stream);
 
 }  // namespace sim

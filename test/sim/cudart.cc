@@ -1,5 +1,5 @@
 // The simulated libcudart: a thin layer over the driver, which it calls through the driver's exports. RUNTIME_VERSION
-// is 13000, or 12080, which rejects impossible launches itself.
+// is 13000 or 12080. Version 12080 rejects impossible launches without calling the driver.
 #include <cuda_runtime_api.h>
 //
 #include <generated_cuda_runtime_api_meta.h>
@@ -22,7 +22,7 @@ thread_local int device = 0;
 thread_local int bound_device = -1;
 thread_local std::uint32_t bound_after = 0;
 
-// Kernels by the address of their host stub, and their driver functions by context.
+// Guards two tables: the kernel name of each host stub, and the driver functions of each context.
 std::mutex kernels_mutex;
 std::map<const void*, std::string>& kernel_names() {
   static auto& names = *new std::map<const void*, std::string>;
@@ -36,7 +36,7 @@ struct Call {
 
 cudaError_t code(CUresult result) { return static_cast<cudaError_t>(result); }
 
-// Looks up every function that the runtime may need, including the newest one. Real runtimes look them up before their
+// Looks up driver functions, including one that the driver lacks. Real runtimes look up their functions before their
 // own cuInit.
 void look_up_driver() {
   const auto look_up = [](const char* name, int version) {
@@ -259,7 +259,7 @@ static cudaError_t count_devices(int* count) {
 }
 RUNTIME(cudaGetDeviceCount, v3020, nullptr, (int* count), (count), count_devices(count))
 
-// The runtime itself detects a bad ordinal.
+// The runtime itself rejects an invalid device number.
 static cudaError_t set_device(int ordinal) {
   int count = 0;
   if (const cudaError_t result = count_devices(&count); result != cudaSuccess) return result;

@@ -86,7 +86,8 @@ void enable_all(CUpti_CallbackDomain domain, bool enable) {
   for (std::uint32_t id = 1; switches && id < sim::Hooks::kIds; ++id) switches[id] = enable;
 }
 
-// The real library registers this many exit handlers. The first block of libc's handler list holds fewer.
+// The real library registers this many exit handlers, which is more than fit into the first block of libc's handler
+// list.
 const bool registered_handlers = [] {
   constexpr int kHandlers = 38;
   for (int i = 0; i < kHandlers; ++i) __cxa_atexit([](void*) { sched_yield(); }, nullptr, &__dso_handle);

@@ -189,8 +189,8 @@ CUresult Gpu::wait(Lock& lock, CUctx_st& context, const std::vector<Dependency>&
     reveal(context);
     return context.error != CUDA_SUCCESS || (last_quiet_ >= quiet && met());
   });
-  // All operations that this call allowed to fault have done so. Operations released later cannot fault until another
-  // call asks for errors.
+  // Every operation that this call allowed to fault has now faulted. Operations released later cannot fault until
+  // another call asks for errors.
   if (--waiters_ == 0 && quiet != 0) context.asked = 0;
   return context.error;
 }
@@ -255,7 +255,7 @@ void Gpu::run() {
   }
 }
 
-// Naps first, so that launches need not wake the worker. Then sleeps until there is something to do.
+// Waits briefly at first, so that a launch in the meantime need not wake the worker. Then sleeps until there is work.
 void Gpu::rest(Lock& lock) {
   const std::uint64_t before = sequence_;
   if (wake_.wait_for(lock, kNap, [&] { return urgent_; })) return;
@@ -292,8 +292,8 @@ bool Gpu::run_stream(Lock& lock, CUstream_st& stream) {
   return moved;
 }
 
-// Returns whether all other kernels of the meetings have arrived as well. They run in other processes, so their arrival
-// must be polled.
+// Returns whether all other kernels have also arrived at the operation's meetings. These kernels run in other
+// processes, so their arrival must be polled.
 bool Gpu::has_met(Op& op) {
   for (const Meeting& meeting : op.meetings) {
     if (!op.has_arrived && meeting.arrives) meeting.arrived->fetch_add(1);

@@ -40,7 +40,7 @@ class Gpu {
   CUresult submit(Lock& lock, CUstream_st& stream, Op op);
   // Returns the work that an event would represent if it were recorded on the stream now.
   Dependency record(CUstream_st& stream);
-  // Returns once all dependencies are met, or once the context has failed. Planned faults may happen during this call.
+  // Waits until all dependencies are met, or until the context has failed. Planned faults may happen during this call.
   CUresult wait(Lock& lock, CUctx_st& context, const std::vector<Dependency>& dependencies);
   // Like wait(), but returns CUDA_ERROR_NOT_READY at once if the operations have not finished.
   CUresult query(Lock& lock, CUctx_st& context, const std::vector<Dependency>& dependencies);

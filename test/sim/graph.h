@@ -7,8 +7,8 @@ namespace sim {
 
 // Copies the nodes and edges of `from`, and its child graphs, into the empty `to`. Announces each node.
 void copy_graph(CUgraph_st& from, CUgraph_st& to);
-// Returns the nodes in an order that respects their dependencies, otherwise in order of creation. Child graphs are
-// expanded in place.
+// Returns the nodes in dependency order, and nodes that do not depend on each other in creation order. Expands child
+// graphs in place.
 std::vector<CUgraphExec_st::Step> steps_of(CUgraph_st& graph);
 std::uint32_t next_graph_id();
 

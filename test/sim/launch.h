@@ -28,7 +28,7 @@ std::vector<Meeting>& next_meetings();
 
 // Loads the function's module if it is not loaded yet, as with CUDA_MODULE_LOADING=LAZY.
 void load_of(CUfunction function);
-// Parameters come from the kernel's ".entry" in PTX, or from the end of its name: "fill__8_4" has a parameter of 8
+// Parameter sizes come from the kernel's ".entry" in PTX, or from the end of its name: "fill__8_4" has a parameter of 8
 // bytes and one of 4 bytes. Each offset is a multiple of 8 or of the parameter's size.
 CUresult parameter_of(const CUfunc_st& function, std::size_t index, std::size_t* offset, std::size_t* size);
 

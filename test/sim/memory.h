@@ -19,8 +19,8 @@ class Memory {
   CUresult allocate(std::uint32_t context_uid, std::size_t bytes, Kind kind, std::uint64_t& address);
   CUresult release(std::uint64_t address, Kind kind);
   CUresult enlist(std::uint32_t context_uid, std::uint64_t address, std::size_t bytes);
-  // reserve() reserves only addresses, at `wanted` if they are free and begin at a multiple of 32 MiB. map() then
-  // provides memory there.
+  // reserve() only reserves addresses: at `wanted`, rounded up to a multiple of 32 MiB, if these addresses are free.
+  // map() then provides memory there.
   CUresult reserve(std::size_t bytes, std::uint64_t wanted, std::uint64_t& address);
   CUresult map(std::uint64_t address, std::size_t bytes);
   // Releases everything that was allocated or registered in the context.

@@ -3,8 +3,8 @@
 // that it offers (6).
 //
 // Ranks meet in a file named by SIM_NCCL_FILE, which all of them share. A kernel finishes once all ranks of its
-// collective, or both ends of a message, have reached it on the GPU. If the function, size or type of a call differs
-// from the first caller's, the kernels of all ranks never finish.
+// collective, or both ends of a message, have reached it on the GPU. If the function, size or type of one rank's call
+// differs from that of the first caller, no rank's kernel ever finishes.
 #include "abi.h"
 //
 #include <dlfcn.h>

@@ -1,4 +1,5 @@
-// The objects of the driver's opaque handles. Gpu::mutex guards all members except those whose comment says otherwise.
+// The objects behind the driver's opaque handles. Gpu::mutex guards all members except those whose comments say
+// otherwise.
 #pragma once
 
 #include <atomic>

@@ -74,7 +74,7 @@ class Plan {
   std::uint64_t memory() const { return memory_; }
   CuptiPolicy cupti() const { return cupti_; }
   const std::string& dump() const { return dump_; }  // file to copy as a core dump; empty if none is written
-  // A special value of dump(), which is not a file: while core dumps are enabled, operations do not fault.
+  // A value of dump() that is not a file name. It means that operations do not fault while core dumps are enabled.
   static constexpr std::string_view kLost = "lost";
 
  private:

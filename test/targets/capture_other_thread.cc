@@ -1,5 +1,5 @@
-// Another thread allocates during a capture in global mode, and handles the error; the capturing thread continues, and
-// does not handle it.
+// During a capture in global mode, another thread allocates memory, and handles the error. The capturing thread
+// continues, and does not handle its own error.
 #include <thread>
 
 #include "driver.h"

@@ -1,5 +1,5 @@
-// More captures are in progress at once than the recorder has room for, and all are ended. Then one of several launches
-// fails.
+// More captures are in progress at once than the recorder has room for, and all of them end. Then one of several
+// launches fails.
 // Plan: fault kernel=scale nth=1 code=700
 #include <vector>
 

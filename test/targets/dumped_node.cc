@@ -1,5 +1,5 @@
-// A graph node fails. Its kernel is the one in test/data/gpucore/assert.nvcudmp. With "behind", the graph is launched
-// after another kernel, which may still be running.
+// A graph node fails. Its kernel is the one in test/data/gpucore/assert.nvcudmp. With the argument "behind", the graph
+// is launched after another kernel, which may still be running.
 // Plan: fault kernel=_Z15assert_positivePKi code=710; dump=…/assert.nvcudmp
 #include "driver.h"
 

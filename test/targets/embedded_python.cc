@@ -1,5 +1,5 @@
-// A Python interpreter is linked into the program, reduced to the symbols that the recorder looks up. It has no part in
-// the launches.
+// A Python interpreter is linked into the program, reduced to the symbols that the recorder looks up. It is not
+// involved in the launches.
 // Plan: fault kernel=scale nth=2 code=700
 #include "driver.h"
 

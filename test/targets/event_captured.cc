@@ -1,6 +1,6 @@
-// An event that another stream has recorded is recorded again in a capture. A wait for the event brings a third stream
-// into the capture. After the capture, that stream does not wait for the event's first recording, so its own launch may
-// be the first failure.
+// A stream records an event, and another stream records it again in a capture. A wait for the event brings a third
+// stream into the capture. After the capture, the third stream does not wait for the event's first recording, so its
+// own launch may be the first failure.
 // Plan: hold kernel=slow until=notify run=1; fault kernel=scale nth=9 code=700
 #include "driver.h"
 

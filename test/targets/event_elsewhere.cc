@@ -1,4 +1,4 @@
-// An event is recorded after a kernel, and is then reused in a way that no call on the kernel's stream shows. Its
+// An event is recorded after a kernel, and is then reused without any call on the kernel's stream. The event's
 // completion therefore says nothing about the kernel. ./event_elsewhere gone|context|graph
 // Plan: hold kernel=slow until=notify run=1; fault kernel=scale code=700
 #include <cstring>

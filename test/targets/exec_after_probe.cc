@@ -1,4 +1,4 @@
-// Checks whether there is a device, and then executes the program that its arguments give.
+// Checks whether there is a device, and then executes the command given by its arguments.
 #include <unistd.h>
 
 #include "driver.h"

@@ -1,4 +1,4 @@
-// Starts the program in its first argument as a child, and exits with the child's status.
+// Runs the command given by its arguments in a child process, and exits with the child's status.
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// The parameters are passed as one buffer, and the pointer in it has been freed.
+// The parameters are passed as one buffer, which contains a pointer to freed memory.
 #include "driver.h"
 
 int main() {

@@ -1,5 +1,5 @@
-// Two kernels of a graph, created at two lines, have their parameters changed at one line. The second kernel then
-// stores through memory that has been freed.
+// Two kernels of a graph are created at two lines, and a single line changes the parameters of both. The second kernel
+// then writes to freed memory.
 #include "driver.h"
 
 struct Stored {

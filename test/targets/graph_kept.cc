@@ -72,7 +72,7 @@ int main() {
     CHECK(cuGraphInstantiateWithFlags(&recorded->exec, recorded->graph, 0));
     CHECK(cuGraphLaunch(recorded->exec, stream));
   }
-  // Change the memory of the node twice.
+  // Changes the node's memory twice.
   const CUDA_KERNEL_NODE_PARAMS moved = launch(store, parameters);
   for (CUdeviceptr* memory : {&third, &second}) {
     parameters[0] = memory;

@@ -1,5 +1,5 @@
-// A graph stores through memory that is freed after its first replay. Argument "freed": the second replay fails;
-// "reused": the memory has been allocated again, and the second replay overwrites it.
+// A graph writes to memory that is freed after its first replay. Argument "freed": the second replay fails; "reused":
+// the memory has been allocated again, and the second replay overwrites it.
 #include <cstring>
 
 #include "driver.h"

@@ -1,4 +1,4 @@
-// Kills itself after the number of launches in its first argument, so that no exit handler runs.
+// Issues as many launches as its first argument says, and then kills itself, so that no exit handler runs.
 #include <csignal>
 
 #include "driver.h"

@@ -1,4 +1,4 @@
-// Issues the number of launches in the first argument, a million by default. With the plan, the last one fails.
+// Issues as many launches as its first argument says, by default a million. With the plan, the millionth launch fails.
 // Plan: fault kernel=fill nth=1000000 code=700
 #include "driver.h"
 

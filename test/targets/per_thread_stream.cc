@@ -1,5 +1,5 @@
 // per_thread_stream [THREADS]: compiled for per-thread default streams, where handle 0 means the thread's own stream.
-// Before the failure, THREADS (1) other threads run, each after the previous one has ended.
+// Before the failure, THREADS other threads run (by default 1), each after the previous one has ended.
 // Plan: fault kernel=scale nth=2 code=700
 #define CUDA_API_PER_THREAD_DEFAULT_STREAM
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Two kernels on two streams get the same buffer, `race_kernels CUBIN FIRST SECOND`. FIRST may be `graph`, with the two
+// `race_kernels CUBIN FIRST SECOND`: two kernels on two streams get the same buffer. FIRST may be `graph`, with the two
 // kernels on separate branches. Further CUBINs are loaded first, one after the other.
 #include <cstring>
 #include <fstream>

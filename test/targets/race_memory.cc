@@ -1,4 +1,4 @@
-// Copies, slices and stream-ordered memory on two streams, `race_memory WHICH`.
+// `race_memory WHICH`: copies, slices and stream-ordered memory on two streams.
 #include <cstring>
 
 #include "driver.h"

@@ -1,4 +1,4 @@
-// Two memsets of one buffer on two streams, `race_order WHICH`. The second stream never waits for the first, but
+// `race_order WHICH`: two memsets of one buffer on two streams. The second stream never waits for the first, but
 // something else orders the memsets.
 #include <atomic>
 #include <cstring>

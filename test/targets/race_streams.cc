@@ -1,4 +1,4 @@
-// Two operations on one buffer, `race_streams WHICH`: ordered in each of the possible ways, or not ordered at all.
+// `race_streams WHICH`: two operations on one buffer, ordered in each of the possible ways, or not ordered at all.
 #include <unistd.h>
 
 #include <cstring>

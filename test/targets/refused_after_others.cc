@@ -1,5 +1,5 @@
-// One thread continues after a rejected call. Another thread exits the program after a later rejected call, whose
-// record reuses the slot of the first call.
+// One thread continues after a rejected call. Another thread exits the program after a later rejected call, which is
+// recorded in the slot of the first call.
 #include <future>
 #include <thread>
 

@@ -1,4 +1,4 @@
-// The common part of all runtime-API targets: a host stub, registered the way that code from nvcc registers one.
+// The common part of all runtime-API targets: a host stub, registered as in code that nvcc generates.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -1,11 +1,11 @@
-// A graph whose fourth kernel fails in the third launch, because of what its first kernel has done. Argument:
+// A graph whose fourth kernel fails in the third launch, because of what the first kernel has done. Argument:
 //   captured   the graph is destroyed once it has been instantiated, as PyTorch does
 //   good       nothing is wrong: the program checks that every kernel runs once
 //   host       the graph has a host function
 //   root       the failing kernel depends on nothing, and there is a host function
 //   changed    the failing kernel gets a different table before the third launch
-//   updated    the graph is updated from one that is captured again before the third launch
-//   child      the graph is a child graph of another one
+//   updated    the executable graph is updated from a new capture before the third launch
+//   child      the graph is a child graph of another graph
 //   off        like good, but the third kernel is disabled, and must stay so
 #include <cstdint>
 #include <cstring>

@@ -1,5 +1,5 @@
 // A coroutine's stack is mapped where an earlier stack was, but ends a page earlier. The stack of a third coroutine
-// ends where the first stack did. All launch at the same depth.
+// ends where the first stack did. All three launch at the same depth.
 // Plan: fault kernel=scale nth=3 code=700
 #include <alloca.h>
 #include <sys/mman.h>

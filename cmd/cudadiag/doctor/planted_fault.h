@@ -37,8 +37,8 @@ struct Proof {
 // Runs a failing kernel twice: under `cudadiag run`, and then without the recorder but with GPU core dumps enabled.
 std::vector<Proof> prove_with_planted_fault();
 
-// Runs a hidden command in a child process and returns its exit status. Command "driver" prints the data that
-// ask_driver() reads. Command "fault" runs the failing kernel.
+// Runs a hidden command in a child process and returns its exit status. The command "driver" prints the data that
+// ask_driver() reads. The command "fault" runs the failing kernel.
 int doctor_child(const std::string& mode);
 
 }  // namespace cudadiag::command

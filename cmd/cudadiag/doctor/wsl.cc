@@ -8,7 +8,7 @@ std::optional<std::string> wsl_kernel() {
   std::ifstream file("/proc/sys/kernel/osrelease");
   std::string release;
   std::getline(file, release);
-  // An example of a release: "5.15.167.4-microsoft-standard-WSL2".
+  // For example, "5.15.167.4-microsoft-standard-WSL2".
   if (release.find("microsoft") == std::string::npos && release.find("WSL") == std::string::npos) return std::nullopt;
   return release;
 }

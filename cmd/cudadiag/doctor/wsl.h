@@ -1,4 +1,4 @@
-// Detects the Windows Subsystem for Linux 2 (WSL2), where programs use the NVIDIA driver of Windows.
+// Detects the Windows Subsystem for Linux 2 (WSL2), where programs use the Windows NVIDIA driver.
 #pragma once
 
 #include <optional>

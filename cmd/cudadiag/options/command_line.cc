@@ -24,7 +24,7 @@ class HelpFormat : public CLI::Formatter {
     return usage + (app->get_subcommands({}).empty() ? "\n" : " COMMAND ...\n");
   }
 
-  // CLI11 separates groups with two empty lines. Removes one of the two lines.
+  // Removes one of the two empty lines that CLI11 writes between groups.
   std::string make_group(std::string name, bool positional, std::vector<const CLI::Option*> options) const override {
     const bool first = positional || name == kMainGroup;
     const std::string text = Formatter::make_group(std::move(name), positional, std::move(options));
@@ -77,14 +77,14 @@ std::string in_plain_words(std::string text, const std::vector<CLI::App*>& selec
   const std::size_t at = text.find(before);
   if (at == std::string::npos || !text.ends_with(after)) return text;
   CLI::Option* option = selected.empty() ? nullptr : selected.front()->get_option_no_throw(text.substr(0, at));
-  // Validator 0 is unmarked(), which parse() inserts. Validator 1 describes the value.
+  // parse() inserts unmarked() as validator 0, so validator 1 describes the value.
   const std::string wanted = option == nullptr ? "" : option->get_validator(1)->get_name();
   text.resize(text.size() - after.size());
   return text.replace(at, before.size(), " needs ") + (wanted.empty() ? "" : ", " + wanted);
 }
 
-// CLI11 splits words and values such as [a,b], because they look like lists. A mark in front of the value prevents the
-// split, and is removed after parsing.
+// CLI11 takes a value such as [a,b] for a list, and splits it. A mark in front of each value prevents this, and is
+// removed after parsing.
 constexpr char kMark = '\x1f';
 
 // Returns the index at which the value starts in "--name=value", "-nvalue" and "value".
@@ -101,7 +101,8 @@ std::string lower(std::string_view text) {
   return small;
 }
 
-// Returns the number of letters to insert, remove, replace or swap with their neighbour to turn `a` into `b`.
+// Returns how many edits turn `a` into `b`. An edit inserts, removes or replaces a letter, or swaps two neighbouring
+// letters.
 std::size_t edits(const std::string& a, const std::string& b) {
   std::vector<std::size_t> before, row(b.size() + 1), last;
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -150,7 +151,7 @@ void parse(CLI::App& app, std::vector<std::string> words) {
   for (CLI::App* command : app.get_subcommands({})) {
     for (CLI::Option* option : command->get_options()) {
       if (option->get_items_expected_max() > 0) option->transform(unmarked);
-      // Only a flag with a type name accepts a value after "=". If the value is missing, the flag's default applies.
+      // A flag accepts a value after "=" only if it has a type name. Without a value, the flag's default applies.
       if (option->get_items_expected_max() == 0 && option->get_type_name().empty()) option->disable_flag_override();
     }
   }

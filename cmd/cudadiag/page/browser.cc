@@ -17,8 +17,8 @@ namespace {
 // Commands that open a file with its usual program: on Linux desktops, in WSL, and on Debian.
 constexpr const char* kOpeners[] = {"xdg-open", "wslview", "sensible-browser"};
 
-// An opener exits within this time, after it has failed or handed the file to a browser. If the program is itself a
-// browser, it keeps running.
+// An opener that fails, or hands the file to a running browser, exits within this time. An opener that becomes the
+// browser keeps running.
 constexpr std::chrono::milliseconds kPatience{2000}, kLook{20};
 
 // Returns true if the process exits without an error, or is still running after kPatience.

@@ -8,8 +8,8 @@
 namespace cudadiag::command {
 
 struct PageRequest {
-  // The file to write. "-" means standard output. If the name is empty, standard output is used, unless `open` is set
-  // or standard output is a terminal. In these cases, we choose a file name.
+  // The file to write. "-" means standard output. If the name is empty, the page goes to standard output. If `open` is
+  // set or standard output is a terminal, we choose a file name instead.
   std::string file;
   bool open = false;        // show the page in a browser; requires a file
   bool keep_names = false;  // do not redact home folders, user names and host names

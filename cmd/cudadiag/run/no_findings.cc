@@ -104,7 +104,7 @@ bool explain_no_recording(const supervise::Recording& recording, const RunOption
 
 namespace {
 
-// Prints the message `nothing` if PyTorch's operators were observed and the run has no findings. If no operators were
+// If PyTorch's operators were observed and the run has no findings, prints the text in `nothing`. If no operators were
 // observed, prints that nothing was checked.
 void print_nothing_found(const supervise::Recording& recording, const diagnose::Diagnosis& report,
                          report::Verbosity verbosity, const char* nothing) {

@@ -79,8 +79,8 @@ class Offer {
            supervise::wants_races(session_);
   }
 
-  // Prints the proof if an operation is newly proven. Otherwise, builds no diagnosis between reruns, because
-  // symbolizing takes time.
+  // Prints the proof if an operation is newly proven. Builds a diagnosis only in that case, because symbolizing takes
+  // time.
   void print_proof(const analyse::Analysis& analysis, report::RerunText& text) {
     const bool proven = std::any_of(analysis.failures.begin(), analysis.failures.end(), [](const auto& failure) {
       return analyse::is_asynchronous(failure.kind) && failure.grade == analyse::Grade::proven;

@@ -44,7 +44,7 @@ void RunReport::tell(const supervise::Stored& stored) const {
 
 void RunReport::tell(diagnose::Diagnosis report) {
   if (report.findings.empty() && findings_) return;
-  // Suggested commands need a complete session. Without a session name, the report suggests no command.
+  // Suggested commands need a complete session. An empty session name makes the report omit these commands.
   if (!recording_.is_whole()) report.session.clear();
   report::TextOptions options = text_options(options_.verbosity, STDERR_FILENO);
   // Reserves three rows for the messages about reruns.
@@ -118,7 +118,7 @@ bool RunReport::was_told(const diagnose::Finding& finding) const {
 
 bool RunReport::is_clean() {
   const diagnose::Diagnosis& whole = report();
-  // A run that recorded nothing has already printed a message, and its session would be empty.
+  // A run that recorded nothing also counts as clean. It has already printed a message, and its session is empty.
   return whole.findings.empty() && recording_.session().whole &&
          !find_note(whole.notes, analyse::NoteCode::killed_at_work) &&
          !find_note(whole.notes, analyse::NoteCode::cut_off) &&
@@ -136,7 +136,7 @@ void RunReport::keep_session() {
 
 void RunReport::finish(const supervise::RunEnd& end) {
   recording_.note_end(end);
-  // Values of watched lines may have been stored in the session's folder, which may be discarded below.
+  // The session's folder may be discarded below. Without a folder, no values of watched lines were stored.
   const bool may_have_kept = recording_.writer() != nullptr;
   const bool clean = is_clean();
   open_pairs_ = clean && options_.rerun_mode != RerunMode::never && supervise::wants_races(recording_.session());

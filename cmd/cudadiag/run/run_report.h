@@ -57,7 +57,8 @@ class RunReport {
   void print_end(const supervise::RunEnd& end, bool may_have_kept);
   // Prints which old sessions were removed to make room for this session.
   void print_removed() const;
-  // Returns the checks that stopped when the command exited ("hangs", "races"); empty if none did.
+  // Returns the end of a message, such as "; cudadiag has stopped looking for hangs". Returns "" if cudadiag was not
+  // looking for anything.
   std::string no_longer_sought() const;
 
   supervise::Recording& recording_;

@@ -34,7 +34,7 @@
 namespace cudadiag::command {
 namespace {
 
-// How long to wait before retrying to write kept text to stderr.
+// How long to wait before trying again to write kept text to stderr.
 constexpr std::chrono::milliseconds kBeforeMoreIsRead{50};
 
 // Warns about commands that run the program elsewhere. The program then gets neither this process's environment nor its
@@ -237,7 +237,7 @@ class WatchedRun {
 
 int run(const RunOptions& given) {
   RunOptions options = given;
-  // Exceeding a file size limit or writing to a closed pipe must return an error. A fatal signal would prevent cudadiag
+  // A write to a closed pipe, or beyond a file size limit, must return an error. A fatal signal would prevent cudadiag
   // from returning the target's status.
   for (const int signal : {SIGXFSZ, SIGPIPE}) launch::ignore_signal_here(signal);
   if (const auto unknown = unknown_path(options.recording.code_rules, nullptr)) return say(*unknown), kOwnFailure;

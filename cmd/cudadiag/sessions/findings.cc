@@ -69,7 +69,7 @@ base::Result<std::string> window_of_session(const std::string& name, const std::
   const auto opened = session::open_session(std::get<std::filesystem::path>(folder));
   if (const auto* failure = std::get_if<base::Error>(&opened)) return *failure;
   const auto& session = std::get<session::Session>(opened);
-  // Waits for all calls on the suspects' lines, because we cannot predict which call of a long job will fail.
+  // The window covers all calls on the suspects' lines, because nobody can predict which call of a long job will fail.
   auto window = analyse::rerun_window(diagnose::SessionState(session).analysis(), analyse::Reach::sites);
   if (window.text.empty()) {
     return base::Error{"the session " + session.folder.string() + " has no suspects to wait for",

@@ -24,8 +24,8 @@ struct IllustratedDiagnosis {
 // Like examine_found(), but also returns the pictures of the findings.
 IllustratedDiagnosis examine_for_page(const session::Session& session, bool trusted);
 
-// Prints a sentence about the oldest work that was certainly unfinished for a second or more when its process ended, if
-// any. `kept`: the session is kept, so the sentence may refer to it.
+// If work was certainly unfinished for at least a second when its process ended, prints a sentence about the oldest
+// such work. `kept`: the session is kept, so the sentence may refer to it.
 void print_unfinished(diagnose::SessionState& state, bool kept);
 
 // Empties the report of an earlier run. If this run ends early, the old report then cannot be mistaken for the report

@@ -25,7 +25,8 @@ namespace {
 namespace fs = std::filesystem;
 using evidence::FlightDump;
 
-// The tolerance, in seconds, between times from two clocks, and between a call and the launch of its kernel.
+// The greatest allowed difference, in seconds, between times from two clocks, or between a call and the launch of its
+// kernel.
 constexpr double kTogether = 1;
 
 // The process of a rank, and the session that contains this process.
@@ -42,7 +43,7 @@ std::optional<int> rank_of(const std::string& name) {
   return digits < name.size() && error == std::errc() ? std::optional(rank) : std::nullopt;
 }
 
-// Returns the dump file of each rank in the folder, or with the path prefix, that the user gave.
+// Returns the dump file of each rank. `named`: the folder or the path prefix that the user gave.
 base::Result<std::map<int, fs::path>> named_files(const std::string& named) {
   std::error_code error;
   const bool is_folder = fs::is_directory(named, error);

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// In a job with more sessions, each session is closed after it was read, and opened again for printing.
+// In a job with more sessions than this, each session is closed after reading, and opened again for printing.
 constexpr std::size_t kSessionsKept = 16;
 
 base::Result<std::unique_ptr<OpenSession>> open_session(const fs::path& folder) {

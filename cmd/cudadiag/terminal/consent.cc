@@ -50,8 +50,8 @@ bool reads_lines(int file) {
   return ::tcgetattr(file, &settings) == 0 && (settings.c_lflag & ICANON) != 0;
 }
 
-// Returns true if another job has the foreground. If this is not the controlling terminal, tcgetpgrp fails, and no job
-// can have the foreground.
+// Returns true if another job has the foreground. If `file` is not the controlling terminal, tcgetpgrp() fails, and the
+// result is false.
 bool lost_foreground(int file) {
   const pid_t owner = ::tcgetpgrp(file);
   return owner >= 0 && owner != ::getpgrp();

@@ -1,7 +1,8 @@
 // Asks the user at the terminal, once, whether the command may be run again.
 //
-// Never changes the terminal's settings, so there is nothing to restore at exit, even after kill -9. The answer is
-// therefore a whole line. Text typed before the question, or less than half a second after it, is not an answer.
+// Never changes the terminal's settings, so there is nothing to restore at exit, even after kill -9. The terminal
+// therefore stays in line mode, and the answer is a whole line. Text typed before the question, or less than half a
+// second after it, is not an answer.
 #pragma once
 
 #include <chrono>
@@ -46,7 +47,8 @@ struct AskingTimes {
 };
 
 // Asks on standard error and reads from `input`. Returns true only for the line "y" or "yes". Returns false at the end
-// of input, on a signal that asks this program to exit, after `patience`, or if in the background.
+// of input, after `patience`, or on a signal that asks this program to exit. Also returns false if this process is in
+// the background.
 bool ask(const std::string& question, int input, launch::SignalRelay& relay, const AskingTimes& times = {});
 
 }  // namespace cudadiag::command

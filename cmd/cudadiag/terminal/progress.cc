@@ -13,7 +13,7 @@
 namespace cudadiag::command {
 namespace {
 
-// An estimate from a smaller share of the work is too inaccurate.
+// An estimate from a smaller share of the work than this is too inaccurate.
 constexpr double kLeastShare = 0.02;
 constexpr int kUsualColumns = 80;  // for terminals that do not report their width
 

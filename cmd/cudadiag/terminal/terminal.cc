@@ -22,7 +22,7 @@ namespace {
 
 // How long a write to a nonblocking descriptor waits for a reader.
 constexpr int kPatienceMilliseconds = 5000;
-// A write to a blocking descriptor has no time limit. At this interval, it checks whether cudadiag was asked to exit.
+// A write to a blocking descriptor has no time limit, but checks at this interval whether cudadiag was asked to exit.
 constexpr int kLookMilliseconds = 1000;
 
 std::string unsaid;
@@ -64,8 +64,8 @@ void write_unsaid() {
   }
 }
 
-// Returns a row of spaces and a carriage return. From the first column, the spaces fit, and the cursor returns to the
-// start of its row. From any other column, they wrap, and the cursor ends in the next row.
+// Returns a row of spaces and a carriage return. If the cursor is in the first column, it returns to the start of the
+// same row. Otherwise the spaces wrap, and the cursor ends at the start of the next row.
 std::string own_row() {
   const auto columns = columns_of(STDERR_FILENO);
   if (!columns || !can_be_driven(STDERR_FILENO) || !in_foreground(STDERR_FILENO)) return "";

@@ -1,4 +1,4 @@
-// Writes messages to stderr and output to stdout, and finds out what the terminals there support.
+// Writes messages to stderr and output to stdout, and finds out what their terminals support.
 #pragma once
 
 #include <optional>
@@ -20,8 +20,8 @@ void say(const base::Error& failure);
 void write_error_text(const std::string& text);
 
 // Makes the next text start on a new row, because the program may have left the cursor in the middle of a row. On a
-// terminal with escape sequences, it writes a row of spaces, which wraps only if the cursor was not in the first
-// column. It erases no text. It does not query the terminal, because the answer would mix with the program's input.
+// terminal with escape sequences, first writes a row of spaces, which wraps only if the cursor was not in the first
+// column. Erases no text. Does not query the terminal, because the answer would mix with the program's input.
 void begin_on_own_row();
 
 // While an object of this class exists, writes to stderr never block. Text that stderr does not accept at once is kept,

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <iterator>
 
-// This file must not need a C++ runtime: it is preloaded, so the whole program would use its copy of the runtime.
+// This file must not need a C++ runtime. It is preloaded, so the whole program would share that runtime.
 #define EXPORTED extern "C" __attribute__((visibility("default")))
 
 namespace {

@@ -17,7 +17,7 @@
 #include <cstring>
 #include <iterator>
 
-// This file must not need a C++ runtime: it is preloaded, so the whole program would use its copy of the runtime.
+// This file must not need a C++ runtime. It is preloaded, so the whole program would share that runtime.
 
 namespace {
 

@@ -327,7 +327,7 @@ void add_step(unsigned thread, std::istringstream& words) {
   if (sited) words >> step.site;
   for (unsigned number = 0; words >> number;) step.numbers.push_back(number);
   if (!kernel.empty()) {
-    // add_kernel and change_kernel have their context after the graph.
+    // add_kernel and change_kernel take the context after the graph.
     const std::size_t context =
         step.verb == "kernel" ? streams[step.numbers[0]].context : static_cast<std::size_t>(step.numbers[1]);
     CHECK(cuCtxSetCurrent(contexts[context].handle));

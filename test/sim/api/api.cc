@@ -58,7 +58,7 @@ const char* make_own_page() {
   return static_cast<const char*>(page);
 }
 
-// Returns whether this is a child of fork, in which all CUDA calls fail. Takes no lock.
+// Returns whether this process is a forked child, in which all CUDA calls fail. Takes no lock.
 bool forked() {
   const char* page = own_page;
   return page != nullptr && *page == 0;

@@ -111,8 +111,8 @@ CUresult traced(const Call& call, const Params* params, Body body) {
   }                                                                                            \
   static CUresult name##_body()
 
-// Defines an entry point with a variant (_ptsz or _ptds) in which stream 0 is the thread's own. The body gets
-// `per_thread` as its last parameter.
+// Defines an entry point with a variant (_ptsz or _ptds) for which stream 0 means the thread's own stream. The body
+// gets `per_thread` as its last parameter.
 #define SIM_API_STREAM(name, suffix, need, parameters, arguments)                                \
   static CUresult name##_body(SIM_UNPACK parameters, bool per_thread);                           \
   SIM_EXPORT(name, need, parameters, arguments, name##_body(SIM_UNPACK arguments, false))        \

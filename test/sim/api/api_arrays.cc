@@ -1,5 +1,5 @@
 // Arrays, textures, surfaces and tensor maps. An array's rows follow each other in device memory. Textures and surfaces
-// are handles without an effect. A tensor map begins with an address, as the real one does.
+// are handles without an effect. A tensor map begins with an address, as in the real driver.
 #include "api/api.h"
 
 using sim::Gpu;

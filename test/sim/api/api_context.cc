@@ -77,8 +77,8 @@ CUresult function_in(CUmodule module, const char* name, CUfunction* function, bo
   return CUDA_SUCCESS;
 }
 
-// Reads the sizes from the PTX, such as ".entry NAME(.param .u64 row, .param .u32 cells)". If the PTX has no entry,
-// reads them from the end of the kernel's name.
+// Reads the parameter sizes from the PTX, such as ".entry NAME(.param .u64 row, .param .u32 cells)". If the PTX has no
+// entry, reads them from the end of the kernel's name.
 std::vector<std::size_t> parameter_sizes(const CUfunc_st& function) {
   constexpr std::string_view kParameter = ".param .";
   std::vector<std::size_t> sizes;
@@ -112,8 +112,8 @@ CUresult sim::parameter_of(const CUfunc_st& function, std::size_t index, std::si
   for (std::size_t i = 0; i <= index; ++i) {
     const bool has_alignment = sizes[i] == 1 || sizes[i] == 2 || sizes[i] == 4 || sizes[i] == sizeof(CUtensorMap);
     const std::size_t alignment = has_alignment ? sizes[i] : 8;
-    // Parameters begin at this address of the constant bank. Alignment applies to the whole address, not to the offset
-    // (sm_90).
+    // Parameters begin at this address in the constant bank. On sm_90, the address of each parameter is aligned, rather
+    // than its offset.
     constexpr std::size_t kFirst = 0x210;
     *offset = (kFirst + end + alignment - 1) / alignment * alignment - kFirst;
     end = *offset + sizes[i];

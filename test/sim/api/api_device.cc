@@ -16,7 +16,8 @@ using sim::Gpu;
 
 namespace {
 
-// Returns this process's number among those that use the same file, by appending a byte to it; 1 without a file.
+// Appends a byte to the file named by CUDADIAG_SIM_RUNS. Returns the size of the file, which is the number of this run;
+// 1 without a file.
 std::uint64_t count_run() {
   const char* path = std::getenv("CUDADIAG_SIM_RUNS");
   std::FILE* file = path ? std::fopen(path, "a") : nullptr;
@@ -88,7 +89,7 @@ extern "C" CUresult CUDAAPI cuLogsRegisterCallback(CUlogsCallback callback, void
   return CUDA_SUCCESS;
 }
 
-// With an injection library, the driver accepts the settings, but writes no dumps.
+// With an injection library, the driver accepts the core dump settings, but writes no dumps.
 extern "C" CUresult CUDAAPI cuCoredumpSetAttributeGlobal(CUcoredumpSettings setting, void* value, size_t* size) {
   Gpu& gpu = Gpu::instance();
   std::lock_guard lock(gpu.mutex);

@@ -1,4 +1,4 @@
-// Nodes of graphs: adding them by hand, querying them, removing them.
+// Graph nodes: adding them by hand, querying them, removing them.
 #include <algorithm>
 
 #include "api/api.h"

@@ -39,8 +39,8 @@ CUresult issue(CUstream handle, bool per_thread, Op op, bool blocking) {
   return gpu.wait(lock, *stream->context, {{stream->shared_from_this(), stream->issued}});
 }
 
-// The kinds of memory that a copy call names for its two sides. `known`: the call names none, so the driver derives
-// them from the addresses.
+// The direction of a copy, if the name of the call gives it. `known`: the driver derives the direction from the
+// addresses.
 enum class Sides { known, host_to_device, device_to_host, device_to_device };
 
 // How a call issues its operation.

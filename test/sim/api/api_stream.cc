@@ -90,7 +90,7 @@ SIM_API(cuStreamCreateWithPriority, context, (CUstream * phStream, unsigned int 
   return create_stream(phStream, flags, priority);
 }
 
-// Returns at once. Queued work still runs; afterwards, the handle may be reused.
+// Does not wait. Queued work still runs, and the handle may be reused afterwards.
 SIM_API(cuStreamDestroy_v2, context, (CUstream hStream), (hStream)) {
   if (!hStream || hStream->destroyed) return CUDA_ERROR_INVALID_HANDLE;
   sim::announce(CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING, hStream->context, hStream);

@@ -32,7 +32,7 @@ struct CallsAndLooks {
   session::FailedCall& copy(unsigned flags = kLookedAt | kThenWorked, std::uint32_t site = 1) {
     return fail(1, site, flags, "cudaMemcpyAsync");
   }
-  // Adds a call of cudaGetLastError that returned the error of call number `of`.
+  // Adds a call to cudaGetLastError that returned the error of call number `of`.
   session::FailedCall& look(std::uint64_t of, unsigned flags = kLookedAt) {
     session::FailedCall& error = fail(process.record.errors[of - 1].code, 9, flags, "");
     error.domain = wire::error::Domain::runtime;

@@ -190,7 +190,7 @@ TEST_CASE("threads count their calls of a line separately, so the rerun's number
   CHECK(failure.call_not_known);
   CHECK(says(failure, "one of 2 candidates: in a rerun, call 1 of this line ran alone"));
 
-  // Site ordinal 3 is a candidate on one thread only. The other thread's only candidate is its first call.
+  // Only one thread has a candidate with site ordinal 3. The other thread's only candidate is its first call.
   PictureBuilder picture;
   const std::uint32_t sites[] = {picture.site("bad"), picture.site("bad")};
   const std::uint32_t streams[] = {picture.stream(0), picture.stream(0)};

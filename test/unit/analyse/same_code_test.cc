@@ -29,7 +29,7 @@ class Program : public PictureBuilder {
     issue_at(at, stream(call.finished ? 1 : 0), op::kMarked);
     return *this;
   }
-  // Returns the process of a rerun that proved the last call.
+  // Returns the process of a rerun that proved the last call to be the failing one.
   session::Process proven() {
     process.record.operations.back().flags |= op::kAlone;
     process.record.waits = process.record.operations.size();

@@ -33,7 +33,7 @@ TEST_CASE("a wrong device is certain only for calls that just choose it") {
   CHECK(text_of(symptoms).find("CUDA_VISIBLE_DEVICES=0,1") != std::string::npos);
 }
 
-// The comments in cuda.h name further reasons for these codes.
+// The comments in cuda.h give further reasons for these errors.
 TEST_CASE("errors for which only the commonest cause is given") {
   for (const std::uint32_t code : {46u, 222u, 802u}) {
     CAPTURE(code);

@@ -45,7 +45,7 @@ TEST_CASE("access between devices, and no context") {
 }
 
 // This error means "trying to disable peer access which has not been enabled yet" (cuda.h). The suggested fix must not
-// be to enable it.
+// be to enable peer access.
 TEST_CASE("disabling peer access that was not enabled") {
   const Symptoms symptoms = refused_call(705, "cudaDeviceDisablePeerAccess");
   CHECK(id_of(symptoms) == "peer-access-not-enabled");

@@ -1,4 +1,4 @@
-// Builds by hand the symptoms that diagnose derives from a session.
+// Builds the symptoms of a failure by hand. Outside the tests, lib/diagnose derives symptoms from a session.
 #pragma once
 
 #include <doctest/doctest.h>

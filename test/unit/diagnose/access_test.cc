@@ -1,4 +1,4 @@
-// Tests which access failed, using dumps of an H200 (data/gpucore) with and without a recording.
+// Tests which access failed, using dumps from an H200 (data/gpucore), with and without a recording.
 #include "diagnose/reruns/access.h"
 
 #include <doctest/doctest.h>
@@ -40,7 +40,8 @@ struct Recorded {
   analyse::OperationArgument argument;
 };
 
-// Builds a dump with one thread per distance. The address of each thread is at its distance from the parameter's value.
+// Builds a dump with one thread per distance. Each thread accesses the address at its distance from the parameter's
+// value.
 DumpAccess dump_at(std::initializer_list<std::int64_t> distances, std::uint32_t bytes = 4) {
   constexpr std::uint64_t kValue = 0x7f0000000000;
   DumpAccess dump{.kind = AccessKind::load, .space = Space::global, .bytes = bytes};

@@ -77,7 +77,7 @@ class Recorded {
   void name_kernel(const char* mangled) { session.processes[0].record.functions[0] = mangled; }
   session::Operation& failing() { return session.processes[0].record.operations[2]; }
 
-  // Gives the call sites Python stacks: site 1 is at line 10, and site 2 at line 20.
+  // Adds a Python stack to each call site: site 1 is at line 10, and site 2 at line 20.
   void add_lines() {
     session::ProcessRecord& record = session.processes[0].record;
     for (std::uint32_t id = 1; id <= record.sites.size(); ++id) {

@@ -1,4 +1,5 @@
-// Tests hand-built dumps: rows of other drivers, sections in a different order, and invalid files.
+// Tests hand-built dumps: with the row sizes of other drivers, with sections in a different order, and with invalid
+// content.
 #include <doctest/doctest.h>
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Writes ELF files section by section, to build dumps of drivers that we do not have, and invalid dumps.
+// Builds ELF files section by section: invalid dumps, and dumps as written by drivers that we do not have.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Tests dumps of an H200 (data/gpucore). The expected values come from NVIDIA's debugger, and from the registers.
+// Tests dumps from an H200 (data/gpucore). The expected values come from NVIDIA's debugger, and from the registers.
 #include <doctest/doctest.h>
 
 #include "evidence/core_file.h"

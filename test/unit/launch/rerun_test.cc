@@ -79,7 +79,7 @@ TEST_CASE("a pipe that has a writer, or that was filled later, cannot be given a
   CHECK(Input(open.from.get()).obstacle() == "its input is a pipe that cannot be read again");
   Pipe later;
   const Input input(later.from.get());
-  // Even if data was written and read in the meantime, the pipe does not show it.
+  // An empty pipe does not show whether data was written and read in the meantime.
   CHECK(input.obstacle() == "its input is a pipe that another process could write to");
   CHECK(all_of(input.again()) == "");
   later.write("words");

@@ -62,7 +62,7 @@ struct Process {
     wire::store(record, race::kWord2, std::uint64_t{wire::stream::kNonBlocking});
     hand();
   }
-  // Makes the table entry belong to a stream that was created later.
+  // Replaces the stream in the table entry by one that was created later.
   void later_stream(std::uint32_t index) { wire::store(area.stream(index), wire::stream::kCreated, ticks + 1000); }
   void made(std::uint64_t address, std::uint64_t size, wire::allocation::Kind kind = wire::allocation::Kind::none,
             std::uint32_t stream = operation::kNoStream) {
@@ -303,7 +303,7 @@ TEST_CASE("a record belongs to the stream that had the entry at that time, which
     p.kernel(0, 1), p.kernel(1, 2);
     REQUIRE(p.races() == (told ? 1 : 0));
     if (told) CHECK(p.feed.races().front().second.stream == 0x200);
-    // If the earlier stream in the table entry is unknown, its record cannot be assigned to any stream.
+    // Without information about the entry's earlier stream, the record cannot be assigned to any stream.
     CHECK(p.feed.counts().gaps == (told ? 0 : 1));
   }
 }

@@ -110,7 +110,7 @@ struct Process {
     wire::store(blank(Kind::host_saw_stream, stream), race::kWord0, static_cast<std::uint64_t>(race::kAnyway));
     hand();
   }
-  // Returns the number of races with a write on the host.
+  // Returns the number of races that involve a write by the host.
   std::size_t found() const {
     const auto races = feed.races();
     return static_cast<std::size_t>(

@@ -225,7 +225,7 @@ TEST_CASE("each copy of a batch has separate bytes") {
     q.fill(1, kBuffer + at + 63, 1);
     CHECK(q.races() == 1);
   }
-  // A recorded part belongs only to the next batch, so the second batch has no parts.
+  // A recorded part belongs only to the batch that follows it, so the second of these batches has no parts.
   Process r;
   r.part(kBuffer, 0, 64), r.batch(0), r.batch(1);
   r.fill(1, kBuffer + 2048, 64);

@@ -51,7 +51,7 @@ TEST_CASE("variables are found in every form of an image") {
   CHECK(read);
   if (has_zstandard()) CHECK(names_in(image("variables-zstd.fatbin"), Form::fatbin, read) == kVariables);
   CHECK(read);
-  // If the image has no code for this GPU, code for another GPU is read.
+  // The image has no code for this GPU, so code for another GPU is read.
   CHECK(names_in(image("variables.fatbin"), Form::fatbin, read, 75) == kVariables);
 }
 

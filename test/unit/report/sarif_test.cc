@@ -36,7 +36,7 @@ std::vector<std::string> related(const Diagnosis& report) {
 
 }  // namespace
 
-// When this test was written, its output was checked against the SARIF schema of OASIS.
+// When this test was written, its output was checked against the OASIS SARIF schema.
 TEST_CASE("a finding in Python") {
   const std::string expected = read_file(TEST_DATA "/report/python.sarif");
   const std::string written = write_sarif(python_report(), "1.2.3");

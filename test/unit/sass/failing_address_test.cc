@@ -1,5 +1,5 @@
-// Tests computing the address of a failing instruction. The machine code is output of nvdisasm (data/gpucore), or is
-// written by hand in the same form.
+// Tests the computation of the address that a failing instruction accessed. The machine code is nvdisasm output
+// (data/gpucore), or is written by hand in the same form.
 #include "sass/failing_address.h"
 
 #include <doctest/doctest.h>

@@ -201,7 +201,8 @@ TEST_CASE("forward launches of a node that is being run backwards come from the 
     wire::store(record, o::kOwnThread, std::uint8_t{1});
     wire::store(record, o::kNumber, count);
   };
-  // A record is complete only after its thread has issued another. The extra launch therefore completes each operation.
+  // A record is complete only after its thread has issued another operation. Each operation is therefore followed by a
+  // launch.
   for (const std::uint32_t count : {1u, 2u, 5u, 5u, 6u})
     number(program.issue(o_kind::kernel, 0, 0, false), count), program.launch(2);
   program.launch(2, 20);

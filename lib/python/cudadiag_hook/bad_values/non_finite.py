@@ -204,8 +204,8 @@ def keep_not_finite(call, tensor, is_written, value):
         watch.writers.write(tensor, value)
         return
     if any(each.check is not None for each in values_of(call)):
-        # The tensor was copied from a GPU. Whether it was already bad there is known only once the earlier checks have
-        # arrived.
+        # The tensor was copied from a GPU. Only the results of earlier checks show whether it was already bad on the
+        # GPU.
         settle_all()
     settle_bad(value, tensor)
     watch.writers.write(tensor, value)
@@ -220,8 +220,7 @@ def check_later(call, outputs):
                    for each, values in call.inputs if values]
     call.scalars = scalars_are_bad(call)
     call.args, call.kwargs = (), {}
-    # These checks are queued after those of the chosen elements, so that the grades of the chosen elements arrive
-    # first.
+    # These checks are queued last, so that the results for the chosen elements arrive first.
     checks = (slots.add(outputs[0][2]),) if len(outputs) == 1 else slots.add_all([floats for _, _, floats in outputs])
     for (tensor, is_written, _), check in zip(outputs, checks):
         value = Value(call, None, check)

@@ -5,7 +5,7 @@ import re
 from ..stacks import is_in_library, line_at
 
 MOST_CHARACTERS = 1 << 20
-# Names of functions that check for NaN, or treat it as missing. The name `nan` itself is a value.
+# Names of functions that check for NaN, or treat NaN as missing data. The name `nan` itself is a value.
 CHECKS = re.compile(r"(?:^|_|is|has|any)nans?(?:_|$)|^nan(?!o|s?$)|finite|"
                     r"^(?:isna|notna|isnull|notnull|dropna|fillna|isinf|isclose|masked_invalid)$", re.IGNORECASE)
 VALUE = re.compile(r"^_*nans?$", re.IGNORECASE)

@@ -25,7 +25,7 @@ def trace_memory():
     cuda = sys.modules.get("torch.cuda")
     if cuda is None:
         return recorder.note("PyTorch's allocator was not queried: PyTorch was imported after CUDA was initialised")
-    # Runs now, or once PyTorch has initialised CUDA.
+    # Runs begin_history() now, or once PyTorch has initialised CUDA.
     cuda._lazy_call(lambda: guarded(begin_history) and None)
 
 

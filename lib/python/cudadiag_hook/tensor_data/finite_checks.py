@@ -68,8 +68,8 @@ class Buffer:
             self.host = self.slots.to("cpu", non_blocking=True)
         else:
             self.host.copy_(self.slots, non_blocking=True)
-        # By default, the event is recorded on the current device, and does not show whether the copy from another GPU
-        # has arrived.
+        # By default, the event would be recorded on the current device. It would not show whether the copy from another
+        # GPU has arrived.
         self.event.record(sys.modules["torch"].cuda.current_stream(self.slots.device))
 
 

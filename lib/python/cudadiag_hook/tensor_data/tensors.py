@@ -126,7 +126,7 @@ class Guard:
             recorder.quiet(True)
             for name in ("DisableTorchFunction", "_DisableTorchDispatch"):
                 guard = getattr(core, name)()
-                # In older releases, guards take effect when they are constructed, and have no __enter__.
+                # In older PyTorch releases, guards take effect when they are constructed, and have no __enter__.
                 enter = getattr(guard, "__enter__", None)
                 if enter is not None:
                     enter()

@@ -37,7 +37,7 @@ def make_mode_class(torch):
 
         @classmethod
         def _should_skip_dynamo(cls):
-            # Otherwise, PyTorch imports torch._dynamo and wraps __torch_dispatch__.
+            # If this returned true, PyTorch would import torch._dynamo and wrap __torch_dispatch__.
             return False
 
         def __torch_dispatch__(self, function, types, args=(), kwargs=None):

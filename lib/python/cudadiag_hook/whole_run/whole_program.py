@@ -20,7 +20,7 @@ def replace(owner, name, make):
     setattr(owner, name, made)
     scripting = sys.modules.get("torch.jit._builtins")
     # torch.jit.script recognises PyTorch's operators by their id(), which this table contains. If PyTorch builds the
-    # table later, it finds `made` by itself.
+    # table later, the table contains `made` anyway.
     table = getattr(scripting, "_builtin_table", None) or {}
     if id(original) in table:
         table[id(made)] = table[id(original)]

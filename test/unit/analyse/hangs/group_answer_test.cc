@@ -81,7 +81,7 @@ std::optional<GroupAnswer> answer_of(const std::vector<Rank>& ranks, bool hangs 
   return group_answer(states(ranks), hangs);
 }
 
-// Builds the ranks of one group. Rank i has called `calls[i]` all-reduces, all unfinished.
+// Builds the ranks of one group. Rank i has issued `calls[i]` all-reduces, and none of them has finished.
 std::vector<Rank> world(const std::vector<int>& calls) {
   std::vector<Rank> ranks;
   for (std::size_t i = 0; i < calls.size(); ++i) {

@@ -338,7 +338,8 @@ TEST_CASE("two threads that issue in any order do not make the ranks diverge") {
       operation.thread = 1;
       operation.serial = ++rank->process.record.threads[1].published;
     }
-    // Corrects the records: call() assigned both operations to the first thread, but it issued only one of them.
+    // Corrects the records: call() assigned both operations to the first thread, but that thread issued only one of
+    // them.
     rank->process.record.threads[0].published = 1;
     for (auto& operation : rank->process.record.operations) operation.serial = 1;
   }
@@ -375,7 +376,7 @@ TEST_CASE("calls with unknown lines differ only by what they launch") {
 }
 
 TEST_CASE("a rank that waits in a collective is not missing, and if no rank waits in it, none is missing") {
-  // Two of the ranks first call a collective in a group of their own. Its records are lost.
+  // Two of the ranks first call a collective in a separate group. The records of these two calls are lost.
   std::vector<Rank> ranks;
   for (int rank = 0; rank < 4; ++rank) {
     Rank& made = ranks.emplace_back(rank);
