@@ -24,7 +24,7 @@ std::uint32_t device_of(const ProcessRecord& record, std::uint32_t context) {
   return context < record.contexts.size() ? record.contexts[context].device : kNone;
 }
 
-// Returns the earlier allocations of the kind of memory that the failed call ran out of.
+// Returns earlier allocations of the kind of memory that the failed call requested.
 std::vector<const Allocation*> rivals(const ProcessRecord& record, const session::FailedCall& error) {
   const bool host = wanted_host_memory(error);
   const std::uint32_t device = device_of(record, error.context);

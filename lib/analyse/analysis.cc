@@ -271,7 +271,7 @@ std::optional<JobGroups> job_groups(const std::vector<const Process*>& processes
 }
 
 // Hangs come after other failures, because a hanging process may be waiting for one that failed. Hangs in a collective
-// come last, because the process may be waiting for one that hangs elsewhere.
+// come last, because the process may be waiting for a process that hangs elsewhere.
 FailureOrder order_of(const Failure& failure) {
   const bool hangs = failure.kind == Kind::hang;
   return {is_guess(failure), hangs, hangs && in_collective(failure), time_of(failure)};

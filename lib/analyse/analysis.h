@@ -80,9 +80,9 @@ struct Failure {
   // asynchronous failure, this is a failed allocation that may have left a null pointer.
   const session::FailedCall* swallowed = nullptr;
   // For asynchronous failures: the candidates, most likely first. A bracketed or proven failure has only one. If a
-  // rerun proved only the line, the candidates are the calls on that line. Empty for synchronous failures, because
-  // `reported` is the failed call. For Kind::graph_node, the node of the first candidate failed. For Kind::async_error
-  // with nodes, the failed graph launch is known, and the candidates are its nodes.
+  // rerun proved only the line, the candidates are the calls on that line. Synchronous failures have no candidates,
+  // because `reported` is the failed call. For Kind::graph_node, the node of the first candidate failed. For
+  // Kind::async_error with nodes, the failed graph launch is known, and the candidates are its nodes.
   std::vector<Candidate> candidates;
   std::size_t unlisted = 0;   // how many candidates did not fit into `candidates`
   bool records_lost = false;  // `candidates` is empty because the records of the likely ones are lost
@@ -119,7 +119,7 @@ struct Rerun {
     not_recorded,  // the recorder could not watch the program
     kept_from,     // the program did not fail, but isolation denied it something, so this proves nothing
   };
-  // Returns whether the same failure happened again, at any operation.
+  // Returns whether the failure recurred, at the same operation or at another one.
   bool came_back() const {
     return outcome == Outcome::proven || outcome == Outcome::unproven || outcome == Outcome::failed ||
            outcome == Outcome::given_up;

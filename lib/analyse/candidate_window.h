@@ -1,4 +1,4 @@
-// The operations of a stream that may have been running when the state was captured.
+// Which operations of a stream may have been running when the state was captured.
 //
 // The GPU processes a stream in order, and a marker says "everything up to here has finished". Any operation between
 // the last written marker and the first unwritten one may have stopped the stream:

@@ -1,4 +1,4 @@
-// Notes about what a recording lacks, and why. Programs may rely on their codes.
+// Notes about what a recording lacks, and why. Programs may rely on the notes' codes.
 #pragma once
 
 #include <string>

@@ -162,7 +162,7 @@ Failure fatal(const session::Process& process, const FailedCall& error, const Fa
         who, end.text);
     return failure;
   }
-  // If the process was killed, the error may be unrelated to its end.
+  // If the process was killed, the error may not be what ended it.
   failure.grade = end.killed() ? Grade::suspected : doubt.at_best;
   const wire::error::Pool* pool = wire::error::pool_of(error.call);
   if (pool != nullptr && pool->may_raise_later) failure.grade = std::max(failure.grade, Grade::inferred);
@@ -228,7 +228,7 @@ class HandledCalls {
   std::map<std::uint32_t, Entry> by_code_;
 };
 
-// Reports calls that fail repeatedly at one place as one finding.
+// Combines repeated failures at one place into a single finding.
 class UncheckedCalls {
  public:
   explicit UncheckedCalls(const SameCall& same) : same_(same) {}
@@ -339,9 +339,9 @@ bool has_no_kernel(const FailedCall& failed, const ProcessRecord& record) {
 }
 
 // Returns the earlier failed call that may have made `failed` fail, such as an allocation. This is the earliest failed
-// call after which the thread issued nothing else. If there is none, and `failed` is a launch without a kernel, returns
-// the latest call that failed to load a kernel. A failed look-up counts only if `failed` received an invalid handle,
-// because look-ups are usually probes.
+// call with no operation of the thread between it and `failed`. If there is none, and `failed` is a launch without a
+// kernel, returns the latest call that failed to load a kernel. A failed look-up counts only if `failed` received an
+// invalid handle, because look-ups are usually probes.
 const FailedCall* swallowed_before(const FailedCall& failed, const ProcessRecord& record) {
   constexpr std::uint32_t kNotFound = 500, kInvalidHandle = 400, kInvalidValue = 1;
   // The recorder's count of operations includes refused ones, unless the CUDA runtime refused them.

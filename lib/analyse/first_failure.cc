@@ -77,8 +77,8 @@ Search search(const Picture& picture, std::uint32_t context, std::uint32_t code)
 }
 
 // In a rerun: returns the operation that ran alone on the devices when the error appeared. This operation cannot have
-// finished, but all earlier ones must have. Returns null if earlier operations may still have been running because the
-// recorder could not wait for them.
+// finished, and all earlier operations must have finished. Returns null if earlier operations may still have been
+// running because the recorder could not wait for them.
 const Suspect* waited_for(const Search& found) {
   const auto alone = std::find_if(found.suspects.begin(), found.suspects.end(), [](const Suspect& suspect) {
     return suspect.operation->flags & wire::operation::kAlone;

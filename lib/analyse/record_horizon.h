@@ -13,7 +13,7 @@ namespace cudadiag::analyse {
 // Returns the earliest tick after which no record of any thread is missing. Returns 0 if no record is missing, and the
 // maximum if the newest records are missing.
 std::uint64_t complete_since(const session::ProcessRecord& record);
-// Returns complete_since() for each thread alone, by the thread's index.
+// Returns complete_since() of each thread, at the thread's index.
 std::vector<std::uint64_t> threads_complete_since(const session::ProcessRecord& record);
 
 // Numbers a process's stream operations in the order in which the process issued them, including captured ones.

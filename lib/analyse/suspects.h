@@ -14,7 +14,7 @@ namespace cudadiag::analyse {
 bool only_kernels_raise(std::uint32_t code);
 
 struct Suspect {
-  // Whether the call that issued the operation queued it, has not returned, or returned the error.
+  // Whether the call that issued the operation succeeded in queuing it, is still running, or returned the error.
   enum class Call { queued, not_returned, refused };
 
   const session::Operation* operation = nullptr;

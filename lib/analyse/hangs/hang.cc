@@ -17,7 +17,7 @@ using wire::thread::Wait;
 // The maximum number of candidates in the report of a hang.
 constexpr std::size_t kMost = 16;
 
-// Returns whether the thread's call returns only after the GPU has finished some work.
+// Returns whether the thread is in a call that waits for the GPU to finish some work.
 bool waits(const WaitingThread& thread) {
   return thread.thread->blocked.site != 0 && thread.thread->blocked.wait != Wait::none;
 }
@@ -109,8 +109,8 @@ std::optional<Failure> hang_of(const session::Process& process, const std::vecto
   for (const UnfinishedStream* stream : streams) {
     missing += stream->missing;
     operations += stream->candidates.size();
-    // An operation that waits for another process or stream comes first, because it is likelier to hang than one that
-    // is merely slow. Otherwise the oldest comes first.
+    // An operation that waits for another process or stream comes first, because it is the likeliest to hang. Otherwise
+    // the oldest comes first.
     std::vector<const session::Operation*> candidates = stream->candidates;
     std::stable_partition(candidates.begin(), candidates.end(),
                           [&](const auto* operation) { return wait_at(*stream, operation) != nullptr; });

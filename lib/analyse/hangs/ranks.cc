@@ -97,7 +97,8 @@ std::optional<Ranks::Uneven> uneven_before(const std::vector<Compared>& ranks, s
   for (std::uint64_t at = first + 1; at < number; ++at) {
     const Turn turn = turn_before(ranks, at);
     if (turn.known && !turn.even) {
-      // If the numbers of kernels differ more than once, the difference is probably intentional.
+      // If the ranks launched different numbers of kernels before several collectives, the difference is probably
+      // intentional.
       if (found || !turn.uneven || even < kEven) return std::nullopt;
       found = turn.uneven;
     }

@@ -156,8 +156,8 @@ bool StallRule::look(double now, const std::vector<session::StreamProgress>& str
     due = due || (progress.busy() && now >= head.due);
   }
   looked_ = now;
-  // When an operation finishes, others that reached the heads of their streams later may have waited for it. Their time
-  // therefore restarts.
+  // When an operation finishes, other operations that reached the heads of their streams later may have waited for it.
+  // Their time therefore restarts.
   for (Head& head : heads_) {
     if (head.marked && head.since >= oldest_left) head.marked = now;
   }

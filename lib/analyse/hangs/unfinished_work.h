@@ -1,5 +1,5 @@
-// Finds the GPU work of a process that is, or may be, unfinished. The process may be running or hanging, or may have
-// ended. Events, memory operations and the calls in which threads wait show what waits for what. Pointers refer to the
+// Finds GPU work that is, or may be, unfinished in a process. The process may be running or hanging, or may have ended.
+// Events, memory operations and the calls in which threads wait show what waits for what. Pointers refer to the
 // ProcessRecord.
 #pragma once
 
@@ -24,8 +24,8 @@ struct UnfinishedStream {
   std::uint32_t index = 0;  // in ProcessRecord::streams
   const session::Stream* stream = nullptr;
   std::uint32_t completed = 0;  // everything up to this ordinal has finished
-  // At least one operation up to this ordinal is unfinished, because the marker that covers them is not written, or a
-  // thread waits for them. If 0, nothing shows whether the operations after `completed` have finished.
+  // At least one operation up to this ordinal is unfinished, because a marker that covers it is not written, or a
+  // thread waits for it. If 0, nothing shows whether the operations after `completed` have finished.
   std::uint32_t bound = 0;
   // Like Window::marked_by, for the marker or wait that proves `bound`.
   std::uint32_t shown_by = 0;

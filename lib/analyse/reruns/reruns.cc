@@ -201,7 +201,7 @@ bool confirm(Failure& failure, const Failure& again, const session::Pass& pass) 
 }
 
 // Lowers the grade if only one candidate remained, but a rerun failed at different code. Either the program behaves
-// differently from run to run, or fewer operations had finished in the first run than it seemed.
+// differently from run to run, or fewer operations of the first run had finished than its recording suggests.
 void doubt(Failure& failure, const Failure& again) {
   const bool all_known = !again.candidates.empty() && again.unlisted == 0;
   if (failure.grade != Grade::bracketed || !all_known || shares_code(failure, again)) return;
@@ -386,7 +386,7 @@ void note_disturbed(const std::vector<Rerun>& reruns, std::vector<Note>& notes) 
   }
 }
 
-// Notes in a failure of the first run that it did not recur. `reruns` contains only reruns of unedited source.
+// Notes that a failure of the first run did not recur. `reruns` contains only reruns of unedited source.
 void say_not_reproduced(const std::vector<Rerun>& reruns, Vanished vanished, Failure& failure) {
   const auto count = [&](Rerun::Outcome outcome) {
     return std::count_if(reruns.begin(), reruns.end(), [&](const Rerun& rerun) { return rerun.outcome == outcome; });

@@ -12,7 +12,7 @@
 
 namespace cudadiag::diagnose {
 
-// A number with the type that it has in the program, so that integers stay exact.
+// A number, stored with the type that it has in the program, so that integers stay exact.
 using Number = std::variant<std::int64_t, double>;
 
 // The memory that a pointer pointed to when the operation was issued.

@@ -17,7 +17,7 @@ std::string relative_path(const std::string& file, const std::string& directory)
 // Drops the parameters of a demangled name: "(anonymous namespace)::work" for "(anonymous namespace)::work(int) const".
 std::string_view without_parameters(std::string_view function);
 
-// Omits unknown parts. If nothing is known, the text says so.
+// Writes the known parts of a location. If nothing is known, the text says so.
 std::string place(const Location& location, const std::string& directory);
 
 }  // namespace cudadiag::diagnose

@@ -1,4 +1,4 @@
-// How the address of an access relates to the memory that it was meant for.
+// How the address of an access relates to the memory that the access was meant for.
 #pragma once
 
 #include <cstdint>

@@ -45,8 +45,8 @@ struct Judged {
   bool by_schema() const { return first_by_schema || second_by_schema; }
 };
 
-// If the kernel's code does not show whether it reads or writes the memory, uses the operator's schema and returns
-// true.
+// If the kernel's code does not show whether the kernel reads or writes the memory, uses the operator's schema and
+// returns true.
 bool judge(session::RaceAccess& access, const NamedAccess& name) {
   if (access.mode != RaceMode::unknown || !name.tensor || !name.tensor->written) return false;
   access.mode = *name.tensor->written ? RaceMode::write : RaceMode::read;

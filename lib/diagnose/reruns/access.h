@@ -11,7 +11,7 @@
 namespace cudadiag::diagnose {
 
 // `argument` is the recorded launch parameter from which the address was computed; null if unknown. `all_known`: every
-// allocation of the recorded process is known, so an address may be outside all of them.
+// allocation of the recorded process is known, so an address outside all of them was never allocated.
 Access joined(const DumpAccess& dump, const analyse::OperationArgument* argument, bool all_known);
 
 // Sets the access of the finding whose `device` describes the failure in the dump. `failures` has one entry for each

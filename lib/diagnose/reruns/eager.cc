@@ -23,8 +23,8 @@ void explain(Finding& finding, const Finding& eager) {
   finding.fix = eager.fix;
 }
 
-// Returns the finding about this failure in the report on the reruns; null if there is none. If several processes
-// failed in this way, their findings must be at the same line.
+// Returns the finding about this failure in the report on the reruns; null if there is none. If several processes have
+// a matching finding, these findings must be at the same line.
 const Finding* finding_for(const analyse::Failure& failure, const Diagnosis& report, const analyse::Analysis& analysis,
                            const session::Session& session) {
   const Finding* told = nullptr;

@@ -56,7 +56,7 @@ std::vector<OriginStep> steps_of(const Traced& traced, const symbolize::Symboliz
 }
 
 // Returns false if the value differs from the value in the confirmed failure. A difference means that the program
-// behaves differently in each run.
+// behaves differently from run to run.
 bool is_value_of(const Finding& finding, const std::optional<Number>& value) {
   const auto bad = std::find_if(finding.arguments.begin(), finding.arguments.end(),
                                 [](const Argument& argument) { return argument.outside.value_or(0) > 0; });
