@@ -198,7 +198,7 @@ bool comes_before(const Failure& a, const Failure& b);
 // did.
 bool knows_groups(const std::vector<const session::Process*>& processes);
 
-// Returns nullopt if group_answer(), which also describes `hangs`, finds no reason for a hang.
+// Returns nullopt if group_answer() finds no reason for a hang. `hangs` is as in group_answer().
 std::optional<JobGroups> job_groups(const std::vector<const session::Process*>& processes, bool hangs);
 
 // Without `same_line`, each site counts as a separate line.

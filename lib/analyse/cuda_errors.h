@@ -1,6 +1,6 @@
 // CUDA's error codes: their names, their meaning in one sentence, and how cudadiag treats them. CUresult and
-// cudaError_t use the same numbers (source: cuda.h and driver_types.h of CUDA 13.0). If only one of them defines a
-// code, the name in the other is empty.
+// cudaError_t use the same numbers (source: cuda.h and driver_types.h of CUDA 13.0). If only one of the two types
+// defines a code, the other type's name for it is empty.
 #pragma once
 
 #include <cstdint>

@@ -162,7 +162,7 @@ Failure fatal(const session::Process& process, const FailedCall& error, const Fa
         who, end.text);
     return failure;
   }
-  // If the process was killed, the error may not be what ended it.
+  // If the process was killed, something other than the error may have ended it.
   failure.grade = end.killed() ? Grade::suspected : doubt.at_best;
   const wire::error::Pool* pool = wire::error::pool_of(error.call);
   if (pool != nullptr && pool->may_raise_later) failure.grade = std::max(failure.grade, Grade::inferred);

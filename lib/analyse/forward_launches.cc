@@ -10,7 +10,7 @@ namespace {
 using session::Operation;
 using session::ProcessRecord;
 
-// The numbers wrap around, so a signed difference shows which is later.
+// The numbers wrap around. The sign of their difference shows which number is later.
 std::int32_t distance(std::uint32_t from, std::uint32_t to) { return static_cast<std::int32_t>(to - from); }
 
 template <typename Wanted>

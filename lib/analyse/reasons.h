@@ -31,8 +31,8 @@ class Reasons {
   const std::vector<std::string>& clauses() const { return clauses_; }
   bool empty() const { return clauses_.empty(); }
   std::string text() const { return joined(0); }
-  // Returns the clauses added since `before`. If these clauses do not begin with those of `before`, returns all of
-  // them.
+  // Returns the clauses added since `before`. If the list does not begin with the clauses of `before`, returns all
+  // clauses.
   std::string text_since(const Reasons& before) const {
     const auto& old = before.clauses_;
     const bool grew = old.size() <= clauses_.size() && std::equal(old.begin(), old.end(), clauses_.begin());

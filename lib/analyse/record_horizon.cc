@@ -15,7 +15,7 @@ using session::ProcessRecord;
 std::uint64_t thread_complete_since(std::vector<const Operation*>& records, std::uint64_t published) {
   constexpr auto kNothing = std::numeric_limits<std::uint64_t>::max();
   if (records.empty()) return published == 0 ? 0 : kNothing;
-  // The records are usually in ascending order of serial. Reversing them is then enough.
+  // The records are usually in ascending order of serial, so reversing them puts the newest first.
   const auto newer = [](const auto* a, const auto* b) { return a->serial > b->serial; };
   std::reverse(records.begin(), records.end());
   if (!std::is_sorted(records.begin(), records.end(), newer)) std::sort(records.begin(), records.end(), newer);

@@ -81,7 +81,7 @@ class Judgement {
     return fault;
   }
 
-  // Classifies an access through a word that does not point into known memory.
+  // Classifies an access through a parameter word that does not point into known memory.
   Relation of_number(Fault& fault, std::int64_t least, std::int64_t most) const {
     if (least < 0) return Relation::unknown;
     if (least < kNull) return Relation::null;

@@ -10,8 +10,8 @@
 namespace cudadiag::analyse {
 
 // Returns the indices of the unfinished nodes whose dependencies have all finished. At least one of these nodes was
-// running. `finished` has one word per node, which is not 0 if the node has finished. A node without a marker counts as
-// finished as soon as its dependencies have finished.
+// running. `finished` has one word per node, which differs from 0 if the node has finished. A node without a marker
+// counts as finished as soon as its dependencies have finished.
 std::vector<std::uint32_t> nodes_under_way(const session::Graph& graph, std::span<const std::uint32_t> finished);
 
 }  // namespace cudadiag::analyse

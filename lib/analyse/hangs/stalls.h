@@ -1,5 +1,5 @@
-// Stores in the session that some streams of a process hang, and reads it back. Other streams of the process may still
-// make progress.
+// Stores hangs of single streams in the session, and reads them back. Other streams of the process may still make
+// progress.
 #pragma once
 
 #include <optional>

@@ -23,7 +23,7 @@ bool is_of_line(const Delivery& delivery, const Finding& finding) {
          (finding.thread_start && same(finding.thread_start->issued));
 }
 
-// Returns the last delivery about the operation that its thread sent before issuing it; null if there is none.
+// Returns the last delivery about the operation, sent by its thread before it was issued; null if there is none.
 const Delivery* delivery_for(const Finding& finding, const analyse::Failure& failure) {
   const session::ProcessRecord& record = failure.again_process->record;
   const session::Operation& operation = *failure.again;

@@ -34,7 +34,7 @@ bool ended_badly(const session::Session& session, std::uint32_t pid) {
   return own->second.signal.has_value() || own->second.code.value_or(0) != 0;
 }
 
-// Returns whether this use is weak evidence, because we cannot see whether the program kept the NaN or ended because of
+// Returns whether this use is only weak evidence: it does not show that the program kept the NaN or ended because of
 // it.
 bool is_weak(const DeliveredNonFinite& value) {
   return value.use == Use::number || value.use == Use::array || value.use == Use::compared || value.use == Use::refused;
