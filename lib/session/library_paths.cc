@@ -79,8 +79,8 @@ constexpr std::string_view kLibrarySourceFolders[] = {"/usr/include/", "/usr/loc
 constexpr std::string_view kCudaHeaders[] = {"cuda_runtime.h", "cuda_runtime_api.h", "host_runtime.h",
                                              "device_launch_parameters.h"};
 
-// Folders of files that a compiler writes at run time. Instead of these files, reports show the Python line that called
-// their code.
+// Folders in which compilers store code at run time. Instead of lines in these folders, reports show the Python line
+// that called the code.
 constexpr std::string_view kGeneratedParts[] = {"/torchinductor_", "/torch_compile_debug/", "/.triton/cache/",
                                                 "/.triton/dump/"};
 constexpr std::string_view kUserPseudoFiles[] = {
@@ -143,8 +143,8 @@ bool is_below_standard_library(std::string_view path) {
   return false;
 }
 
-// Returns whether the file has the name of an Inductor file: a hash, in a folder named after two letters of the hash,
-// as in `ab/cabq….py`.
+// Returns whether the file is named like an Inductor file: a hash, in a folder named after two letters of the hash, as
+// in `ab/cabq….py`.
 bool has_inductor_name(std::string_view path) {
   constexpr std::size_t kHash = 52;
   const auto name = base_name(path);

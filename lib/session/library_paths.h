@@ -7,8 +7,8 @@
 
 namespace cudadiag::session {
 
-// Return whether a Python file, or a module, belongs to the user. They consider only the path, not the user's own
-// rules.
+// Return whether a Python file, or a module, belongs to the user. Both functions consider only the path, not the user's
+// own rules.
 bool is_python_file_of_users(std::string_view file);
 bool is_module_of_users(std::string_view path);
 
@@ -20,8 +20,8 @@ bool is_made_at_run_time(std::string_view file);
 // cached files.
 bool is_generated(std::string_view path);
 
-// Returns whether the module is the Python interpreter. Native frames outside the interpreter add nothing to the Python
-// frames.
+// Returns whether the module is the Python interpreter. In a stack, native frames further out than the interpreter add
+// nothing to the Python frames.
 bool is_interpreter(std::string_view module);
 
 // Returns whether the path is in Python's own library folder or an installed package, which may be zipped:

@@ -85,8 +85,8 @@ struct Graph {
   bool whole = false;      // no nodes, edges or changes are missing
   std::vector<GraphNode> nodes;
   std::vector<GraphEdge> edges;
-  // For a graph whose nodes were given new parameters: the id of the original graph, which has the nodes and edges. 0
-  // for an original graph.
+  // 0 for an original graph. For a graph whose nodes were given new parameters, the id of the original graph, which has
+  // the nodes and edges.
   std::uint32_t changed_from = 0;
   std::vector<GraphChange> changes;  // sorted by node, at most one per node
 };
@@ -117,7 +117,7 @@ struct Arguments {
   std::vector<Parameter> parameters;
 };
 
-// A graph launch with a node that points to memory that had been freed (wire/intern.h).
+// A graph launch in which a node pointed to freed memory (wire/intern.h).
 struct StalePointer {
   std::uint64_t serial = 0;  // serial of the launch in its thread
   std::uint32_t thread = 0;
@@ -219,7 +219,7 @@ struct Stream {
   std::uint32_t marker_issued = 0;
   std::uint32_t marker = 0;          // value written by the GPU, as of the freeze or, without a freeze, of the read
   std::uint32_t host_completed = 0;  // ordinal up to which the host saw everything finish, as of the same time
-  // The sorted ordinals, up to `issued`, of operations that were not queued, because they had not reached the driver.
+  // The sorted ordinals, up to `issued`, of operations that had not reached the driver and so were not queued.
   std::vector<std::uint32_t> not_given;
 
   // Returns the ordinal up to which all operations are known to have finished.
@@ -359,8 +359,8 @@ const T* by_id(const std::vector<T>& table, std::uint32_t id) {
   return id == 0 || id > table.size() ? nullptr : &table[id - 1];
 }
 
-// Returns the site of the call that changed the node's parameters before this launch; 0 if there was none or it is
-// unknown.
+// Returns the site of the call that changed the node's parameters before this launch; 0 if there was no such call, or
+// its site is unknown.
 inline std::uint32_t changed_at(const ProcessRecord& record, const Operation& launch, std::uint32_t node) {
   const Graph* changed = by_id(record.graphs, launch.graph_changed);
   if (changed == nullptr) return 0;
@@ -370,8 +370,8 @@ inline std::uint32_t changed_at(const ProcessRecord& record, const Operation& la
   return at != changed->changes.end() && at->node == node ? at->site : 0;
 }
 
-// Returns the site of the call that set the node's parameters for this launch; 0 if unknown. This is the latest change
-// or, if the node was never changed, its creation.
+// Returns the site of the call that set the node's parameters for this launch; 0 if unknown. This is the call that last
+// changed the node or, if it was never changed, the call that created it.
 inline std::uint32_t site_at(const ProcessRecord& record, const Operation& launch, const Graph& graph,
                              std::uint32_t node) {
   const std::uint32_t changed = changed_at(record, launch, node);
@@ -386,7 +386,7 @@ inline std::uint32_t kernel_id(const ProcessRecord& record, const GraphNode& nod
   return made == nullptr ? 0 : made->function;
 }
 
-// Returns whether a launch of the graph may record events; true for a graph that is not completely known.
+// Returns whether a launch of the graph may record events; true if parts of the graph are unknown.
 inline bool may_record_events(const ProcessRecord& record, std::uint32_t graph) {
   const Graph* known = by_id(record.graphs, graph);
   if (known != nullptr && known->changed_from != 0) known = by_id(record.graphs, known->changed_from);

@@ -105,7 +105,7 @@ struct Pass {
   std::vector<KeptFrom> kept_from{};
 };
 
-// A rule of the user that says whose code a file or folder contains.
+// A rule set by the user: whether a file or folder contains the user's own code.
 struct CodeRule {
   std::string path;  // absolute, without a slash at the end
   bool user = true;

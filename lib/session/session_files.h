@@ -10,14 +10,14 @@ namespace cudadiag::session {
 // The subfolder of a pass folder for the Python code of a run of `cudadiag nans`.
 inline constexpr const char* kPythonFolder = "python";
 
-// Returns the files whose names are those of areas. Does not open the files. Returns nothing if `folder` is a link.
+// Finds areas by their names, without opening the files. Returns nothing if `folder` is a link.
 std::vector<std::filesystem::path> areas_in(const std::filesystem::path& folder);
 
 // Returns whether the folder contains a manifest with our schema, in any version, or an area with our magic number.
 // Also returns true if the folder contains the mark of a process that could not be recorded.
 bool has_own_content(const std::filesystem::path& folder);
 
-// Returns whether the folder contains only an empty folder for the recording, as `cudadiag env` prepares it.
+// Returns whether the folder is as `cudadiag env` prepares it: it contains only an empty folder for the recording.
 bool is_only_prepared(const std::filesystem::path& folder);
 
 // Removes the files that cudadiag writes to a session, and the folders that are empty afterwards. Files with other

@@ -47,7 +47,7 @@ bool is_session_name(const std::string& name);
 // Returns whether the folder contains a session, whatever its name and owner.
 bool holds_recording(const std::filesystem::path& folder);
 
-// Returns whether the folder is a session of this user and not a link, judging by its name and contents.
+// Returns whether the folder belongs to this user, is not a link, and has the name and contents of a session.
 bool is_session(const std::filesystem::path& folder);
 
 // Returns whether nothing has been recorded in the folder so far. This is normal after `cudadiag env`, and for a run
@@ -72,7 +72,7 @@ std::vector<std::filesystem::path> sessions_in(const std::vector<Root>& roots);
 // unreadable ones.
 std::vector<std::filesystem::path> recordings_in(const std::filesystem::path& folder);
 
-// Returns why no session can be created in the root; nullopt if nothing prevents it. The folder need not exist.
+// Returns why no session can be created in the root; nullopt if one can. The folder need not exist.
 std::optional<base::Error> obstacle_in(const Root& root);
 
 // Returns whether a SessionWriter holds the folder's lock.

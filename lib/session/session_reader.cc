@@ -119,7 +119,7 @@ std::optional<fs::path> newest_begun(const fs::path& root) {
 }
 
 // Finds a session by its number in `cudadiag list`, such as "3". Returns nullopt for text that is not such a number,
-// and an error for a number that is too large. Longer numbers are the beginning of a session's name.
+// and an error for a number that is too large. A longer number is taken as the beginning of a session's name.
 std::optional<base::Result<fs::path>> by_number(const std::vector<Root>& roots, std::string_view wanted) {
   constexpr std::size_t kMostDigits = 3;
   std::size_t number = 0;
@@ -225,7 +225,7 @@ base::Result<fs::path> find_session(const std::vector<Root>& roots, const std::s
   // Removes the trailing slash that shells add when they complete a folder name.
   const std::string wanted = given.substr(0, std::max<std::size_t>(given.find_last_not_of('/') + 1, 1));
   if (!wanted.empty() && wanted != kLatest) {
-    // If the text is a number that `cudadiag list` shows, it means that session, even if a file here has the same name.
+    // A number that `cudadiag list` shows selects that session, even if a file here has the same name.
     const auto numbered = by_number(roots, given);
     if (numbered && std::holds_alternative<fs::path>(*numbered)) return *numbered;
     std::vector<fs::path> places = {wanted};

@@ -18,8 +18,8 @@ std::optional<base::Error> unreadable(const std::filesystem::path& folder);
 // Returns a reason why sessions may be missing from a search; nullopt if there is none. A root may be unreadable, be
 // missing although the user chose it, or contain only sessions of other users. An empty default folder is not a reason.
 std::optional<base::Error> obstacle_to_reading(const std::vector<Root>& roots);
-// Returns an error if $CUDADIAG_DIR names a folder that does not exist although a run could have created it: probably a
-// typo. If no run could have created the folder, the sessions are in the other roots.
+// Returns an error if $CUDADIAG_DIR is probably a typo: the folder does not exist, although a run could have created
+// it. If no run could have created the folder, the sessions are in the other roots.
 std::optional<base::Error> misnamed(const std::vector<Root>& roots);
 
 // Returns the folder of the session that the user means. `wanted` is one of these: "" or "latest" for the newest
@@ -45,7 +45,7 @@ Manifest open_running_manifest(const std::filesystem::path& folder);
 void read_areas(const std::vector<std::filesystem::path>& files, Session& session, std::vector<Process>& processes,
                 std::optional<wire::ClockReading> now = {});
 
-// Returns the process that `record` describes, with its end from the manifest.
+// Returns the process that `record` describes, including how it ended according to the manifest.
 Process describe_process(ProcessRecord record, const Manifest& manifest);
 
 // Sorts by start time, then pid: the order of Session::processes.

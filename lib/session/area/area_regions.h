@@ -14,7 +14,7 @@
 
 namespace cudadiag::session {
 
-// Limits that no recorder exceeds. A larger table is truncated.
+// Limits on table sizes that no recorder exceeds. Larger tables are truncated.
 inline constexpr std::size_t kMostThreads = 8192;
 inline constexpr std::size_t kMostStreams = 65536;
 

@@ -26,8 +26,8 @@ class InternStrings {
   std::size_t copied_ = 0;
 };
 
-// Decodes a heap into the functions, modules, codes, stacks, sites, graphs, notes, properties and `damaged` of
-// `record`. Returns the strings of the heap.
+// Fills these members of `record` from a heap: the functions, modules, codes, stacks, sites, graphs, notes and
+// properties, and `damaged`. Returns the strings of the heap.
 InternStrings read_intern_heap(std::span<const std::byte> heap, ProcessRecord& record);
 
 }  // namespace cudadiag::session

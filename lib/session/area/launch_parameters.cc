@@ -55,7 +55,7 @@ class Reader {
     std::size_t end = 0;
     for (std::uint32_t i = 0; i < *count; ++i) {
       const auto offset = number(layout + 1 + 2 * i), size = number(layout + 2 + 2 * i);
-      // Rejects parameters that overlap or are empty. Without this check, a few bytes could become very many
+      // Rejects parameters that overlap or are empty. Without this check, a few bytes could stand for a huge number of
       // parameters.
       if (!offset || !size || *offset < end || *size == 0) return false;
       end = std::size_t{*offset} + *size;

@@ -37,8 +37,8 @@ std::optional<LivePlace> live_place(const std::filesystem::path& session);
 // Returns whether the recording is lost, because the launcher was killed before it could store any part of it.
 bool was_lost(const std::filesystem::path& session);
 
-// Returns whether the process maps the recording at this place, as every recorded process does. Returns false if we
-// cannot read the mappings of the process.
+// Every recorded process maps its recording. Returns whether this process maps the recording at this place; false if
+// its mappings cannot be read.
 bool is_held_by(const LivePlace& place, std::uint32_t pid);
 // Returns all processes for which is_held_by() is true.
 std::vector<std::uint32_t> holders_of(const LivePlace& place);

@@ -61,7 +61,7 @@ std::optional<Operation> decode_operation(const std::byte* record, std::uint64_t
   operation.serial = serial;
   operation.flags = wire::load(record, o::kFlags);
   operation.site = wire::load(record, o::kSite);
-  // If a live process interned the site after the heap was read, the operation has no site for now.
+  // A live process may have interned the site after the heap was read. For now, the operation then has no site.
   if (operation.site > process.sites.size()) operation.site = 0;
   operation.ordinal = wire::load(record, o::kOrdinal);
   operation.result = wire::load(record, o::kResult);

@@ -64,7 +64,7 @@ bool RingFollower::fetch(RingReader& reader) {
   return true;
 }
 
-// Returns whether the record's call has returned. This can be false only for a thread's newest record.
+// Returns whether the recorded call has returned. Only a thread's newest record can describe a call that has not.
 bool RingFollower::returned(const std::byte* slot) const {
   const auto kind = static_cast<operation::Kind>(wire::load_acquire(slot, operation::kKind));
   return operation::is_race_record(kind) || (wire::load_acquire(slot, operation::kFlags) & operation::kReturned) != 0;

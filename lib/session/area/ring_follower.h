@@ -1,9 +1,8 @@
 // Reads the rings of a live area while its process runs: each record once, in the order of issue.
 //
-// Each call of poll() hands out the records that the previous call fetched. By then, all records that any thread
-// published before them have been fetched too, so sorting by ticks puts causes before effects. If a ring wraps around
-// between two calls, records are lost. The reader is notified of the loss before it receives any record that may follow
-// the lost ones.
+// Each call of poll() hands out the records that the previous call fetched. By then, the earlier records of all threads
+// have been fetched too, so sorting by ticks puts causes before effects. If a ring wraps around between two calls,
+// records are lost. The reader is notified of the loss before it receives any record that may follow the lost ones.
 #pragma once
 
 #include <array>
@@ -31,7 +30,7 @@ class RingFollower {
  public:
   // When to fetch a record: when its call begins, or when the call has returned and its result is known.
   enum class When { issued, returned };
-  // `area` must stay mapped as long as this object exists. It may still be all zeros, and may contain anything.
+  // `area` must stay mapped as long as this object exists. It may still be all zeros, and its contents are not trusted.
   explicit RingFollower(std::span<const std::byte> area, When when = When::issued) : area_(area), when_(when) {}
 
   // Returns false if there was nothing new.

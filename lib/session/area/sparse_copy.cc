@@ -29,8 +29,8 @@ bool write_all(int file, std::span<const std::byte> bytes, std::uint64_t offset)
   return true;
 }
 
-// Returns the offset of the next data at or after `at`, or `end`. On a file system without holes, the whole file is
-// data.
+// Returns the offset of the next data at or after `at`; `end` if there is none. On a file system without holes, the
+// whole file is data.
 std::uint64_t next_data(int file, std::uint64_t at, std::uint64_t end) {
   const off_t data = ::lseek(file, static_cast<off_t>(at), SEEK_DATA);
   if (data < 0) return errno == ENXIO ? end : at;

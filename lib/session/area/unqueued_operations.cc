@@ -13,8 +13,8 @@ namespace {
 struct Recorded {
   std::set<std::uint32_t> unfinished;
   std::uint32_t open = 0;  // calls in flight that have a record
-  // The newest operation that was issued while no other thread was in a call on the stream. All earlier calls had
-  // returned by then.
+  // The newest operation that was issued while no other thread was inside a call on the stream. All earlier calls on
+  // the stream had returned by then.
   std::uint32_t alone = 0;
 };
 

@@ -28,7 +28,7 @@ class LogWriter : public RingReader {
   void lost(std::uint64_t count, std::uint64_t until) override;
   // Writes all records received so far to the file.
   void flush();
-  // Like flush(), but also writes a note: up to these serials, every record is in the log or counted as lost.
+  // Like flush(), but also notes in the log that every record up to these serials was written or counted as lost.
   void flush_through(const std::vector<std::uint64_t>& serials);
 
   std::uint64_t lost() const { return lost_; }

@@ -24,7 +24,7 @@ using Id = std::pair<std::uint16_t, std::uint64_t>;  // identifies an operation:
 constexpr std::size_t kMostUnfinished = 4096;
 constexpr std::size_t kMostKept = 1u << 20;
 constexpr std::size_t kMostEvents = 1u << 18;
-// If several threads issue on one stream at the same time, their operations may be queued out of the order of their
+// If several threads use one stream at the same time, their operations may be queued in a different order than their
 // ordinals. kContention is the largest displacement that we expect.
 constexpr std::uint32_t kContention = 64;
 

@@ -30,7 +30,7 @@ void ForwardSearch::look_at(const LogReader& log) {
   if (thread.nodes.empty() || wire::load(record, o::kTicks) < since_) return;
   const std::uint32_t number = wire::load(record, o::kNumber);
   if (found_.size() < kMost && thread.nodes.contains(number - 1)) found_.push_back(log.current());
-  // The signed difference gives the order, because the numbers wrap around.
+  // Compares the numbers by their signed difference, because they wrap around.
   const bool before = static_cast<std::int32_t>(number - *thread.nodes.begin()) <= 0;
   if (before || log.serial() == 1) thread.before = log.current();
 }

@@ -23,8 +23,7 @@ class ForwardSearch {
   // Call this for each record of the log, right after reading it.
   void look_at(const LogReader& log);
   // Returns the launches. For each thread, also returns one older record, which shows that no earlier launch belongs to
-  // these nodes. Returns an empty list if there are too many launches, because an incomplete list would be a wrong
-  // answer.
+  // these nodes. Returns an empty list if there are too many launches, because an incomplete list is misleading.
   std::vector<LoggedRecord> found() &&;
 
  private:

@@ -1,4 +1,4 @@
-// The races between streams in one process's run, as the session stores them.
+// The races between streams in one process, as stored in the session.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ enum class RaceMode : std::uint8_t {
   atomic,
 };
 
-// Returns the name of the mode in files and reports, such as "read".
+// Returns the name that files and reports use for the mode, such as "read".
 std::string_view word(RaceMode mode);
 
 constexpr bool alters(RaceMode mode) { return mode == RaceMode::write || mode == RaceMode::atomic; }

@@ -1,5 +1,4 @@
-// The outcomes of repeating a saved launch alone, once or several times (lib/replay). They are in a file in the
-// launch's folder.
+// The outcomes of repeating a saved launch on its own (lib/replay). They are stored in a file in the launch's folder.
 #pragma once
 
 #include <cstdint>

@@ -25,14 +25,14 @@ Unrecorded unrecorded_in(const std::filesystem::path& pass_folder);
 // Returns an error such as "nothing was recorded for …", with a hint.
 base::Error nothing_recorded_of(const Unrecorded& unrecorded);
 
-// Returns why no program can record to the session; nullopt if nothing prevents it.
+// Returns why no program can record to the session; nullopt if programs can.
 std::optional<std::string> obstacle_to_recording(const std::filesystem::path& session);
 
 // Returns why a session that `cudadiag env` prepared is empty. Considers only the current state: the original reason
 // may be gone.
 std::string why_unused(const std::filesystem::path& session);
 
-// Returns the newest prepared session in these roots that programs cannot write to.
+// Returns the newest session in these roots that `cudadiag env` prepared, but that programs cannot write to.
 std::optional<std::filesystem::path> newest_unwritable(const std::vector<Root>& roots);
 
 }  // namespace cudadiag::session
