@@ -14,7 +14,7 @@ namespace {
 // At the fastest rate, a ring of 4,096 records fills up in a few milliseconds. Shorter pauses slow the target down,
 // because each read takes cache lines away from the threads that write them.
 constexpr std::chrono::microseconds kPause{300};
-// The time between two flushes: the log lacks at most the operations of this time if the launcher is killed.
+// The time between two flushes. If the launcher is killed, the log lacks only operations from the last such interval.
 constexpr std::chrono::milliseconds kFlush{50};
 
 }  // namespace

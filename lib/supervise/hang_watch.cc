@@ -58,7 +58,7 @@ bool HangWatch::look() {
     return false;
   }
   still_ += std::min<Clock::duration>(passed, 2 * interval_);
-  // A state that was found not to be a hang is not checked again until there is progress.
+  // Once a state has been found not to be a hang, it is not checked again until there is progress.
   if (still_ < limit_ || digest == judged_) return false;
   session::Session session;
   const std::vector<session::Process> processes = read_processes(&arena_, nullptr, session);

@@ -78,8 +78,8 @@ class PythonReader {
     return frame ? std::optional(std::move(found)) : std::nullopt;
   }
 
-  // Returns nullopt if the frame's code object has a different type from those of earlier frames. The frame then
-  // changed while it was being read.
+  // Returns nullopt if the frame changed while it was being read. Its code object then has a different type from those
+  // of earlier frames.
   std::optional<session::DeliveredFrame> resolve(const RemoteFrame& frame) {
     const auto type = memory_.pointer(frame.code + wire::python::kObjectType);
     if (!type || (code_type_ != 0 && *type != code_type_)) return std::nullopt;

@@ -18,9 +18,8 @@ struct NansOptions {
   std::uint32_t history = 1u << 16;  // how many checks on a GPU may be pending
 };
 
-// Each function writes Python code for a run, and returns variables for the command's environment. The code of the
-// first function checks for elements that are not finite. The code of the second one traces bad values to their origin,
-// and the code of the third one finds races.
+// Each function writes Python code for a run, and returns variables for the command's environment. In the order of the
+// functions, this code checks for elements that are not finite, traces bad values to their origin, or finds races.
 base::Result<std::vector<launch::Variable>> start_of_nans(const NansOptions& options, session::SessionWriter& writer);
 base::Result<std::vector<launch::Variable>> start_of_origins(double seconds, session::SessionWriter& writer);
 base::Result<std::vector<launch::Variable>> start_of_tensor_races(session::SessionWriter& writer);

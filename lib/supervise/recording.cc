@@ -299,7 +299,7 @@ std::optional<base::Error> Recording::store_manifest() {
   auto failure = writer_->store_manifest(manifest);
   const session::ProcessEnd& end = manifest.passes.front().end;
   if (!failure || !(end.code || end.signal)) return failure;
-  // The target has ended, so other processes need not find its memory any more.
+  // The target has ended, so other processes need not find the recording in memory any more.
   writer_->drop_live_place();
   return writer_->store_manifest(manifest);
 }

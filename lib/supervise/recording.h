@@ -95,7 +95,7 @@ class Recording {
   // Reads the Python stacks of the ranks. Call this before the target is asked to terminate.
   void read_host_stacks();
 
-  // Notes operations that hang, and those that finished after all. Also reads what has been recorded so far.
+  // Notes operations that hang, and operations that hung but then finished. Also reads what has been recorded so far.
   void read_stalls(const StallNews& news);
   // Like read_stalls(), but reads nothing. Call this when the target has ended, before note_end().
   void note_stalls(const StallNews& news);
@@ -115,7 +115,7 @@ class Recording {
   Stored store();
   // Stores the final state of the recording. Call this after note_end().
   Stored store_last();
-  // Finishes the session's folder. Returns a failure only if everything before it was stored.
+  // Finishes the session's folder. Returns a failure only if all earlier attempts to store something succeeded.
   std::optional<base::Error> close();
   // Removes the session.
   void discard();

@@ -96,7 +96,7 @@ StallNews StallWatch::look() {
   while (processes_.size() < arena_.claimed()) {
     processes_.push_back(std::make_unique<Watched>(arena_, processes_.size(), seconds_));
   }
-  // The launcher may have been stopped itself. It saw no progress in that time, so the time does not count.
+  // The launcher itself may have been stopped. It saw no progress while it was stopped, so that time does not count.
   const std::chrono::duration<double> seen = std::min<Clock::duration>(passed, 2 * interval_);
   for (const auto& process : processes_) look_at(*process, seen.count(), news);
   return news;

@@ -146,8 +146,8 @@ Position position_of_address(Dwarf* dwarf, Dwarf_Die& unit, std::uint64_t addres
   return {absolute_path(dwarf_linesrc(entry, nullptr, nullptr), unit), line};
 }
 
-// Returns the line in the enclosing function that called `inlined`. If a .dwo file describes the call, the names of
-// source files are in that file, but their folder is in `unit`, the skeleton.
+// Returns the line in the enclosing function that called `inlined`. If a .dwo file describes the call, that file has
+// the names of source files, but their folder is in `unit`, the skeleton.
 Position position_of_call(Dwarf_Die& inlined, Dwarf_Die& unit) {
   const int line = number_attribute(inlined, DW_AT_call_line);
   const int file = number_attribute(inlined, DW_AT_call_file);
@@ -194,7 +194,7 @@ std::string qualified_name(Dwarf_Die& function) {
   return name;
 }
 
-// Adds to `found` each of `names` that is a function with code in this scope, even if the linker dropped the code.
+// Adds to `found` all names in `names` of functions that have code in this scope, even if the linker dropped the code.
 void find_definitions(Dwarf_Die& scope, const std::vector<std::string>& names, int depth, std::size_t& entries,
                       std::set<std::string>& found) {
   Dwarf_Die child;
@@ -211,7 +211,7 @@ void find_definitions(Dwarf_Die& scope, const std::vector<std::string>& names, i
   } while (dwarf_siblingof(&child, &child) == 0);
 }
 
-// Returns the path of the unit's .dwo file if it is missing; otherwise "".
+// If the unit's .dwo file is missing, returns its path; otherwise "".
 std::string missing_split_file(Dwarf_Die& unit, const Dwarf_Die& split) {
   if (split.addr) return {};
   Dwarf_Attribute attribute;

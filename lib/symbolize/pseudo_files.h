@@ -7,7 +7,7 @@
 namespace cudadiag::symbolize {
 
 // Returns whether IPython gives this file name to the code of a cell that begins with %%time or %%timeit. Code after
-// %time or %timeit on one line gets the same name, but reports then show the line with the %.
+// %time or %timeit on one line gets the same name, but reports then show the line that contains the command.
 bool is_cell_of_magic(std::string_view file);
 
 // Returns "cell In[3]" for `<ipython-input-3-0a1b>`, and "cell ipykernel_12/345.py" for a cell that ran in ipykernel;

@@ -47,7 +47,7 @@ int line_in_lnotab(const session::Code& code, std::int64_t offset) {
     if (!delta) break;
     line += as_signed(*delta);
   }
-  // The last line extends to the end of the code, unless the recorder truncated the table; then the line is unknown.
+  // The last line extends to the end of the code. If the recorder truncated the table, the line is unknown.
   return code.line_table.size() < wire::intern::kLongestLineTable ? checked_line(line) : 0;
 }
 

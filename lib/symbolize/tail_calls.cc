@@ -9,7 +9,7 @@
 namespace cudadiag::symbolize {
 namespace {
 
-// The module and the function in which a chain of tail calls starts. `function` is kNotKnown if it was called through a
+// The module and the function in which a chain of tail calls starts. `function` is kNotKnown if the call went through a
 // pointer.
 struct Start {
   ElfModule* module = nullptr;

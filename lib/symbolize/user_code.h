@@ -12,9 +12,9 @@
 
 namespace cudadiag::symbolize {
 
-// `rules` come from options that declare files and folders as user code or not. The rule with the longest path that
-// contains a file applies; among equal paths, the last rule. Without a matching rule, the result depends on the file's
-// folder and name.
+// `rules` come from options that declare files and folders as user code or not. If several rules match a file, the one
+// with the longest path applies; among equal paths, the last one. Without a matching rule, the result depends on the
+// file's folder and name.
 class UserCode {
  public:
   UserCode() = default;
@@ -52,7 +52,8 @@ class UserCode {
 bool is_launch_code(const NativeFrame& frame, std::string_view kernel);
 
 // `count` is the number of innermost frames that belong to the recorder, CUDA or nvcc's launch code. `kernel` is the
-// kernel that nvcc's stubs name or, without a stub, `launched`. It is empty if the program called the driver directly.
+// kernel that nvcc's stubs name or, without a stub, `launched`. `kernel` is empty if the program called the driver
+// directly.
 struct LaunchFrames {
   std::size_t count = 0;
   std::string kernel;

@@ -56,8 +56,8 @@ enum class Kind : std::uint8_t {
   graph_node = 21,
   graph_edges = 22,
   stream_made = 23,
-  // Not a stream operation. After this record, it is unknown where the CUevent in kArgument was recorded: the event was
-  // destroyed, or was recorded for a whole context.
+  // Not a stream operation. The CUevent in kArgument was destroyed, or was recorded for a whole context. Where it was
+  // last recorded is unknown from here on.
   event_forgotten = 24,
   source_watched = 25,  // this and all later kinds are also only for race detection
   source_changed = 26,
@@ -68,8 +68,8 @@ enum class Kind : std::uint8_t {
   tensor_map = 31,
 };
 
-// The effect of a memory operation. kArgument is the address that it uses, or the handle of its semaphore. A batch of
-// operations is described by its first wait or, if it has none, by its first write.
+// The effect of a memory operation. kArgument is the address that the operation uses, or the handle of its semaphore. A
+// batch of operations is described by its first wait or, if it has none, by its first write.
 enum class MemoryOperation : std::uint8_t {
   unknown = 0,
   write = 1,
@@ -176,7 +176,7 @@ inline std::uint64_t bytes_of(const std::byte* record) {
 // For all other kinds. See Kind for the meaning.
 inline constexpr Field<std::uint64_t, 32> kArgument;
 
-// For event syncs. Their kTicks is the time at which the call returned.
+// For event syncs: when the call began. kTicks is the time at which it returned.
 inline constexpr Field<std::uint64_t, 40> kBegan;  // ticks at ENTER; 0 if unknown
 
 // For event records and event waits.

@@ -1,8 +1,8 @@
 // Contexts, streams and their markers.
 //
-// Entry i of `streams` owns marker i: a 32-bit word in host memory. The GPU writes ordinals to it in stream order. An
-// ordinal there means that everything up to this ordinal has finished. The driver reuses handles, so an entry describes
-// one lifetime of one stream. A stream is identified by its index, not by its handle.
+// Entry i of `streams` owns marker i: a 32-bit word in host memory. The GPU writes ordinals to it in stream order. All
+// operations up to the ordinal in a marker have finished. The driver reuses handles, so an entry describes one lifetime
+// of one stream. A stream is identified by its index, not by its handle.
 #pragma once
 
 #include <cstdint>

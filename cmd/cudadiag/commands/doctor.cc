@@ -117,7 +117,7 @@ std::string why_taken(const std::filesystem::path& file, const std::vector<std::
   return lies_in(file, "/usr/local") ? "it is in the CUDA Toolkit" : "it is in a system folder";
 }
 
-// `lacking`: the first thing that is missing on this machine for the GPU test; empty if nothing is missing.
+// `lacking` names the first thing that the GPU test needs but this machine lacks; empty if it lacks nothing.
 void check_cupti(Checklist& checks, const std::string& lacking) {
   const std::string install = std::string(analyse::remedy_for(analyse::NoteCode::cupti_not_found)) +
                               "; a program that brings its own copy, such as PyTorch, does not need it";

@@ -201,7 +201,7 @@ class Replaying {
     return replay::copy_folder(folder_, std::move(smaller), options_.minimal);
   }
 
-  // Compares the memory that the first replay left with that of each later replay.
+  // Compares the memory contents after the first replay with those after each later replay.
   std::optional<Error> compare() {
     std::error_code error;
     std::string pattern = (fs::temp_directory_path(error) / "cudadiag-outputs-XXXXXX").string();
@@ -235,7 +235,7 @@ class Replaying {
     return std::nullopt;
   }
 
-  // Returns why the outputs of `done` and the first replay cannot be compared; empty if nothing prevents a comparison.
+  // Returns why the outputs of `done` and the first replay cannot be compared; empty if they can.
   std::string obstacle_to_comparing(const replay::Run& done, const replay::GpuChoice& here,
                                     const replay::GpuChoice& there) const {
     const replay::Run& first = result_.first;
@@ -343,7 +343,7 @@ void add_child(CLI::App& app, int& status) {
   child->callback([options, &status] { status = play_in_this_process(*options); });
 }
 
-// The tool must follow "=". A separate word would be parsed as the name of the saved launch.
+// The name of the tool must follow an equals sign. A separate word is parsed as the name of the saved launch.
 void add_sanitize(CLI::App* command, ReplayOptions& replay) {
   command
       ->add_flag(

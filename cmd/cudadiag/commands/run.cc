@@ -22,7 +22,7 @@ std::string contradiction(const CLI::App& run, const RunOptions& options) {
                                                        {"--keep-core", true}};
   for (const auto& [option, of_dump] : kOptions) {
     if (run.count(option) == 0) continue;
-    // With --hang-dump, these options apply to the rerun that dumps the hang.
+    // With --hang-dump, these options apply to the rerun that writes the dump.
     if (of_dump && options.rerun.hang_dump) continue;
     const std::string both = "; use only one of the two options";
     if (options.rerun_mode == RerunMode::never) {

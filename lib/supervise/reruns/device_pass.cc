@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 constexpr const char* kFile = "CUDA_COREDUMP_FILE";
 constexpr const char* kDump = ".gpucore";
 
-// These flags omit everything large from a dump, so that registers, threads and code remain.
+// These flags omit everything large from a dump. Registers, threads and code remain.
 constexpr const char* kLight =
     "skip_nonrelocated_elf_images,skip_global_memory,skip_shared_memory,skip_local_memory,skip_constbank_memory";
 

@@ -34,7 +34,8 @@ bool write_to(const fs::path& pipe) {
   const base::FileDescriptor file(::open(pipe.c_str(), O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
   struct stat status {};
   if (!file.valid()) return false;
-  // The process that reads the pipe may end at any time. Our own reader then prevents SIGPIPE.
+  // The process that reads the pipe may end at any time. To avoid SIGPIPE in that case, also opens the pipe for
+  // reading.
   const base::FileDescriptor reader(::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
   return reader.valid() && ::fstat(file.get(), &status) == 0 && S_ISFIFO(status.st_mode) &&
          ::write(file.get(), "1", 1) == 1;
@@ -59,7 +60,8 @@ void DumpRequest::ask() {
 
 bool DumpRequest::proceed() {
   if (Clock::now() < due_) return false;
-  // Asks only once. A process that creates its pipe later has a new context, in which nothing can have hung yet.
+  // Sends requests only once. A process that creates its pipe later has a new context, in which nothing can have hung
+  // yet.
   if (asked_.empty()) ask();
   if (asked_.empty()) return false;
   const bool gone = std::all_of(asked_.begin(), asked_.end(), [](int pid) { return ::kill(pid, 0) != 0; });

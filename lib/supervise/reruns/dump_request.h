@@ -11,7 +11,7 @@ namespace cudadiag::supervise {
 
 class DumpRequest {
  public:
-  // Create this just after starting the target with `pipe_pattern` in its environment.
+  // Create this just after starting the target. The target's environment must contain `pipe_pattern`.
   DumpRequest(std::filesystem::path folder, double after_seconds);
 
   // Returns the value for CUDA_COREDUMP_PIPE.

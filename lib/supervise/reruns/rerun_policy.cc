@@ -21,7 +21,7 @@ int number_in(const char* name, int otherwise) {
   return value == nullptr ? otherwise : std::atoi(value);
 }
 
-// Returns how many ranks the job of this process has; 1 if it has no other ranks.
+// Returns the number of ranks in the job of this process; 1 if there are no other ranks.
 int ranks_of_job() {
   for (const auto& [size, rank] : wire::kRankVariables) {
     if (number_in(size, 1) > 1 && std::getenv(rank) != nullptr) return number_in(size, 1);

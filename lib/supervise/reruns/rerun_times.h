@@ -10,8 +10,8 @@ namespace cudadiag::supervise {
 // Returns how many seconds a rerun will probably take until it fails.
 double expected_seconds(const session::Session& session);
 
-// Returns the longest time, in seconds, in which the first run issued no operation; the run's whole duration if
-// unknown.
+// Returns the longest period, in seconds, in which the first run issued no operation. If this is unknown, returns the
+// duration of the whole run.
 double longest_pause(const session::Session& session);
 
 // Returns `window` (wire/rerun/window.h) with an added item that limits the time for each operation.

@@ -29,7 +29,7 @@ std::string tool_s_name(const std::string& architecture) {
   return rest.empty() || !plain ? "" : "SM" + rest;
 }
 
-// Finds the tool's line for the offset: "/*0070*/   LDG.E R5, desc[UR4][R4.64] ;".
+// Finds the line for the offset in the tool's output: "/*0070*/   LDG.E R5, desc[UR4][R4.64] ;".
 std::string instruction_at(const std::string& output, std::uint64_t offset) {
   const std::string mark = fmt::format("/*{:04x}*/", offset);
   const std::size_t at = output.find(mark);

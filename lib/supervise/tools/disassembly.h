@@ -1,5 +1,5 @@
-// Disassembles the failing code with NVIDIA's disassembler, if that is installed. It comes with the toolkit rather than
-// the driver, so nothing may depend on it.
+// Disassembles the failing code with NVIDIA's disassembler, if that is installed. The disassembler comes with the
+// toolkit rather than the driver, so nothing may depend on it.
 #pragma once
 
 #include <string>

@@ -10,11 +10,11 @@
 
 namespace cudadiag::supervise {
 
-// Returns the mangled names of kernels, each of which is the only candidate for a failure with an address error.
+// For each failure with an address error and only one candidate, returns the mangled name of the candidate's kernel.
 std::vector<std::string> suspected_kernels(diagnose::SessionState& state);
 
-// Returns all code of these kernels in the images in `modules`, the folder where the recorder stores images. Omits a
-// kernel if some of its code cannot be read. `disassembler` is the path of nvdisasm.
+// Returns all code of these kernels. `modules` is the folder where the recorder stores images. Omits a kernel if some
+// of its code cannot be read. `disassembler` is the path of nvdisasm.
 std::vector<session::KernelCode> code_of(const std::vector<std::string>& kernels, const std::filesystem::path& modules,
                                          const std::string& disassembler);
 

@@ -28,8 +28,9 @@ constexpr bool begins_as_generated(std::string_view name) {
 }
 
 // Returns the position of the random characters in a file or folder name, before its last suffix; npos if there are
-// none. Eight such characters may also be an ordinary word. They are accepted only after tempfile's prefix `tmp`, or in
-// names of generated code. Must not throw, because exceptions would link the C++ runtime into the recorder.
+// none. Eight of these characters may also form an ordinary word. They are therefore accepted only after tempfile's
+// prefix `tmp`, or in names of generated code. Must not throw, because exceptions would link the C++ runtime into the
+// recorder.
 constexpr std::size_t drawn_at(std::string_view name, bool is_folder) {
   const std::size_t dot = is_folder ? name.npos : name.rfind('.');
   const std::size_t end = dot == name.npos ? name.size() : dot;
