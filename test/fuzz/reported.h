@@ -1,4 +1,4 @@
-// Writes a session in all output formats. None may contain control characters that a terminal would interpret.
+// Writes a session in all output formats. No output may contain control characters that a terminal would interpret.
 #pragma once
 
 #include <string>

@@ -5,7 +5,7 @@
 
 namespace sim {
 
-// Returns the calling thread's mode, which cuThreadExchangeStreamCaptureMode swaps.
+// Returns the calling thread's capture mode, which cuThreadExchangeStreamCaptureMode swaps.
 CUstreamCaptureMode& thread_capture_mode();
 
 // If a capture forbids potentially unsafe calls on this thread, invalidates the capture and returns

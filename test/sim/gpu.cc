@@ -130,8 +130,8 @@ Dependency Gpu::record(CUstream_st& stream) {
   return {stream.shared_from_this(), stream.issued};
 }
 
-// The legacy stream and the blocking streams wait for each other. Before an operation, queues an entry that does the
-// waiting.
+// The legacy stream and the blocking streams wait for each other. Before an operation, queues an entry that makes the
+// operation wait.
 void Gpu::put_barriers(CUstream_st& stream) {
   CUctx_st& context = *stream.context;
   CUstream_st& legacy = *context.legacy;
@@ -236,7 +236,7 @@ void Gpu::run() {
     urgent_ = false;
     for (std::size_t i = 0; i < active_.size(); ++i) {
       const auto stream = active_[i];  // a copy: launching threads append to the list meanwhile
-      // A stream that is skipped at random may still progress later, so it counts as moved.
+      // A stream that is skipped at random may still progress later, so skipping it counts as progress.
       moved |= (plan.shuffles() && plan.toss(1, 3)) || run_stream(lock, *stream);
     }
     std::erase_if(active_, [](const auto& stream) {

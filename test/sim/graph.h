@@ -5,7 +5,8 @@
 
 namespace sim {
 
-// Copies the nodes and edges of `from`, and its child graphs, into the empty `to`. Announces each node.
+// Copies the nodes and edges of `from`, and its child graphs, into the empty `to`. Reports each new node to CUPTI's
+// subscriber.
 void copy_graph(CUgraph_st& from, CUgraph_st& to);
 // Returns the nodes in dependency order, and nodes that do not depend on each other in creation order. Expands child
 // graphs in place.

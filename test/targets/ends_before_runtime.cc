@@ -1,5 +1,5 @@
-// main() returns while a thread waits for a kernel. The kernel finishes only if the exit path sleeps to wait for it.
-// The runtime is linked in, and crashes if it is called after its destructor has run.
+// main() returns while a thread waits for a kernel. The kernel finishes only once the exiting thread sleeps. The
+// runtime is linked in, and crashes if it is called after its destructor has run.
 // Plan: hold kernel=lasts until=notify
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-// A graph with a conditional node whose body has a kernel that fails. "cloned": launches a clone of the graph, whose
-// body the recorder never saw.
+// A kernel fails in the body of a graph's conditional node. "cloned": launches a clone of the graph, whose body the
+// recorder never saw.
 // Plan: fault kernel=denoise nth=2 code=700
 #include <cstring>
 

@@ -1,4 +1,4 @@
-// The fault is in a node of a graph, in its second replay.
+// A graph node faults in the graph's second replay.
 // Plan: fault kernel=scale nth=2 code=700
 #include "driver.h"
 

@@ -1,4 +1,4 @@
-// One node in a graph of a thousand fails, in the second replay. All nodes were captured at one line.
+// One node of a graph with a thousand nodes fails in the second replay. All nodes were captured at one line.
 // Plan: fault kernel=fill nth=1412 code=700
 #include "driver.h"
 

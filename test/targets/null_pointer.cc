@@ -1,4 +1,4 @@
-// An allocation fails unnoticed, and a kernel gets its null pointer.
+// An allocation fails unnoticed, and a kernel gets the resulting null pointer.
 // Plan: memory=64
 #include "driver.h"
 

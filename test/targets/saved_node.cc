@@ -79,7 +79,7 @@ struct Program {
     CHECK(cuMemcpyHtoD(table, &in_table, sizeof in_table));
   }
 
-  // Returns whether each kernel has run once.
+  // Returns whether each kernel has run exactly once.
   bool is_right(int launch) const {
     unsigned words[4] = {};
     CHECK(cuMemcpyDtoH(words, data, sizeof words));

@@ -1,5 +1,5 @@
-// Streams that exist for a few launches each. The last one is destroyed with a bad launch on it, whose error the
-// program receives thousands of operations later.
+// Streams that exist for a few launches each. The last stream is destroyed after a bad launch, whose error the program
+// receives thousands of operations later.
 // Plan: fault kernel=scale nth=1 code=700
 #include "driver.h"
 

@@ -238,7 +238,7 @@ CLI::Validator a_line() {
             const std::string line = colon == std::string::npos ? "" : given.substr(colon + 1);
             const bool number = !line.empty() && line.find_first_not_of("0123456789") == std::string::npos &&
                                 line.find_first_not_of('0') != std::string::npos;
-            // The request to the hook separates its fields by tabs and newlines, so a file name must not contain them.
+            // Tabs and newlines separate the fields of a request to the hook, so a file name must not contain them.
             const bool plain = given.find_first_of("\t\n") == std::string::npos;
             return colon != 0 && number && plain ? "" : given + " is not FILE:LINE, for example train.py:41";
           },

@@ -28,8 +28,7 @@ IllustratedDiagnosis examine_for_page(const session::Session& session, bool trus
 // such work. `kept`: the session is kept, so the sentence may refer to it.
 void print_unfinished(diagnose::SessionState& state, bool kept);
 
-// Empties the report of an earlier run. If this run ends early, the old report then cannot be mistaken for the report
-// of this run.
+// Empties the report of an earlier run, so that nobody mistakes it for the report of this run if this run ends early.
 void empty_older_report(const std::string& path);
 
 // Writes the report to the file. If the file cannot be written, prints the reason.

@@ -33,7 +33,7 @@ class UnhurriedSpeech {
   UnhurriedSpeech(const UnhurriedSpeech&) = delete;
   UnhurriedSpeech& operator=(const UnhurriedSpeech&) = delete;
 
-  // Retries writing the kept text. Returns true once all of it is written.
+  // Tries again to write the kept text. Returns true once all of it is written.
   bool go_on();
 };
 

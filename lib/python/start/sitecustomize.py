@@ -1,6 +1,6 @@
 # Starts the hook in each Python process of `cudadiag nans`, of `races --tensors`, and of a rerun that traces bad
-# values. The launcher writes this file to a folder of the session that comes first in PYTHONPATH. load.py and the
-# package are next to it as plain text. At its end, this file replaces itself with the program's own sitecustomize.
+# values. The launcher writes this file to a folder of the session, and puts the folder first in PYTHONPATH. load.py and
+# the package are next to it as plain text. Finally, this file replaces itself with the program's own sitecustomize.
 import os
 import sys
 

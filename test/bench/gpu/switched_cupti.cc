@@ -1,7 +1,7 @@
 // A libcupti that forwards to the real one (CUDADIAG_BENCH_CUPTI). While the program runs, it can disable a
-// subscriber's callbacks and enable them again. The cost of callbacks is the difference between steps of one process.
-// Times of separate processes of the same program vary by more than this cost. The library is preloaded under
-// libcupti's name, so that every lookup of libcupti finds it.
+// subscriber's callbacks and enable them again. The cost of callbacks is the difference between the times of a step
+// with and without them, in one process. Times of separate processes of the same program vary by more than this cost.
+// The library is preloaded under libcupti's name, so that every lookup of libcupti finds it.
 #include <cupti.h>
 #include <dlfcn.h>
 

@@ -196,7 +196,7 @@ struct Script : Driver {
   std::map<std::string, CUfunction> kernels;
 };
 
-// Threads wait for their turn. Everything that a thread has issued or seen therefore comes before the next thread's
+// Each thread waits for its turn. Everything that a thread has issued or seen therefore comes before the next thread's
 // step.
 void take_turns(Script& script, const std::vector<Step>& steps, unsigned thread) {
   static std::mutex mutex;

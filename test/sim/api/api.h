@@ -30,7 +30,7 @@ void set_driver_ready(bool ready);
 // The caller must hold the mutex.
 CUstream_st* stream_of(CUstream handle, bool per_thread);
 
-// Resource callbacks are delivered once the thread holds no lock, at the end of the call at the latest.
+// Resource callbacks are delivered as soon as the thread holds no lock, and at the latest when the call returns.
 void announce(CUpti_CallbackIdResource id, CUcontext context, CUstream stream = nullptr);
 void announce_module(CUpti_CallbackIdResource id, CUcontext context, CUmodule module);
 void announce_node(CUgraph_st& graph, CUgraphNode_st& node);

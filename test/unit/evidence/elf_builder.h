@@ -7,7 +7,7 @@
 
 namespace cudadiag::evidence {
 
-// A row of `size` bytes. All bytes are zero, except for the numbers that are put at given offsets.
+// A row of `size` bytes, which are zero except where numbers are stored.
 class RowBuilder {
  public:
   explicit RowBuilder(std::size_t size) : bytes_(size, '\0') {}

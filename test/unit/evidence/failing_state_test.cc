@@ -19,7 +19,7 @@ DumpedFailure failure_of(const ElfBuilder& dump) {
   return std::move(*testimony->failure);
 }
 
-// Builds the sample dump, whose second lane failed. Adds the sections about that lane that drivers since r400 write.
+// Builds the sample dump, whose second lane failed. Adds sections about that lane, as drivers since r400 write them.
 ElfBuilder full_sample() {
   ElfBuilder dump = sample_dump();
   dump.add({.name = ".cudbg.pred",

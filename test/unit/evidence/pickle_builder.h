@@ -1,4 +1,4 @@
-// Writes pickles in the form of PyTorch's C++ pickler, including damaged ones.
+// Writes pickles in the format of PyTorch's C++ pickler, including damaged ones.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Tests how a rerun is started and ended: the same input, no traces of the first run, and no process left behind.
+// Tests how a rerun starts and ends. It gets the same input, sees no traces of the first run, and leaves no process
+// behind.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -4,7 +4,7 @@ from .bounds import rule_for
 # The tensors that these operators create are uninitialised.
 UNINITIALISED = ("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "_empty_affine_quantized",
                  "empty_permuted", "resize_", "resize_as_", "_resize_output_", "set_")
-# With these operators, a program checks whether its values are finite, or treats bad values as missing.
+# A program uses these operators to check whether its values are finite, or to treat bad values as missing.
 LOOKS = ("isnan", "isfinite", "isinf", "isposinf", "isneginf", "nan_to_num", "nan_to_num_", "nansum", "nanmean",
          "nanmedian", "nanquantile", "_amp_foreach_non_finite_check_and_unscale_", "_amp_update_scale_")
 # Each element of these operators' results is an element of an argument.
