@@ -1,6 +1,6 @@
 // The recorder of one process. It owns the area and everything that writes to it, and passes each CUPTI callback to the
-// part that handles it. The only object is created inside cuInit. It is never destroyed, because threads may be inside
-// it when the process ends.
+// part that handles it. The only instance is created inside cuInit. It is never destroyed, because threads may still be
+// executing its code when the process exits.
 //
 // All methods run on the program's threads, inside the program's calls to CUDA. They never throw, allocate on the
 // launch path, print, or wait for anything except the recorder's own short locks. A `thread` parameter is null for a

@@ -74,8 +74,8 @@ struct Surroundings {
 
 // Returns whether the recorder left a failed launch in this folder.
 bool holds_launch(const std::filesystem::path& folder);
-// Completes a folder that the recorder left: converts the description to launch.json, and adds the README and the
-// source.
+// Completes a folder that the recorder has written: converts the description to launch.json, and adds the README and
+// the source.
 std::optional<base::Error> complete_folder(const std::filesystem::path& folder, const Surroundings& surroundings);
 // Writes a new folder for `launch`, which is the launch in `from` with only part of its memory.
 std::optional<base::Error> copy_folder(const LaunchFolder& from, SavedLaunch launch, const std::filesystem::path& to);

@@ -1,6 +1,6 @@
 // Places the memory blocks of a saved launch for a replay, and rewrites pointers to blocks that moved. Computes which
-// granules of device memory the blocks need, and keeps the address of each block in the replay. The player chooses the
-// addresses.
+// granules of device memory the blocks need, and stores which address each block has in the replay. The player chooses
+// the addresses.
 #pragma once
 
 #include <cstdint>

@@ -86,7 +86,8 @@ class FindingText {
                               verbose_ ? Wide::stays : Wide::wraps, false, topic});
   }
 
-  // Adds a section of sentences. These wrap at spaces even with -v, because users do not search the output for them.
+  // Adds a section of sentences. Sentences wrap at spaces even with -v, because users do not search the output for
+  // them.
   void tell(std::string label, std::vector<std::string> sentences, std::size_t at_least, int sacrifice,
             Topic topic = Topic::fact) {
     page_.sections.push_back(
@@ -219,7 +220,7 @@ class FindingText {
     add("Forward", std::move(lines), 2, 0);
   }
 
-  // If the finding's line only started the thread, adds the library's line that issued the operation.
+  // If the finding's line only started the thread, adds the line of the library that issued the operation.
   void thread_start() {
     if (!finding_.thread_start) return;
     const char* how = finding_.thread_start->pool ? "as work that this line submitted to a thread pool"
@@ -307,7 +308,7 @@ class FindingText {
            ")";
   }
 
-  // Gives the cause if it is known, else the general meaning of the error. -v always gives the meaning, too.
+  // Gives the cause or, if it is unknown, the general meaning of the error. With -v, always adds the general meaning.
   void why() {
     std::vector<std::string> lines = {base::printable(finding_.cause ? finding_.cause->text : finding_.text)};
     for (std::string& line : argument_lines(finding_, directory_, verbose_)) lines.push_back(std::move(line));
@@ -335,7 +336,7 @@ class FindingText {
     if (text.empty() && !finding_.reported_api.empty()) add("Call", {base::printable(finding_.reported_api)}, 1, 0);
     if (text.empty()) return;
     add("Blamed", {text}, 2, 0, Topic::blame);
-    // The program sees only the status of this library, such as CUBLAS_STATUS_ALLOC_FAILED.
+    // The program sees only the status that this library returns, such as CUBLAS_STATUS_ALLOC_FAILED.
     if (async() && !finding_.reported_library.empty()) {
       page_.sections.back().lines.push_back(fmt::format("{} issued that call; its own status hides this error",
                                                         base::printable(finding_.reported_library)));

@@ -108,7 +108,7 @@ std::vector<std::string> race_tensors(const diagnose::ResolvedRace& race) {
   };
   const auto name = [&](const diagnose::ResolvedAccess& access, const diagnose::ResolvedAccess& other) {
     if (!access.tensor) return std::string();
-    // If this line has no name for the tensor, the other line may have one.
+    // If the source line of one access does not name the tensor, the line of the other access may.
     const bool other_names = other.tensor && same_kind() && !other.tensor->view;
     return tensor_name(*access.tensor, other_names ? other.tensor->name : "") + ": ";
   };

@@ -119,7 +119,7 @@ Section withheld(const diagnose::Diagnosis& report) {
 Section next_commands(const diagnose::Diagnosis& report, const TextOptions& options) {
   Section section{"Next", {}, 2, 0, Ink::plain, Wide::stays};
   if (report.session.empty() || report.findings.empty() || report.passes.empty()) return section;
-  // If another user owns the session, a rerun would run a command that the other user chose.
+  // Does not suggest a rerun of another user's session, because that user has chosen the command.
   const bool suggest_rerun = options.suggest_rerun && report.foreign.empty();
   const bool first_rerun = suggest_rerun && !was_rerun(report);
   const auto bisect = [&](const char* with = "") {

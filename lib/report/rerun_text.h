@@ -11,7 +11,7 @@
 
 namespace cudadiag::report {
 
-// A sentence without a newline, or a report with all its newlines.
+// A single sentence without a trailing newline, or a whole report, in which every line ends with a newline.
 struct RerunMessage {
   enum class Kind { sentence, report };
   Kind kind = Kind::sentence;

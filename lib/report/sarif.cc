@@ -161,7 +161,7 @@ class Writer {
     return all;
   }
 
-  // Returns the index of the finding's rule. The rule is the cause if that is known, else the error.
+  // Returns the index of the finding's rule. The rule is the cause or, if the cause is unknown, the error.
   std::size_t rule(const diagnose::Finding& finding) {
     const std::string error = finding.name.empty() ? std::string(diagnose::word(finding.kind)) : finding.name;
     const std::string id = base::printable(finding.cause ? finding.cause->id : error);

@@ -46,7 +46,7 @@ void ModuleImages::save(std::span<const std::byte> image) {
   const std::uint64_t hash = wire::hash_bytes(reinterpret_cast<const char*>(image.data()), image.size());
   char path[PATH_MAX];
   snprintf(path, sizeof path, "%.*s/%016llx.cubin", PATH_MAX - 64, folder_, static_cast<unsigned long long>(hash));
-  // An image that already exists does not count towards the limit.
+  // An image that has already been saved does not count towards the limit.
   if (access(path, F_OK) == 0) return;
   if (bytes_.fetch_add(image.size()) + image.size() > (keep_ == Keep::all ? kMostBytes : kMostOfSmall)) {
     bytes_.fetch_sub(image.size());

@@ -38,7 +38,7 @@ std::uint64_t pair(std::uint64_t low, std::uint64_t high) { return (low & 0xffff
 // ---- arrays, textures and surfaces
 
 void RaceRecords::array_made(ThreadState& thread, const CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR& shape) {
-  // The memory of these kinds of arrays may be remapped, and may be shared by several arrays.
+  // Arrays with one of these flags may share memory with other arrays, and their memory may be remapped.
   constexpr unsigned kUnsettled = CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING;
   const std::uint64_t element = element_bytes(shape.Format, shape.NumChannels);
   if (array == nullptr || element == 0 || (shape.Flags & kUnsettled) != 0) return;
@@ -228,7 +228,7 @@ void RaceRecords::array_side(ThreadState& thread, const Side& side) {
   publish(thread, record);
 }
 
-// Reads the members that exist in `Parameters`.
+// Records each side of the copy that is an array. Reads only the members that `Parameters` has.
 template <typename Parameters>
 void RaceRecords::sides(ThreadState& thread, const void* parameters) {
   const auto& p = *static_cast<const Parameters*>(parameters);

@@ -1,5 +1,5 @@
-// At process exit and before a context ends, looks for a fault that no call of the program has reported. Waits a short
-// time for unfinished work.
+// At process exit and before a context is destroyed, looks for a fault that no call of the program has reported. Waits
+// a short time for unfinished work.
 #pragma once
 
 #include <cupti.h>

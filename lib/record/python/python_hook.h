@@ -44,7 +44,7 @@ class PythonHook {
 
  private:
   static int run_pending(void*);
-  // Returns false if an exception of the program is set and must reach the program.
+  // Returns false if the program has raised an exception, which it must still receive.
   bool run();
   bool run_loader(PyObject* names);
   bool add_functions(PyObject* names);

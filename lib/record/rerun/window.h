@@ -26,7 +26,7 @@ class Window {
   std::uint32_t near() const { return near_; }
   // Returns the number of the first call at the site that the rerun waits for, or kNever.
   std::uint32_t armed_from(wire::site_key::Key site, wire::site_key::Key function) const;
-  // Returns the graph nodes to save before they run, likeliest first.
+  // Returns the graph nodes to save before they run, the one that most likely failed first.
   std::span<const wire::window::Node> nodes() const { return {nodes_.data(), nodes_used_}; }
   // Returns the number of the first graph launch at a site from which nodes may be saved; kNever if there are no nodes
   // to save.

@@ -110,8 +110,8 @@ void FollowedGraphs::made(const GraphCall& call, const GraphDescription& descrip
   }
 }
 
-// Chooses the node to save: the first wanted node that is in this graph. Wanted nodes are sorted by how likely they are
-// to have failed.
+// Chooses the node to save: the first wanted node that is in this graph. Wanted nodes are sorted, the one that most
+// likely failed first.
 void FollowedGraphs::choose_node(FollowedGraph& graph, GraphDescription& description) {
   graph.node = graph.count;
   if (graph.count != description.size()) return;

@@ -1,6 +1,6 @@
-// Caches the sites at which a thread issues operations. The key is a hash of what is cheap to read: the kernel's
-// handle, the Python stack's hash, the stack pointer. Two sites with the same key are distinguished by their native
-// stacks. Only the thread itself accesses its cache.
+// Caches the sites at which a thread issues operations. The key is a hash of values that are cheap to read: the
+// kernel's handle, the Python stack's hash and the stack pointer. Two sites with the same key are distinguished by
+// their native stacks. Only the thread itself accesses its cache.
 #pragma once
 
 #include <array>

@@ -2,7 +2,8 @@
 //
 // Unwinding takes microseconds, and a program makes CUDA calls from few places. The first unwinding at some depth
 // therefore keeps the positions of all return addresses relative to the stack pointer (a shape). Later calls at the
-// same depth read the words at these positions, and look up the stack with exactly these addresses by their hash.
+// same depth read the words at these positions. The hash of these words identifies the stack that has exactly these
+// return addresses.
 //
 // Why this is correct: the innermost position is right, because the code between the program and the recorder has
 // frames of fixed size. A correct return address determines the size of its caller's frame, and thus the next position.

@@ -72,7 +72,7 @@ std::string write_html(const diagnose::Diagnosis& whole, const std::vector<diagn
       fmt::format("{}<title>{}</title>\n</head>\n<body>\n<main>\n", page_head(), markup.text(title_of(report)));
   const std::string context = context_line(report, markup);
   if (report.findings.empty()) html += clean_article(report, markup);
-  // The first note is the reason for the verdict, which the article above shows already.
+  // The first note gives the reason for the verdict, and the article above already shows this reason.
   if (report.findings.empty() && report.verdict == analyse::Verdict::inconclusive && !report.notes.empty()) {
     report.notes.erase(report.notes.begin());
   }

@@ -311,7 +311,7 @@ bool has_password_attached(std::string_view word, bool logs_in) {
   return logs_in || (has_digit && !is_number(value) && value.find_first_of("/.=:,") == value.npos);
 }
 
-// Returns true if `word` is the secret that `option`, the word before it, takes.
+// Returns true if `word` is the secret argument of `option`, the word before it.
 bool is_value_of(std::string_view option, std::string_view word) {
   if (option == "-u" || option == "--user") return word.find(':') != word.npos;
   if (option == "-p") return !is_number(word) && !word.starts_with('-');

@@ -56,7 +56,8 @@ class ActivityWatch {
   std::map<SiteKey, Named> names_;
 };
 
-// Writes the activity below `heading`, in at most `rows` rows. Lines wrap at `columns`; a word that is longer is cut.
+// Writes the activity below `heading`, in at most `rows` rows. Lines wrap at `columns`. A word that does not fit on a
+// line is cut.
 std::string write_activity(const std::string& heading, const Activity& activity, std::size_t rows, std::size_t columns);
 
 }  // namespace cudadiag::report

@@ -120,7 +120,8 @@ Detours::Detour Detours::found(std::uint32_t at, std::uint32_t meets) const {
         continue;
       }
       out.known &= !is_any(i.base(), {"CALL", "BRX", "BRXU", "JMX", "JMXU"});
-      // A called function must return and must not end the thread. Other code may end the thread, but must not return.
+      // The detour is known only if called functions return and never end the thread. Code outside called functions may
+      // end the thread, but must not return.
       out.known &= called ? !is_any(i.base(), {"EXIT", "KILL", "RTT"}) : i.base() != "RET";
       for (const std::uint32_t to : program_.next(here)) visit(to);
     }

@@ -2,9 +2,9 @@
 //
 // A thread fails at one instruction and stops at another. For a register and an earlier instruction, this class finds
 // out whether the register may have been written between that instruction and the stop. It also finds the last
-// instruction that wrote to the register before the given one. A Moment is one execution of an instruction. If `latest`
-// is true, it is the latest execution before the failure. If `latest` is false, the instruction may have run again
-// since, and the answer holds for every execution.
+// instruction that wrote to a register before a given instruction. A Moment is one execution of an instruction. If
+// `latest` is true, it is the latest execution before the failure. If `latest` is false, the instruction may have run
+// again since, and the answer holds for every execution.
 //
 // The thread stops some time after the failure, but before any instruction that needs the value of the failed load.
 // Paths through these instructions are excluded.

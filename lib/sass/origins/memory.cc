@@ -178,10 +178,10 @@ void Instructions::reduce_bulk(const Step& s) {
   note(place(s, address_of(s.i, 0)), Mode::atomic);
 }
 
-// Handles "UTMALDG.2D [UR8], [UR6]". The first operand contains the address in shared memory and the coordinates, the
-// second contains the address of a descriptor. A descriptor in the parameters begins with the address of its memory.
-// For a descriptor in memory, assumes any value that was stored in shared memory, because code builds descriptors
-// there.
+// Handles "UTMALDG.2D [UR8], [UR6]". The first operand contains the address in shared memory and the coordinates. The
+// second operand contains the address of a descriptor. A descriptor in the parameters begins with the address of its
+// memory. For a descriptor in memory, assumes any value that was stored in shared memory, because code builds
+// descriptors there.
 void Instructions::note_tensor(const Step& s, Mode mode) {
   const Halves at = place(s, address_of(s.i, 1));
   note(at, Mode::read);

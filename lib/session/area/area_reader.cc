@@ -279,8 +279,8 @@ void AreaReader::read_operations() {
   record_.operations.reserve(std::min<std::uint64_t>(expected, kMostReserved));
   for (std::size_t thread = 0; thread < threads; ++thread) {
     if (record_.threads[thread].state == wire::thread::State::free) continue;
-    // Starts with the oldest record, so that little is left to sort. This is the first record in the ring or, if the
-    // ring has wrapped around, the one after the newest. Skips the holes at the end of a ring that has not wrapped
+    // Starts with the oldest record, so that little is left to sort. The oldest record is the first in the ring or, if
+    // the ring has wrapped around, the one after the newest. Skips the holes at the end of a ring that has not wrapped
     // around.
     const std::uint64_t published = record_.threads[thread].published;
     const std::size_t first = published >= capacity && capacity > 0 ? published % capacity : 0;
@@ -341,7 +341,7 @@ void AreaReader::read_held() {
   const std::size_t streams = record_.streams.size();
   const std::size_t places =
       streams == 0 ? 0 : regions_.region(Region::held).size() / wire::area::kOperationSize / streams;
-  // A held operation may still be in its ring. It must not be added twice.
+  // An operation whose record is held may also be in the ring, but must be added only once.
   std::vector<OperationKey> in_rings;
   in_rings.reserve(record_.operations.size());
   for (const Operation& operation : record_.operations) in_rings.emplace_back(operation.thread, operation.serial);
