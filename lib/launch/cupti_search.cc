@@ -33,8 +33,7 @@ class Candidates {
   void add(const fs::path& file) {
     std::error_code error;
     if (!fs::is_regular_file(file, error)) return;
-    // Skips duplicates. A toolkit's folder is often named after its version, and a link without the version refers to
-    // it.
+    // Skips duplicates. A toolkit's folder is often named after its version, and also has a link without the version.
     const auto same = [&](const fs::path& other) { return fs::equivalent(file, other, error); };
     if (std::none_of(found_.begin(), found_.end(), same)) found_.push_back(file);
   }

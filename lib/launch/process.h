@@ -89,8 +89,8 @@ class Target {
   void forward(int signal) const;
   // Returns true if /proc shows that the process is the target or its descendant, and is in this process's group.
   bool has_started(pid_t process) const;
-  // Returns the target and its descendants, if /proc shows them. Includes an orphan only if it has the target's
-  // variables, because this process also adopts orphans of other programs.
+  // Returns the target and its descendants, if /proc shows them. Includes an orphan only if its environment marks it as
+  // part of the target, because this process also adopts orphans of other programs.
   std::vector<pid_t> processes() const;
   // Sends the signal to the target, its group, and processes(). Returns false if none of them exists.
   bool signal_all(int signal) const;

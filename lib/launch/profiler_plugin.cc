@@ -41,7 +41,7 @@ std::string in_files_of_settings() {
   return value.value_or("");
 }
 
-// Returns true if the plugin is a recorder. An outer cudadiag may have set it.
+// Returns true if the plugin is a recorder, which an outer cudadiag may have set.
 bool is_recorder(const std::string& plugin, const fs::path& recorder) {
   return fs::path(plugin).filename() == recorder.filename();
 }

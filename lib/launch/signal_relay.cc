@@ -55,7 +55,7 @@ void take_over(int signal, struct sigaction& before) {
 SignalRelay::SignalRelay() {
   interrupted_by = 0;
   if (::pipe2(wake_pipe.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
-    // Leaves the signals alone. Without a pipe, this process could not notice them.
+    // Leaves the signals' actions unchanged. Without a pipe, this process could not notice a signal.
     wake_pipe = {-1, -1};
     took_over = false;
     return;

@@ -115,7 +115,7 @@ bool Feed::find_stream(std::uint32_t index, std::uint64_t ticks, StreamNumber& s
                traits_of(wire::load(entry, wire::stream::kHandle), memory_.context_uid(context_of(entry)),
                          wire::load(entry, wire::stream::kFlags)));
   } else if (!same && !known.sure) {
-    // The record of the creation of this operation's stream was lost.
+    // The creation record of this operation's stream was lost.
     lost(1, created);
     return false;
   }
@@ -394,8 +394,8 @@ void Feed::add_rows(const Access& access, const sass::ParameterBytes& use) {
   }
 }
 
-// A copy on a default stream from one device's memory to another's begins after all earlier work on both devices has
-// finished. All later work begins after the copy.
+// On a default stream, a copy between two devices waits for all earlier work on both devices. All later work on them
+// waits for the copy.
 bool Feed::joins_devices(StreamNumber stream, std::uint64_t source, std::uint64_t destination) const {
   const Memory *from = memory_.at(source), *to = memory_.at(destination);
   const bool apart =
@@ -429,7 +429,7 @@ void Feed::copy(const std::byte* record, StreamNumber stream, const Pending& pen
   if (joins || (wire::load(record, operation::kFlags) & operation::kBlocking) != 0) order_.stream_seen(stream);
 }
 
-// Adds both sides of a copy, or the destination of a memset.
+// Adds the accesses on both sides of a copy, or that of a memset.
 void Feed::place(Access access, const Part& part, StreamNumber stream) {
   const Rows& rows = part.rows;
   const auto use = [&](std::uint64_t address, std::uint64_t pitch, Mode mode) {

@@ -51,7 +51,7 @@ class Order {
   // `meets` tests whether a value ends the wait; if empty, assumes that the latest value does.
   void word_written(std::uint64_t address, StreamNumber stream, std::uint64_t value = 0);
   void word_waited(std::uint64_t address, StreamNumber stream, const std::function<bool(std::uint64_t)>& meets = {});
-  // The stream's latest operation overwrites these words in another way, such as by a copy. Assumes that the new
+  // The stream's latest operation overwrites these words in another way, for example with a copy. Assumes that the new
   // contents do not end a wait.
   void words_overwritten(std::uint64_t begin, std::uint64_t end, StreamNumber stream);
   // The stream reaches a host function. The host function may tell the host that everything before it on the stream has
@@ -74,7 +74,7 @@ class Order {
   bool uncertain(const Access& access, StreamNumber stream) const;
   // Returns whether the stream may have waited for something that the driver does not report.
   bool vague(StreamNumber stream) const { return streams_[stream].clock.vague(); }
-  // Returns whether the stream ever waited for work on the other stream.
+  // Returns whether `stream` ever waited for work on `other`.
   bool ever_waited(StreamNumber stream, StreamNumber other) const;
 
   Moment now() const { return now_; }

@@ -320,8 +320,8 @@ CallJudge::Verdict CallJudge::judge_endpoint(const Call& call, const Endpoint& e
     const bool missed = !is_served(owner_, endpoint.port) && is_served(parent_of(owner_), endpoint.port);
     return missed ? Verdict{0, session::KeptFrom{call.rule.deed, endpoint.text}} : kLetThrough;
   }
-  // Allows binding port 0, for which the kernel chooses a free port. Some programs use this to find a free port. They
-  // accept no connections before listen(), which is checked separately.
+  // Allows binding port 0, for which the kernel chooses a free port. Some programs do this only to find a free port.
+  // They accept no connections before listen(), which is checked separately.
   if (listens && endpoint.port == 0) return kLetThrough;
   const auto& ports = isolation_.ports;
   const bool near = endpoint.loopback || (isolation_.any_interface && listens);

@@ -20,7 +20,7 @@
 namespace cudadiag::launch {
 namespace {
 
-// The child's report to its parent, in memory that both share until the child calls exec.
+// The child's report to its parent, in memory that child and parent share until the child calls exec.
 struct Told {
   enum class Stage : int { none, filter, exec };
   int listener = -1;

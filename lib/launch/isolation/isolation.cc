@@ -46,7 +46,8 @@ constexpr std::uint64_t kRemoveAndMake = 0x1ff0;  // bits 4 to 12: removing and 
 constexpr std::uint64_t kBindTcp = 1u << 0, kConnectTcp = 1u << 1;
 constexpr std::uint64_t kScopeAbstractSockets = 1u << 0, kScopeSignals = 1u << 1;
 
-// Handles only the rights that this Landlock version supports. Landlock rejects a ruleset with an unknown right.
+// Returns the rights that Landlock restricts: only those that this version supports, because Landlock rejects a ruleset
+// with an unknown right.
 RulesetAttributes handled_by(int version, const Isolation& isolation) {
   RulesetAttributes handled;
   handled.file_access = kWriteFile | kRemoveAndMake;

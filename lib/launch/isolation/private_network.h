@@ -12,8 +12,8 @@
 
 namespace cudadiag::launch {
 
-// Tries to create a private network in a child process. Some security modules allow a user namespace, but refuse every
-// action inside it.
+// Tries to create a private network in a child process, because some security modules allow a user namespace but refuse
+// every action inside it.
 bool can_have_private_network();
 
 // Moves this process and its future children to a new private network. Without CAP_SYS_ADMIN, moves them to a new user

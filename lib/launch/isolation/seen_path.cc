@@ -21,7 +21,7 @@ constexpr int kMostLinks = 40;  // the kernel's limit
 
 std::string own_folder(pid_t process) { return "/proc/" + std::to_string(process); }
 
-// Replaces names such as /proc/self. If this process opened such a name, the name would refer to this process.
+// Replaces names such as /proc/self. If this process opened such a name, it would get its own entry.
 std::string as_of(pid_t process, const std::string& path) {
   const std::string own = own_folder(process);
   const std::pair<std::string_view, std::string> names[] = {

@@ -1,5 +1,5 @@
 // Defines the packets between a launcher and the supervisor of a rerun. Both processes run the same program, and are
-// connected by a pair of sockets. When either process closes its socket, the other one kills the rerun's processes.
+// connected by a pair of sockets. If one process closes its socket, the other kills the rerun's processes.
 #pragma once
 
 #include <cstdint>

@@ -102,8 +102,8 @@ class CallDesk {
     };
     if (::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_RECV, &room) != 0) return errno == EINTR || errno == ENOENT;
     CallJudge::Verdict verdict = judge_.judge(call.data, static_cast<pid_t>(call.pid));
-    // If the process has stopped waiting, its pid may have been reused, and the memory just read may be another
-    // process's.
+    // If the process has stopped waiting, its pid may have been reused, and the memory just read may belong to another
+    // process.
     if (::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_ID_VALID, &call.id) != 0) return true;
     seccomp_notif_resp response{};
     response.id = call.id;
@@ -228,7 +228,7 @@ class Supervisor {
 };
 
 // Blocks SIGCHLD and the signals that ask this process to exit, and returns a signalfd that receives them. A request to
-// exit also ends the rerun.
+// exit also terminates the rerun.
 int take_over_signals(sigset_t& before) {
   sigset_t taken;
   ::sigemptyset(&taken);

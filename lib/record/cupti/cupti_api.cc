@@ -93,7 +93,8 @@ CuptiApi::Outcome CuptiApi::try_subscribe(CUpti_CallbackFunc callback, char* det
   get_context_id_ = resolve<decltype(get_context_id_)>(library_, "cuptiGetContextId");
   CUptiResult result = CUPTI_ERROR_UNKNOWN;
   char rival[128] = "";
-  // Version 2 (CUDA 12.9 and later) reports the name of the other subscriber. Version 1 exists in every CUPTI.
+  // Version 2 of this function (CUDA 12.9 and later) reports the name of the other subscriber. Version 1 exists in
+  // every CUPTI.
   if (const auto subscribe_v2 = resolve<decltype(&cuptiSubscribe_v2)>(library_, "cuptiSubscribe_v2")) {
     SharedSubscriberParams parameters = {sizeof parameters, "cudadiag", rival, sizeof rival, 1, {}};
     auto* passed = reinterpret_cast<CUpti_SubscriberParams*>(&parameters);

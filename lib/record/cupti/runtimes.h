@@ -1,11 +1,11 @@
 // Which CUDA runtimes the process has, and whether their launches need callbacks. Runtimes 11.3 to 12 reject some
-// launches themselves (error 9 for a block of too many threads), and only the runtime's callback reports that. Later
-// runtimes pass these launches on to the driver, and the driver's callback reports the error. A runtime callback would
-// add half of the driver callback's cost, so it stays off.
+// launches themselves (error 9 for a block with too many threads), and only the runtime's callback reports these
+// errors. Later runtimes pass these launches on to the driver, and the driver's callback reports the error. A runtime
+// callback would add half of the driver callback's cost, so it stays off for these runtimes.
 //
-// Runtimes 13 and later reject only launches that lack a context or a kernel. Usually, an earlier driver call has
-// failed to provide one, and the recorder has seen that failure. If the kernel is a null pointer, the recorder sees no
-// failure. Measured with 12.8 and 13.0.
+// Runtimes 13 and later reject only launches that lack a context or a kernel. Usually, the cause is an earlier driver
+// call that failed, which the recorder has seen. If the kernel is a null pointer, the recorder sees no failure.
+// Measured with 12.8 and 13.0.
 //
 // A process may have several runtimes, one in each of its libraries, and they may start at any time. A runtime looks up
 // more than 400 driver functions, and then calls cuInit. The newest version that it requests is its own version.

@@ -23,8 +23,8 @@ class GraphDescription {
   GraphDescription& operator=(const GraphDescription&) = delete;
 
   // Returns false if a driver call fails, or if the graph is too large. Bodies of conditional nodes are read like child
-  // graphs if `conditionals` contains them. Without `conditionals`, these bodies are omitted, so nodes have different
-  // numbers.
+  // graphs if `conditionals` contains them. Without `conditionals`, these bodies are omitted, which changes the numbers
+  // of later nodes.
   bool read(CUgraph graph, Interner& interner, ConditionalNodes* conditionals = nullptr);
 
   std::size_t size() const { return count_; }

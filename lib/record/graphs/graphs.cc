@@ -166,7 +166,7 @@ void Graphs::updated(const GraphCall& call) {
   const LockGuard lock(mutex_);
   if (Exec* known = execs_.find(key_of(call.exec))) {
     take(*known, made);
-    // Calls still refer to the executable graph's nodes by the handles of the graph from which it was instantiated. We
+    // Calls still refer to the nodes by the handles of the graph from which the executable graph was instantiated. We
     // cannot tell which nodes of the new graph they mean.
     known->nodes = 0;
     known->replay.flags = operation::kGraphRepointed;
@@ -218,7 +218,8 @@ void Graphs::add_pointers(Exec& exec, std::uint32_t node, std::span<const GraphP
   }
 }
 
-// Returns true if the call makes the node's description wrong. Takes no lock, because it calls the driver.
+// Returns true if the call makes the stored description of the node incorrect. Takes no lock, because it calls the
+// driver.
 bool Graphs::alters(const GraphCall& call, CUgraphNodeType& type) {
   const RelaxedCapture relaxed(*driver_);
   if (driver_->graph_node_get_type != nullptr) driver_->graph_node_get_type(call.node, &type);

@@ -84,7 +84,8 @@ class Graphs {
     std::uint32_t nodes, last_set;
     std::uint64_t first_node;
     bool changed;  // true if a call from a different site has set a node since the latest launch
-    // The graph's pointers in `pointers_`, and how many allocations had ended when the pointers were last checked.
+    // The graph's pointers in `pointers_`, and how many allocations had been freed or unmapped when the pointers were
+    // last checked.
     std::uint64_t first_pointer, ends;
     std::uint32_t pointers;
   };

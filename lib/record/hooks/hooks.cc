@@ -142,7 +142,7 @@ std::string_view Hooks::call_name(CUpti_CallbackDomain domain, std::uint32_t id)
 void Hooks::meet(CUcontext context, std::uint32_t uid) {
   for (Known& known : contexts_) {
     if (known.context.load(std::memory_order_acquire) != context || known.uid.load() == uid) continue;
-    // A new context has the address of a known one, so the end of the known context was missed.
+    // A new context has the address of a known one, so the destruction of the known context was missed.
     tell(CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, context, nullptr, nullptr);
     known.uid.store(uid, std::memory_order_release);
     return;

@@ -52,7 +52,7 @@ class Allocations {
   bool living_at(std::uint64_t address, Living& to) const;
   // Returns true if this allocation has not been freed. Takes no lock, so the answer may be slightly out of date.
   bool lives(std::uint32_t entry, std::uint64_t serial) const;
-  // Returns how many allocations have ended so far.
+  // Returns how many allocations have been freed or unmapped so far.
   std::uint64_t ends() const { return ends_.load(std::memory_order_acquire); }
 
   void made(const Made& made);

@@ -31,13 +31,13 @@ class CopySources {
   static constexpr std::uint32_t kAlways = 64, kSeldom = 16;
   static constexpr std::uint64_t kHold = 20'000'000, kMostHeldAtSite = 100'000'000, kMostHeld = 1'000'000'000;  // ns
 
-  // Has no effect if memory cannot be allocated, or if the driver lacks a function: on() then stays false.
+  // Fails silently if memory cannot be allocated, or if the driver lacks a function. on() then stays false.
   void start(const DriverApi& driver);
   bool on() const { return on_.load(std::memory_order_relaxed); }
   PinnedRanges& pinned() { return pinned_; }
 
   // Call this at ENTER of an asynchronous copy out of pinned memory. `stream` is the copy's stream, which must not be
-  // under capture. Returns the number of the watch, or 0 if the copy is not watched.
+  // under capture. Returns a number for the watched copy, or 0 if the copy is not watched.
   std::uint64_t watch(std::uint32_t site, CUstream stream, const SourceRows* sources, std::size_t count);
 
   // Call these around calls that may wait for the GPU.

@@ -150,8 +150,8 @@ void OperationRecorder::write(ThreadState& thread, const CallRule& rule, const C
   wire::store(record, operation::kStream, static_cast<std::uint16_t>(open.stream));
   wire::store(record, operation::kOrdinal, open.ordinal);
   wire::store(record, operation::kSiteOrdinal, site_ordinal);
-  // For operations, uses the ticks of ENTER. In a rerun, these may be too old, because the operation may have waited at
-  // the gate.
+  // Uses the ticks of ENTER for operations, except in a rerun, where an operation may have waited at the gate since
+  // then.
   const bool is_late = exclusive_wait_.on() || rule.role != Role::operation;
   wire::store(record, operation::kTicks, is_late ? ticks() : wire::load(thread.entry, wire::thread::kCallTicks));
   if (rule.kind == Kind::kernel) [[likely]] {

@@ -62,7 +62,7 @@ class SiteFinder {
   std::uint32_t site_of(ThreadState& thread, std::uint32_t id, wire::operation::Kind kind, std::uintptr_t frame) {
     return site_at(thread, place(thread, id, kind, 0, frame), kind, 0);
   }
-  // Returns the site of an exception with this traceback, innermost frame first. Needs the GIL.
+  // Returns the site of an exception. `frames` is its traceback, innermost frame first. Needs the GIL.
   std::uint32_t site_of_traceback(const ThreadState& thread, std::span<const TracedFrame> frames);
   std::uint32_t site_of_launch(ThreadState& thread, std::uint32_t id, CUfunction kernel, const char* symbol,
                                std::uintptr_t frame);

@@ -54,7 +54,7 @@ void Streams::context_destroyed(std::uint32_t uid) {
     }
     pages_[page] = {};
   }
-  // Rebuilds all chains without the entries of destroyed contexts.
+  // Rebuilds all hash chains without the entries of destroyed contexts.
   buckets_.fill(0);
   for (std::uint32_t i = 0; i < highest_; ++i) {
     if (wire::load(entry(i), stream::kState) != static_cast<std::uint32_t>(stream::State::live)) continue;
@@ -92,7 +92,7 @@ bool Streams::register_page(std::uint32_t context_place, std::uint32_t page) {
     CUdeviceptr device = 0;
     CUresult result =
         driver_->mem_host_register(memory, area::kPage, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
-    // A primary context becomes current before the driver has created it. The caller then tries again at a later call.
+    // A primary context becomes current before the driver has created it, so the caller must try again later.
     if (result == CUDA_ERROR_CONTEXT_IS_DESTROYED) return false;
     if (result == CUDA_SUCCESS) result = driver_->mem_host_get_device_pointer(&device, memory, 0);
     state = result == CUDA_SUCCESS ? context::Markers::on : context::Markers::refused;
@@ -354,8 +354,8 @@ void Streams::leave(std::uint32_t at, std::uint32_t ordinal, std::uint8_t& flags
 
 std::uint32_t Streams::mark(std::uint32_t at) {
   std::byte* known = entry(at);
-  // Another thread's call in flight may queue its operation before or after the marker, so that call's EXIT queues the
-  // marker instead. During a capture, the recorder makes no driver calls of its own.
+  // Queues no marker if another thread's call is in flight. Its operation may come before or after the marker, so its
+  // EXIT queues the marker. During a capture, the recorder makes no driver calls of its own.
   const std::uint32_t ordinal = queued(at);
   if (ordinal == 0 || pages_[at / kPerPage].device == 0 || capture_going_on() ||
       wire::load_acquire(known, stream::kMarkerIssued) == ordinal) {
