@@ -148,7 +148,7 @@ std::string story_of(const FailedCall& call, const FailedCall& noticed) {
                      visible_call(noticed), noticed.code);
 }
 
-// `noticed`: as in story_of().
+// `noticed` is the call that returned the error to the program, as in story_of().
 Failure fatal(const session::Process& process, const FailedCall& error, const FailedCall& noticed, const Ending& end) {
   Failure failure = failure_at(process, error, Kind::sync_error);
   if (&noticed != &error) failure.noticed = &noticed;

@@ -28,7 +28,7 @@ struct OperationArgument {
   std::uint32_t parameter = 0;          // for a kernel: its number, from 1; otherwise 0
   std::uint32_t parameter_byte = 0;     // its byte offset in that parameter
 
-  // Returns how many bytes past the end of its live allocation the argument points or extends; 0 if it stays inside.
+  // Returns how far past the end of its live allocation the argument points or extends, in bytes; 0 if it stays inside.
   std::uint64_t past_end() const;
   // Returns whether this argument may have caused an illegal access.
   bool matters() const { return where.state == Whereabouts::State::freed || past_end() > 0 || out_of_reach; }

@@ -11,7 +11,7 @@
 namespace cudadiag::analyse {
 
 // Returns the earliest tick after which no record of any thread is missing. Returns 0 if no record is missing, and the
-// maximum if the newest records are missing.
+// largest value if the newest records are missing.
 std::uint64_t complete_since(const session::ProcessRecord& record);
 // Returns complete_since() of each thread, at the thread's index.
 std::vector<std::uint64_t> threads_complete_since(const session::ProcessRecord& record);

@@ -144,7 +144,7 @@ class Gathering {
     if (finding.device->assertions > 0) symptoms.assertion = finding.device->message;
   }
 
-  // If there are several candidates, the wait of one of them does not explain the hang.
+  // If there are several candidates, one candidate's wait does not explain the hang.
   void add_hang(const Finding& finding, const analyse::Failure& failure, causes::Symptoms& symptoms) const {
     symptoms.hang = true;
     if (report_.groups && analyse::in_collective(failure)) {
@@ -192,8 +192,8 @@ class Gathering {
       symptoms.forked_from = origin->parent->pid;
       return;
     }
-    // If the fork is not recorded, a parent with the same command line is evidence of it. A child that called exec has
-    // a different command line.
+    // If the fork is not recorded, a parent with the same command line is evidence of the fork. A child that called
+    // exec has a different command line.
     for (const session::Process& other : session_.processes) {
       if (other.pid == process.parent_pid && other.argv == process.argv) symptoms.forked_from = other.pid;
     }

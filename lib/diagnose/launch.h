@@ -13,7 +13,7 @@ Launch launch_of(const session::Process& process, const session::FailedCall& err
 // Describes the candidate's node, which must not be null, rather than the graph launch that ran it.
 Launch node_launch_of(const session::Process& process, const analyse::Candidate& candidate, const std::string& mangled);
 
-// Returns how many of the possible launches are on the line of the likeliest one.
+// Returns how many of the possible launches are on the same line as the likeliest one.
 std::size_t calls_of_line(const Finding& finding);
 
 // The different kernels that may have failed.

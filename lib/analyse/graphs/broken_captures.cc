@@ -14,7 +14,7 @@ bool same(const Capture& a, const Capture& b) { return a.began != 0 && a.began =
 bool breaks(const FailedCall& call, const Capture& capture) {
   if (!wire::error::is_of_capture(call.code) || call.code == kCaptureInvalidated) return false;
   if (same(call.capture, capture)) return true;
-  // An unsafe call breaks every capture that forbids it.
+  // An unsafe call breaks every capture that forbids unsafe calls.
   if (call.code != kUnsupported) return false;
   return call.tid == capture.tid ? capture.mode != kRelaxed : capture.mode == kGlobal;
 }

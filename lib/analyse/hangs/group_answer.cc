@@ -304,7 +304,7 @@ class Job {
   std::optional<GroupAnswer> find_present() const {
     std::map<MeetingKey, std::size_t> ranks_at;
     for (const Waiting& waiting : met_) {
-      // A Flight Recorder dump does not show the order in which a rank runs its calls to several groups. The rank may
+      // A Flight Recorder dump does not show the order in which a rank's calls to different groups run. The rank may
       // therefore be waiting in another call.
       const RankState& state = states_[waiting.state];
       if (state.is_dumped && state.unfinished.size() > 1) continue;

@@ -14,7 +14,7 @@ namespace {
 
 using wire::thread::Wait;
 
-// The maximum number of candidates in the report of a hang.
+// The maximum number of candidates in a hang report.
 constexpr std::size_t kMost = 16;
 
 // Returns whether the thread is in a call that waits for the GPU to finish some work.

@@ -14,7 +14,7 @@
 namespace cudadiag::analyse {
 
 struct RankState {
-  // A call and where the program made it.
+  // A call, and the place where the program made it.
   struct Call : session::Collective {
     wire::site_key::Key line = 0;  // of the program's innermost own frame; 0 if unknown
     double made = 0;               // seconds since the epoch
@@ -34,8 +34,8 @@ struct RankState {
   std::vector<std::vector<std::size_t>> unfinished;
   bool is_whole = true;  // no communicator and no message is missing
   double waited = 0;     // seconds since the thread that made the latest call last issued an operation
-  // The state comes from a PyTorch Flight Recorder dump, not from a recording. Then Collective::site is 1 + the index
-  // in `stacks`, and Collective::of_function is 0.
+  // The state comes from a PyTorch Flight Recorder dump, not from a recording. In that case, Collective::site is 1 +
+  // the index in `stacks`, and Collective::of_function is 0.
   bool is_dumped = false;
   std::vector<std::vector<session::DeliveredFrame>> stacks;
 };

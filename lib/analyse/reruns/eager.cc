@@ -59,7 +59,7 @@ const Code* compiled_function(const std::vector<const Code*>& frames) {
 }
 
 // After a graph break, the rest of `Model.forward` is named Model.torch_dynamo_resume_in_forward_at_31. Returns
-// `Model.forward` for both.
+// `Model.forward` for both names.
 std::string whole_name(const std::string& name) {
   constexpr std::string_view kRest = "torch_dynamo_resume_in_", kAt = "_at_";
   const std::size_t own = name.rfind('.') + 1;

@@ -307,7 +307,7 @@ Vanished vanished(const std::vector<Rerun>& reruns) {
   return passed_free ? Vanished::comes_and_goes : failed_free ? Vanished::race : Vanished::open;
 }
 
-// Treats an unknown kind of pass as one that waits, because only its recording shows what it did.
+// Assumes that a pass of an unknown kind waited for operations, because only its recording shows what it did.
 bool waits_for_operations(session::PassKind kind) {
   using session::PassKind;
   return kind == PassKind::confirm || kind == PassKind::record || kind == PassKind::other;

@@ -64,7 +64,7 @@ bool adds_calls(std::string_view source) {
   return source.find('+') != source.npos && std::count(source.begin(), source.end(), '(') > 1;
 }
 
-// A line that looks up both tokens and positions does not show which look-up failed, but the values do.
+// A line may look up both tokens and positions. The values show which of the two look-ups failed.
 bool positions(const Symptoms& symptoms, Facts& facts) {
   const bool known = add_bad_index(symptoms, facts);
   if (known && names_positions(*facts.find("argument"))) return true;

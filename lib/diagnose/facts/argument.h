@@ -47,7 +47,7 @@ struct Argument {
   std::optional<std::uint64_t> bytes;  // size of a copy or memset that begins at `pointer`
   std::optional<PointedMemory> allocation;
 
-  // Returns how many bytes the argument points or extends past the end of its live memory; 0 if it does not.
+  // Returns how far past the end of its live memory the argument points or extends, in bytes; 0 if it stays inside.
   std::uint64_t past_end() const;
   // Returns whether this is a kernel parameter that points to freed memory, or past the end of live memory.
   bool points_amiss() const {

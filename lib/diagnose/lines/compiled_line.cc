@@ -45,7 +45,7 @@ std::vector<std::string> listed(std::string_view text) {
   return out;
 }
 
-// Returns "x" for "x_1", because Inductor appends numbers to equal names.
+// Returns "x" for "x_1", because Inductor appends numbers to repeated names.
 std::string_view without_number(std::string_view name) {
   const std::size_t last = name.find_last_not_of("0123456789");
   const bool numbered = last != name.npos && last > 0 && last + 1 < name.size() && name[last] == '_';

@@ -125,7 +125,7 @@ bool RaceTensors::same_side(const session::RaceAccess& a, const Process& of_a, c
   const session::Site* site = by_id(of_b.record.sites, b.site);
   if (site == nullptr) return false;
   const auto key = keys(of_b).of_site(b.site);
-  // In the rerun, the Python hook recorded the site, so it has no native stack.
+  // In the rerun, the Python hook recorded the site, so the site has no native stack.
   return keys(of_a).of_site(a.site) == key || (site->native == 0 && keys(of_a).of_hooked_site(a.site) == key);
 }
 

@@ -41,7 +41,7 @@ std::uint64_t count_in(const StridedBytes& bytes, std::uint64_t begin, std::size
     span += (bytes.dimensions[i].count - 1) * bytes.dimensions[i].pitch;
     whole *= bytes.dimensions[i].count;
   }
-  // The parts of this dimension do not overlap. The parts at the edges of the range may be only partly in the range.
+  // The parts of this dimension do not overlap. A part at an edge of the range may be only partly inside the range.
   if (last <= begin) return 0;
   const std::uint64_t from = first > begin ? std::min((first - begin) / pitch, count) : 0;
   const std::uint64_t to = std::min((last - begin - 1) / pitch + 1, count);  // end of the parts that begin in range

@@ -103,7 +103,7 @@ class Join {
   // instead.
   bool may_be_misaligned_elsewhere() const { return dump_.misaligned && dump_.bytes == 0; }
 
-  // A 32-bit index that overflowed is off by 2^32 elements.
+  // If a 32-bit index overflows, the address is off by 2^32 elements.
   bool is_overflow(const Lying& its) const {
     if (argument_ == nullptr || argument_->where.allocation == nullptr || dump_.bytes == 0) return false;
     constexpr std::int64_t kSlack = 4096;

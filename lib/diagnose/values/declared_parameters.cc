@@ -58,8 +58,8 @@ std::size_t skip_space(std::string_view text, std::size_t at) {
   return at;
 }
 
-// Returns the elements of the list that begins after the bracket at `open`. Splits it only at commas outside nested
-// brackets. Returns nullopt if the closing bracket is missing.
+// Returns the elements of the list that begins after the bracket at `open`. Splits the list only at commas outside
+// nested brackets. Returns nullopt if the closing bracket is missing.
 std::optional<std::vector<std::string>> elements(std::string_view text, std::size_t open) {
   std::vector<std::string> found(1);
   int depth = 0;
