@@ -32,8 +32,8 @@ class AreaMap {
   void note_events_unseen();  // see wire::area::kEventsUnseen
   // Returns false only if it is certain that no other process has recorded.
   bool may_have_others() const;
-  // Stores the current values of the tick counter and the system clock a second time. Readers use both pairs of values
-  // to convert ticks to time.
+  // Stores a second pair of readings of the tick counter and the system clock. From the two pairs, readers of the area
+  // learn how to convert ticks to time.
   void calibrate();
   // Wakes the launcher if it is waiting for something to read.
   void wake_launcher();

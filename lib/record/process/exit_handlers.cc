@@ -13,8 +13,8 @@
 #include "record/this_thread.h"
 #include "record/uncancelled.h"
 
-// A function of the C++ ABI. With a null argument, it runs all atexit() handlers and static destructors that have not
-// begun yet, newest first.
+// A function of the C++ ABI. Given a null argument, it runs all atexit() handlers and static destructors that have not
+// started yet, newest first.
 extern "C" void __cxa_finalize(void* library);
 
 namespace cudadiag::record {

@@ -27,8 +27,8 @@ void ExitProbe::attach(AreaMap& area, Interner& interner, const DriverApi& drive
   threads_ = &threads;
 }
 
-// Waits for the unfinished work of each context that is about to be destroyed, which `ends(handle, device)` determines.
-// Waits only for a short time, and only while `may_wait()` returns true.
+// Waits for the unfinished work of the contexts for which `ends(handle, device)` returns true, because they are about
+// to be destroyed. Waits only for a short time, and only while `may_wait()` returns true.
 template <typename Ends, typename MayWait>
 void ExitProbe::find_faults(Ends ends, MayWait may_wait) {
   constexpr std::uint64_t kPatience = 500'000'000;  // ns

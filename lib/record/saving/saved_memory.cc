@@ -79,8 +79,8 @@ SavedMemory::Block SavedMemory::save_global(std::uint64_t address, std::uint64_t
   return block;
 }
 
-// If a block does not fit, saves only a part. The part begins where the lowest pointer into the block points, for
-// example at a tensor in a pool's segment.
+// If a block does not fit, saves only a part of it. The part begins at the lowest address in the block to which a
+// pointer points, such as a tensor in a pool's segment.
 void SavedMemory::save_block(Block& block, std::uint32_t number, bool whole, bool follows) {
   const std::uint64_t limit = std::min(left_, file_limit());
   std::uint64_t size = block.bytes;
