@@ -1,5 +1,5 @@
-// A runtime linked into the program, as nvcc links it. Prints whether any callback reports its launches. One launch is
-// rejected, and the program does not check the error.
+// A runtime is linked statically into the program, as nvcc does by default. Prints whether any callback reports its
+// launches. One launch is rejected, and the program does not check the error.
 // linked_runtime [direct|shared]: direct: the rejected launch is a driver call; shared: a libcudart.so was initialised
 // earlier.
 #include <cupti_runtime_cbid.h>

@@ -21,7 +21,7 @@ static CUresult create_context(CUcontext& context) {
 #endif
 }
 
-// Overwrites memory in which the driver kept data about this thread, and which the driver has freed.
+// Overwrites freed memory in which the driver kept data about this thread.
 static void use_memory() {
   for (int i = 0; i < 20; ++i) {
     for (std::size_t bytes = 16; bytes < 1024; bytes += 8) std::memset(std::malloc(bytes), 0, bytes);

@@ -199,7 +199,8 @@ SIM_API_STREAM(cuStreamWaitValue32_v2, _ptsz, context,
   return memory_op(Op::Kind::wait32, stream, addr, value, flags, per_thread);
 }
 
-// The deprecated first version, which dlsym finds under the plain name. On current drivers, the function always fails.
+// The deprecated first version of the function, which dlsym finds under the plain name. On current drivers, this
+// version always fails.
 SIM_API(cuStreamWriteValue32, context, (CUstream stream, CUdeviceptr addr, cuuint32_t value, unsigned int flags),
         (stream, addr, value, flags)) {
   static_cast<void>(stream), static_cast<void>(addr), static_cast<void>(value), static_cast<void>(flags);

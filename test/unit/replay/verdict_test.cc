@@ -34,7 +34,7 @@ TEST_CASE("the same error at a different instruction is a different failure") {
   CHECK(outcome_of("launching\nresult 700\n", false, at("_Z5scalePff", 0x90)) == Outcome::as_it_did);
   CHECK(outcome_of("launching\nresult 700\n", false, at("_Z5scalePff", 0xa0)) == Outcome::otherwise);
   CHECK(outcome_of("launching\nresult 700\n", false, at("_Z4fillPf", 0x90)) == Outcome::otherwise);
-  // The driver killed the process after writing its dump.
+  // The driver wrote a dump, and then killed the process.
   CHECK(outcome_of("launching\n", false, at("_Z5scalePff", 0x90)) == Outcome::as_it_did);
 }
 

@@ -14,8 +14,8 @@ PARTIAL = ("gather", "scatter", "scatter_", "scatter_add", "scatter_add_", "scat
            "max_pool2d_with_indices", "avg_pool2d", "max_unpool2d", "grid_sampler_2d", "grid_sampler_3d", "multinomial",
            "upsample_nearest2d", "upsample_bilinear2d", "where", "tril", "triu", "diagonal_scatter", "select_scatter",
            "slice_scatter", "bucketize", "searchsorted", "sort", "index_reduce_", "unfold_backward", "as_strided_copy")
-# These operators use the rows that an index tensor lists. Each entry names the arguments with the rows, the dimension and
-# the index.
+# These operators use the rows that an index tensor lists. Each entry names the arguments with the rows, the dimension
+# and the index.
 ROWS = {"index_fill_": ("self", "dim", "index"), "index_copy_": ("self", "dim", "index"),
         "index_add_": ("self", "dim", "index"), "index_select": ("self", "dim", "index"),
         "index_fill": ("self", "dim", "index"), "index_copy": ("self", "dim", "index"),
