@@ -12,8 +12,8 @@
 
 namespace cudadiag::supervise {
 
-// Returns the processes that have an area. With a writer, also returns those that found no free area, and so wrote a
-// file into the pass folder. Adds notes to `session` about what could not be read.
+// Returns the processes that have an area. With a writer, also returns the processes that found no free area and
+// therefore wrote a file into the pass folder. Adds notes to `session` about what could not be read.
 std::vector<session::Process> read_processes(const launch::Arena* arena, const session::SessionWriter* writer,
                                              session::Session& session);
 

@@ -17,7 +17,7 @@
 namespace cudadiag::symbolize {
 namespace {
 
-// Returns the interpreters' folders, both as invoked and with links resolved, because these differ in a virtual
+// Returns the interpreters' folders, both with and without links resolved, because these differ in a virtual
 // environment.
 std::vector<std::string> interpreters(const session::Session& session) {
   std::vector<std::string> folders;

@@ -13,7 +13,7 @@
 namespace cudadiag::supervise {
 
 // Completes the folder of the latest saved launch, replays the launch, stores the result in the session's manifest, and
-// updates `state`. If no launch was saved, returns a problem that says so.
+// updates `state`. Returns a problem if no launch was saved, or if something could not be stored.
 std::optional<RerunProblem> try_saved_launch(session::Session& session, diagnose::SessionState& state,
                                              session::SessionWriter& writer, launch::SignalRelay& relay);
 

@@ -18,7 +18,7 @@ class DumpRequest {
   static std::string pipe_pattern(const std::filesystem::path& folder);
 
   // Sends the requests when they are due. Call this regularly. Returns true once the processes that received a request
-  // are gone, or take too long.
+  // are gone, or have taken too long.
   bool proceed();
   // Returns whether any process received the request.
   bool was_taken() const { return !asked_.empty(); }

@@ -15,8 +15,8 @@ namespace cudadiag::supervise {
 
 extern const char* const kReplayScript;
 
-// Replays the call of the first failure that a rerun confirmed, and stores the outcome in the session's manifest. If no
-// call was saved, returns a problem that says so.
+// Replays the call of the first failure that a rerun confirmed, and stores the outcome in the session's manifest.
+// Returns a problem if no call was saved, or if the replay did not start or could not be stored.
 std::optional<RerunProblem> replay(session::Session& session, session::SessionWriter& writer,
                                    const analyse::Analysis& analysis, std::chrono::milliseconds patience,
                                    launch::SignalRelay& relay);

@@ -31,7 +31,8 @@ int ranks_of_job() {
 
 bool spans_nodes() { return number_in("SLURM_JOB_NUM_NODES", 1) > 1; }
 
-// `cudadiag env` also sets some of these variables, but in a shell that cannot rerun the command.
+// `cudadiag env` sets some of these variables in the user's shell. A shell is not a launcher, because it cannot rerun
+// the command.
 bool under_another_launcher() {
   const char* pass = std::getenv(wire::environment::kPass);
   if (pass == nullptr) return false;

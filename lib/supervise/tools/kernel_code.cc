@@ -32,7 +32,7 @@ bool is_harmless(std::string_view function) {
   return std::find(std::begin(kKnown), std::end(kKnown), function) != std::end(kKnown);
 }
 
-// Finds calls of functions in other files, and functions whose address is taken, by their relocations. A symbol has 24
+// Finds calls to functions in other files, and functions whose address is taken, by their relocations. A symbol has 24
 // bytes: name u32 @0, type in the lower half of u8 @4. A relocation has u64 @8: its kind in the lower 32 bits, the
 // symbol's index above.
 sass::Calls calls_of(const ElfImage& image) {
