@@ -5,7 +5,7 @@
 namespace cudadiag::evidence {
 namespace {
 
-// The index is the exception code. NVIDIA's debugger uses the same names.
+// Indexed by exception code. The names are those that NVIDIA's debugger uses.
 constexpr const char* kNames[] = {nullptr,
                                   "Lane Illegal Address",
                                   "Lane User Stack Overflow",

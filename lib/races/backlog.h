@@ -33,7 +33,7 @@ class Backlog : public session::RingReader {
   // Reports as lost the records for which the recorder had no room. Call this periodically.
   void look_for_drops();
 
-  // hand_on() passes on the records before the first one that must still wait. hand_on_all() passes on all records.
+  // hand_on() passes records on until it reaches one that must still wait. hand_on_all() passes on all records.
   void hand_on();
   void hand_on_all();
   bool empty() const { return held_.empty(); }

@@ -50,7 +50,7 @@ std::pair<Value, Value> Value::pair(std::size_t index) const {
 
 Value Value::member(std::string_view key) const {
   if (!is_dictionary()) return {};
-  // Written for speed, because reading a dump spends most of its time here.
+  // Optimised, because most of the time for reading a dump is spent here.
   const auto& entries = document_->entries_;
   const Document::Entry& own = entries[index_];
   const std::uint32_t* at = document_->items_.data() + own.number;
@@ -63,7 +63,8 @@ Value Value::member(std::string_view key) const {
   return {};
 }
 
-// In a PyTorch pickle, a value takes about eight bytes, and an entry of a list or dictionary takes two to five.
+// Reserves memory by estimate: in a PyTorch pickle, a value takes about eight bytes, and an entry of a list or
+// dictionary takes two to five.
 Document::Document(std::string bytes) : bytes_(std::move(bytes)) {
   entries_.reserve(std::min(bytes_.size() / 8, kMostValues));
   items_.reserve(bytes_.size() / 3);

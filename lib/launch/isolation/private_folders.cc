@@ -18,7 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The path of a local socket has at most 107 bytes. Programs append up to 40 bytes to the temporary folder's path.
+// Leaves room for socket names: the path of a local socket has at most 107 bytes. Programs append up to 40 bytes to the
+// temporary folder's path.
 constexpr std::size_t kLongestRoot = 60;
 constexpr std::uint64_t kMostBytes = 512u << 20;
 constexpr std::uint64_t kMostFiles = 20'000;

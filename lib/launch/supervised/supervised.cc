@@ -26,7 +26,8 @@ using base::FileDescriptor;
 using supervision::Packet;
 using Clock = std::chrono::steady_clock;
 
-// The limit is long, because a supervisor that gets no CPU time sends nothing for a while.
+// The time limit for a supervisor's start is long, because a supervisor that gets no CPU time sends nothing for a
+// while.
 constexpr int kStartMilliseconds = 60'000;
 constexpr auto kOrphansPatience = std::chrono::seconds(10);
 

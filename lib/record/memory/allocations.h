@@ -57,7 +57,7 @@ class Allocations {
 
   void made(const Made& made);
   void freed(const Freed& freed);
-  // Ends all mappings in the range of `bytes` bytes that begins at the address in `freed`.
+  // Ends all mappings in the range that begins at the address in `freed` and has `bytes` bytes.
   void unmapped(const Freed& freed, std::uint64_t bytes);
   void context_destroyed(std::uint32_t context, const Freed& freed);
 

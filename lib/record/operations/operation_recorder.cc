@@ -30,7 +30,7 @@ void write_launch(std::byte* record, const Call& call) {
   wire::store(record, operation::kSharedBytes, call.shared_bytes);
 }
 
-// Writes the largest possible value for each number that does not fit.
+// Writes the largest possible value for each number that does not fit into its field.
 [[gnu::cold, gnu::noinline]] void write_cut_launch(std::byte* record, const Call& call) { write_launch(record, call); }
 
 }  // namespace
