@@ -104,9 +104,9 @@ def rows_of(outcomes):
             for (status, out, err), count in outcomes.most_common()]
 
 
-def try_end(ends, end, runs, pool):
+def try_end(ends, end, runs, plain_runs, pool):
     """Tries one way to end; returns a row of the results."""
-    plain = collections.Counter(outcome for outcome, _ in pool.map(ends.plain, [end] * runs))
+    plain = collections.Counter(outcome for outcome, _ in pool.map(ends.plain, [end] * plain_runs))
     tried = list(pool.map(ends.watched, [end] * runs))
     watched = collections.Counter(outcome for outcome, _ in tried)
     if watched.keys() - plain.keys():
@@ -128,7 +128,8 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=lambda text: pathlib.Path(text).resolve(), default=run.HERE.parents[1] / "build",
                         help="the built tree")
-    parser.add_argument("--runs", type=int, default=10, metavar="N", help="runs of each end, plain and watched")
+    parser.add_argument("--runs", type=int, default=10, metavar="N", help="watched runs of each end")
+    parser.add_argument("--plain", type=int, metavar="N", help="plain runs of each end; as many as watched runs by default")
     parser.add_argument("--jobs", type=int, default=8, metavar="N", help="run this many programs at a time")
     parser.add_argument("--only", action="append", metavar="NAME", help="ends of this name or pattern; may be repeated")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write the results to this file")
@@ -147,7 +148,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="cudadiag-ends-") as scratch, ThreadPoolExecutor(options.jobs) as pool:
         ends = Ends(options.build, scratch)
         for end in chosen:
-            rows.append(try_end(ends, end, options.runs, pool))
+            rows.append(try_end(ends, end, options.runs, options.plain or options.runs, pool))
             show(rows[-1])
             if options.json:
                 options.json.write_text(json.dumps(rows, indent=1) + "\n")
