@@ -1,3 +1,4 @@
+// The list of subcommands.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <exception>

@@ -1,3 +1,4 @@
+// Notes the line of a fork() that explains why a Python program failed.
 #pragma once
 
 #include "analyse/analysis.h"

@@ -1,3 +1,4 @@
+// Finds the CUPTI library that the target's recorder loads.
 #include <elf.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// Passes the signals that cudadiag receives on to the command that it runs.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>

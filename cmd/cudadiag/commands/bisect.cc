@@ -1,3 +1,4 @@
+// `cudadiag bisect`: reruns a recorded command until its failure is proven.
 #include <fmt/core.h>
 #include <signal.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// `cudadiag completion`: prints the completion script for a shell.
 #include "options/completion.h"
 
 #include <CLI/CLI.hpp>

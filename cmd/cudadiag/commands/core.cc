@@ -1,3 +1,4 @@
+// `cudadiag core`: reads a GPU core dump.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>

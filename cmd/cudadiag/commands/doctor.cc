@@ -1,3 +1,4 @@
+// `cudadiag doctor`: checks what works on this machine.
 #include <fmt/core.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

@@ -1,3 +1,4 @@
+// `cudadiag dump`: prints every record of a session.
 #include <CLI/CLI.hpp>
 #include <cinttypes>
 #include <cstdio>

@@ -1,3 +1,4 @@
+// `cudadiag env`: prints the variables that record a program without `cudadiag run`.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>

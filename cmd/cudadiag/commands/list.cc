@@ -1,3 +1,4 @@
+// `cudadiag list`: lists the sessions.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>

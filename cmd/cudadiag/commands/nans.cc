@@ -1,3 +1,4 @@
+// `cudadiag nans`: runs a PyTorch program and reports the first NaN that it uses.
 #include <CLI/CLI.hpp>
 #include <memory>
 

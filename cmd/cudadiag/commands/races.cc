@@ -1,3 +1,4 @@
+// `cudadiag races`: runs a command and reports races between its streams.
 #include <CLI/CLI.hpp>
 #include <memory>
 

@@ -1,3 +1,4 @@
+// `cudadiag ranks`: combines the sessions of a multi-rank job into one report.
 #include "diagnose/ranks/ranks.h"
 
 #include <fmt/core.h>

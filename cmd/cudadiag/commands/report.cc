@@ -1,3 +1,4 @@
+// `cudadiag report`: prints the report of a session, or writes it to a file.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>

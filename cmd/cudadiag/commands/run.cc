@@ -1,3 +1,4 @@
+// `cudadiag run`: runs a command and reports its first CUDA failure.
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <string>

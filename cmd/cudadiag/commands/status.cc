@@ -1,3 +1,4 @@
+// `cudadiag status`: shows what a run is waiting for now.
 #include "diagnose/status.h"
 
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// `cudadiag top`: shows every second what a run is doing.
 #include <fmt/core.h>
 #include <signal.h>
 #include <sys/ioctl.h>

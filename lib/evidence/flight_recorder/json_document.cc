@@ -1,3 +1,4 @@
+// Reads a Flight Recorder dump that is JSON instead of a pickle.
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>

@@ -1,3 +1,4 @@
+// The seccomp filter of an isolated rerun: the system calls that it denies.
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>

@@ -1,3 +1,4 @@
+// The table of the runtime functions that get a wrapper.
 #include <cuda_runtime_api.h>
 #include <cupti.h>
 

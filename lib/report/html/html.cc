@@ -1,3 +1,4 @@
+// Writes the HTML page of a report.
 #include "report/html.h"
 
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// Draws memory for the HTML page: its use over time, and the allocations around a failing access.
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Draws the two sides of a race for the HTML page.
 #include <fmt/core.h>
 
 #include "base/printable.h"

@@ -1,3 +1,4 @@
+// Prints the quoted source lines for the HTML page.
 #include <fmt/core.h>
 
 #include <filesystem>

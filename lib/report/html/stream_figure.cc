@@ -1,3 +1,4 @@
+// Draws the timelines of streams for the HTML page.
 #include <fmt/core.h>
 
 #include <algorithm>

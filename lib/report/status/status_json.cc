@@ -1,3 +1,4 @@
+// Writes the state of a run as JSON (`cudadiag status --json`).
 #include <fmt/core.h>
 
 #include "diagnose/words.h"
