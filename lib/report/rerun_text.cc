@@ -73,11 +73,12 @@ std::string no_proof_text(const Diagnosis& after, const Finding& finding, const 
   }
   const bool interrupted = last.cut_short == CutShort::interrupted, too_long = last.cut_short == CutShort::time_limit;
   const bool gave_up = last.judged == Outcome::given_up;
-  const std::string options = too_long ? "--time-limit SECONDS" : gave_up ? "--wait-limit SECONDS" : "";
-  const std::string later =
-      (interrupted || too_long || gave_up) && !after.session.empty()
-          ? "; to prove it: " + diagnose::bisect_command(session, after.input_read, options) + diagnose::kNotIsolated
-          : "";
+  std::string options = too_long ? "--time-limit SECONDS" : gave_up ? "--wait-limit SECONDS" : "";
+  if (last.isolated) options = diagnose::kIsolated + (options.empty() ? "" : ' ' + options);
+  const std::string later = (interrupted || too_long || gave_up) && !after.session.empty()
+                                ? "; to prove it: " + diagnose::bisect_command(session, after.input_read, options) +
+                                      (last.isolated ? "" : diagnose::kNotIsolated)
+                                : "";
   const std::string which = &finding == &after.findings.front() ? "" : " for " + place_of(finding);
   return fmt::format("{}: {}; the first answer{} remains  [{}]{}", runs, last.outcome, which,
                      diagnose::word(finding.grade), later);

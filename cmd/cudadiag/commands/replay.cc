@@ -370,7 +370,7 @@ void add_replay(CLI::App& app, int& status) {
   command->add_flag("--minimise", replay->minimise,
                     "find the smallest set of memory blocks with which the launch fails");
   add_text(command, "--write", replay->minimal, "FOLDER",
-           "write the launch with only the blocks found by --minimise to a new folder")
+           "write a copy of the launch without the contents that --minimise found unnecessary")
       ->needs("--minimise");
   auto* compare = command->add_flag("--compare", replay->compare, "compare the memory after each replay, byte by byte");
   add_number(command, "--with-device", replay->compared_device,

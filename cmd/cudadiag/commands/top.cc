@@ -1,4 +1,4 @@
-// `cudadiag top`: shows every second what a run is doing.
+// `cudadiag top`: shows what a run is doing, updated every second.
 #include <fmt/core.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -127,7 +127,7 @@ int carry_out(const TopOptions& options) {
 
 void add_top(CLI::App& app, int& status) {
   auto options = std::make_shared<TopOptions>();
-  auto* command = app.add_subcommand("top", "show every second what a run is doing");
+  auto* command = app.add_subcommand("top", "show what a run is doing, updated every second");
   add_input(command, options->session, options->output);
   add_number(command, "-n,--count", options->count, NumberRange<unsigned>{1u, 1000000u, "number from 1 to 1000000"},
              "COUNT", "stop after COUNT updates");

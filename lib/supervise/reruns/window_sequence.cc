@@ -40,7 +40,7 @@ std::optional<WindowStep> WindowSequence::next(const analyse::Analysis& analysis
 
 void WindowSequence::note(const analyse::Rerun& rerun) {
   const Outcome outcome = rerun.outcome;
-  // Tries a wider window. The more operations a rerun waits for, the fewer are outstanding at each wait.
+  // With a wider window, fewer operations are outstanding at each wait.
   if (outcome == Outcome::failed || outcome == Outcome::given_up) {
     state_ = State::wider;
     return;

@@ -1,0 +1,64 @@
+#include "report/rerun_text.h"
+
+#include <doctest/doctest.h>
+
+#include "unit/report/sample_reports.h"
+
+using namespace cudadiag;
+using namespace cudadiag::diagnose;
+using namespace cudadiag::report;
+
+namespace {
+
+// Returns python_report() after `reruns`, each of 3 s, of which the last one has `last`'s outcome.
+Diagnosis after(int reruns, PassLine last) {
+  Diagnosis report = python_report();
+  last.kind = session::PassKind::confirm;
+  last.seconds = 3;
+  for (int i = 0; i < reruns; ++i) report.passes.push_back(last);
+  return report;
+}
+
+std::string first_sentence(int reruns, const PassLine& last) {
+  const auto messages = RerunText(python_report(), "7", {}).finish(after(reruns, last));
+  return messages.empty() ? "" : messages.front().text;
+}
+
+PassLine interrupted() {
+  PassLine line;
+  line.outcome = "interrupted";
+  line.cut_short = session::CutShort::interrupted;
+  return line;
+}
+
+PassLine kept_from_writing() {
+  PassLine line;
+  line.outcome = "was kept from writing ckpt/";
+  line.ended_at_that = line.isolated = true;
+  return line;
+}
+
+}  // namespace
+
+TEST_CASE("after a rerun that could write files, the command that can write files is suggested") {
+  CHECK(first_sentence(1, interrupted()) ==
+        "a rerun (3.0 s): interrupted; the first answer remains  [bracketed]; to prove it: cudadiag bisect 7"
+        "  # not isolated: it can write files");
+}
+
+TEST_CASE("after an isolated rerun, an isolated one is suggested") {
+  PassLine line = interrupted();
+  line.isolated = true;
+  CHECK(
+      first_sentence(1, line) ==
+      "a rerun (3.0 s): interrupted; the first answer remains  [bracketed]; to prove it: cudadiag bisect 7 --isolated");
+  line.cut_short = session::CutShort::time_limit;
+  CHECK(first_sentence(1, line).ends_with("to prove it: cudadiag bisect 7 --isolated --time-limit SECONDS"));
+}
+
+TEST_CASE("isolation stopped the last of several reruns") {
+  CHECK(
+      first_sentence(1, kept_from_writing()).starts_with("not confirmed: a rerun (3.0 s) was kept from writing ckpt/"));
+  CHECK(first_sentence(2, kept_from_writing())
+            .starts_with("not confirmed: 2 reruns (6.0 s); the last one was kept from writing ckpt/"));
+}
