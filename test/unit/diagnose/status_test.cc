@@ -156,7 +156,8 @@ TEST_CASE("the activity of a run, on a narrow terminal") {
     0 failed calls
 unfinished work
          3    pid 4711, stream 0x55d0c8 (at
-             most: no marker follows them)
+             most this many: no marker
+             follows them)
 )");
   CHECK(write_activity("a b", activity, 2, 2) == "a\n..\n");
 }
