@@ -187,7 +187,8 @@ SpawnFailure spawn_failure(const std::string& name, int error, const std::string
   }
   if (error == EACCES || error == ENOEXEC || error == EISDIR || error == ELIBBAD || error == EPERM) {
     return {126,
-            {name + " cannot be executed: " + std::strerror(error), "check its permissions, or run it through its interpreter"}};
+            {name + " cannot be executed: " + std::strerror(error),
+             "check its permissions, or run it through its interpreter"}};
   }
   return {125, {"cannot start " + name + ": " + std::strerror(error), ""}};
 }
