@@ -133,7 +133,7 @@ struct Manifest {
   std::vector<Pass> passes;
   bool python_stacks = true,
        native_stacks = true;                 // as requested; also apply to reruns, because stacks identify sites
-  std::string watch_by;                      // "cupti" or "hooks" if the user chose one; applies to reruns too
+  std::string watch_by;                      // "cupti" or "hooks" if the options demand one; applies to reruns too
   std::map<std::uint32_t, ProcessEnd> ends;  // by pid: the command's process, and orphans that the launcher reaped
   std::vector<CodeRule> code_rules;          // among equally specific rules, the last one applies
   std::vector<GpuProcess> gpu_processes;

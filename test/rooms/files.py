@@ -8,7 +8,6 @@ usage: files.py              lists all files by folder
 import pathlib
 import re
 import signal
-import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -21,11 +20,9 @@ MOST = 20
 
 def units():
     """Paths below the root, each header once without its .cc file."""
-    names = subprocess.run(
-        ["git", "-C", ROOT, "ls-files", "cmd", "lib", "test"], capture_output=True, text=True, check=True
-    ).stdout.split()
-    files = {pathlib.PurePath(name) for name in names
-             if name.endswith((".h", ".cc", ".py")) and not name.startswith(PROGRAMS)}
+    paths = (path.relative_to(ROOT) for room in ("cmd", "lib", "test") for path in (ROOT / room).rglob("*"))
+    files = {path for path in paths
+             if path.suffix in (".h", ".cc", ".py") and not path.as_posix().startswith(PROGRAMS)}
     return sorted(file for file in files if file.suffix != ".cc" or file.with_suffix(".h") not in files)
 
 

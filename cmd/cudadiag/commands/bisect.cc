@@ -273,7 +273,8 @@ void print_report(diagnose::SessionState& state, report::Verbosity verbosity, bo
 }
 
 int carry_out(const BisectOptions& options) {
-  const auto folder = choose_session(options.output, options.session);
+  // The command of an older session may be a different one.
+  const auto folder = choose_session(options.output, options.session, Older::refused);
   if (const auto* failure = std::get_if<Error>(&folder)) return say(*failure), kOwnFailure;
   if (const auto& found = std::get<std::filesystem::path>(folder); session::run_goes_on(found)) {
     const std::string name = diagnose::shell_word(session::finished_name(found).string());

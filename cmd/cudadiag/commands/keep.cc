@@ -1,5 +1,6 @@
 // The subcommands keep and rm, which protect and remove sessions.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -73,7 +74,7 @@ int carry_out(const Selection& selection, const std::function<std::optional<Erro
                        "to list its sessions: cudadiag list -o " + diagnose::shell_word(wanted)}),
              kOwnFailure;
     }
-    folders.push_back(folder);
+    if (std::find(folders.begin(), folders.end(), folder) == folders.end()) folders.push_back(folder);
   }
   int status = 0;
   for (const fs::path& folder : folders) {

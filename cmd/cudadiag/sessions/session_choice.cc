@@ -32,19 +32,18 @@ base::Error failure_of(const supervise::KilledRun& run) {
                : "to see what was recorded before that: cudadiag report " + diagnose::shell_word(run.folder.string())};
 }
 
-void print_newer_run(const std::vector<session::Root>& roots, const base::Result<fs::path>& shown) {
-  const auto* folder = std::get_if<fs::path>(&shown);
+// Returns a sentence about a run that is newer than `folder` but has nothing to show; "" if there is none. `folder` may
+// be null.
+std::string newer_run(const std::vector<session::Root>& roots, const fs::path* folder) {
   const auto live = session::newest_live(roots), lost = session::newest_lost(roots);
   const bool was_lost = lost && (!live || live->filename() < lost->filename());
   const auto& newer = was_lost ? lost : live;
-  if (!newer || (folder != nullptr && folder->filename() >= newer->filename())) return;
+  if (!newer || (folder != nullptr && folder->filename() >= newer->filename())) return "";
   const auto place = was_lost ? session::live_place(*newer) : std::nullopt;
-  const std::string text = was_lost
-                               ? "a newer run is incomplete: cudadiag run was killed, and the recording in " +
-                                     newer->string() + " is lost" + (place ? still_there(*place) : "")
-                               : "a newer run has not ended and has no report yet (to see its state: cudadiag status " +
-                                     diagnose::shell_word(newer->string()) + ")";
-  say(folder == nullptr ? text : text + "; using " + folder->string() + " instead");
+  return was_lost ? "a newer run is incomplete: cudadiag run was killed, and the recording in " + newer->string() +
+                        " is lost" + (place ? still_there(*place) : "")
+                  : "a newer run has not ended and has no report yet (to see its state: cudadiag status " +
+                        diagnose::shell_word(newer->string()) + ")";
 }
 
 // If a newer session exists, but its folder is not writable, prints that an older session is used instead.
@@ -66,13 +65,20 @@ base::Result<LiveRun> open_run(const fs::path& folder) {
 
 }  // namespace
 
-base::Result<fs::path> choose_session(const std::optional<std::string>& output, const std::string& wanted) {
+base::Result<fs::path> choose_session(const std::optional<std::string>& output, const std::string& wanted,
+                                      Older older) {
   std::optional<fs::path> root;
   if (output) root = *output;
   const auto roots = session::roots_to_read(root);
   auto found = session::find_session(roots, wanted);
   if (means_latest(wanted)) {
-    print_newer_run(roots, found);
+    const auto* folder = std::get_if<fs::path>(&found);
+    const std::string newer = newer_run(roots, folder);
+    if (!newer.empty() && folder != nullptr && older == Older::refused) {
+      return base::Error{
+          newer, "to choose an older session instead: cudadiag bisect " + diagnose::shell_word(folder->string())};
+    }
+    if (!newer.empty()) say(folder == nullptr ? newer : newer + "; using " + folder->string() + " instead");
     print_unwritable(roots, found);
   }
   return found;

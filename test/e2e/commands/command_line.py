@@ -264,11 +264,16 @@ def reader_of_the_latest_session_says_that_a_newer_run_goes_on(machine):
     finished.rename(older)
     run = machine.start(*machine.command("run", "--", "sh", "-c", "echo ready; read line"))
     expect(run.stdout.readline(), "ready\n", "first line")
-    for command, part in (("report", "illegal memory access (700)"), ("dump", str(older)), ("bisect", "[proven]")):
+    for command, part in (("report", "illegal memory access (700)"), ("dump", str(older))):
         shown = expect_success(machine.cudadiag(command))
         expect_in("a newer run has not ended and has no report yet (to see its state: cudadiag status ", shown.stderr, command)
         expect_in(f"; using {older} instead\n", shown.stderr, command)
         expect_in(part, shown.stdout, command)
+    # An older session may have a different command, which bisect must not run unless the user asks for it.
+    refused = machine.cudadiag("bisect")
+    expect((refused.stdout, refused.returncode), ("", 125), "bisect")
+    expect_in(f"; to choose an older session instead: cudadiag bisect {older}\n", refused.stderr, "what bisect suggests")
+    expect_in("[proven]", expect_success(machine.cudadiag("bisect", older)).stdout, "bisect with a session")
     shutil.rmtree(older)
     for command in ("report", "dump", "bisect"):
         expect_in("a newer run has not ended", machine.cudadiag(command).stderr, command + " without a finished one")

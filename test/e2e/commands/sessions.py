@@ -96,8 +96,8 @@ def report_of_the_newest_session_says_when_and_what_was_run(machine):
     run = machine.report()["run"]
     for words in ([], ["latest"]):
         lines = expect_success(machine.cudadiag("report", *words)).stdout.splitlines()
-        expect([line[:60] for line in lines if line.startswith("Run ")],
-               [f"Run     {run['started']}  {run['command'][0]} "[:60]], f"row of report {words}")
+        start = f"Run     {run['started']}  {run['command'][0]} "[:60]
+        expect([line[:len(start)] for line in lines if line.startswith("Run ")], [start], f"row of report {words}")
     expect("\nRun " in machine.cudadiag("report", name).stdout, False, "row of a given session")
 
 
@@ -163,7 +163,7 @@ def sessions_are_kept_and_removed_by_name(machine):
     left = machine.sessions()
     expect([name in left for name in old[:4]], [True, False, True, True], "kept, and removed for their age")
     expect_in(", kept  ", machine.cudadiag("list").stdout.splitlines()[-1], "the kept session")
-    expect_success(machine.cudadiag("rm", "1", "2", old[0]))
+    expect_success(machine.cudadiag("rm", "1", "2", old[0], "1"))
     expect(machine.sessions(), old[2:], "sessions after rm")
     expect((root / "latest").resolve().name, old[-1], "the latest")
     refused = machine.cudadiag("rm", old[-1], "2077")

@@ -153,7 +153,7 @@ def nobody_is_asked_where_nobody_can_agree(machine):
         expect("[y/N]" in shown, False, f"whether the user is asked with {options}, {environment}, {prefix}")
     machine.environment = plain
     shown, _ = _run(machine, "-q", "--", *program("probe.py"))
-    expect((shown.count("cudadiag"), "[y/N]" in shown), (1, False), f"lines of -q, and whether it asks: {shown!r}")
+    expect((shown.count("cudadiag: "), "[y/N]" in shown), (1, False), f"lines of -q, and whether it asks: {shown!r}")
 
 
 def rerun_is_announced_before_and_counted_after(machine):

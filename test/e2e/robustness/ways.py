@@ -138,6 +138,15 @@ def dump_of_another_kernel_proves_nothing(machine):
     assert finding["evidence"]["grade"] != "proven" and finding["device"] is None, finding
 
 
+def rerun_of_a_single_run_has_the_same_call_sites(machine):
+    machine.plan(FAULT)
+    machine.run(machine.build / "targets/third_of_ten", options=["--once"])
+    expect_success(machine.cudadiag("bisect"))
+    report = machine.report()
+    expect([(finding["location"]["line"], finding["evidence"]["grade"]) for finding in report["findings"]], [(10, "proven")],
+           "findings")
+
+
 def single_run_of_a_program_that_is_well_changes_nothing(machine):
     machine.environment["LD_PRELOAD"] = "/no/library.so"
     plain = machine.plain(machine.build / "targets/healthy")
