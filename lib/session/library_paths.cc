@@ -177,6 +177,8 @@ bool is_cuda_module(std::string_view path) {
   return equals_any(stem, kCudaStems) || starts_with_any(stem, kCudaStemPrefixes);
 }
 
+bool is_recorder(std::string_view path) { return stem_of(path) == "libcudadiag_record"; }
+
 bool is_foreign_function_interface(std::string_view path) {
   constexpr std::string_view kStems[] = {"libffi", "_ctypes", "_cffi_backend"};
   return equals_any(stem_of(path), kStems) || is_interpreter(path);

@@ -32,6 +32,9 @@ bool is_python_library(std::string_view path);
 // Recognises the library by its soname, in any folder.
 bool is_cuda_module(std::string_view path);
 
+// Returns whether the library is the recorder, in any folder.
+bool is_recorder(std::string_view path);
+
 // Returns whether the library lets a script call exported functions by name: libffi, and modules that it may be linked
 // into.
 bool is_foreign_function_interface(std::string_view path);

@@ -103,6 +103,8 @@ std::vector<PhysicalFrame> Symbolizer::State::physical_frames(const session::Pro
       physical.push_back({nullptr, frame.address, {NativeFrame{}}});
       continue;
     }
+    // With hooks, the innermost frames are those of a wrapper, which say nothing about the program.
+    if (physical.empty() && session::is_recorder(recorded->path)) continue;
     ElfModule& elf = module(record, *recorded);
     if (session::is_interpreter(recorded->path)) {
       physical.push_back({&elf, frame.address, {}});
