@@ -47,8 +47,10 @@ void RunReport::tell(diagnose::Diagnosis report) {
   // Suggested commands need a complete session. An empty session name makes the report omit these commands.
   if (!recording_.is_whole()) report.session.clear();
   report::TextOptions options = text_options(options_.verbosity, STDERR_FILENO);
-  // Reserves three rows for the messages about reruns.
-  if (options_.rerun_mode != RerunMode::never) {
+  // Reserves three rows for the messages about reruns. A hang is rerun only for a core dump, if the user requested one.
+  const bool hangs = std::ranges::all_of(
+      report.findings, [](const diagnose::Finding& finding) { return finding.kind == analyse::Kind::hang; });
+  if (options_.rerun_mode != RerunMode::never && (!hangs || options_.rerun.hang_dump)) {
     options.lines -= 3;
     options.suggest_rerun = false;
   }

@@ -98,6 +98,8 @@ def hang_is_ended_and_reported(machine):
         expect(result.returncode, -signal.SIGTERM, f"{shape}: status, with {result.stderr}")
         expect_in(": ending the program", result.stderr.splitlines()[0], "first line, before the report")
         assert len(result.stderr.splitlines()) <= 24, result.stderr
+        if shape == "kernel":
+            expect_in("\nNext    cudadiag bisect ", result.stderr, "the rerun that may find the line, as none follows by itself")
         for found in (json.loads(report.read_text()), machine.report()):
             expect(found["verdict"], "cuda_failure", "verdict")
             finding = found["findings"][0]
