@@ -232,6 +232,8 @@ int carry_out(const RanksOptions& options) {
     auto found = parting_of(job, first, {options.flight_recorder, options.foreign});
     if (const auto* failure = std::get_if<base::Error>(&found)) return say(*failure), kOwnFailure;
     parting = std::move(std::get<Parting>(found));
+  } else if (options.flight_recorder) {
+    say("--flight-recorder was not used: a rank failed by itself, so the dumps cannot explain the failure");
   }
   if (first == nullptr && !options.json) return print(no_failure(job, parting, directory)), 0;
   const auto text = first_report(job, groups, std::move(parting), options, foreign);

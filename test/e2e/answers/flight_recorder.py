@@ -4,7 +4,7 @@ import json
 import pathlib
 import re
 
-from harness import expect, expect_in, expect_success, program
+from harness import FAULT, expect, expect_in, expect_success, program
 
 PROGRAM = "flight_recorder.py"
 
@@ -106,3 +106,10 @@ def dump_that_is_broken_is_refused(machine):
         ended = _ranks(machine, "missing")
         expect_in("dumps/rank_2 is not used: " + why, ended.stderr, "why")
         expect_in("rank 1 of group tp1 was not recorded, and the others wait in all_reduce 4 for it", ended.stdout, why)
+
+
+def dumps_are_not_read_if_a_rank_failed_by_itself(machine):
+    machine.plan(FAULT)
+    machine.run(*program("probe.py"), options=["-o", "job"])
+    told = expect_success(machine.cudadiag("ranks", "-o", "job", "--flight-recorder", "nowhere"))
+    expect_in("cudadiag: --flight-recorder was not used: a rank failed by itself", told.stderr, "message")
