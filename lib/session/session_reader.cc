@@ -134,12 +134,15 @@ std::optional<base::Result<fs::path>> by_number(const std::vector<Root>& roots, 
                      "run: cudadiag list"};
 }
 
-// Finds the session whose name begins with this text, such as "20261126-1015".
+// Finds the session whose name begins with this text, such as "20261126-1015". A session that `cudadiag list` omits
+// must not make the name of a listed one ambiguous.
 std::optional<base::Result<fs::path>> by_prefix(const std::vector<Root>& roots, const std::string& wanted) {
-  std::vector<fs::path> meant;
-  for (const fs::path& session : sessions_in(roots)) {
-    if (session.filename().string().starts_with(wanted)) meant.push_back(session);
-  }
+  const auto matching = [&](std::vector<fs::path> sessions) {
+    std::erase_if(sessions, [&](const fs::path& each) { return !each.filename().string().starts_with(wanted); });
+    return sessions;
+  };
+  std::vector<fs::path> meant = matching(listed_in(roots));
+  if (meant.empty()) meant = matching(sessions_in(roots));
   if (meant.empty()) return std::nullopt;
   if (meant.size() == 1) return meant.front();
   return base::Error{std::to_string(meant.size()) + " session names begin with " + wanted + "; the newest is " +

@@ -43,6 +43,8 @@ def sessions_are_named_by_number_beginning_and_name(machine):
     shutil.copytree(root / first, root / older)
     for named, meant in (("1", first), ("2", older), ("2019", older), (older, older), (first[:-1], first), ("latest", first)):
         expect_in(f"session {root / meant}", expect_success(machine.cudadiag("dump", named)).stdout.splitlines()[0], named)
+    expect_success(machine.cudadiag("env"))  # creates a session that no program uses, and that list omits
+    expect_in(f"session {root / first}", expect_success(machine.cudadiag("dump", first[:8])).stdout.splitlines()[0], "a day")
     for command in ("report", "dump", "bisect"):
         for named, message in (("3", "session 3 does not exist: there are only 2 sessions; run: cudadiag list"),
                                ("20", "session 20 does not exist: there are only 2 sessions; run: cudadiag list"),
