@@ -32,15 +32,16 @@ class HelpFormat : public CLI::Formatter {
   }
 
   std::string make_option_usage(const CLI::Option* option) const override {
-    if (takes_the_rest(option)) {
-      return option->get_required() ? "-- " + option->get_name(true) + "..." : "[" + option->get_name(true) + "...]";
-    }
-    return option->get_required() ? option->get_name(true) : "[" + option->get_name(true) + "]";
+    const std::string name = option->get_name(true) + (takes_the_rest(option) ? "..." : "");
+    if (!option->get_required()) return "[" + name + "]";
+    return name == "COMMAND..." ? "-- " + name : name;  // the command has options of its own
   }
 
   std::string make_option_opts(const CLI::Option* option) const override {
     if (option->get_positional()) return takes_the_rest(option) ? "..." : "";
-    if (option->get_items_expected_max() == 0) return "";  // a flag
+    if (option->get_items_expected_max() == 0) {  // a flag, which may take a value such as "[=TOOL]"
+      return option->get_type_name().starts_with('[') ? option->get_type_name() : "";
+    }
     return option->get_items_expected_min() == 0 ? " [" + option->get_type_name() + "]" : " " + option->get_type_name();
   }
 

@@ -250,7 +250,9 @@ def every_command_has_help(machine):
         expect_in(": man cudadiag", text.splitlines()[-1], "last line")
         for raw in ("ENUM", "UINT", "TEXT", "{", " in [", "[]"):
             assert raw not in text, f"{raw} in {text}"
-    expect_in("Usage: cudadiag run [options] -- COMMAND...\n", expect_success(machine.cudadiag("help", "run")).stdout, "run")
+    for command, usage in (("run", "Usage: cudadiag run [options] -- COMMAND...\n"), ("rm", "Usage: cudadiag rm [options] SESSION...\n"),
+                           ("replay", "\n  --sanitize[=TOOL] ")):
+        expect_in(usage, expect_success(machine.cudadiag("help", command)).stdout, command)
 
 
 def reader_of_the_latest_session_says_that_a_newer_run_goes_on(machine):
