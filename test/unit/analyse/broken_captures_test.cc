@@ -88,7 +88,7 @@ TEST_CASE("each code from 900 to 908 can be the cause") {
 TEST_CASE("a program that dies of the breaking call noticed it there") {
   CapturedCalls calls;
   calls.allocate(1, CapturedCalls::capture(5, 1, kGlobal));
-  CHECK(calls.only(1, 0, 0).because ==
+  CHECK(calls.only(1, 0, 0).because.text() ==
         "the call itself returned the error, and the program ended with status 1 afterwards");
 }
 

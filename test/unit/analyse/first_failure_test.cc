@@ -190,7 +190,7 @@ TEST_CASE("operations of unknown streams are not reported as finished") {
   PictureBuilder picture;
   picture.issue_many(picture.stream(2), 2);
   picture.process.record.operations.back().stream = op::kNoStream;
-  const auto because = [&] { return first_failure(picture.process)->because; };
+  const auto because = [&] { return first_failure(picture.process)->because.text(); };
   CHECK(because() == "the streams of operations that may have been running were not recorded");
   picture.process.record.operations.back().flags |= op::kCaptured;
   CHECK(because() == "every recorded operation had finished before the error appeared");

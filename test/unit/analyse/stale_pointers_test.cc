@@ -146,7 +146,7 @@ TEST_CASE("a node's pointers are unknown once it has received different paramete
   Replays replays(15, 700);
   replays.picture.issue(0, op::Kind::graph, op::kMarked, 0xe0).graph = 1;
   replays.picture.process.record.operations[2].graph_flags = op::kGraphRepointed;
-  CHECK(replays.failed(2).because == "markers");
+  CHECK(replays.failed(2).because.text() == "markers");
 }
 
 TEST_CASE("if there are several candidates, the leading launch is blamed on its node, and the others stay") {
