@@ -124,7 +124,7 @@ Diagnosis diagnose(const Known& known) {
   add_notes(report, session, analysis, symbolizer);
   // For a job of several ranks, adds the collective at which they diverge.
   add_ranks(report, known);
-  // If there is no finding, adds the work that was unfinished when the program was killed.
+  // For a report without findings, adds the work that was unfinished when the program was killed.
   add_unfinished(report, session, analysis, symbolizer);
   // In a forked process, PyTorch raises an error before it calls CUDA, so no failure is recorded. Notes the line that
   // forked.

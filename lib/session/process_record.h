@@ -161,8 +161,8 @@ struct Operation {
   Dim3 grid{}, block{}, cluster{};
   std::uint32_t shared_bytes = 0;
   Origin origin;
-  // These fields come from a full log (session/log/logged_history.h). A field is 0 or false if there is no log, or if
-  // its value is unknown.
+  // The full log provides these fields (session/log/logged_history.h). Without a log, they are 0 and false. An unknown
+  // value is 0 too.
   bool logged = false;         // the operation comes from the log, so its neighbours may be missing here
   std::uint32_t recorded = 0;  // for event waits and syncs: 1 + index in `operations` of the event's record
   std::uint64_t issued = 0;    // number of operations that the process had issued up to this one

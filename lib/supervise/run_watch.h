@@ -38,7 +38,7 @@ class RunListener {
   virtual void cannot_end() = 0;
   // Two operations race, and the target is about to be terminated.
   virtual void races() = 0;
-  // Called whenever the wait wakes up. Returns the longest time until the next call; nullopt if there is no limit.
+  // Called whenever the wait wakes up. Returns the longest time until the next call; nullopt for an unlimited time.
   virtual std::optional<std::chrono::milliseconds> turns() = 0;
 };
 

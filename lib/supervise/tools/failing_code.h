@@ -12,8 +12,8 @@
 namespace cudadiag::supervise {
 
 // Stores the disassembled code of the failing kernel next to `dump`, a dump in the current pass of `writer`. Stores
-// nothing if there is no dump, the dump has no such code, or there is no nvdisasm for `command`. Returns why the code
-// could not be stored.
+// nothing if the dump is missing or lacks this code, or if `command` has no nvdisasm. Returns the reason if storing
+// fails.
 std::optional<base::Error> store_failing_code(const std::string& dump, session::SessionWriter& writer,
                                               const std::vector<std::string>& command, launch::SignalRelay& relay);
 

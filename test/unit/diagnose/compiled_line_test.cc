@@ -101,7 +101,7 @@ TEST_CASE("the nodes of the kernel launched at a line of a generated file") {
 TEST_CASE("a node's line is the one that assigns its variable") {
   CHECK(line_of_nodes(kModel, 5, {{"hidden"}}, false) == 7);
   CHECK(line_of_nodes(kModel, 5, {{"logits"}}, false) == 9);
-  // The two variables are assigned on different lines, so there is no single line to report.
+  // Different lines assign the two variables, so neither line is reported.
   CHECK(line_of_nodes(kModel, 5, {{"hidden"}, {"scaled"}}, false) == 0);
   // The variable is assigned in another function.
   CHECK(line_of_nodes(kModel, 5, {{"weight"}}, false) == 0);

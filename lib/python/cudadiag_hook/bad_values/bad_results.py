@@ -60,7 +60,7 @@ class Value:
 
 def merged(pieces):
     """Drops the pieces of a storage that turned out clean, and merges the older half of the bad ones into one piece.
-    That piece has the value of the first, because the first NaN is the one to report."""
+    The merged piece keeps the value of the first one, because cudadiag reports the first NaN."""
     pieces = [piece for piece in pieces if not piece[2].is_clean()]
     old = [piece for piece in pieces[:len(pieces) // 2] if piece[2].is_bad()]
     if len(pieces) <= Writers.MOST_PIECES // 2 or not old:
