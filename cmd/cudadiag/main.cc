@@ -13,6 +13,7 @@
 #include "launch/supervised/supervisor.h"
 #include "options/command_line.h"
 #include "options/first_word.h"
+#include "options/help_text.h"
 #include "options/version.h"
 #include "own_stack.h"
 #include "terminal/terminal.h"

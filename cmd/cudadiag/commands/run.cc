@@ -7,6 +7,7 @@
 #include "commands/commands.h"
 #include "options/code_rules.h"
 #include "options/command_line.h"
+#include "options/help_text.h"
 #include "options/shared_options.h"
 #include "run/watched_run.h"
 #include "terminal/terminal.h"
@@ -61,12 +62,6 @@ void add_watches(CLI::App* command, const std::shared_ptr<RunOptions>& run) {
   group(command, "Recording", {"--watch", "--arm"});
 }
 
-// Groups the options in the help so that the most common ones come first.
-void group_options(CLI::App* command) {
-  group(command, "Hangs and races", {"--hang-report", "--hang-dump", "--races", "--stop-on-race"});
-  group(command, kMainGroup, {"--output", "--quiet", "--verbose", "--rerun", "--hang-after", "--json"});
-}
-
 int carry_out(CLI::App* command, RunOptions& options) {
   // With --once, the findings must come from this run, so reruns are off unless the user sets --rerun.
   if (options.recording.record.once && command->count("--rerun") == 0) options.rerun_mode = RerunMode::never;
@@ -102,7 +97,7 @@ void add_run(CLI::App& app, int& status) {
   add_json_file(command, run->json);
   add_code_rules(command);
   add_command(command, run->recording.command);
-  group_options(command);
+  group(command, "Hangs and races", {"--hang-report", "--hang-dump", "--races", "--stop-on-race"});
   name_page(command, "cudadiag run -- python train.py --epochs 3");
   command->callback([run, &status, command] { status = carry_out(command, *run); });
 }

@@ -5,56 +5,11 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
-#include <memory>
 #include <string_view>
 #include <utility>
 
 namespace cudadiag::command {
 namespace {
-
-class HelpFormat : public CLI::Formatter {
- public:
-  HelpFormat() { column_width(36); }
-
-  std::string make_usage(const CLI::App* app, std::string name) const override {
-    std::string usage = "Usage: " + name + " [options]";
-    for (const CLI::Option* option : app->get_options([](const CLI::Option* o) { return o->get_positional(); })) {
-      usage += " " + make_option_usage(option);
-    }
-    return usage + (app->get_subcommands({}).empty() ? "\n" : " COMMAND ...\n");
-  }
-
-  // Removes one of the two empty lines that CLI11 writes between groups.
-  std::string make_group(std::string name, bool positional, std::vector<const CLI::Option*> options) const override {
-    const bool first = positional || name == kMainGroup;
-    const std::string text = Formatter::make_group(std::move(name), positional, std::move(options));
-    return first ? text : text.substr(1);
-  }
-
-  std::string make_option_usage(const CLI::Option* option) const override {
-    const std::string name = option->get_name(true) + (takes_the_rest(option) ? "..." : "");
-    if (!option->get_required()) return "[" + name + "]";
-    return name == "COMMAND..." ? "-- " + name : name;  // the command has options of its own
-  }
-
-  std::string make_option_opts(const CLI::Option* option) const override {
-    if (option->get_positional()) return takes_the_rest(option) ? "..." : "";
-    if (option->get_items_expected_max() == 0) {  // a flag, which may take a value such as "[=TOOL]"
-      return option->get_type_name().starts_with('[') ? option->get_type_name() : "";
-    }
-    return option->get_items_expected_min() == 0 ? " [" + option->get_type_name() + "]" : " " + option->get_type_name();
-  }
-
-  std::string make_option_desc(const CLI::Option* option) const override {
-    const std::string standard = option->get_default_str();
-    return option->get_description() + (standard.empty() ? "" : "; default: " + standard);
-  }
-
- private:
-  static bool takes_the_rest(const CLI::Option* option) {
-    return option->get_expected_max() >= CLI::detail::expected_max_vector_size;
-  }
-};
 
 // CLI11 parses "--json -- true" and "--json= -- true" as if "--" were the option's value.
 bool is_none(const std::string& given) { return given == "--"; }
@@ -66,10 +21,10 @@ CLI::Option* add_any_text(CLI::App* command, const std::string& name, Text& text
 }
 
 // Rewords three of CLI11's messages: "--json: 1 required FILE missing", "--output: At Most 1 required but received 2"
-// and "races was given a disallowed flag override".
+// ("At most" since CLI11 2.6) and "races was given a disallowed flag override".
 std::string in_plain_words(std::string text, const std::vector<CLI::App*>& selected) {
-  if (const std::size_t at = text.find(": At Most 1 required but received "); at != std::string::npos) {
-    return text.substr(0, at) + " can be given only once";
+  if (text.find("ost 1 required but received ") != std::string::npos) {
+    return text.substr(0, text.find(": At ")) + " can be given only once";
   }
   if (const std::size_t at = text.find(" was given a disallowed"); at != std::string::npos) {
     return "--" + text.substr(0, at) + " takes no value";
@@ -191,12 +146,6 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
     return "no such option: " + given + (meant.empty() ? help : meant);
   }
   return in_plain_words(error.what(), selected) + (error.get_name() == "ValidationError" ? "" : help);
-}
-
-void set_help_format(CLI::App& app) { app.formatter(std::make_shared<HelpFormat>()); }
-
-void group(CLI::App* command, const std::string& heading, const std::vector<std::string>& options) {
-  for (const std::string& option : options) command->get_option(option)->group(heading);
 }
 
 CLI::Option* add_text(CLI::App* command, const std::string& name, std::string& text, const std::string& type,

@@ -1,4 +1,4 @@
-// Parses the command line: option values, the layout of --help, and error messages.
+// Parses the command line: option values and error messages.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -22,15 +22,6 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error);
 std::string closest(std::string_view given, const std::vector<std::string>& words);
 // Returns text such as "; did you mean report?"; empty if no word is similar.
 std::string did_you_mean(std::string_view given, const std::vector<std::string>& words);
-
-// Makes --help show the value type and the default of each option, also for subcommands added later.
-void set_help_format(CLI::App& app);
-
-// The heading of the first group of options in each subcommand's help. This group includes --help.
-inline constexpr const char* kMainGroup = "Options";
-
-// Lists these options of `command` under one heading in the help, in the order in which they were added.
-void group(CLI::App* command, const std::string& heading, const std::vector<std::string>& options);
 
 // Rejects empty text, which usually comes from an unset variable in a script.
 CLI::Option* add_text(CLI::App* command, const std::string& name, std::string& text, const std::string& type,

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "options/command_line.h"
+#include "options/help_text.h"
 
 namespace cudadiag::command {
 namespace {

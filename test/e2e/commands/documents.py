@@ -31,7 +31,7 @@ def help_of_run_begins_with_what_most_need(machine):
 def _options(machine, command):
     """Returns the long options of a subcommand, according to its help."""
     text = expect_success(machine.cudadiag(command, "--help")).stdout
-    return set(re.findall(r"^  (?:-\w,)?(--[a-z-]+)", text, flags=re.MULTILINE))
+    return set(re.findall(r"^  (?:-\w, )?(--[a-z-]+)", text, flags=re.MULTILINE))
 
 
 def _commands(machine):
