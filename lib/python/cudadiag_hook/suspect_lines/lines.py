@@ -224,6 +224,7 @@ def monitor():
             frame = frame.f_back
     # PY_START and PY_RESUME fire only once per code object, because the hook then disables them there.
     monitoring.set_events(state.tool, events.PY_START | events.PY_RESUME | events.PY_UNWIND)
+    monitoring.restart_events()  # an earlier user of the same tool id may have disabled events
 
 
 # ---- sys.settrace: before 3.12
