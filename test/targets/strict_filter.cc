@@ -15,7 +15,7 @@
 constexpr unsigned int kAllowed[] = {
     SYS_write, SYS_newfstatat,      SYS_futex,       SYS_clock_gettime, SYS_exit_group,
     SYS_mmap,  SYS_mprotect,        SYS_clone3,      SYS_rt_sigaction,  SYS_rt_sigprocmask,
-    SYS_rseq,  SYS_set_robust_list, SYS_sched_yield, SYS_prctl,
+    SYS_rseq,  SYS_set_robust_list, SYS_sched_yield, SYS_prctl,         SYS_madvise,
 };
 
 static void kill_for_others() {
