@@ -67,6 +67,7 @@ std::variant<std::uint64_t, Unreadable> unpack(const OpenFile& from, const OpenF
   std::uint64_t total = 0;
   while (true) {
     const int count = gzread(in.get(), buffer.data(), buffer.size());
+    if (count < 0 && total == 0) return Unreadable{name + " is not a valid gzip archive", ""};
     if (count <= 0) return total;
     total += static_cast<std::uint64_t>(count);
     if (total > limit) {
