@@ -52,7 +52,8 @@ TEST_CASE("an unreadable file is named, with the reason") {
   CHECK(refusal_of("") == " is empty");
   CHECK(refusal_of("\x7f"
                    "ELF, but nothing else") == " is not a GPU core dump");
-  CHECK(refusal_of("\x1f\x8b\x08 and no archive") == " is not a valid gzip archive");
+  const std::string header("\x1f\x8b\x08\0\0\0\0\0\0\3", 10);
+  CHECK(refusal_of(header + "no archive") == " is not a valid gzip archive");
 }
 
 TEST_CASE("a dump without its section table is truncated") {
