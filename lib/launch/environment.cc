@@ -49,9 +49,8 @@ std::string earlier_injection(const fs::path& recorder) {
   return earlier == recorder || is_a_recorder(earlier) ? "" : earlier;
 }
 
-// The driver writes no core dump while CUPTI is in use. A run with --once therefore uses hooks instead.
 wire::RecordOptions as_recorded(wire::RecordOptions options) {
-  if (options.once) options.watch_by = wire::WatchBy::hooks;
+  options.watch_by = wire::way_of(options);
   return options;
 }
 

@@ -66,8 +66,8 @@ session::Manifest first_manifest(const RecordingOptions& options, std::time_t no
   manifest.code_rules = options.code_rules;
   manifest.python_stacks = options.record.python_stacks;
   manifest.native_stacks = options.record.native_stacks;
-  // A run with --once uses hooks, and its reruns must too: only the same calls have the same call sites.
-  manifest.watch_by = wire::word(options.record.once ? wire::WatchBy::hooks : options.record.watch_by);
+  // Reruns must be watched in the same way: only the same calls have the same call sites.
+  manifest.watch_by = wire::word(wire::way_of(options.record));
   manifest.started = iso_time(now);
   session::Pass record;
   record.kind = session::PassKind::record;

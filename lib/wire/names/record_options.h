@@ -32,6 +32,10 @@ struct RecordOptions {
   bool operator==(const RecordOptions&) const = default;
 };
 
+// Returns how a run with these options is watched. The driver writes no core dump while CUPTI is in use, so a run with
+// `once` uses hooks.
+constexpr WatchBy way_of(const RecordOptions& options) { return options.once ? WatchBy::hooks : options.watch_by; }
+
 inline constexpr std::string_view kSave = "save=";
 
 constexpr std::string_view word(Markers markers) {
