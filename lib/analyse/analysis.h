@@ -88,6 +88,7 @@ struct Failure {
   bool records_lost = false;  // `candidates` is empty because the records of the likely ones are lost
   bool damaged = false;       // the recording is damaged, and lacks the operation or its call site
   Grade grade = Grade::suspected;
+  bool dumped = false;  // the first run's own GPU core dump shows the exception
   Reasons because;
   const session::StalePointer* stale = nullptr;  // Kind::graph_stale_pointer
   std::optional<Standstill> hang;                // Kind::hang

@@ -1,6 +1,8 @@
 #include "symbolize/device_testimony.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <vector>
 
 #include "base/demangle.h"
 #include "evidence/core_file.h"
@@ -155,19 +157,18 @@ DeviceTestimony device_testimony(const session::Session& session) {
   DeviceTestimony testimony;
   const auto& passes = session.manifest.passes;
   std::vector<const session::Pass*> reruns;
-  for (std::size_t i = passes.size(); i-- > 1;) {
-    if (passes[i].kind == session::PassKind::device && !testimony.device_pass) {
-      testimony.device_pass = true;
-      read_dump(session, passes[i], testimony);
-      reruns.insert(reruns.begin(), &passes[i]);
-    } else {
-      if (passes[i].kind == session::PassKind::sanitize && !testimony.sanitizer)
-        read_sanitizer(session, passes[i], testimony);
-      reruns.push_back(&passes[i]);
-    }
+  for (std::size_t i = passes.size(); i-- > 1;) reruns.push_back(&passes[i]);
+  const auto is_for_dump = [](const session::Pass* pass) { return pass->kind == session::PassKind::device; };
+  const auto last = std::find_if(reruns.begin(), reruns.end(), is_for_dump);
+  if (last != reruns.end()) std::rotate(reruns.begin(), last, last + 1);
+  read_own_dumps(session, testimony);
+  if (last != reruns.end() && testimony.of_first_run.empty()) {
+    testimony = {};
+    testimony.device_pass = true;
+    read_dump(session, *reruns.front(), testimony);
   }
-  if (!testimony.device_pass) read_own_dumps(session, testimony);
   for (const session::Pass* pass : reruns) {
+    if (pass->kind == session::PassKind::sanitize && !testimony.sanitizer) read_sanitizer(session, *pass, testimony);
     // An eager pass runs without torch.compile and so with different kernels. Ignore its assertions.
     if (!is_plain_name(pass->folder) || pass->kind == session::PassKind::eager) continue;
     auto assertions = evidence::read_assertions(folder_of(session, *pass) / session::kOutputFile);

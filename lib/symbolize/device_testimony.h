@@ -81,8 +81,8 @@ struct DeviceTestimony {
 
 inline constexpr std::size_t kDebuggerTextKept = std::size_t{1} << 20;
 
-// Reads the last device pass of `session` or, if there is none, the core dumps of the first run. Also reads the output
-// of the other reruns.
+// Reads the core dumps of the first run or, if they show no failure, the last device pass of `session`. Also reads the
+// output of the other reruns.
 DeviceTestimony device_testimony(const session::Session& session);
 
 }  // namespace cudadiag::symbolize

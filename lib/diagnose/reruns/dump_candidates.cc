@@ -292,7 +292,8 @@ void weigh_by_dump(std::vector<Failure>& failures, const symbolize::DeviceTestim
   if (!testimony.of_first_run.empty()) {
     for (Failure& failure : failures) {
       const auto own = testimony.of_first_run.find(failure.process->pid);
-      if (own != testimony.of_first_run.end() && has_own_dump(failure)) prove_by_own_dump(failure, own->second);
+      failure.dumped = own != testimony.of_first_run.end() && has_own_dump(failure);
+      if (failure.dumped) prove_by_own_dump(failure, own->second);
     }
     return;
   }

@@ -79,7 +79,7 @@ bool was_made(const session::Manifest& manifest, PassKind kind) {
 
 bool wants_dump(const Analysis& analysis, const session::Manifest& manifest) {
   return !was_made(manifest, PassKind::device) && any_failure(analysis, [](const analyse::Failure& failure) {
-    return is_async(failure) && leaves_a_dump(failure.code);
+    return is_async(failure) && !failure.dumped && leaves_a_dump(failure.code);
   });
 }
 

@@ -22,7 +22,7 @@ unsigned planned_reruns(const analyse::Analysis& analysis, const session::Sessio
 
 // Returns whether the session has a failure of GPU work that is not proven yet.
 bool wants_proof(const analyse::Analysis& analysis);
-// Returns whether a device exception occurred for which no rerun has left a dump yet.
+// Returns whether a device exception occurred for which neither the first run nor a rerun has left a dump yet.
 bool wants_dump(const analyse::Analysis& analysis, const session::Manifest& manifest);
 bool wants_hang_dump(const analyse::Analysis& analysis, const session::Manifest& manifest);
 // Returns whether a call ran out of device memory in a process with PyTorch's allocator.

@@ -103,6 +103,17 @@ def single_run_proves_the_line_by_its_own_dump(machine):
     expect([each["name"] for each in manifest["passes"]], ["record"], "runs")
 
 
+def rerun_adds_nothing_to_the_dump_of_a_single_run(machine):
+    machine.plan(_dumping(machine))
+    machine.run(machine.build / "targets/dumped", options=["--once"])
+    finding = machine.report()["findings"][0]
+    result = machine.cudadiag("bisect")
+    expect_in("nothing", result.stdout + result.stderr, "what is said")
+    machine.cudadiag("bisect", "--sanitize")
+    report = machine.report()
+    expect(report["findings"][0], finding, "finding")
+
+
 def _dumped_node(machine, *words, options=()):
     machine.run(machine.build / "targets/dumped_node", *words, options=["-o", "here", "--once", *options])
     return machine.report("-o", "here")["findings"][0]
