@@ -129,14 +129,15 @@ Section next_commands(const diagnose::Diagnosis& report, const TextOptions& opti
   const bool isolated = first_rerun && options.isolates;
   const char *how = isolated ? diagnose::kIsolated : "", *limits = isolated ? kIsIsolated : kWrites;
   // The shell ignores the text after #, so users can paste the whole line.
-  const bool may_prove = first_rerun || (suggest_rerun && plain_rerun_may_prove(report));
-  if (may_prove && analyse::is_asynchronous(report.findings.front().kind) && report.findings.front().code != 0) {
+  const diagnose::Finding& answer = report.findings.front();
+  const bool dumped = answer.grade == analyse::Grade::proven && answer.device && answer.device->of_first_run;
+  const bool may_prove = (first_rerun && !dumped) || (suggest_rerun && plain_rerun_may_prove(report));
+  if (may_prove && analyse::is_asynchronous(answer.kind) && answer.code != 0) {
     section.lines.push_back(base::printable(
         fmt::format("{}  # {} a rerun{}", bisect(how), roughly(report.passes.front().seconds), limits)));
   }
   // Suggests a rerun that waits for every operation. The rerun shows whether the failed call only reported a failure of
   // earlier GPU work.
-  const diagnose::Finding& answer = report.findings.front();
   const bool refused = answer.kind == analyse::Kind::sync_error || answer.kind == analyse::Kind::unchecked_error;
   if (first_rerun && refused && answer.grade == analyse::Grade::suspected && analyse::is_undocumented(answer.code)) {
     section.lines.push_back(
@@ -150,8 +151,8 @@ Section next_commands(const diagnose::Diagnosis& report, const TextOptions& opti
     section.lines.push_back(base::printable(
         fmt::format("{}  # {} a rerun{}", bisect(diagnose::kRepeat), roughly(report.passes.front().seconds), kWrites)));
   }
-  if (report.findings.front().race && first_rerun) {
-    const auto& accesses = report.findings.front().race->accesses;
+  if (answer.race && first_rerun) {
+    const auto& accesses = answer.race->accesses;
     const bool nameless = std::any_of(accesses.begin(), accesses.end(), [](const diagnose::ResolvedAccess& access) {
       return access.location.language == symbolize::Language::python && !access.tensor;
     });

@@ -107,6 +107,8 @@ def rerun_adds_nothing_to_the_dump_of_a_single_run(machine):
     machine.plan(_dumping(machine))
     machine.run(machine.build / "targets/dumped", options=["--once"])
     finding = machine.report()["findings"][0]
+    text = machine.cudadiag("report").stdout
+    assert "cudadiag bisect" not in text, text
     result = machine.cudadiag("bisect")
     expect_in("nothing", result.stdout + result.stderr, "what is said")
     machine.cudadiag("bisect", "--sanitize")
