@@ -24,7 +24,8 @@ std::string time_text(const ProgressState& state) {
                                                   : so_far + " so far";
   }
   if (*state.share < kLeastShare || *state.share >= 1) return "";
-  return whole_seconds(state.seconds / *state.share - state.seconds) + " left";
+  const double left = (state.seconds - state.idle_seconds) / *state.share - state.seconds;
+  return left > 0 ? whole_seconds(left) + " left" : "";
 }
 
 }  // namespace
@@ -39,7 +40,7 @@ std::string progress_line(const ProgressState& state, std::size_t columns) {
   if (state.share) what += fmt::format(" {:.0f}%", std::floor(*state.share * 100));
   const std::string time = time_text(state);
   const std::string timed = time.empty() ? what : what + ", " + time;
-  for (const std::string& line : {timed + " (Ctrl-C skips)", timed, what}) {
+  for (const std::string& line : {timed + " (Ctrl-C stops)", timed, what}) {
     if (line.size() <= columns) return line;
   }
   return what.substr(0, columns);
@@ -64,9 +65,14 @@ Progress::~Progress() {
 bool Progress::may_paint() const { return terminal_ && in_foreground(STDERR_FILENO); }
 
 void Progress::show(std::uint64_t done) {
+  const double before = state_.seconds;
   state_.seconds = time_.tick(std::chrono::steady_clock::now());
   if (!may_paint()) return;
-  if (operations_ > 0) state_.share = std::min(1.0, static_cast<double>(done) / static_cast<double>(operations_));
+  if (operations_ > 0) {
+    const double share = std::min(1.0, static_cast<double>(done) / static_cast<double>(operations_));
+    state_.idle_seconds = state_.share == share ? state_.idle_seconds + state_.seconds - before : 0;
+    state_.share = share;
+  }
   // Leaves the last column free, because some terminals wrap the line there.
   const int columns = columns_of(STDERR_FILENO).value_or(kUsualColumns) - 1;
   write_error_text("\r\033[K" + progress_line(state_, static_cast<std::size_t>(columns)));

@@ -19,6 +19,7 @@ struct ProgressState {
   double seconds = 0;             // since the start of the rerun
   std::optional<double> share{};  // the share of the work that is done, from 0 to 1
   double expected_seconds = 0;    // for the whole rerun, estimated from the first run; 0 if unknown
+  double idle_seconds = 0;        // since the share last grew
 };
 
 // Returns text that fits in `columns` columns. Omits the least important words first.
