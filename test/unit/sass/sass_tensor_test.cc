@@ -6,10 +6,10 @@
 
 #include "sass/sass.h"
 
-using namespace cudadiag::sass;
-using enum Mode;
-
+namespace cudadiag::sass {
 namespace {
+
+using enum Mode;  // in a namespace, because read() and write() are global functions
 
 // The parameters are descriptors of 128 bytes at 0x240 and 0x2c0 and a pointer at 0x340. Padding aligns the first
 // descriptor.
@@ -37,8 +37,6 @@ const std::string kAddresses =
     "/*0030*/ UIADD3.X UR7, URZ, UR13, URZ, UP0, !UPT ;\n"
     "/*0040*/ UIADD3 UR4, UP0, UR12, 0xb0, URZ ;\n"
     "/*0050*/ UIADD3.X UR5, URZ, UR13, URZ, UP0, !UPT ;\n";
-
-}  // namespace
 
 TEST_CASE("a descriptor in the parameters stands for the memory at the address in its first word") {
   CHECK(modes_of(kAddresses + "/*0060*/ UTMACCTL.PF [UR6] ;\n"
@@ -158,3 +156,6 @@ TEST_CASE("words that are read by their address are the words themselves") {
                  "/*0040*/ ST.E [R4.64], R9 ;\n"
                  "/*0050*/ EXIT ;\n") == Modes{none, none, write});
 }
+
+}  // namespace
+}  // namespace cudadiag::sass

@@ -9,9 +9,10 @@
 #include <string>
 #include <vector>
 
-using namespace cudadiag::sass;
-
+namespace cudadiag::sass {
 namespace {
+
+using enum Mode;  // in a namespace, because read() and write() are global functions
 
 std::string text_of(const std::string& name) {
   std::ifstream file(TEST_DATA "/sass/" + name + ".txt");
@@ -21,7 +22,6 @@ std::string text_of(const std::string& name) {
 }
 
 using Modes = std::vector<Mode>;
-using enum Mode;
 
 // Returns the modes of the pointers at these parameter offsets, in order.
 Modes modes(const std::string& name, const std::vector<std::uint32_t>& pointers, std::uint32_t bank = 0x210,
@@ -41,8 +41,6 @@ Modes modes_of(const std::string& text, std::uint32_t pointers = 2) {
   for (std::uint32_t i = 0; i < pointers; ++i) out.push_back(kernel.mode(8 * i));
   return out;
 }
-
-}  // namespace
 
 TEST_CASE("reads and writes are distinguished") { CHECK(modes("add.sm90", {0, 8, 16}) == Modes{read, read, write}); }
 
@@ -378,3 +376,6 @@ TEST_CASE("text that is not code, or damaged code, is unknown or harmless") {
     read_sass(damaged, {0x210, 0x20});
   }
 }
+
+}  // namespace
+}  // namespace cudadiag::sass
