@@ -2,9 +2,9 @@
 // a driver with an injection library writes no GPU core dumps. This library only waits until the process has loaded
 // libcuda. It then loads the recorder, which redirects the driver's functions to itself.
 //
-// libcuda is loaded at program start, or by a dlopen of libcuda or of a library that needs it. The dlopen in this file
-// ends with a tail call to the real one. The dynamic linker therefore still sees the original caller, and searches that
-// caller's RUNPATH.
+// libcuda is loaded at program start, or by a dlopen of libcuda or of a library that needs it. The dynamic linker
+// searches the RUNPATH of the caller of dlopen. Where this can matter, the dlopen in this file ends with a tail call to
+// the real one, which then sees the original caller. The recorder is then loaded at the next dlopen.
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -54,10 +54,15 @@ bool names_driver(const char* file) {
   return strncmp(slash == nullptr ? file : slash + 1, "libcuda.so", strlen("libcuda.so")) == 0;
 }
 
-[[gnu::noinline]] void* open_driver(const char* file, int mode) {
-  void* driver = g_open(file, mode);
-  if (driver != nullptr) look_for_driver();
-  return driver;
+// Returns whether the dynamic linker opens the file without regard to the caller.
+bool says_where(const char* file) {
+  return file != nullptr && strchr(file, '/') != nullptr && strchr(file, '$') == nullptr;
+}
+
+[[gnu::noinline]] void* open_and_look(const char* file, int mode) {
+  void* library = g_open(file, mode);
+  if (library != nullptr) look_for_driver();
+  return library;
 }
 
 [[gnu::constructor]] void start() {
@@ -69,7 +74,11 @@ bool names_driver(const char* file) {
 
 extern "C" __attribute__((visibility("default"))) void* dlopen(const char* file, int mode) {
   if (g_open == nullptr) start();
-  if (names_driver(file)) return open_driver(file, mode);
+  if (says_where(file)) return open_and_look(file, mode);
+  if (names_driver(file)) {
+    // Only the caller's RUNPATH may lead to the driver.
+    if (void* driver = open_and_look(file, mode)) return driver;
+  }
   look_for_driver();
   return g_open(file, mode);
 }
