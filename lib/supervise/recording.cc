@@ -244,6 +244,14 @@ void Recording::note_failures(std::vector<base::Error> failures) {
   failures_ = std::move(failures);
 }
 
+bool Recording::is_ended_by_driver() {
+  if (!options_.record.once || !arena_) return false;
+  read();
+  return std::any_of(session_.processes.begin(), session_.processes.end(), [&](const session::Process& process) {
+    return session::left_core_dump(process.record) && session::is_held_by(arena_->place(), process.pid);
+  });
+}
+
 void Recording::take_own_dump(launch::SignalRelay& relay) {
   if (!writer_ || !options_.record.once) return;
   session::Pass& pass = manifest_.passes.front();

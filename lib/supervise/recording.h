@@ -106,6 +106,8 @@ class Recording {
   void add_races(session::Races races) { races_ = std::move(races); }
   // Notes the reason why the launcher terminated the target.
   void note_early_end(session::CutShort at) { manifest_.passes.front().cut_short = at; }
+  // Returns whether the driver has written a core dump of a process that has not ended yet.
+  bool is_ended_by_driver();
   // If the options requested a GPU core dump of the target, adds it to the session. Call this before note_end().
   void take_own_dump(launch::SignalRelay& relay);
   // Notes how the target ended, and reads everything that it recorded.

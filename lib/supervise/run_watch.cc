@@ -45,7 +45,9 @@ RunWatch::Freeze RunWatch::report_freeze(RunListener& listener, milliseconds& pa
   }
   report_at_.reset();
   if (onlookers_.full_log != nullptr) onlookers_.full_log->catch_up();
-  if (!listener.froze()) return Freeze::reported;
+  const AfterFreeze next = listener.froze();
+  if (next == AfterFreeze::not_yet) report_at_ = Clock::now() + kCourtesy;
+  if (next != AfterFreeze::end_target) return Freeze::reported;
   end(listener);
   return Freeze::ended;
 }

@@ -17,6 +17,9 @@
 
 namespace cudadiag::supervise {
 
+// `not_yet`: ask again in a second.
+enum class AfterFreeze { go_on, end_target, not_yet };
+
 // Events while the target runs. All calls are on the thread that waits.
 class RunListener {
  public:
@@ -25,9 +28,8 @@ class RunListener {
   RunListener(const RunListener&) = delete;
   RunListener& operator=(const RunListener&) = delete;
 
-  // The recording of a process froze, and the process then had a second for its own messages. Return true to terminate
-  // the target.
-  virtual bool froze() = 0;
+  // The recording of a process froze, and the process then had a second for its own messages.
+  virtual AfterFreeze froze() = 0;
   // The GPU made no progress for `seconds`, and the target is about to be terminated.
   virtual void hangs(double seconds) = 0;
   // Some operations hang, or have finished after they hung. The target continues.

@@ -75,18 +75,21 @@ void print_signal(int signal) {
 // Prints messages while the target is running. Never blocks on a slow reader of stderr.
 class RunSpeech : public supervise::RunListener {
  public:
-  RunSpeech(supervise::Recording& recording, RunReport& report, const RunOptions& options)
-      : recording_(recording), report_(report), options_(options) {}
+  RunSpeech(supervise::Recording& recording, RunReport& report, const RunOptions& options, launch::SignalRelay& relay)
+      : recording_(recording), report_(report), options_(options), relay_(relay) {}
 
-  bool froze() override {
-    // With --once, nothing is reported here. The driver is already killing the program, and the failing kernel's code
-    // has not been read yet.
-    if (options_.recording.record.once) return false;
+  supervise::AfterFreeze froze() override {
+    using enum supervise::AfterFreeze;
+    // With --once, the driver ends the process itself. The answer needs the core dump, so it waits for that end.
+    bool ends_by_itself = false;
+    guarded([&] { ends_by_itself = recording_.is_ended_by_driver(); });
+    if (ends_by_itself) return not_yet;
+    guarded([&] { recording_.take_own_dump(relay_); });
     begin_on_own_row();
     guarded([&] { report_.report_freeze(); });
-    if (!options_.end_on_failure || !report_.findings()) return false;
+    if (!options_.end_on_failure || !report_.findings()) return go_on;
     say("ending the program because of --end-on-failure");
-    return true;
+    return end_target;
   }
   void hangs(double seconds) override {
     begin_on_own_row();
@@ -114,6 +117,7 @@ class RunSpeech : public supervise::RunListener {
   supervise::Recording& recording_;
   RunReport& report_;
   const RunOptions& options_;
+  launch::SignalRelay& relay_;
   UnhurriedSpeech speech_;
 };
 
@@ -184,7 +188,7 @@ class WatchedRun {
     races_ = watch_races();
     full_log_ = keep_full_log();
     recording_.use_full_log(full_log_.get());
-    RunSpeech speech(recording_, *report_, options_);
+    RunSpeech speech(recording_, *report_, options_, *relay_);
     if ((options_.hang_after || options_.hang_report) && recording_.arena() == nullptr) {
       say(std::string(options_.hang_after ? "--hang-after" : "--hang-report") +
           " has no effect: cudadiag could not put the recording into shared memory");
