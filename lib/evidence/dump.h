@@ -73,6 +73,7 @@ struct Grid {
   std::uint64_t parameters = 0;  // their offset in constant bank 0
   Dim3 blocks{}, threads{}, clusters{};
   std::uint32_t host_thread = 0;
+  bool from_kernel = false;  // another kernel launched it
 };
 
 struct Sm {

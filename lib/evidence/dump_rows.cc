@@ -37,7 +37,7 @@ Context decode_context(Bytes row, Row device) {
 Module decode_module(Bytes row, Row context) { return {.context = context, .handle = row.u64(0)}; }
 
 // id u64 @0, context u64 @8, function u64 @16, entry u64 @24, module u64 @32, parent grid @40, parameters @48,
-// type, origin, status, registers u32 @56, grid u32x3 @72, block u32x3 @84, blocking @96, host thread u32 @100;
+// type @56, origin @60 (1: launched by a kernel), status, registers u32 @64, grid u32x3 @72, block u32x3 @84, blocking @96, host thread u32 @100;
 // r525: cluster u32x3 @104; r565: preferred cluster @120
 Grid decode_grid(Bytes row, Row device) {
   return {.device = device,
@@ -50,7 +50,8 @@ Grid decode_grid(Bytes row, Row device) {
           .blocks = dim3(row, 72),
           .threads = dim3(row, 84),
           .clusters = dim3(row, 104),
-          .host_thread = row.u32(100)};
+          .host_thread = row.u32(100),
+          .from_kernel = row.u32(60) == 1};
 }
 
 // id u32 @0; r555: exception u32 @8, PC valid u32 @12, PC u64 @16, target of a cluster exception @24;

@@ -72,6 +72,7 @@ class Examination {
   }
 
   void of_grid(const Grid& grid) {
+    failure_.from_kernel = grid.from_kernel;
     failure_.grid = grid.blocks;
     failure_.block_dim = grid.threads;
     failure_.host_thread = grid.host_thread;

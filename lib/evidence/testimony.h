@@ -65,6 +65,7 @@ struct DumpedFailure {
   std::optional<std::uint64_t> grid_id;
   std::optional<Dim3> grid, block_dim;
   std::optional<std::uint32_t> host_thread;  // the thread that launched the kernel
+  bool from_kernel = false;                  // another kernel launched the kernel
 };
 
 // The threads of a running kernel that are at the same instruction.

@@ -42,7 +42,7 @@ bool Recorder::start(CUpti_CallbackFunc callback, const Options& options) {
   }
   calls_.enable(options.record.races || options.record.code);
   start_saving();
-  if (options.record.once) arm_core_dump(driver_, interner_, options.folder);
+  if (options.record.once) arm_core_dump(driver_, interner_, options.folder, area_.start());
   return true;
 }
 

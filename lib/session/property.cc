@@ -1,12 +1,14 @@
 #include "session/property.h"
 
 #include "base/words.h"
+#include "wire/names/core_dump.h"
 
 namespace cudadiag::session {
 namespace {
 
-constexpr base::Words<Property, 19> kKeys = {{
+constexpr base::Words<Property, 20> kKeys = {{
     {Property::argv, "argv"},
+    {Property::core_dump, wire::core_dump::kProperty},
     {Property::cuda, "cuda"},
     {Property::cupti, "cupti"},
     {Property::cupti_path, "cupti.path"},
@@ -41,6 +43,10 @@ bool has(const ProcessRecord& record, Property property) { return record.propert
 
 const std::string& value_of(const ProcessRecord& record, Property property) {
   return value_at(record, key_of(property));
+}
+
+bool left_core_dump(const ProcessRecord& record) {
+  return value_of(record, Property::core_dump) == wire::core_dump::kWritten;
 }
 
 const std::string& pci_bus_id(const ProcessRecord& record, std::size_t device) {

@@ -9,8 +9,9 @@
 namespace cudadiag::session {
 
 enum class Property : std::uint8_t {
-  argv,  // command-line arguments, each terminated by a NUL
-  cuda,  // version of the driver's API
+  argv,       // command-line arguments, each terminated by a NUL
+  core_dump,  // see wire/names/core_dump.h
+  cuda,       // version of the driver's API
   cupti,
   cupti_path,
   cwd,
@@ -33,6 +34,9 @@ enum class Property : std::uint8_t {
 bool has(const ProcessRecord& record, Property property);
 // Returns "" if the process did not record the property.
 const std::string& value_of(const ProcessRecord& record, Property property);
+
+// Returns whether the driver has written a GPU core dump of the process.
+bool left_core_dump(const ProcessRecord& record);
 
 // Return the PCI bus id and the name of a device, or "" if the process did not record it. `device` is the process's
 // own number for the device.

@@ -1,5 +1,7 @@
 #include "symbolize/device_testimony.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <vector>
@@ -9,6 +11,7 @@
 #include "evidence/exceptions.h"
 #include "evidence/tools/debugger_text.h"
 #include "session/notes/witness.h"
+#include "session/property.h"
 #include "session/session_folders.h"
 #include "wire/names/core_dump.h"
 
@@ -39,6 +42,7 @@ DeviceFailure plain(const evidence::DumpedFailure& from) {
   failure.grid = from.grid;
   failure.block_dim = from.block_dim;
   failure.grid_id = from.grid_id;
+  failure.from_kernel = from.from_kernel;
   return failure;
 }
 
@@ -128,26 +132,27 @@ void read_dump(const session::Session& session, const session::Pass& pass, Devic
 // Each process that the driver killed left its own core dump. Reads the first dump that has a failure completely, and
 // only the failure from each of the others.
 void read_own_dumps(const session::Session& session, DeviceTestimony& testimony) {
-  constexpr std::size_t kMostRead = 64;
+  constexpr std::size_t kMostRead = 256;
   session::Pass pass;
   pass.kind = session::PassKind::record;
   pass.folder = session.manifest.passes.empty() ? std::string(session::word(session::PassKind::record))
                                                 : session.manifest.passes.front().folder;
   if (!is_plain_name(pass.folder)) return;
   for (const session::Process& process : session.processes) {
-    const auto& properties = process.record.properties;
-    const auto found = properties.find(wire::core_dump::kProperty);
-    if (found == properties.end() || found->second != "written" || testimony.of_first_run.size() == kMostRead) continue;
-    pass.dump = std::to_string(process.pid) + wire::core_dump::kSuffix;
+    if (!session::left_core_dump(process.record) || testimony.of_first_run.size() == kMostRead) continue;
+    pass.dump = fmt::format("{}-{}{}", process.pid, process.record.start_realtime, wire::core_dump::kSuffix);
     if (!testimony.failure) {
       testimony.device_pass = true;
       read_dump(session, pass, testimony);
-      if (testimony.failure) testimony.of_first_run.emplace(process.pid, *testimony.failure);
+      if (!testimony.failure) continue;
+      // The launcher stored the code of only one dump's kernel.
+      if (pass.dump != session.manifest.passes.front().dump) testimony.failure->code.clear();
+      testimony.of_first_run.emplace(&process, *testimony.failure);
       continue;
     }
     const auto read = evidence::read_core(folder_of(session, pass) / pass.dump);
     const auto* core = std::get_if<evidence::Testimony>(&read);
-    if (core != nullptr && core->failure) testimony.of_first_run.emplace(process.pid, plain(*core->failure));
+    if (core != nullptr && core->failure) testimony.of_first_run.emplace(&process, plain(*core->failure));
   }
 }
 

@@ -37,6 +37,7 @@ struct DeviceFailure {
   std::optional<std::uint64_t> threads, blocks;  // number that failed
   std::string kernel, mangled;                   // empty if unknown
   std::optional<Dim3> grid, block_dim;
+  bool from_kernel = false;  // another kernel launched it, so no launch of the program is known to be its own
   // `dumped`: the dump's data about the failed threads; null if unknown. `code`: nvdisasm's text of their kernel; empty
   // if unknown.
   std::shared_ptr<const evidence::DumpedFailure> dumped;
@@ -66,8 +67,8 @@ struct Printed {
 
 struct DeviceTestimony {
   bool device_pass = false;  // a device pass ran, or the first run left a core dump
-  // Failures from core dumps of the first run's processes, by pid. Only the first failure includes `dumped` and `code`.
-  std::map<std::uint32_t, DeviceFailure> of_first_run;
+  // Failures from core dumps of the first run's processes. Only the first failure includes `dumped` and `code`.
+  std::map<const session::Process*, DeviceFailure> of_first_run;
   std::string dump;         // the core dump that was read; empty if none was written
   bool unfinished = false;  // the driver printed that it began a dump, but not that it finished
   std::string unreadable;   // a sentence that says why the dump contains no result

@@ -10,8 +10,8 @@
 #include "diagnose/kernel_name.h"
 #include "diagnose/words.h"
 #include "session/processes.h"
+#include "session/property.h"
 #include "symbolize/source_excerpt.h"
-#include "wire/names/core_dump.h"
 
 namespace cudadiag::diagnose {
 namespace {
@@ -145,7 +145,7 @@ class Matching {
   void run() {
     for (Finding& finding : report_.findings) finding.device_unknown = why_unknown();
     if (!testimony_.of_first_run.empty()) {
-      for (Finding& finding : report_.findings) join_own_dump(finding);
+      for (std::size_t i = 0; i < report_.findings.size(); ++i) join_own_dump(report_.findings[i], *failures_[i]);
     } else {
       testimony_.failure ? join_dump(*testimony_.failure) : join_text();
     }
@@ -173,7 +173,7 @@ class Matching {
     if (!testimony_.unreadable.empty()) return testimony_.unreadable;
     const bool awaited = std::any_of(
         session_.processes.begin(), session_.processes.end(),
-        [](const session::Process& process) { return process.record.properties.contains(wire::core_dump::kProperty); });
+        [](const session::Process& process) { return session::has(process.record, session::Property::core_dump); });
     return awaited && !testimony_.device_pass ? "this run left no core dump" : "no rerun";
   }
 
@@ -195,8 +195,8 @@ class Matching {
   }
 
   // Uses the core dump that the finding's process wrote in the first run.
-  void join_own_dump(Finding& finding) const {
-    const auto own = testimony_.of_first_run.find(finding.pid);
+  void join_own_dump(Finding& finding, const analyse::Failure& failure) const {
+    const auto own = testimony_.of_first_run.find(failure.process);
     if (own == testimony_.of_first_run.end() || !async(finding)) return;
     const auto found = fit_of(own->second, finding);
     finding.device_unknown = fmt::format("in the process's core dump, {} came from {}, {}", own->second.exception,
@@ -224,7 +224,7 @@ class Matching {
   // If the first run shows only that one of several nodes of a graph failed, the dump may name the kernel of any of
   // them.
   static std::optional<Fit> fit_of(const DeviceFailure& failure, const Finding& finding) {
-    if (failure.mangled.empty() || !finding.launch) return std::nullopt;
+    if (failure.mangled.empty() || failure.from_kernel || !finding.launch) return std::nullopt;
     if (finding.launch->mangled == failure.mangled) return fit(failure, finding, *finding.launch);
     if (!finding.launch->mangled.empty()) return std::nullopt;
     std::optional<Fit> best;

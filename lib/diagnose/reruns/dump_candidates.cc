@@ -10,7 +10,7 @@
 #include "analyse/graphs/graph_nodes.h"
 #include "analyse/graphs/stale_pointers.h"
 #include "diagnose/resolved_site.h"
-#include "wire/names/core_dump.h"
+#include "session/property.h"
 
 namespace cudadiag::diagnose {
 namespace {
@@ -202,9 +202,7 @@ bool name_node(Failure& failure, const DeviceFailure& exception, std::string_vie
 // ---- the first run's own dump
 
 bool has_own_dump(const Failure& failure) {
-  const auto& properties = failure.process->record.properties;
-  const auto found = properties.find(wire::core_dump::kProperty);
-  return is_error_of_the_gpu(failure) && found != properties.end() && found->second == "written";
+  return is_error_of_the_gpu(failure) && session::left_core_dump(failure.process->record);
 }
 
 // Returns true if the candidate's kernel, or its graph node's kernel, is the one in the dump and has the same
@@ -217,6 +215,16 @@ bool is_its_launch(const DeviceFailure& exception, const ProcessRecord& record, 
 // Returns whether the candidate is a launch of a graph and no node is chosen yet.
 bool is_of_graph(const analyse::Candidate& candidate) {
   return candidate.node == nullptr && candidate.operation->kind == wire::operation::Kind::graph;
+}
+
+// Returns whether every candidate is a launch of a kernel with a known name.
+bool launch_known_kernels(const Failure& failure) {
+  const ProcessRecord& record = failure.process->record;
+  return std::all_of(failure.candidates.begin(), failure.candidates.end(), [&](const analyse::Candidate& candidate) {
+    const session::Site* site = session::by_id(record.sites, candidate.operation->site);
+    const std::string* kernel = site == nullptr ? nullptr : kernel_of(record, *site);
+    return candidate.node == nullptr && kernel != nullptr && !kernel->empty();
+  });
 }
 
 bool may_have_run_it(const DeviceFailure& exception, const ProcessRecord& record, const analyse::Candidate& candidate) {
@@ -241,7 +249,7 @@ void prove_in_graph(Failure& failure, const DeviceFailure& exception) {
 // Keeps the candidates that may have run the kernel in the first run's own dump.
 void prove_by_own_dump(Failure& failure, const DeviceFailure& exception) {
   failure.code = exception.assertion ? kDeviceAssert : own_error(exception).value_or(kLaunchFailed);
-  if (exception.mangled.empty() || failure.candidates.empty()) return;
+  if (exception.mangled.empty() || exception.from_kernel || failure.candidates.empty()) return;
   if (are_nodes_of_one_launch(failure)) {
     if (name_node(failure, exception, "GPU core dump of this run")) failure.grade = analyse::Grade::proven;
     return;
@@ -253,7 +261,15 @@ void prove_by_own_dump(Failure& failure, const DeviceFailure& exception) {
     return may_have_run_it(exception, record, candidate);
   });
   const auto named = others - candidates.begin();
-  if (named == 0) return;
+  if (named == 0) {
+    if (!launch_known_kernels(failure)) return;
+    failure.grade = std::max(failure.grade, analyse::Grade::inferred);
+    failure.because = fmt::format(
+        "the GPU core dump of this run shows {} in a kernel that none of the operations known "
+        "to have been running launches",
+        exception.exception);
+    return;
+  }
   const analyse::Candidate& first = candidates.front();
   const bool one_line =
       std::all_of(candidates.begin(), others, [&](const auto& each) { return each.site() == first.site(); });
@@ -291,13 +307,18 @@ void weigh_by_dump(std::vector<Failure>& failures, const symbolize::DeviceTestim
                    const session::Session& session, symbolize::Symbolizer& symbolizer) {
   if (!testimony.of_first_run.empty()) {
     for (Failure& failure : failures) {
-      const auto own = testimony.of_first_run.find(failure.process->pid);
+      const auto own = testimony.of_first_run.find(failure.process);
       failure.dumped = own != testimony.of_first_run.end() && has_own_dump(failure);
-      if (failure.dumped) prove_by_own_dump(failure, own->second);
+      if (failure.dumped) {
+        prove_by_own_dump(failure, own->second);
+      } else if (has_own_dump(failure)) {
+        failure.because.add("the error's code is unknown, because the GPU core dump of this run was not read");
+      }
     }
     return;
   }
-  if (!testimony.failure || testimony.failure->mangled.empty() || ran_another_text(session)) return;
+  if (!testimony.failure || testimony.failure->mangled.empty() || testimony.failure->from_kernel) return;
+  if (ran_another_text(session)) return;
   for (Failure& failure : failures) {
     const bool open = failure.kind == analyse::Kind::async_error && failure.again == nullptr;
     if (open && fits(*testimony.failure, failure.code)) name_node(failure, *testimony.failure, "core dump of a rerun");

@@ -130,7 +130,7 @@ void FailureRecorder::add_refused(ThreadState& thread, const Refused& refused) {
 
 void FailureRecorder::device_failed(ThreadState* waiting) {
   if (operations_->frozen()) return;
-  interner_->property(wire::core_dump::kProperty, "written");
+  interner_->property(wire::core_dump::kProperty, wire::core_dump::kWritten);
   // CUDA_ERROR_LAUNCH_FAILED is a placeholder. The call never returns, and only the core dump shows the actual error.
   FailedCall failed{};
   failed.domain = Domain::driver;

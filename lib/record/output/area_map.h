@@ -26,6 +26,8 @@ class AreaMap {
     wire::atomic(base_, field).fetch_add(1, std::memory_order_relaxed);
   }
 
+  std::uint64_t start() const { return wire::load(base_, wire::area::kStartRealtime); }
+
   void set_state(wire::area::State state);
   wire::area::State state() const;
   void set_exit_status(int status);

@@ -12,10 +12,10 @@ namespace cudadiag::record {
 
 // Uses the driver's functions instead of environment variables, because the program's children would inherit the
 // variables.
-void arm_core_dump(const DriverApi& driver, Interner& interner, const char* folder) {
+void arm_core_dump(const DriverApi& driver, Interner& interner, const char* folder, std::uint64_t start) {
   char file[PATH_MAX];
-  const int written =
-      snprintf(file, sizeof file, "%s/%d%s", folder == nullptr ? "" : folder, getpid(), wire::core_dump::kSuffix);
+  const int written = snprintf(file, sizeof file, "%s/%d-%llu%s", folder == nullptr ? "" : folder, getpid(),
+                               static_cast<unsigned long long>(start), wire::core_dump::kSuffix);
   if (folder == nullptr || written < 0 || static_cast<std::size_t>(written) >= sizeof file) {
     interner.note("core-dump-off", "no folder for GPU core dumps was set");
     return;
@@ -39,7 +39,7 @@ void arm_core_dump(const DriverApi& driver, Interner& interner, const char* fold
     interner.note("core-dump-off", file);
     return;
   }
-  interner.property(wire::core_dump::kProperty, "armed");
+  interner.property(wire::core_dump::kProperty, wire::core_dump::kArmed);
 }
 
 }  // namespace cudadiag::record

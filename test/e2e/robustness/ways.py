@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import shutil
 import sys
 
 from harness import DATA, expect, expect_in, expect_success
@@ -176,6 +177,14 @@ def library_that_the_program_opens_is_looked_for_where_the_program_says(machine)
         expect((result.stdout, result.returncode), ("found\n", 0), f"with {options}")
 
 
+def driver_that_only_the_program_s_own_path_leads_to_is_found(machine):
+    for file in ("targets/opens_by_runpath", "sim/libcuda.so.1"):
+        shutil.copy(machine.build / file, machine.folder)
+    machine.environment["LD_LIBRARY_PATH"] = ""
+    result = machine.run(machine.folder / "opens_by_runpath", "libcuda.so.1", options=["--once"])
+    expect((result.stdout, result.returncode), ("found\n", 0), "result")
+
+
 def single_run_excludes_what_it_cannot_do(machine):
     for other in ("--races", "--watch-by=hooks"):
         expect(machine.cudadiag("run", "--once", other, "--", "true").returncode, 125, f"status with {other}")
@@ -215,6 +224,16 @@ def program_that_continues_after_its_failure_is_ended_where_the_user_asks(machin
     expect_in("ending the program because of --end-on-failure", result.stderr, "what is said")
     expect(result.returncode, -15, "status")
     expect(len(machine.report("-o", "here")["findings"]), 1, "findings")
+
+
+def command_that_outlives_the_dump_of_its_worker_is_ended_where_the_user_asks(machine):
+    machine.plan(_dumping(machine))
+    script = f"{machine.build}/targets/dumped; exec tail -f /dev/null"
+    result = machine.run("sh", "-c", script, options=["--once", "--end-on-failure", "-o", "here"])
+    expect_in("ending the program because of --end-on-failure", result.stderr, "what is said")
+    expect(result.returncode, -15, "status")
+    finding = machine.report("-o", "here")["findings"][0]
+    expect((finding["error"]["code"], finding["evidence"]["grade"]), (710, "proven"), "finding")
 
 
 def each_process_is_judged_by_its_own_dump(machine):
