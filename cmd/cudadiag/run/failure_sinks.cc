@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <linux/limits.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -12,7 +13,6 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -75,13 +75,35 @@ void start_command(const std::string& command, const diagnose::Diagnosis& report
   }
 }
 
+bool is_pipe(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
+}
+
+// Appends the text to a file, without waiting: opening a pipe can block forever, and so can writing to it. Does not
+// write to other kinds of files. Prints a message on failure; `name` says who wants the file.
+void append(const char* name, const std::string& path, const std::string& text) {
+  const auto refuse = [&](const std::string& why) {
+    say(fmt::format("{}: the report was not written to {}: {}; choose a regular file", name, path, why));
+  };
+  const base::FileDescriptor file(
+      ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0666));
+  struct stat status {};
+  if (!file.valid() || ::fstat(file.get(), &status) != 0) {
+    const int error = errno;
+    return refuse(error == ENXIO && is_pipe(path) ? "no process reads this pipe" : std::strerror(error));
+  }
+  // A pipe takes PIPE_BUF bytes either at once or not at all. Standard error is often a pipe.
+  const bool pipe = S_ISFIFO(status.st_mode);
+  if (!S_ISREG(status.st_mode) && !S_ISCHR(status.st_mode) && !pipe) return refuse("it is not a regular file");
+  if (pipe && text.size() > PIPE_BUF) return refuse("it is a pipe, and the report is too long for it");
+  if (!base::write_all(file.get(), text)) refuse(std::strerror(errno));
+}
+
 void write_termination_log(const std::string& path, const diagnose::Diagnosis& report) {
   std::string text = report::write_text(report, {});
   text.resize(std::min(text.size(), kTerminationLog));
-  errno = 0;
-  std::ofstream file(path, std::ios::binary | std::ios::app);
-  file << text;
-  if (!file.flush()) say(fmt::format("--termination-log: cannot write {}: {}", path, std::strerror(errno)));
+  append("--termination-log", path, text);
 }
 
 }  // namespace
@@ -105,8 +127,8 @@ void FailureSinks::write_torchrun_error(const diagnose::Diagnosis& report) {
        {{"message", report::write_text(report, brief)},
         {"extraInfo",
          {{"py_callstack", report::write_text(report, {})}, {"timestamp", std::to_string(std::time(nullptr))}}}}}};
-  std::ofstream(path, std::ios::binary) << document.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace)
-                                        << '\n';
+  append("TORCHELASTIC_ERROR_FILE", path,
+         document.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + '\n');
 }
 
 }  // namespace cudadiag::command

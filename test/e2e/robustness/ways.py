@@ -1,6 +1,7 @@
 """Runs that use hooks, and single runs that write a core dump."""
 
 import json
+import os
 import pathlib
 import shutil
 import sys
@@ -208,6 +209,28 @@ def failure_is_told_to_those_who_want_to_hear_of_it(machine):
     torchrun.write_text("the program's own")
     machine.run(machine.build / "targets/third_of_ten")
     expect(torchrun.read_text(), "the program's own", "error file that the program wrote")
+
+
+def file_that_cannot_take_the_report_is_named_and_not_waited_for(machine):
+    machine.plan(FAULT)
+    pipe = machine.folder / "pipe"
+    os.mkfifo(pipe)
+    machine.environment["TORCHELASTIC_ERROR_FILE"] = str(pipe)
+    result = machine.run(machine.build / "targets/third_of_ten", options=["--termination-log", pipe])
+    expect(result.returncode, 1, "status")
+    for name in ("--termination-log", "TORCHELASTIC_ERROR_FILE"):
+        expect_in(f"cudadiag: {name}: the report was not written to {pipe}: no process reads this pipe; choose a regular "
+                  "file\n", result.stderr, name)
+    machine.environment["TORCHELASTIC_ERROR_FILE"] = str(machine.folder / "gone/error.json")
+    result = machine.run(machine.build / "targets/third_of_ten", options=["--termination-log", "/dev/full"])
+    expect_in("was not written to /dev/full: No space left on device", result.stderr, "a full device")
+    expect_in("gone/error.json: No such file or directory", result.stderr, "a folder that does not exist")
+
+
+def termination_log_can_be_standard_error(machine):
+    machine.plan(FAULT)
+    result = machine.run(machine.build / "targets/third_of_ten", options=["--termination-log", "/dev/stderr"])
+    expect(result.stderr.count("[bracketed]"), 2, "reports")
 
 
 def nobody_is_told_of_a_run_that_is_well(machine):
