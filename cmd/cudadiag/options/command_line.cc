@@ -198,16 +198,19 @@ CLI::Validator a_line() {
 CLI::Validator a_writable_file() {
   return {[](const std::string& given) -> std::string {
             const std::filesystem::path file(given);
+            const std::string other = ": choose another file";
             std::error_code error;
             if (given == "-") return "standard output belongs to the command: give a file";
-            if (std::filesystem::is_directory(file, error)) return given + " is a folder";
+            if (std::filesystem::is_directory(file, error)) return given + " is a folder" + other;
             if (std::filesystem::exists(file, error)) {
-              return ::access(file.c_str(), W_OK) == 0 ? "" : given + " cannot be written";
+              return ::access(file.c_str(), W_OK) == 0 ? "" : given + " cannot be written" + other;
             }
             const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
-            if (!std::filesystem::is_directory(folder, error))
-              return "the folder " + folder.string() + " does not exist";
-            return ::access(folder.c_str(), W_OK) == 0 ? "" : "the folder " + folder.string() + " cannot be written to";
+            if (!std::filesystem::is_directory(folder, error)) {
+              return "the folder " + folder.string() + " does not exist: create it, or choose another file";
+            }
+            if (::access(folder.c_str(), W_OK) == 0) return "";
+            return "the folder " + folder.string() + " cannot be written to" + other;
           },
           ""};
 }

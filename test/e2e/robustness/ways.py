@@ -227,6 +227,15 @@ def file_that_cannot_take_the_report_is_named_and_not_waited_for(machine):
     expect_in("gone/error.json: No such file or directory", result.stderr, "a folder that does not exist")
 
 
+def termination_log_that_cannot_be_written_is_refused_before_the_command_starts(machine):
+    log = machine.folder / "gone/log"
+    for path, why in ((log, f"the folder {log.parent} does not exist: create it, or choose another file"),
+                      (machine.folder, f"{machine.folder} is a folder: choose another file")):
+        result = machine.run("touch", "started", options=["--termination-log", path])
+        expect((result.returncode, result.stderr), (125, f"cudadiag: --termination-log: {why}\n"), f"{path}")
+    expect([name for name in ("started", "gone") if (machine.folder / name).exists()], [], "files")
+
+
 def termination_log_can_be_standard_error(machine):
     machine.plan(FAULT)
     result = machine.run(machine.build / "targets/third_of_ten", options=["--termination-log", "/dev/stderr"])
