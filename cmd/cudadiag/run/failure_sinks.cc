@@ -42,6 +42,14 @@ std::string store_report(const diagnose::Diagnosis& report) {
   return "";
 }
 
+// cudadiag ignores these signals for its own writes. Programs such as `yes | head` rely on them.
+void restore_signals() {
+  for (const int signal : {SIGPIPE, SIGXFSZ}) ::signal(signal, SIG_DFL);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
 // Runs in a forked child. Starts the command, kills it at its time limit, and removes the report. Calls only
 // async-signal-safe functions.
 [[noreturn]] void run_command(const char* command, const char* report) {
@@ -49,6 +57,7 @@ std::string store_report(const diagnose::Diagnosis& report) {
   const pid_t shell = ::fork();
   if (shell == 0) {
     ::setpgid(0, 0);
+    restore_signals();
     ::execl("/bin/sh", "sh", "-c", command, static_cast<char*>(nullptr));
     ::_exit(127);
   }

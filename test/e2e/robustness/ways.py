@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import sys
 
 from harness import DATA, expect, expect_in, expect_success
@@ -209,6 +210,15 @@ def failure_is_told_to_those_who_want_to_hear_of_it(machine):
     torchrun.write_text("the program's own")
     machine.run(machine.build / "targets/third_of_ten")
     expect(torchrun.read_text(), "the program's own", "error file that the program wrote")
+
+
+def command_for_a_failure_starts_with_usual_signals(machine):
+    machine.plan(FAULT)
+    machine.run(machine.build / "targets/third_of_ten", options=["--on-failure", "exec grep ^Sig /proc/self/status >signals"])
+    masks = dict(line.split(":") for line in (machine.folder / "signals").read_text().splitlines())
+    expect(int(masks["SigBlk"], 16), 0, "blocked signals")
+    ignored = [each.name for each in (signal.SIGPIPE, signal.SIGXFSZ) if int(masks["SigIgn"], 16) >> (each - 1) & 1]
+    expect(ignored, [], "ignored signals")
 
 
 def file_that_cannot_take_the_report_is_named_and_not_waited_for(machine):
