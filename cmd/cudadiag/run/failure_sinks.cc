@@ -5,6 +5,7 @@
 #include <linux/limits.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,10 +51,20 @@ void restore_signals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
+// Closes everything but standard input, output and error. The symbolizer's files are not all close-on-exec. The process
+// that waits for the command would keep other files open too, such as the session's lock.
+void close_other_files() {
+  constexpr unsigned kFirst = STDERR_FILENO + 1;
+  if (::syscall(SYS_close_range, kFirst, ~0u, 0) == 0) return;  // Linux 5.9
+  constexpr int kMost = 4096;
+  for (int number = kFirst; number < kMost; ++number) ::close(number);
+}
+
 // Runs in a forked child. Starts the command, kills it at its time limit, and removes the report. Calls only
 // async-signal-safe functions.
 [[noreturn]] void run_command(const char* command, const char* report) {
   ::setpgid(0, 0);
+  close_other_files();
   const pid_t shell = ::fork();
   if (shell == 0) {
     ::setpgid(0, 0);

@@ -221,6 +221,13 @@ def command_for_a_failure_starts_with_usual_signals(machine):
     expect(ignored, [], "ignored signals")
 
 
+def command_for_a_failure_inherits_standard_descriptors_only(machine):
+    machine.plan(FAULT)
+    result = machine.run(machine.build / "targets/third_of_ten", options=["--on-failure", "ls /proc/$$/fd /proc/$PPID/fd; :"])
+    listed = [line for line in result.stdout.splitlines() if line.isdigit()]
+    expect(listed, ["0", "1", "2"] * 2, "descriptors of the shell, and of the process that waits for it")
+
+
 def file_that_cannot_take_the_report_is_named_and_not_waited_for(machine):
     machine.plan(FAULT)
     pipe = machine.folder / "pipe"
