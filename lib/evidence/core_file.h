@@ -11,7 +11,7 @@
 namespace cudadiag::evidence {
 
 struct Unreadable {
-  std::string what;  // one sentence
+  std::string what;  // one sentence, which begins with the file's path
   std::string hint;  // what the user can do; may be empty
 };
 

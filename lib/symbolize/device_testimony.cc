@@ -109,10 +109,11 @@ void read_dump(const session::Session& session, const session::Pass& pass, Devic
   }
   if (!is_plain_name(pass.dump)) return;
   const std::filesystem::path path = folder_of(session, pass) / pass.dump;
-  testimony.dump = path.string();
+  // Reports name the path that the dump has after the run.
+  testimony.dump = (session.folder / pass.folder / pass.dump).string();
   const auto read = evidence::read_core(path);
   if (const auto* unreadable = std::get_if<evidence::Unreadable>(&read)) {
-    testimony.unreadable = unreadable->what;
+    testimony.unreadable = testimony.dump + unreadable->what.substr(path.string().size());
     return;
   }
   const auto& core = std::get<evidence::Testimony>(read);

@@ -148,6 +148,15 @@ def single_run_without_a_dump_says_so(machine):
         expect_in(reason, text, "reason")
 
 
+def dump_that_cannot_be_read_is_named_by_its_final_path(machine):
+    damaged = machine.folder / "damaged"
+    damaged.write_text("no dump")
+    machine.plan(f"fault kernel=_Z15assert_positivePKi code=710; dump={damaged}")
+    result = machine.run(machine.build / "targets/dumped", options=["-o", "here", "--once"])
+    (dump,) = (machine.folder / "here").glob("2*/record/*.gpucore")
+    expect_in(f"unknown ({dump} is not a GPU core dump)", " ".join(result.stderr.split()), "the path")
+
+
 def dump_of_another_kernel_proves_nothing(machine):
     machine.plan(_dumping(machine).replace("_Z15assert_positivePKi", "scale"))
     machine.run(machine.build / "targets/third_of_ten", options=["-o", "here", "--once"])

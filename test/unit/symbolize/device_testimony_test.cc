@@ -150,3 +150,19 @@ TEST_CASE("a session that is still being written is read in its current folder")
   CHECK(testimony.failure->code == "LDG.E R0, [R2.64]");
   CHECK(testimony.printed.size() == 1);
 }
+
+TEST_CASE("a report names the path that a core dump has after the run") {
+  Recorded recorded;
+  recorded.add("device", "device").dump = "7.gpucore";
+  const fs::path folder = recorded.session.folder;
+  std::ofstream(folder / "device/7.gpucore") << "no dump";
+  const std::string whole = folder.string() + session::kIncomplete, dump = (folder / "device/7.gpucore").string();
+  fs::rename(folder, whole);
+  DeviceTestimony testimony = device_testimony(recorded.session);
+  CHECK(testimony.unreadable == dump + " is not a GPU core dump");
+  CHECK(testimony.dump == dump);
+  fs::remove(fs::path(whole) / "device/7.gpucore");
+  testimony = device_testimony(recorded.session);
+  fs::rename(whole, folder);
+  CHECK(testimony.unreadable == dump + " cannot be read: No such file or directory");
+}
