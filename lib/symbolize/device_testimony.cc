@@ -136,8 +136,12 @@ void read_own_dumps(const session::Session& session, DeviceTestimony& testimony)
   constexpr std::size_t kMostRead = 256;
   session::Pass pass;
   pass.kind = session::PassKind::record;
-  pass.folder = session.manifest.passes.empty() ? std::string(session::word(session::PassKind::record))
-                                                : session.manifest.passes.front().folder;
+  pass.folder = session::word(pass.kind);
+  std::string with_code;  // the only dump whose kernel's code the launcher stored
+  if (!session.manifest.passes.empty()) {
+    pass.folder = session.manifest.passes.front().folder;
+    with_code = session.manifest.passes.front().dump;
+  }
   if (!is_plain_name(pass.folder)) return;
   for (const session::Process& process : session.processes) {
     if (!session::left_core_dump(process.record) || testimony.of_first_run.size() == kMostRead) continue;
@@ -146,8 +150,7 @@ void read_own_dumps(const session::Session& session, DeviceTestimony& testimony)
       testimony.device_pass = true;
       read_dump(session, pass, testimony);
       if (!testimony.failure) continue;
-      // The launcher stored the code of only one dump's kernel.
-      if (pass.dump != session.manifest.passes.front().dump) testimony.failure->code.clear();
+      if (pass.dump != with_code) testimony.failure->code.clear();
       testimony.of_first_run.emplace(&process, *testimony.failure);
       continue;
     }

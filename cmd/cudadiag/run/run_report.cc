@@ -30,6 +30,7 @@ RunReport::RunReport(supervise::Recording& recording, const RunOptions& options)
     : recording_(recording), options_(options), sinks_(options.sinks) {
   if (const auto& failure = recording.obstacle_to_keeping()) {
     say("no session will be kept: " + failure->what + "; " + failure->hint);
+    if (options.recording.record.once) say("--once gets no GPU core dump: the driver can write it only to a session");
   }
   if (const std::string& why = recording.manifest().unrecorded; !why.empty()) {
     say("running without recording: " + why);

@@ -174,7 +174,13 @@ class Matching {
     const bool awaited = std::any_of(
         session_.processes.begin(), session_.processes.end(),
         [](const session::Process& process) { return session::has(process.record, session::Property::core_dump); });
-    return awaited && !testimony_.device_pass ? "this run left no core dump" : "no rerun";
+    if (awaited && !testimony_.device_pass) return "this run left no core dump";
+    for (const session::Process& process : session_.processes) {
+      for (const session::Note& note : process.record.notes) {
+        if (analyse::note_code(note.code) == analyse::NoteCode::core_dump_off) return note.text;
+      }
+    }
+    return "no rerun";
   }
 
   void join_dump(const DeviceFailure& failure) {

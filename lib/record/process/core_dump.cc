@@ -17,7 +17,7 @@ void arm_core_dump(const DriverApi& driver, Interner& interner, const char* fold
   const int written = snprintf(file, sizeof file, "%s/%d-%llu%s", folder == nullptr ? "" : folder, getpid(),
                                static_cast<unsigned long long>(start), wire::core_dump::kSuffix);
   if (folder == nullptr || written < 0 || static_cast<std::size_t>(written) >= sizeof file) {
-    interner.note("core-dump-off", "no folder for GPU core dumps was set");
+    interner.note("core-dump-off", "no GPU core dump was possible without a session folder");
     return;
   }
   if (driver.coredump_set_attribute_global == nullptr) {

@@ -148,6 +148,15 @@ def single_run_without_a_dump_says_so(machine):
         expect_in(reason, text, "reason")
 
 
+def single_run_without_a_session_folder_says_why_it_has_no_dump(machine):
+    machine.plan(_dumping(machine))
+    machine.environment.update(XDG_STATE_HOME="/proc/none", TMPDIR="/proc/none")
+    result = machine.run(machine.build / "targets/dumped", options=["--once"])
+    expect_in("cudadiag: --once gets no GPU core dump: the driver can write it only to a session\n", result.stderr, "warning")
+    expect_in("Device  line, block, thread: unknown (no GPU core dump was possible without a session folder)\n",
+              result.stderr, "reason")
+
+
 def dump_that_cannot_be_read_is_named_by_its_final_path(machine):
     damaged = machine.folder / "damaged"
     damaged.write_text("no dump")

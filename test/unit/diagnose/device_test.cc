@@ -589,6 +589,8 @@ TEST_CASE("the report says why the line on the device is unknown") {
   properties["core_dump"] = "armed";
   CHECK(recorded.report().findings.at(0).device_unknown == "this run left no core dump");
   properties.erase("core_dump");
+  recorded.session.processes[0].record.notes = {{"markers-late", "other"}, {"core-dump-off", "the driver is too old"}};
+  CHECK(recorded.report().findings.at(0).device_unknown == "the driver is too old");
   recorded.add_pass("confirm");
   CHECK(recorded.report().findings.at(0).device_unknown == "no rerun for a core dump");
   session::Pass& pass = recorded.add_pass("device");
