@@ -209,6 +209,10 @@ inline constexpr Field<std::uint64_t, 208> kCollectivesCalled;     // number of 
 inline constexpr Field<std::uint64_t, 216> kDroppedCommunicators;  // communicators without an entry
 inline constexpr Field<std::uint64_t, 224> kDroppedPeers;          // sends and receives that could not be counted
 
+// Without a launcher: the number of earlier areas that this process and earlier ones removed from the session to bound
+// its size. Processes that begin at the same time may miss each other's counts.
+inline constexpr Field<std::uint64_t, 232> kEarlierRemoved;
+
 // Region r: offset at kRegionTable + 16 r, size at kRegionTable + 16 r + 8.
 inline constexpr std::size_t kRegionTable = 1024;
 inline constexpr Field<std::uint64_t, 0> kRegionOffset;

@@ -15,6 +15,7 @@
 
 #include "record/clock.h"
 #include "record/output/arena_file.h"
+#include "record/output/earlier_areas.h"
 #include "wire/names/environment.h"
 
 namespace cudadiag::record {
@@ -32,7 +33,8 @@ std::byte* map_shared(int fd, std::size_t offset, std::size_t size) {
 
 // How many file names to try for one process id. A file that already exists belongs to a process in another container,
 // or to the program that this process ran before exec.
-constexpr int kMostOfOneNumber = 16;
+// Larger than kMostAreaFiles, because areas that cannot be removed do not count.
+constexpr int kMostOfOneNumber = 64;
 
 int create_exclusively(const char* folder, char (&path)[PATH_MAX]) {
   for (int n = 1; n <= kMostOfOneNumber; ++n) {
@@ -100,11 +102,14 @@ bool AreaMap::create_file(Lack& lack) {
   if (folder == nullptr) return false;
   char path[PATH_MAX];
   make_session_folder(folder);
+  // A launcher bounds the number of files itself, and reads them at its end.
+  if (getenv(wire::environment::kArena) == nullptr) earlier_removed_ = remove_earlier_areas(folder);
   const int fd = create_exclusively(folder, path);
   if (fd < 0) {
     lack.error = errno;
     return false;
   }
+  mark_alive(fd);
   // A file larger than RLIMIT_FSIZE would kill the program with SIGXFSZ.
   rlimit limit{};
   const bool fits = getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= area::kAreaSize;
@@ -129,6 +134,7 @@ void AreaMap::initialise() {
   wire::store(base_, area::kVersion, area::kFormatVersion);
   wire::store(base_, area::kPid, static_cast<std::uint32_t>(getpid()));
   wire::store(base_, area::kParentPid, static_cast<std::uint32_t>(getppid()));
+  wire::store(base_, area::kEarlierRemoved, earlier_removed_);
   wire::store(base_, area::kStartRealtime, nanoseconds(CLOCK_REALTIME));
   wire::store(base_, area::kClockTicks, ticks());
   wire::store(base_, area::kClockNanoseconds, nanoseconds(CLOCK_MONOTONIC));

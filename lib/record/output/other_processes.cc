@@ -23,9 +23,11 @@ bool read_at(int file, std::size_t offset, std::byte (&to)[kSize]) {
   return pread(file, to, kSize, static_cast<off_t>(offset)) == static_cast<ssize_t>(kSize);
 }
 
+}  // namespace
+
 // Also checks the state of the process, because a process that has ended keeps its pid until its parent has waited for
 // it.
-bool lives(std::uint32_t pid) {
+bool is_alive(std::uint32_t pid) {
   char path[32], line[128];
   snprintf(path, sizeof path, "/proc/%u/stat", pid);
   const int file = ::open(path, O_RDONLY | O_CLOEXEC);
@@ -35,8 +37,6 @@ bool lives(std::uint32_t pid) {
   const auto* end = size > 0 ? static_cast<const char*>(memrchr(line, ')', static_cast<std::size_t>(size))) : nullptr;
   return end != nullptr && end + 2 < line + size && end[2] != 'Z' && end[2] != 'X';
 }
-
-}  // namespace
 
 std::string_view others_at_work(std::span<char> text) {
   const int file = open_arena(O_RDONLY);
@@ -50,7 +50,7 @@ std::string_view others_at_work(std::span<char> text) {
     if (!read_at(file, arena::kHeaderSize + i * area::kAreaSize, other)) break;
     const std::uint32_t pid = wire::load(other, area::kPid);
     const bool recording = wire::load(other, area::kState) == static_cast<std::uint32_t>(area::State::recording);
-    if (wire::load(other, area::kMagic) != area::kMagicValue || !recording || pid == self || !lives(pid)) continue;
+    if (wire::load(other, area::kMagic) != area::kMagicValue || !recording || pid == self || !is_alive(pid)) continue;
     const int length = snprintf(text.data() + used, text.size() - used, used == 0 ? "%u" : " %u", pid);
     if (length < 0 || used + static_cast<std::size_t>(length) >= text.size()) break;
     used += static_cast<std::size_t>(length);

@@ -1,0 +1,165 @@
+#include "record/output/earlier_areas.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "record/output/other_processes.h"
+#include "wire/area.h"
+#include "wire/names/core_dump.h"
+
+namespace cudadiag::record {
+
+namespace area = wire::area;
+
+namespace {
+
+constexpr std::string_view kExtension = ".area";
+
+// In the order of removal.
+enum class Ending : std::uint8_t { well, unknown, failed };
+
+struct Earlier {
+  char name[32];
+  Ending ending;
+  std::uint32_t pid;
+  std::uint64_t began;
+  std::uint64_t removed_before_it;
+};
+
+// The number of areas that one process considers. If a folder has more, the next process considers the others.
+using Candidates = std::array<Earlier, 64>;
+
+bool take_number(std::string_view& text) {
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  text.remove_prefix(digits);
+  return digits > 0;
+}
+
+// Matches "4711.area" and "4711-2.area".
+bool is_area_name(std::string_view name) {
+  if (name.size() >= sizeof Earlier::name || !take_number(name)) return false;
+  if (name.starts_with('-')) {
+    name.remove_prefix(1);
+    if (!take_number(name)) return false;
+  }
+  return name == kExtension;
+}
+
+Ending ending_of(const std::byte* header) {
+  const auto state = static_cast<area::State>(wire::load(header, area::kState));
+  const std::uint32_t status = wire::load(header, area::kExitStatus);
+  if (state == area::State::frozen || status > 1) return Ending::failed;
+  return state == area::State::finished && status == 1 ? Ending::well : Ending::unknown;
+}
+
+// Opens a regular file of this user. Checks the kind of the file first, because opening a device can have side effects.
+int open_own(int folder, const char* name, struct stat& status) {
+  const auto is_own = [&] { return S_ISREG(status.st_mode) && status.st_uid == geteuid(); };
+  if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !is_own()) return -1;
+  // A file on NFS can be locked only if it is open for writing.
+  const int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd >= 0 && fstat(fd, &status) == 0 && is_own()) return fd;
+  if (fd >= 0) close(fd);
+  return -1;
+}
+
+bool read_area(int folder, const char* name, Earlier& earlier) {
+  struct stat status {};
+  const int fd = open_own(folder, name, status);
+  if (fd < 0) return false;
+  std::byte header[area::kEarlierRemoved.end];
+  const bool is_read = pread(fd, header, sizeof header, 0) == static_cast<ssize_t>(sizeof header);
+  close(fd);
+  if (!is_read || wire::load(header, area::kMagic) != area::kMagicValue) return false;
+  snprintf(earlier.name, sizeof earlier.name, "%s", name);
+  earlier.ending = ending_of(header);
+  earlier.pid = wire::load(header, area::kPid);
+  earlier.began = wire::load(header, area::kStartRealtime);
+  earlier.removed_before_it = wire::load(header, area::kEarlierRemoved);
+  return true;
+}
+
+// Calls `visit` with each name in the folder. Does not use readdir(), because opendir() allocates memory.
+template <typename Visit>
+void each_name(int folder, Visit visit) {
+  constexpr std::size_t kName = 19;  // struct linux_dirent64: inode, offset, size of the entry, type, name
+  constexpr std::size_t kSize = 16;
+  alignas(8) char entries[2048];
+  for (;;) {
+    const long size = syscall(SYS_getdents64, folder, entries, sizeof entries);
+    if (size <= 0) return;
+    std::uint16_t length = 0;
+    for (long at = 0; at < size; at += length) {
+      memcpy(&length, entries + at + kSize, sizeof length);
+      visit(entries + at + kName);
+    }
+  }
+}
+
+// Holds the lock while it removes the file, so that no other process removes a newer file with the same name.
+bool remove_area(int folder, const Earlier& earlier) {
+  // This process has not created its own area yet. Its pid therefore belongs to the program that it ran before exec, or
+  // to a process of another container.
+  const bool has_own_pid = earlier.pid == static_cast<std::uint32_t>(getpid());
+  if (!has_own_pid && is_alive(earlier.pid)) return false;
+  struct stat opened {
+  }, named{};
+  const int fd = open_own(folder, earlier.name, opened);
+  if (fd < 0) return false;
+  const bool is_unused = flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+                         fstatat(folder, earlier.name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+                         named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
+  const bool removed = is_unused && unlinkat(folder, earlier.name, 0) == 0;
+  if (removed) {
+    char dump[sizeof earlier.name + 16];
+    const int stem = static_cast<int>(strlen(earlier.name) - kExtension.size());
+    snprintf(dump, sizeof dump, "%.*s%s", stem, earlier.name, wire::core_dump::kSuffix);
+    unlinkat(folder, dump, 0);  // removes a link itself, not the file that it names
+  }
+  close(fd);
+  return removed;
+}
+
+}  // namespace
+
+std::uint64_t remove_earlier_areas(const char* folder) {
+  const int descriptor = ::open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (descriptor < 0) return 0;
+  Candidates candidates;
+  std::size_t areas = 0;
+  std::uint64_t removed = 0;
+  each_name(descriptor, [&](const char* name) {
+    Earlier earlier;
+    if (!is_area_name(name) || !read_area(descriptor, name, earlier)) return;
+    removed = std::max(removed, earlier.removed_before_it);
+    if (areas < candidates.size()) candidates[areas] = earlier;
+    ++areas;
+  });
+  const std::span<Earlier> considered(candidates.data(), std::min(areas, candidates.size()));
+  std::sort(considered.begin(), considered.end(), [](const Earlier& a, const Earlier& b) {
+    return a.ending != b.ending ? a.ending < b.ending : a.began < b.began;
+  });
+  for (const Earlier& earlier : considered) {
+    if (areas < kMostAreaFiles) break;
+    if (!remove_area(descriptor, earlier)) continue;
+    --areas;
+    ++removed;
+  }
+  close(descriptor);
+  return removed;
+}
+
+void mark_alive(int fd) { flock(fd, LOCK_EX | LOCK_NB); }
+
+}  // namespace cudadiag::record

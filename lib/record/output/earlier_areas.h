@@ -1,0 +1,26 @@
+// Bounds the disk space of a session that has no launcher, such as that of a service which is restarted again and
+// again: removes the areas of processes that have ended.
+//
+// A process locks its area's file (flock) and then closes it. Its mapping of the file keeps the lock until the process
+// ends or calls exec. On overlayfs, a mapping keeps no lock. A process with the area's pid is therefore another sign of
+// life.
+#pragma once
+
+#include <cstdint>
+
+namespace cudadiag::record {
+
+// The number of area files in a folder at which a new one replaces an older one: 1 GB.
+inline constexpr unsigned kMostAreaFiles = 16;
+
+// Call this before the process creates its own area in `folder`. Leaves fewer than kMostAreaFiles areas, if the others
+// can be removed. Processes that ended with status 0 come first, then those that never called exit(), then failures;
+// within each group, the oldest. The process's GPU core dump is removed too. Keeps areas of live processes and of other
+// users, and files that are not areas. Never follows a link.
+// Returns how many areas have been removed since the session began, as far as the remaining areas show.
+std::uint64_t remove_earlier_areas(const char* folder);
+
+// Locks the new area file `fd` until the process ends. Call this before the file looks like an area.
+void mark_alive(int fd);
+
+}  // namespace cudadiag::record
