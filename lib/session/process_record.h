@@ -341,6 +341,8 @@ struct ProcessRecord {
   std::optional<int> exit_status;  // passed to exit(); nullopt if the process never called exit()
   std::uint64_t damaged = 0;       // number of invalid parts of the area, which were ignored
 
+  std::uint64_t earlier_removed = 0;  // wire::area::kEarlierRemoved
+
   std::uint64_t events_unseen = 0;  // wire::area::kEventsUnseen
   bool sees_events_at(std::uint64_t ticks) const { return events_unseen == 0 || ticks < events_unseen; }
 

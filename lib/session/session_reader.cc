@@ -314,6 +314,18 @@ void describe_without_manifest(Session& session, bool has_areas) {
   session.whole = has_areas && left.processes == 0;
 }
 
+// Without a launcher, a process removes the recordings of earlier ones (record/output/earlier_areas.h).
+void describe_removed(Session& session) {
+  std::uint64_t removed = 0;
+  for (const Process& process : session.processes) removed = std::max(removed, process.record.earlier_removed);
+  if (removed == 0) return;
+  session.manifest.notes.push_back((removed == 1
+                                        ? "the recording of 1 earlier process was"
+                                        : "the recordings of " + std::to_string(removed) + " earlier processes were") +
+                                   std::string(" removed to save disk space"));
+  session.whole = false;
+}
+
 }  // namespace
 
 base::Result<Session> open_session(const fs::path& folder, std::optional<wire::ClockReading> now) {
@@ -350,6 +362,7 @@ base::Result<Session> open_session(const fs::path& folder, std::optional<wire::C
   leave_links_out(session);
   leave_surplus_out(files, session);
   read_areas(files, session, session.processes, now);
+  describe_removed(session);
   // The first run recorded a failure, so there must have been a recording.
   if (files.empty() && !session.manifest.passes.empty() && session.manifest.passes.front().failed_after) {
     session.manifest.notes.push_back("the recording of its processes is missing");

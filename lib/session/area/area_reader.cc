@@ -121,6 +121,7 @@ void AreaReader::read_header() {
   record_.failed_markers = wire::load_acquire(header, a::kFailedMarkers);
   record_.error_count = wire::load_acquire(header, a::kErrorCount);
   record_.waits = wire::load_acquire(header, a::kWaits);
+  record_.earlier_removed = wire::load(header, a::kEarlierRemoved);
   record_.events_unseen = wire::load_acquire(header, a::kEventsUnseen);
   const std::uint32_t status = wire::load_acquire(header, a::kExitStatus);
   if (status != 0) record_.exit_status = static_cast<int>((status - 1) & 0xff);

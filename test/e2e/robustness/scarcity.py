@@ -6,8 +6,9 @@ import json
 import os
 import pathlib
 import signal
+import sys
 
-from harness import (expect, expect_answer, expect_in, expect_success, expect_true_line, faulty, in_namespace, program,
+from harness import (DATA, expect, expect_answer, expect_in, expect_success, expect_true_line, faulty, in_namespace, program,
                      skip)
 
 
@@ -160,3 +161,52 @@ def killed_for_want_of_memory(machine):
             expect(note["text"], f"process {process['pid']} was killed by signal 9 with 10 operations pending; no later "
                    "call checked whether they failed", "note")
             expect(_operations(machine), 10, "launches that were recorded")
+
+
+def _restarted_service(machine, *options):
+    """Returns the shell commands that `cudadiag env` prints, and the session's folder for recordings."""
+    exports = expect_success(machine.cudadiag("env", *options, "-o", "kept")).stdout
+    (session,) = (machine.folder / "kept").glob("*.incomplete")
+    return exports, session / "record"
+
+
+def _copy_area(machine, area, names):
+    for name in names:  # the copies have holes for zero pages, so that they need little disk space
+        expect_success(machine.plain("cp", "--sparse=always", area, area.with_name(f"{name}.area")))
+
+
+def session_of_a_restarted_service_keeps_sixteen_recordings(machine):
+    exports, record = _restarted_service(machine, "--once")
+    machine.plan(f"fault kernel=_Z15assert_positivePKi code=710; dump={DATA}/gpucore/assert.nvcudmp")
+    run = ("sh", "-c", exports + 'exec "$@"', "sh")
+    machine.plain(*run, machine.build / "targets/dumped")
+    failed = set(record.iterdir())
+    waits = "import cuda; cuda.start(); print('ready', flush=True); input()"
+    machine.environment["PYTHONPATH"] = str(pathlib.Path(program("cuda.py")[-1]).parent)
+    living = machine.start(*run, sys.executable, "-c", waits)
+    expect(living.stdout.readline(), "ready\n", "the live process")
+    expect_success(machine.plain(*run, machine.build / "targets/healthy"))
+    (ended,) = set(record.glob("*.area")) - failed - {record / f"{living.pid}.area"}
+    _copy_area(machine, ended, range(1 << 23, (1 << 23) + 18))
+    expect_success(machine.plain(*run, machine.build / "targets/healthy"))
+    areas = set(record.glob("*.area"))
+    expect(len(areas), 16, "recordings")
+    expect(record / f"{living.pid}.area" in areas, True, "the recording of the live process is kept")
+    expect(failed <= set(record.iterdir()), True, "the recording and the dump of the failure are kept")
+    report = machine.report("-o", "kept")
+    expect(report["findings"][0]["evidence"]["grade"], "proven", "grade")
+    expect_in("the recordings of 6 earlier processes were removed to save disk space", json.dumps(report["notes"]), "notes")
+    living.communicate("\n")
+
+
+def process_with_a_reused_id_is_recorded(machine):
+    """In a container, each program that a restart starts has process id 1."""
+    exports, record = _restarted_service(machine)
+    expect_success(machine.plain("sh", "-c", exports + 'exec "$@"', "sh", machine.build / "targets/healthy"))
+    (ended,) = record.glob("*.area")
+    copies = 'for n in "" -2 -3 -4 -5 -6 -7 -8 -9 -10 -11 -12 -13 -14 -15 -16; do ' \
+             'cp --sparse=always "$1" "$CUDADIAG_SESSION/$$$n.area"; done; rm "$1"; shift; exec "$@"'
+    command = faulty(machine)
+    machine.plain("sh", "-c", exports + copies, "sh", ended, command)
+    expect(len(list(record.glob("*.area"))), 16, "recordings")
+    expect(machine.report("-o", "kept")["verdict"], "cuda_failure", "verdict")

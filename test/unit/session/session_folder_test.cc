@@ -208,6 +208,27 @@ TEST_CASE("a folder of bare areas and an incomplete session are read with a note
   CHECK(session.manifest.notes[2].ends_with("5.area was ignored: it is too short to be a recording"));
 }
 
+TEST_CASE("a session says how many recordings its processes removed") {
+  const ScratchFolder scratch;
+  const auto writer = new_session(scratch.path());
+  std::uint64_t removed = 0;
+  std::string said;
+  SUBCASE("one") { removed = 1, said = "the recording of 1 earlier process was removed to save disk space"; }
+  SUBCASE("several") { removed = 54, said = "the recordings of 54 earlier processes were removed to save disk space"; }
+  for (const std::uint64_t counted : {removed - 1, removed}) {
+    test::AreaBuilder area;
+    wire::store(area.data(), wire::area::kEarlierRemoved, counted);
+    std::ofstream file(writer.pass_folder() / (std::to_string(10 - counted % 2) + ".area"));
+    file.write(reinterpret_cast<const char*>(area.data()), static_cast<std::streamsize>(area.bytes().size()));
+  }
+  const auto opened = session::open_session(writer.folder());
+  REQUIRE(std::holds_alternative<session::Session>(opened));
+  const auto& session = std::get<session::Session>(opened);
+  CHECK(session.processes.size() == 2);
+  CHECK(session.manifest.notes.back() == said);
+  CHECK_FALSE(session.whole);
+}
+
 TEST_CASE("a process without a launcher lives while it maps its area") {
   std::string further;
   SUBCASE("the first one with its number") {}
