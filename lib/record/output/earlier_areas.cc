@@ -122,9 +122,9 @@ bool remove_area(int folder, const Earlier& earlier) {
                          named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
   const bool removed = is_unused && unlinkat(folder, earlier.name, 0) == 0;
   if (removed) {
-    char dump[sizeof earlier.name + 16];
-    const int stem = static_cast<int>(strlen(earlier.name) - kExtension.size());
-    snprintf(dump, sizeof dump, "%.*s%s", stem, earlier.name, wire::core_dump::kSuffix);
+    char dump[64];
+    snprintf(dump, sizeof dump, "%u-%llu%s", earlier.pid, static_cast<unsigned long long>(earlier.began),
+             wire::core_dump::kSuffix);
     unlinkat(folder, dump, 0);  // removes a link itself, not the file that it names
   }
   close(fd);

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -45,13 +46,16 @@ class Folder {
     wire::store(header.data(), area::kState, static_cast<std::uint32_t>(shape.state));
     wire::store(header.data(), area::kExitStatus, shape.exit_status);
     wire::store(header.data(), area::kPid, shape.pid);
-    wire::store(header.data(), area::kStartRealtime, ++time_);
+    wire::store(header.data(), area::kStartRealtime, starts_[name] = ++time_);
     wire::store(header.data(), area::kEarlierRemoved, shape.removed);
     return write(name, std::string(reinterpret_cast<const char*>(header.data()), header.size()));
   }
   fs::path write(const std::string& name, const std::string& content) {
     std::ofstream(path() / name, std::ios::binary) << content;
     return path() / name;
+  }
+  std::string dump_of(const std::string& area_name) const {
+    return std::to_string(kNobody) + "-" + std::to_string(starts_.at(area_name)) + ".gpucore";
   }
   // Adds well-ended areas of the pids 1000, 1001 and so on.
   void fill(unsigned count) {
@@ -68,6 +72,7 @@ class Folder {
  private:
   ScratchFolder scratch_;
   std::uint64_t time_ = 0;
+  std::map<std::string, std::uint64_t> starts_;
 };
 
 }  // namespace
@@ -83,7 +88,8 @@ TEST_CASE("the oldest areas make room for another one, with their core dumps") {
   Folder folder;
   const fs::path second = folder.area("7-2.area"), first_by_name = folder.area("1.area");
   folder.fill(kMostAreaFiles - 1);
-  const fs::path dump = folder.write("7-2.gpucore", "dump"), other_dump = folder.write("7.gpucore", "dump");
+  const fs::path dump = folder.write(folder.dump_of("7-2.area"), "dump");
+  const fs::path other_dump = folder.write(folder.dump_of("1014.area"), "dump");
   CHECK(remove_earlier_areas(folder.path().c_str()) == 2);
   CHECK_FALSE(fs::exists(second));
   CHECK_FALSE(fs::exists(dump));
@@ -155,7 +161,7 @@ TEST_CASE("only regular files that are areas are counted and removed") {
   REQUIRE(::mkfifo(strange.emplace_back(folder.path() / "4.area").c_str(), 0600) == 0);
   CHECK(remove_earlier_areas(folder.path().c_str()) == 0);
   folder.fill(kMostAreaFiles);
-  fs::create_symlink(precious, folder.path() / "1000.gpucore");
+  fs::create_symlink(precious, folder.path() / folder.dump_of("1000.area"));
   CHECK(remove_earlier_areas(folder.path().c_str()) == 1);
   for (const fs::path& each : strange) CHECK(fs::exists(fs::symlink_status(each)));
   CHECK(fs::exists(precious));
