@@ -400,46 +400,6 @@ TEST_CASE("a dump does not outweigh a leading node of a graph") {
   CHECK_FALSE(leads(&node, analyse::Kind::graph_stale_pointer, &pointer));
 }
 
-TEST_CASE("the first run's own dump proves a launch that may have run its kernel, and nothing else") {
-  Recorded recorded;
-  session::Process& process = recorded.session.processes[0];
-  const session::Site* site = session::by_id(process.record.sites, recorded.failing().site);
-  process.record.properties["core_dump"] = "written";
-  symbolize::DeviceFailure shown;
-  shown.exception = "Warp Illegal Address";
-  shown.mangled = *session::by_id(process.record.functions, site->function);
-  const auto weighed = [&](const session::Process& of) {
-    analyse::Failure failure;
-    failure.code = 719;
-    failure.process = &process;
-    failure.grade = Grade::bracketed;
-    failure.candidates = {{&recorded.failing(), "next", 3}};
-    std::vector<analyse::Failure> failures = {failure};
-    symbolize::DeviceTestimony testimony;
-    testimony.failure = shown;
-    testimony.of_first_run.emplace(&of, shown);
-    symbolize::Symbolizer symbolizer(recorded.session);
-    diagnose::weigh_by_dump(failures, testimony, recorded.session, symbolizer);
-    return failures[0];
-  };
-  CHECK(weighed(process).grade == Grade::proven);
-  CHECK(weighed(process).code == 700);
-  CHECK(weighed(process).dumped);
-  // A process in another container, with the same pid.
-  const session::Process other = process;
-  CHECK(weighed(other).grade == Grade::bracketed);
-  CHECK(weighed(other).code == 719);
-  CHECK_FALSE(weighed(other).dumped);
-  CHECK(weighed(other).because.text().find("code is unknown") != std::string::npos);
-  shown.from_kernel = true;
-  CHECK(weighed(process).grade == Grade::bracketed);
-  CHECK(weighed(process).code == 700);
-  shown.from_kernel = false;
-  shown.mangled = "_Z5otherv";
-  CHECK(weighed(process).grade == Grade::inferred);
-  CHECK(weighed(process).code == 700);
-}
-
 TEST_CASE("a dump may name any node of a graph, including one of several kernels of a line") {
   Recorded recorded;
   recorded.add_lines();
