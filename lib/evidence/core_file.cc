@@ -67,7 +67,8 @@ std::variant<std::uint64_t, Unreadable> unpack(const OpenFile& from, const OpenF
   std::uint64_t total = 0;
   while (true) {
     const int count = gzread(in.get(), buffer.data(), buffer.size());
-    if (count < 0 && total == 0) return Unreadable{name + " is not a valid gzip archive", ""};
+    // zlib 1.3.2 reports no error if the data of an archive is damaged from its first byte on.
+    if (count <= 0 && total == 0) return Unreadable{name + " unpacks to nothing", "check it with gunzip --test"};
     if (count <= 0) return total;
     total += static_cast<std::uint64_t>(count);
     if (total > limit) {

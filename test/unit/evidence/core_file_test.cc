@@ -53,7 +53,7 @@ TEST_CASE("an unreadable file is named, with the reason") {
   CHECK(refusal_of("\x7f"
                    "ELF, but nothing else") == " is not a GPU core dump");
   const std::string header("\x1f\x8b\x08\0\0\0\0\0\0\3", 10);
-  CHECK(refusal_of(header + "no archive") == " is not a valid gzip archive");
+  CHECK(refusal_of(header + "no archive") == " unpacks to nothing");
 }
 
 TEST_CASE("a dump without its section table is truncated") {
