@@ -52,8 +52,8 @@ struct Op {
   CUhostFn host_function = nullptr;
   void* data = nullptr;
   Rule* rule = nullptr;
-  std::uint64_t sequence = 0;      // order of issue in the process
-  std::shared_ptr<char[]> staged;  // copied from pageable memory during the call
+  std::uint64_t sequence = 0;        // order of issue in the process
+  std::shared_ptr<char[]> staged{};  // copied from pageable memory during the call
   std::vector<Dependency> after;
   std::vector<Meeting> meetings;
   bool has_arrived = false;                   // has arrived at all meetings

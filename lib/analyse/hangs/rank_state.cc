@@ -16,7 +16,7 @@ using session::ProcessRecord;
 // Finds the recorded kernel that executes a given NCCL call.
 class Kernels {
  public:
-  explicit Kernels(const ProcessRecord& record) : record_(record) {
+  explicit Kernels(const ProcessRecord& record) {
     // Checks each name only once, because a process has thousands of launches, but few kernels.
     std::vector<bool> is_nccl;
     for (const std::string& function : record.functions) is_nccl.push_back(is_nccl_kernel(function));
@@ -56,7 +56,6 @@ class Kernels {
   }
 
  private:
-  const ProcessRecord& record_;
   std::map<std::uint16_t, std::vector<const Operation*>> by_thread_;  // sorted by ticks
   std::map<std::uint64_t, std::vector<const Operation*>> by_stream_;  // sorted by ticks; the key is a CUstream
 };

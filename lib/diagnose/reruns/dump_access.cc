@@ -61,8 +61,8 @@ void resolve_space(DumpAccess& access, const evidence::FailingState& state) {
   const std::pair<std::uint64_t, Space> windows[] = {{state.shared_window, Space::shared},
                                                      {state.local_window, Space::local}};
   for (const auto& [begin, space] : windows) {
-    const auto inside = [begin = begin](const LaneAddress& lane) {
-      return begin != 0 && lane.address >= begin && lane.address - begin < kWindow;
+    const auto inside = [first = begin](const LaneAddress& lane) {
+      return first != 0 && lane.address >= first && lane.address - first < kWindow;
     };
     const auto count = std::count_if(access.lanes.begin(), access.lanes.end(), inside);
     if (count == 0) continue;

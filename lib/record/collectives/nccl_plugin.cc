@@ -246,13 +246,13 @@ using Anything = void (*)();
 }  // namespace cudadiag::record::profiler
 
 // Each symbol is an indirect function (ifunc): dlsym() calls the resolver and returns its result. A null result hides
-// the version from NCCL.
-#define CUDADIAG_PROFILER(version, table)                                                             \
-  extern "C" {                                                                                        \
-  static cudadiag::record::profiler::Anything resolve_v##version() {                                  \
-    return reinterpret_cast<cudadiag::record::profiler::Anything>(table);                             \
-  }                                                                                                   \
-  __attribute__((visibility("default"), ifunc("resolve_v" #version))) void ncclProfiler_v##version(); \
+// the version from NCCL. The resolvers are not static, because Clang would mangle their names.
+#define CUDADIAG_PROFILER(version, table)                                                                      \
+  extern "C" {                                                                                                 \
+  [[gnu::visibility("hidden")]] cudadiag::record::profiler::Anything cudadiag_resolve_v##version() {           \
+    return reinterpret_cast<cudadiag::record::profiler::Anything>(table);                                      \
+  }                                                                                                            \
+  __attribute__((visibility("default"), ifunc("cudadiag_resolve_v" #version))) void ncclProfiler_v##version(); \
   }
 
 CUDADIAG_PROFILER(1, cudadiag::record::NamedPlugin::instance().table(1))

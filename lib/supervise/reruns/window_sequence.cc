@@ -6,8 +6,12 @@
 
 namespace cudadiag::supervise {
 
+namespace {
+
 using analyse::Reach;
 using Outcome = analyse::Rerun::Outcome;
+
+}  // namespace
 
 WindowSequence::WindowSequence(const RerunPlan& plan)
     : plan_(plan),
