@@ -67,10 +67,10 @@ Anything found(int wanted) {
 
 }  // namespace
 
-#define PROFILER(number, type)                                                                      \
-  extern "C" {                                                                                      \
-  static Anything resolve_v##number() { return found<profiler::type>(number); }                     \
-  __attribute__((visibility("default"), ifunc("resolve_v" #number))) void ncclProfiler_v##number(); \
+#define PROFILER(number, type)                                                                             \
+  extern "C" {                                                                                             \
+  [[gnu::visibility("hidden")]] Anything sim_resolve_v##number() { return found<profiler::type>(number); } \
+  __attribute__((visibility("default"), ifunc("sim_resolve_v" #number))) void ncclProfiler_v##number();    \
   }
 
 PROFILER(2, InitUnnamed)

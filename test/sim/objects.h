@@ -54,10 +54,10 @@ struct Op {
   Rule* rule = nullptr;
   std::uint64_t sequence = 0;        // order of issue in the process
   std::shared_ptr<char[]> staged{};  // copied from pageable memory during the call
-  std::vector<Dependency> after;
-  std::vector<Meeting> meetings;
-  bool has_arrived = false;                   // has arrived at all meetings
-  std::vector<std::vector<char>> parameters;  // only for a kernel whose name gives their sizes
+  std::vector<Dependency> after{};
+  std::vector<Meeting> meetings{};
+  bool has_arrived = false;                     // has arrived at all meetings
+  std::vector<std::vector<char>> parameters{};  // only for a kernel whose name gives their sizes
 
   Work work() const;
   // Returns the size that plans refer to: a kernel's blocks in x, or the bytes of other operations.
