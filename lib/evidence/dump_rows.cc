@@ -37,7 +37,8 @@ Context decode_context(Bytes row, Row device) {
 Module decode_module(Bytes row, Row context) { return {.context = context, .handle = row.u64(0)}; }
 
 // id u64 @0, context u64 @8, function u64 @16, entry u64 @24, module u64 @32, parent grid @40, parameters @48,
-// type @56, origin @60 (1: launched by a kernel), status, registers u32 @64, grid u32x3 @72, block u32x3 @84, blocking @96, host thread u32 @100;
+// type @56, origin @60 (1: launched by a kernel), status, registers u32 @64, grid u32x3 @72, block u32x3 @84,
+// blocking @96, host thread u32 @100;
 // r525: cluster u32x3 @104; r565: preferred cluster @120
 Grid decode_grid(Bytes row, Row device) {
   return {.device = device,

@@ -37,7 +37,7 @@ struct DeviceFailure {
   std::optional<std::uint64_t> threads, blocks;  // number that failed
   std::string kernel, mangled;                   // empty if unknown
   std::optional<Dim3> grid, block_dim;
-  bool from_kernel = false;  // another kernel launched it, so no launch of the program is known to be its own
+  bool from_kernel = false;  // another kernel launched it, not the program
   // `dumped`: the dump's data about the failed threads; null if unknown. `code`: nvdisasm's text of their kernel; empty
   // if unknown.
   std::shared_ptr<const evidence::DumpedFailure> dumped;

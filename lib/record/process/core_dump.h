@@ -8,7 +8,8 @@
 
 namespace cudadiag::record {
 
-// `folder` is the folder of the pass, or null. `start` is area::kStartRealtime. Records a property, or a note if the driver cannot write a dump.
+// `folder` is the folder of the pass, or null. `start` is area::kStartRealtime. Records a property, or a note if the
+// driver cannot write a dump.
 void arm_core_dump(const DriverApi& driver, Interner& interner, const char* folder, std::uint64_t start);
 
 }  // namespace cudadiag::record

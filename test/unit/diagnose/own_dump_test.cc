@@ -68,7 +68,7 @@ TEST_CASE("a dump of another process with the same pid proves nothing") {
   CHECK(failure.because.text().find("code is unknown") != std::string::npos);
 }
 
-TEST_CASE("a kernel that another kernel launched is no launch of the program") {
+TEST_CASE("a dump proves no launch if another kernel launched its kernel") {
   Run run;
   run.shown.from_kernel = true;
   CHECK(run.weighed().grade == Grade::bracketed);
