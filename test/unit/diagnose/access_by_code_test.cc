@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+namespace access_by_code_test {
+
 using namespace cudadiag;
 using namespace cudadiag::diagnose;
 using analyse::AllocationMap;
@@ -292,3 +294,5 @@ TEST_CASE_FIXTURE(Fixture, "shared and local memory do not belong to an allocati
   access(0, 0, 124).space = sass::Space::shared;
   CHECK_FALSE(run());
 }
+
+}  // namespace access_by_code_test

@@ -10,6 +10,8 @@
 #include "diagnose/reruns/device.h"
 #include "evidence/core_file.h"
 
+namespace access_test {
+
 using namespace cudadiag;
 using namespace cudadiag::diagnose;
 using sass::AccessKind;
@@ -305,3 +307,5 @@ TEST_CASE("the user's line leads, not the inlined header") {
   CHECK(leading_line(Lines{atomic, cub}) == 0);
   CHECK(leading_line(Lines{{"f", "/home/me/sm_90_tricks.cu", 3}, own}) == 0);
 }
+
+}  // namespace access_test

@@ -9,6 +9,8 @@
 #include "unit/analyse/picture_builder.h"
 #include "unit/scratch_folder.h"
 
+namespace compiled_line_test {
+
 using namespace cudadiag;
 using diagnose::kernel_at;
 using diagnose::line_of_nodes;
@@ -173,3 +175,5 @@ TEST_CASE("a finding in compiled code has the line inside the function") {
   std::filesystem::remove(generated);
   CHECK(lines().empty());
 }
+
+}  // namespace compiled_line_test

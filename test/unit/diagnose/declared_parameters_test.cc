@@ -4,6 +4,8 @@
 
 #include <string>
 
+namespace declared_parameters_test {
+
 using namespace cudadiag::diagnose;
 
 namespace {
@@ -80,3 +82,5 @@ TEST_CASE("a structure with an uncertain layout has no known members") {
   CHECK(declared_member("struct T { CUdeviceptr x; };\nstruct T { float* x; };", "T", 0) == "x");
   CHECK(declared_member("#ifdef A\nstruct T { float* x; };\n#else\nstruct T { float* y; };\n#endif", "T", 0).empty());
 }
+
+}  // namespace declared_parameters_test

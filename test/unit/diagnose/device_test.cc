@@ -13,6 +13,8 @@
 #include "report/text.h"
 #include "unit/report/sample_reports.h"
 
+namespace device_test {
+
 using namespace cudadiag;
 using diagnose::Diagnosis;
 using report::Lines;
@@ -584,3 +586,5 @@ TEST_CASE("the hostile text of an assertion becomes one harmless line") {
   const Diagnosis report = recorded.report();
   CHECK(section(report, "Device")[1] == "assertion `\\x1b[31m\\xff\\u202ex` failed");
 }
+
+}  // namespace device_test

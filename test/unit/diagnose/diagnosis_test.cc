@@ -8,6 +8,8 @@
 #include "report/text.h"
 #include "symbolize/file_time.h"
 
+namespace diagnosis_test {
+
 using namespace cudadiag;
 using diagnose::Diagnosis;
 
@@ -567,3 +569,5 @@ TEST_CASE("notes on CUDA_LAUNCH_BLOCKING, and on setting it too late") {
   CHECK(noted("late.CUDA_LAUNCH_BLOCKING", "1", "launch-blocking-late"));
   CHECK(!noted("late.CUDA_LAUNCH_BLOCKING", "1", "launch-blocking"));
 }
+
+}  // namespace diagnosis_test

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace dialect_test {
+
 using namespace cudadiag;
 using diagnose::dialect_of;
 
@@ -51,3 +53,5 @@ TEST_CASE("the runtime is recognised by its library, its functions and its calls
   CHECK(!dialect_of({}, stack({kDriver, frame("/home/u/a", "cudaLaunchKernel", true), kUser}), false).driver);
   CHECK(!dialect_of(failed("cuMemcpyDtoH_v2", "cudaMemcpy"), stack({kDriver, kUser}), false).driver);
 }
+
+}  // namespace dialect_test

@@ -9,6 +9,8 @@
 
 #include "analyse/hangs/group_answer.h"
 
+namespace dumped_rank_test {
+
 using namespace cudadiag;
 using namespace cudadiag::diagnose;
 using analyse::GroupAnswer;
@@ -281,3 +283,5 @@ TEST_CASE("sizes and types are those that all ranks have in common") {
   CHECK(state.calls[1].count == 4);
   CHECK(state.calls[0].type == Type::f32);
 }
+
+}  // namespace dumped_rank_test

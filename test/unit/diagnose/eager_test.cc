@@ -5,6 +5,8 @@
 #include "diagnose/session_state.h"
 #include "unit/analyse/picture_builder.h"
 
+namespace eager_test {
+
 using namespace cudadiag;
 using diagnose::Diagnosis;
 
@@ -135,3 +137,5 @@ TEST_CASE("outcomes of a rerun without the compiler") {
   session.manifest.passes[1].end.code = 3;
   CHECK(report_of(session).passes[1].outcome == "ended with status 3");
 }
+
+}  // namespace eager_test

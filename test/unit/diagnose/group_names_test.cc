@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace group_names_test {
+
 using namespace cudadiag;
 using namespace cudadiag::diagnose;
 
@@ -59,3 +61,5 @@ TEST_CASE("ranks that are not recorded are counted") {
   join(states[0], 7, 0, 4), join(states[1], 7, 1, 4);
   CHECK(GroupNames(states).group(7) == "the group of ranks 0 and 1 and 2 more");
 }
+
+}  // namespace group_names_test

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace kernel_name_test {
+
 using cudadiag::diagnose::short_kernel_name;
 
 TEST_CASE("a kernel's name first loses its return type and parameters") {
@@ -26,3 +28,5 @@ TEST_CASE("malformed names are handled") {
   CHECK(short_kernel_name(">>>> <<<<", 10) == ">>>> <<<<");
   CHECK(short_kernel_name("a::", 10) == "a::");
 }
+
+}  // namespace kernel_name_test

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace made_of_test {
+
 using namespace cudadiag::diagnose;
 using cudadiag::session::DeliveredNonFinite;
 
@@ -47,3 +49,5 @@ TEST_CASE("a NaN that came in is not reported as computed") {
   value.role = DeliveredNonFinite::Role::passed;
   CHECK(made_of("aten::full", value, {}) == "the number NaN was passed to aten::full");
 }
+
+}  // namespace made_of_test

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace parameter_names_test {
+
 using namespace cudadiag;
 using diagnose::Argument;
 
@@ -39,3 +41,5 @@ TEST_CASE("a null parameter, and a value that is not a kernel parameter, have no
   CHECK(diagnose::passed_variable({variable("nothing", 0), null}, null).empty());
   CHECK(diagnose::passed_variable({variable("y", 0x1000), other}, other).empty());
 }
+
+}  // namespace parameter_names_test

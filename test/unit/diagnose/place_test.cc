@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace place_test {
+
 using namespace cudadiag::diagnose;
 
 TEST_CASE("a function is shown without its parameters") {
@@ -39,3 +41,5 @@ TEST_CASE("the text of a location contains all its known parts") {
   CHECK(place(location, "/elsewhere") == "/w/work.cc:7, work");
   CHECK(place(location, "/") == "/w/work.cc:7, work");
 }
+
+}  // namespace place_test

@@ -8,6 +8,8 @@
 #include "diagnose/session_state.h"
 #include "report/race_text.h"
 
+namespace races_test {
+
 using namespace cudadiag;
 using diagnose::Diagnosis;
 using session::DeliveryKind;
@@ -308,3 +310,5 @@ TEST_CASE("a kernel outside any operator gets the variables of its line") {
   CHECK(!access.tensor->written);
   CHECK(!access.exact);
 }
+
+}  // namespace races_test

@@ -7,6 +7,8 @@
 #include "report/text.h"
 #include "unit/report/sample_reports.h"
 
+namespace ranks_test {
+
 using namespace cudadiag;
 using namespace cudadiag::diagnose;
 using namespace cudadiag::report;
@@ -125,3 +127,5 @@ TEST_CASE("a crowded page shortens other sentences before it drops a rank") {
                   "/home/ada/train.py:9, "
                   "step\n        rank 1: /home/ada/train.py:12, step\n") != std::string::npos);
 }
+
+}  // namespace ranks_test

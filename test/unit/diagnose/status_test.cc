@@ -6,6 +6,8 @@
 #include "report/status/status_text.h"
 #include "unit/analyse/picture_builder.h"
 
+namespace status_test {
+
 using namespace cudadiag;
 using namespace cudadiag::diagnose;
 using namespace cudadiag::report;
@@ -202,3 +204,5 @@ TEST_CASE("only operations after the last one shown are counted as waiting") {
   operations.back().result = 700;
   CHECK(look().more == 0);
 }
+
+}  // namespace status_test

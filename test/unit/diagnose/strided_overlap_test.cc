@@ -5,6 +5,8 @@
 #include <random>
 #include <set>
 
+namespace strided_overlap_test {
+
 using namespace cudadiag;
 using diagnose::RaceOverlap;
 using diagnose::RaceTensor;
@@ -113,3 +115,5 @@ TEST_CASE("the overlap of random views equals a byte-by-byte count") {
     REQUIRE(found.end == common.back() + 1);
   }
 }
+
+}  // namespace strided_overlap_test

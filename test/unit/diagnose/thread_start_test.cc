@@ -5,6 +5,8 @@
 #include "diagnose/session_state.h"
 #include "report/text.h"
 
+namespace thread_start_test {
+
 using namespace cudadiag;
 
 namespace {
@@ -180,3 +182,5 @@ TEST_CASE("work of an autograd thread is not attributed to the thread's start") 
   runs.session.processes[0].record.operations[0].origin.node_thread = 1;
   CHECK_FALSE(runs.finding().thread_start);
 }
+
+}  // namespace thread_start_test

@@ -7,6 +7,8 @@
 
 #include "base/printable.h"
 
+namespace words_test {
+
 using namespace cudadiag;
 using namespace cudadiag::diagnose;
 
@@ -50,3 +52,5 @@ TEST_CASE("the command that reruns a recording names the input that the user mus
   CHECK(bisect_command("/a b", false, "--repeat 20") == "cudadiag bisect '/a b' --repeat 20");
   CHECK(bisect_command("/s", true, "--values") == "cudadiag bisect /s --values <INPUT");
 }
+
+}  // namespace words_test

@@ -10,6 +10,8 @@
 #include "wire/allocation.h"
 #include "wire/race_record.h"
 
+namespace feed_test {
+
 using namespace cudadiag;
 using races::Feed;
 using sass::LaunchWords;
@@ -592,3 +594,5 @@ TEST_CASE("invalid records are harmless") {
   }
   CHECK(p.feed.races().size() <= races::History::kMostRaces);
 }
+
+}  // namespace feed_test

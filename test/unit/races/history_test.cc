@@ -6,6 +6,8 @@
 
 #include "unit/races/story.h"
 
+namespace history_test {
+
 using namespace cudadiag::races;
 
 namespace {
@@ -434,3 +436,5 @@ TEST_CASE("a race says whether it represents pairs with other parameters") {
     CHECK(s.history.races()[0].several == other);
   }
 }
+
+}  // namespace history_test

@@ -12,6 +12,8 @@
 #include "wire/allocation.h"
 #include "wire/race_record.h"
 
+namespace host_writes_test {
+
 using namespace cudadiag;
 using races::Feed;
 using sass::Mode;
@@ -297,3 +299,5 @@ TEST_CASE("a change without bytes is dropped") {
     CHECK(p.found() == 0);
   }
 }
+
+}  // namespace host_writes_test

@@ -12,6 +12,8 @@
 #include "wire/allocation.h"
 #include "wire/race_record.h"
 
+namespace images_test {
+
 using namespace cudadiag;
 using sass::Mode;
 namespace operation = wire::operation;
@@ -371,3 +373,5 @@ TEST_CASE("a tensor copy races with what meets one of its boxes") {
     }
   }
 }
+
+}  // namespace images_test

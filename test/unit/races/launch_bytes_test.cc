@@ -14,6 +14,8 @@
 #include "wire/allocation.h"
 #include "wire/race_record.h"
 
+namespace launch_bytes_test {
+
 using namespace cudadiag;
 using sass::Mode;
 namespace operation = wire::operation;
@@ -376,3 +378,5 @@ TEST_CASE("a kernel may write elsewhere if it stores through a pointer from memo
   CHECK(bytes.may_write_elsewhere(4));  // its code cannot be analysed
   CHECK(races::LaunchBytes({}).may_write_elsewhere(2));
 }
+
+}  // namespace launch_bytes_test

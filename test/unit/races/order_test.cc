@@ -2,6 +2,8 @@
 
 #include "unit/races/story.h"
 
+namespace order_test {
+
 using namespace cudadiag::races;
 
 namespace {
@@ -549,3 +551,5 @@ TEST_CASE("a thousand streams that pass work on in a ring have no race, unless o
     CHECK((s.races() > 0) == gap);
   }
 }
+
+}  // namespace order_test

@@ -6,6 +6,8 @@
 
 #include "unit/report/sample_reports.h"
 
+namespace html_test {
+
 using namespace cudadiag;
 using namespace cudadiag::diagnose;
 using namespace cudadiag::report;
@@ -233,3 +235,5 @@ TEST_CASE("a page on a session that may belong to another user says why it has n
   CHECK(page.find("another host (evilbox). If you trust the session, add --foreign") != std::string::npos);
   CHECK(page.find("cudadiag bisect") == std::string::npos);
 }
+
+}  // namespace html_test

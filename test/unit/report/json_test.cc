@@ -7,6 +7,8 @@
 
 #include "unit/report/sample_reports.h"
 
+namespace json_test {
+
 using namespace cudadiag::diagnose;
 using namespace cudadiag::report;
 using nlohmann::json;
@@ -93,3 +95,5 @@ TEST_CASE("strings from the target remain plain text") {
   CHECK(std::all_of(written.begin(), written.end(), [](char c) { return c == '\n' || (c >= 0x20 && c < 0x7f); }));
   CHECK(json::parse(written)["findings"][0]["location"]["function"] == "f\x1b[2J\xef\xbf\xbd\xc2\x9b");
 }
+
+}  // namespace json_test

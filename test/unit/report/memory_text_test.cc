@@ -4,6 +4,8 @@
 
 #include "unit/report/sample_reports.h"
 
+namespace memory_text_test {
+
 using namespace cudadiag;
 using namespace cudadiag::diagnose;
 using namespace cudadiag::report;
@@ -116,3 +118,5 @@ TEST_CASE("the report of PyTorch's allocator has lines, and says fragmented only
   tensors.largest_free = 0, tensors.allocated = 15u << 20;
   CHECK(tensor_lines(memory, "/home/u", false).size() == 3);
 }
+
+}  // namespace memory_text_test

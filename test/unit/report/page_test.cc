@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace page_test {
+
 using namespace cudadiag::report;
 
 TEST_CASE("sections lose lines in their order of dispensability") {
@@ -47,3 +49,5 @@ TEST_CASE("justify keeps two spaces between the texts, and cuts the left one") {
   CHECK(justify("abc", "[x]", 10) == "abc    [x]");
   CHECK(justify("abcdefgh", "[x]", 10) == "ab...  [x]");
 }
+
+}  // namespace page_test

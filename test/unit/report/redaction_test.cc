@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+namespace redaction_test {
+
 using cudadiag::report::Redaction;
 
 namespace {
@@ -205,3 +207,5 @@ TEST_CASE("every string of JSON is redacted, and in command lines the word after
   CHECK(redaction.json(std::string(150, '[') + std::string(150, ']')).size() > 300);
   CHECK(redaction.json(std::string(500000, '[') + std::string(500000, ']')).empty());
 }
+
+}  // namespace redaction_test

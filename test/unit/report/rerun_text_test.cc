@@ -4,6 +4,8 @@
 
 #include "unit/report/sample_reports.h"
 
+namespace rerun_text_test {
+
 using namespace cudadiag;
 using namespace cudadiag::diagnose;
 using namespace cudadiag::report;
@@ -62,3 +64,5 @@ TEST_CASE("isolation stopped the last of several reruns") {
   CHECK(first_sentence(2, kept_from_writing())
             .starts_with("not confirmed: 2 reruns (6.0 s); the last one was kept from writing ckpt/"));
 }
+
+}  // namespace rerun_text_test

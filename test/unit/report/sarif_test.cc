@@ -7,6 +7,8 @@
 
 #include "unit/report/sample_reports.h"
 
+namespace sarif_test {
+
 using namespace cudadiag;
 using namespace cudadiag::diagnose;
 using namespace cudadiag::report;
@@ -154,3 +156,5 @@ TEST_CASE("the command has no secrets") {
   CHECK(text.find("s3cr3t") == std::string::npos);
   CHECK(text.find("--password=REDACTED") != std::string::npos);
 }
+
+}  // namespace sarif_test

@@ -9,6 +9,8 @@
 #include "report/blame_text.h"
 #include "unit/report/sample_reports.h"
 
+namespace text_test {
+
 using namespace cudadiag;
 using namespace cudadiag::diagnose;
 using namespace cudadiag::report;
@@ -430,3 +432,5 @@ TEST_CASE("the call of a hang that has no name is described by the work that it 
   finding.reported_api = "cuCtxSynchronize";
   CHECK(blamed_text(finding, "") == "a.cc:9 (cuCtxSynchronize): it only waits");
 }
+
+}  // namespace text_test
