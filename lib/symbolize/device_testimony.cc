@@ -145,7 +145,7 @@ void read_own_dumps(const session::Session& session, DeviceTestimony& testimony)
   if (!is_plain_name(pass.folder)) return;
   for (const session::Process& process : session.processes) {
     if (!session::left_core_dump(process.record) || testimony.of_first_run.size() == kMostRead) continue;
-    pass.dump = fmt::format("{}-{}{}", process.pid, process.record.start_realtime, wire::core_dump::kSuffix);
+    pass.dump = wire::core_dump::file_name(static_cast<std::uint32_t>(process.pid), process.record.start_realtime).text;
     if (!testimony.failure) {
       testimony.device_pass = true;
       read_dump(session, pass, testimony);

@@ -28,8 +28,11 @@ std::string value_of(const CLI::Option* option) {
 
 std::string row(const std::string& left, const std::string& description) {
   std::string text = "  " + left;
-  if (text.size() >= kDescriptions) text += "\n" + std::string(kDescriptions, ' ');
-  if (text.size() < kDescriptions) text.resize(kDescriptions, ' ');
+  if (text.size() < kDescriptions) {
+    text.resize(kDescriptions, ' ');
+  } else {
+    text += "\n" + std::string(kDescriptions, ' ');
+  }
   return text + description + "\n";
 }
 

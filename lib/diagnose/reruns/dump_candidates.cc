@@ -50,10 +50,15 @@ bool may_be_same(const std::optional<session::Dim3>& there, const session::Dim3&
   return !there || here == session::Dim3{} || *there == here;
 }
 
-bool is_of_its_code(const DeviceFailure& exception, const ProcessRecord& record, const analyse::Candidate& candidate) {
+// Returns the kernel that the candidate launches, or null if the candidate is a graph node or its kernel is unknown.
+const std::string* launched_kernel(const ProcessRecord& record, const analyse::Candidate& candidate) {
   const session::Site* site = session::by_id(record.sites, candidate.operation->site);
-  const std::string* kernel = site == nullptr ? nullptr : kernel_of(record, *site);
-  return candidate.node == nullptr && kernel != nullptr && *kernel == exception.mangled;
+  return site == nullptr || candidate.node != nullptr ? nullptr : kernel_of(record, *site);
+}
+
+bool is_of_its_code(const DeviceFailure& exception, const ProcessRecord& record, const analyse::Candidate& candidate) {
+  const std::string* kernel = launched_kernel(record, candidate);
+  return kernel != nullptr && *kernel == exception.mangled;
 }
 
 bool is_its_kernel(const DeviceFailure& exception, const ProcessRecord& record, const analyse::Candidate& candidate) {
@@ -221,9 +226,8 @@ bool is_of_graph(const analyse::Candidate& candidate) {
 bool launch_known_kernels(const Failure& failure) {
   const ProcessRecord& record = failure.process->record;
   return std::all_of(failure.candidates.begin(), failure.candidates.end(), [&](const analyse::Candidate& candidate) {
-    const session::Site* site = session::by_id(record.sites, candidate.operation->site);
-    const std::string* kernel = site == nullptr ? nullptr : kernel_of(record, *site);
-    return candidate.node == nullptr && kernel != nullptr && !kernel->empty();
+    const std::string* kernel = launched_kernel(record, candidate);
+    return kernel != nullptr && !kernel->empty();
   });
 }
 

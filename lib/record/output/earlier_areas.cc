@@ -122,10 +122,8 @@ bool remove_area(int folder, const Earlier& earlier) {
                          named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
   const bool removed = is_unused && unlinkat(folder, earlier.name, 0) == 0;
   if (removed) {
-    char dump[64];
-    snprintf(dump, sizeof dump, "%u-%llu%s", earlier.pid, static_cast<unsigned long long>(earlier.began),
-             wire::core_dump::kSuffix);
-    unlinkat(folder, dump, 0);  // removes a link itself, not the file that it names
+    const auto dump = wire::core_dump::file_name(earlier.pid, earlier.began);
+    unlinkat(folder, dump.text, 0);  // removes a link itself, not the file that it names
   }
   close(fd);
   return removed;

@@ -14,8 +14,8 @@ namespace cudadiag::record {
 // variables.
 void arm_core_dump(const DriverApi& driver, Interner& interner, const char* folder, std::uint64_t start) {
   char file[PATH_MAX];
-  const int written = snprintf(file, sizeof file, "%s/%d-%llu%s", folder == nullptr ? "" : folder, getpid(),
-                               static_cast<unsigned long long>(start), wire::core_dump::kSuffix);
+  const int written = snprintf(file, sizeof file, "%s/%s", folder == nullptr ? "" : folder,
+                               wire::core_dump::file_name(static_cast<std::uint32_t>(getpid()), start).text);
   if (folder == nullptr || written < 0 || static_cast<std::size_t>(written) >= sizeof file) {
     interner.note("core-dump-off", "no GPU core dump was possible without a session folder");
     return;
