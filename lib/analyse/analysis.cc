@@ -94,8 +94,11 @@ void look_at_cut_off_work(const Session& session, const Process& process, Analys
                                         own_ending(*first).text)});
     return;
   }
-  leave_open(analysis, Note{NoteCode::killed_at_work,
-                            text + "; no later call checked whether " + (unfinished == 1 ? "it" : "they") + " failed"});
+  std::string open = text + "; no later call checked whether " + (unfinished == 1 ? "it" : "they") + " failed";
+  if (end.signal == SIGSEGV && session::awaited_core_dump(record)) {  // measured in lib/record/hooks/README.md
+    open += "; the driver may have crashed when it began a GPU core dump: run the command again, or without --once";
+  }
+  leave_open(analysis, Note{NoteCode::killed_at_work, open});
 }
 
 // Returns a clause about failed calls that are not reported as findings; empty if there are none.

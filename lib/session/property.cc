@@ -45,6 +45,10 @@ const std::string& value_of(const ProcessRecord& record, Property property) {
   return value_at(record, key_of(property));
 }
 
+bool awaited_core_dump(const ProcessRecord& record) {
+  return value_of(record, Property::core_dump) == wire::core_dump::kArmed;
+}
+
 bool left_core_dump(const ProcessRecord& record) {
   return value_of(record, Property::core_dump) == wire::core_dump::kWritten;
 }

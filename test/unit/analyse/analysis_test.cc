@@ -6,6 +6,7 @@
 
 #include "analyse/coverage_notes.h"
 #include "unit/analyse/picture_builder.h"
+#include "wire/names/core_dump.h"
 
 using namespace cudadiag;
 using namespace cudadiag::analyse;
@@ -175,6 +176,20 @@ TEST_CASE("a process killed at work leaves the verdict open") {
   REQUIRE(note(analysis, "killed-at-work"));
   CHECK(note(analysis, "killed-at-work")->text ==
         "process 4711 was killed by signal 9 with 2 operations pending; no later call checked whether they failed");
+}
+
+TEST_CASE("a crash before a GPU core dump may be the driver's own") {
+  namespace core_dump = cudadiag::wire::core_dump;
+  session::Session session;
+  session.processes = {working_process(SIGSEGV)};
+  const auto names_driver = [&] {
+    return note(cudadiag::analyse::analyse(session), "killed-at-work")->text.find("driver") != std::string::npos;
+  };
+  CHECK(!names_driver());
+  session.processes[0].record.properties = {{core_dump::kProperty, core_dump::kArmed}};
+  CHECK(names_driver());
+  session.processes[0].end->signal = SIGKILL;
+  CHECK(!names_driver());
 }
 
 TEST_CASE("a crash at work leaves the verdict open, and so does an unknown end if the command failed") {
