@@ -45,7 +45,8 @@ def hooks_watch_where_cupti_cannot(machine):
         told = [each["text"] for each in report["notes"] if each["code"] == note]
         expect([text.startswith("calls were watched by hooks, not by CUPTI (") for text in told], [True], f"{told}")
         expect(report["findings"][0]["launch"]["watched_by"], "hooks", "watched by")
-        expect(report["findings"][0]["stack"]["native"][0]["function"], "work", "innermost frame")
+        innermost = report["findings"][0]["stack"]["native"][0]["function"]
+        expect(innermost.split("(")[0], "work", "innermost frame")  # Clang also names the parameters
         machine.plan(plan)
         well = machine.run(machine.build / "targets/healthy")
         expect((well.stdout, well.stderr, well.returncode), ("value 42\n", "", 0), "a healthy program")
