@@ -11,8 +11,9 @@ import traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE / folder) for folder in (".", "answers", "rerunning", "commands", "robustness")]
-# cached bytecode, because each case is a process
+# Caches bytecode in the build folder, because each case is a process.
 sys.pycache_prefix = str(pathlib.Path(sys.argv[1]).resolve() / "pycache")
+sys.dont_write_bytecode = False
 
 import addresses
 import backward_passes
