@@ -24,8 +24,10 @@ namespace bp = boost::process;
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <optional>
 
+#include "launch/children.h"
 #include "launch/command_path.h"
 #include "launch/supervised/process_tree.h"
 #include "wire/names/environment.h"
@@ -230,6 +232,7 @@ std::variant<pid_t, SpawnFailure> start_process(const std::vector<std::string>& 
     failure = start("/bin/sh", shell, environment, options, pid);
   }
   if (failure.error) return spawn_failure(command.front(), failure.error.value(), failure.ours);
+  forget_end(pid);
   return pid;
 }
 
@@ -279,18 +282,12 @@ bool Target::signal_all(int signal) const {
 }
 
 bool Target::reap() {
-  int status = 0;
-  pid_t pid = 0;
-  while ((pid = ::waitpid(-1, &status, WNOHANG)) > 0) {
-    const session::ProcessEnd end = end_of(status);
-    ends_[static_cast<std::uint32_t>(pid)] = end;
-    if (pid == pid_) {
-      end_ = end;
-      ended_ = true;
-    }
+  const bool any_left = reap_children();
+  if (const session::ProcessEnd* end = end_of_child(pid_)) {
+    end_ = *end;
+    ended_ = true;
   }
-  // Another call of waitpid() in this process has already reaped the target.
-  if (pid < 0 && errno == ECHILD) ended_ = true;
+  if (!any_left) ended_ = true;  // other code in this process has reaped the target
   return ended_;
 }
 

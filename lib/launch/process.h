@@ -5,7 +5,6 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <variant>
 #include <vector>
@@ -95,10 +94,9 @@ class Target {
   // Sends the signal to the target, its group, and processes(). Returns false if none of them exists.
   bool signal_all(int signal) const;
 
-  // Reaps exited processes: the target, and orphans that this process adopted. Returns true once the target has exited.
+  // Reaps this process's children (launch/children.h). Returns true once the target has exited.
   bool reap();
   const session::ProcessEnd& end() const { return end_; }
-  const std::map<std::uint32_t, session::ProcessEnd>& ends() const { return ends_; }
 
  private:
   Target(pid_t pid, std::vector<pid_t> bystanders, std::string mark)
@@ -108,7 +106,6 @@ class Target {
   std::string mark_;  // the variable that only this target's processes have; empty if there is none
   bool ended_ = false;
   session::ProcessEnd end_;
-  std::map<std::uint32_t, session::ProcessEnd> ends_;
 };
 
 // Ends this process as the target ended: with the same exit status, or by the same signal but without a core dump.

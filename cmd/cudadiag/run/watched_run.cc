@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "diagnose/words.h"
+#include "launch/children.h"
 #include "launch/endable_work.h"
 #include "launch/environment.h"
 #include "launch/input.h"
@@ -161,7 +162,7 @@ class WatchedRun {
     guarded([&] { recording_.take_own_dump(*relay_); });
     guarded([&] {
       const launch::EndableWork endable;
-      report_->finish({end(), target_->ends(), outliving_, relay_->interrupted()});
+      report_->finish({end(), launch::ends_of_children(), outliving_, relay_->interrupted()});
     });
     if (full_log_ && full_log_->lost() > 0 && recording_.writer() != nullptr) {
       say("the full log lacks " + diagnose::thousands(full_log_->lost()) +

@@ -15,6 +15,7 @@
 #include <set>
 #include <utility>
 
+#include "launch/children.h"
 #include "launch/command_path.h"
 #include "launch/supervised/process_tree.h"
 #include "launch/supervised/supervision.h"
@@ -139,7 +140,8 @@ void Supervised::hear() {
 bool Supervised::reap() {
   if (reaped_) return true;
   hear();
-  reap_children();
+  const bool any_left = reap_children();
+  reaped_ = end_of_child(supervisor_) != nullptr || !any_left;
   if (!reaped_) {
     watch_tree();
     return false;
@@ -147,13 +149,6 @@ bool Supervised::reap() {
   hear();
   if (!over_) end_orphans();
   return true;
-}
-
-void Supervised::reap_children() {
-  pid_t process = 0;
-  while ((process = ::waitpid(-1, nullptr, WNOHANG)) > 0) reaped_ |= process == supervisor_;
-  // Another call of waitpid() in this process has already reaped the supervisor.
-  reaped_ |= process < 0 && errno == ECHILD;
 }
 
 void Supervised::watch_tree() {
@@ -197,7 +192,7 @@ void Supervised::end_orphans() {
       const std::uint64_t start = state_of(process).start;
       signal_process(process, SIGKILL, [&](pid_t which) { return state_of(which).start == start; });
     }
-    while (::waitpid(-1, nullptr, WNOHANG) > 0) continue;
+    reap_children();
     ::poll(nullptr, 0, 20);
   }
 }

@@ -70,7 +70,6 @@ class Supervised {
         mark_(options.mark),
         isolated_(options.isolation.has_value()) {}
   void hear();
-  void reap_children();
   void watch_tree();
   void end_orphans();
   bool is_member(pid_t process) const;

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include <utility>
 
 #include "launch/arena.h"
+#include "launch/children.h"
 #include "launch/command_path.h"
 #include "launch/environment.h"
 #include "launch/process.h"
@@ -271,11 +273,28 @@ TEST_CASE("a target's exit status or signal is reported unchanged") {
     REQUIRE(std::holds_alternative<launch::Target>(spawned));
     auto& target = std::get<launch::Target>(spawned);
     while (!target.reap()) relay.wait(1000);
-    CHECK(target.ends().contains(static_cast<std::uint32_t>(target.pid())));
+    CHECK(launch::end_of_child(target.pid()) != nullptr);
     return target.end();
   };
   CHECK(end_of("exit 7").code == 7);
   CHECK(end_of("kill -KILL $$").signal == 9);
+}
+
+TEST_CASE("a tool that runs while the target ends leaves the target's exit status") {
+  launch::SignalRelay relay;
+  const auto spawn = [](const std::string& script) {
+    auto spawned = launch::Target::spawn({"sh", "-c", script}, {"PATH=/usr/bin:/bin"});
+    REQUIRE(std::holds_alternative<launch::Target>(spawned));
+    return std::move(std::get<launch::Target>(spawned));
+  };
+  launch::Target target = spawn("exit 7");
+  siginfo_t ended{};
+  REQUIRE(::waitid(P_PID, static_cast<id_t>(target.pid()), &ended, WEXITED | WNOWAIT) == 0);
+  launch::Target tool = spawn("exit 0");
+  while (!tool.reap()) relay.wait(1000);
+  CHECK(tool.end().code == 0);
+  while (!target.reap()) relay.wait(1000);
+  CHECK(target.end().code == 7);
 }
 
 TEST_CASE("a command that cannot be started gives the exit statuses of a shell") {

@@ -1,0 +1,32 @@
+#include "launch/children.h"
+
+#include <sys/wait.h>
+
+#include <cerrno>
+
+#include "launch/process.h"
+
+namespace cudadiag::launch {
+namespace {
+
+std::map<std::uint32_t, session::ProcessEnd> ends;
+
+}  // namespace
+
+bool reap_children() {
+  int status = 0;
+  pid_t child = 0;
+  while ((child = ::waitpid(-1, &status, WNOHANG)) > 0) ends[static_cast<std::uint32_t>(child)] = end_of(status);
+  return child == 0 || errno != ECHILD;
+}
+
+const std::map<std::uint32_t, session::ProcessEnd>& ends_of_children() { return ends; }
+
+const session::ProcessEnd* end_of_child(pid_t child) {
+  const auto found = ends.find(static_cast<std::uint32_t>(child));
+  return found == ends.end() ? nullptr : &found->second;
+}
+
+void forget_end(pid_t child) { ends.erase(static_cast<std::uint32_t>(child)); }
+
+}  // namespace cudadiag::launch

@@ -1,0 +1,27 @@
+// How this process's children ended, and the orphans that it adopted. Several objects wait for children at the same
+// time, for example for the target and for a tool, and waitpid() may return any child to any of them. Every status is
+// therefore kept here. Call these functions from one thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+
+#include "session/session.h"
+
+namespace cudadiag::launch {
+
+// Reaps every child that has exited. Returns false if this process has no child left.
+bool reap_children();
+
+// Returns the ends of all reaped children by their pids.
+const std::map<std::uint32_t, session::ProcessEnd>& ends_of_children();
+
+// Returns the end of the child, or null if it has not been reaped.
+const session::ProcessEnd* end_of_child(pid_t child);
+
+// Call this for a new child: an earlier child may have had the same pid.
+void forget_end(pid_t child);
+
+}  // namespace cudadiag::launch
