@@ -68,7 +68,7 @@ TEST_CASE("the code of a kernel shows which parameters are handles, and how it u
     std::set<HandleUse> handles;
   };
   for (const Architecture& architecture : kArchitectures) {
-    for (const auto& [name, size, handles] :
+    for (const Kernel& kernel :
          {Kernel{"sample__8_8_4_4", 24, {{0, false, Mode::read}}},
           Kernel{"draw__8_4_4_4", 20, {{0, true, Mode::write}}}, Kernel{"load__8_8_4_4", 24, {{0, true, Mode::read}}},
           Kernel{"fetch__8_8_4_4", 24, {{0, false, Mode::read}}}, Kernel{"typed__8_4", 12, {{0, true, Mode::write}}},
@@ -76,8 +76,8 @@ TEST_CASE("the code of a kernel shows which parameters are handles, and how it u
           Kernel{"inside__24", 24, {{8, false, Mode::read}, {16, true, Mode::write}}},
           Kernel{"size_only__8_8", 16, {}}}) {
       CAPTURE(architecture.name);
-      CAPTURE(name);
-      CHECK(code_of(architecture, name, size).accesses().handles == handles);
+      CAPTURE(kernel.name);
+      CHECK(code_of(architecture, kernel.name, kernel.size).accesses().handles == kernel.handles);
     }
   }
 }
@@ -167,17 +167,17 @@ TEST_CASE("surfaces of one dimension, of layers and of volumes") {
     std::vector<ByteRows> rows;
   };
   for (const Architecture& architecture : kArchitectures) {
-    for (const auto& [name, image, mode, rows] :
+    for (const Kernel& kernel :
          {Kernel{"line__8_4", line, Mode::write, {{0, 400, 0, 1}}},
           Kernel{"lines__8_4", lines, Mode::write, {{0, 400, 1024, 3}}},
           Kernel{"add__8_4", flat, Mode::atomic, {{0, 400, 1024, 3}}},
           Kernel{"volume__8_4", volume, Mode::write, {{0, 200, 1024, 3}, {8192, 200, 1024, 3}}},
           Kernel{"layers__8_4", volume, Mode::write, {{0, 800, 1024, 3}, {8192, 800, 1024, 3}}}}) {
       CAPTURE(architecture.name);
-      CAPTURE(name);
-      const std::uint32_t depth = image.layers == 4 ? 2 : 1;
-      const LaunchValues launch{{1, 3, depth}, {128, 1, 1}, parameters(kHandle, 100), {}, {image}};
-      CHECK(used(code_of(architecture, name, 12), launch, mode).rows == rows);
+      CAPTURE(kernel.name);
+      const std::uint32_t depth = kernel.image.layers == 4 ? 2 : 1;
+      const LaunchValues launch{{1, 3, depth}, {128, 1, 1}, parameters(kHandle, 100), {}, {kernel.image}};
+      CHECK(used(code_of(architecture, kernel.name, 12), launch, kernel.mode).rows == kernel.rows);
     }
   }
 }
