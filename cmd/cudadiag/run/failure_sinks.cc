@@ -82,9 +82,10 @@ void close_other_files() {
   ::_exit(0);
 }
 
-void start_command(const std::string& command, const diagnose::Diagnosis& report) {
+// Returns the process that waits for the command, or -1 on failure.
+pid_t start_command(const std::string& command, const diagnose::Diagnosis& report) {
   const std::string file = store_report(report);
-  if (file.empty()) return say("--on-failure: cannot save the report for the command, so the command was not run");
+  if (file.empty()) return say("--on-failure: cannot save the report for the command, so the command was not run"), -1;
   ::setenv("CUDADIAG_REPORT", file.c_str(), 1);
   const pid_t child = ::fork();
   if (child == 0) run_command(command.c_str(), file.c_str());
@@ -93,6 +94,7 @@ void start_command(const std::string& command, const diagnose::Diagnosis& report
     ::unlink(file.c_str());
     say(fmt::format("--on-failure: the command could not be started: {}", std::strerror(errno)));
   }
+  return child;
 }
 
 bool is_pipe(const std::string& path) {
@@ -132,7 +134,12 @@ void FailureSinks::tell(const diagnose::Diagnosis& report) {
   if (told_ || report.findings.empty()) return;
   told_ = true;
   if (!options_.termination_log.empty()) write_termination_log(options_.termination_log, report);
-  if (!options_.command.empty()) start_command(options_.command, report);
+  if (!options_.command.empty()) command_ = start_command(options_.command, report);
+}
+
+FailureSinks::~FailureSinks() {
+  if (::getpid() != 1) return;
+  while (command_ > 0 && ::waitpid(command_, nullptr, 0) < 0 && errno == EINTR) continue;
 }
 
 void FailureSinks::write_torchrun_error(const diagnose::Diagnosis& report) {

@@ -1,6 +1,8 @@
 // Reports a failure to a user's command, to a container's termination log, and to torchrun.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 
 #include "diagnose/diagnosis.h"
@@ -19,6 +21,10 @@ class FailureSinks {
  public:
   // `options` must outlive this object.
   explicit FailureSinks(const FailureSinkOptions& options) : options_(options) {}
+  FailureSinks(const FailureSinks&) = delete;
+  FailureSinks& operator=(const FailureSinks&) = delete;
+  // If this is process 1 of a container, waits for the user's command, because the kernel ends the container with it.
+  ~FailureSinks();
 
   // Handles the first report that has a finding, and ignores later reports. Starts the user's command without waiting
   // for it. CUDADIAG_REPORT contains the path of the report.
@@ -29,6 +35,7 @@ class FailureSinks {
 
  private:
   const FailureSinkOptions& options_;
+  pid_t command_ = -1;  // waits for the user's command
   bool told_ = false;
 };
 
