@@ -26,8 +26,11 @@ std::string contradiction(const CLI::App& run, const RunOptions& options) {
     if (run.count(option) == 0) continue;
     // With --hang-dump, these options apply to the rerun that writes the dump.
     if (of_dump && options.rerun.hang_dump) continue;
+    if (options.recording.record.once && std::string_view(option) == "--keep-core")
+      continue;  // it keeps this run's dump
     const std::string both = "; use only one of the two options";
     if (options.rerun_mode == RerunMode::never) {
+      if (options.recording.record.once) return std::string(option) + " needs a rerun; with --once, add --rerun=auto";
       return std::string(option) + " needs a rerun, but --rerun=never forbids reruns" + both;
     }
     if (of_dump && !options.rerun.device) {
@@ -64,7 +67,7 @@ void add_watches(CLI::App* command, const std::shared_ptr<RunOptions>& run) {
 }
 
 int carry_out(CLI::App* command, RunOptions& options) {
-  // With --once, the findings must come from this run, so reruns are off unless the user sets --rerun.
+  // With --once, the findings must come from this run, so reruns are off unless --rerun is given.
   if (options.recording.record.once && command->count("--rerun") == 0) options.rerun_mode = RerunMode::never;
   if (const std::string wrong = contradiction(*command, options); !wrong.empty()) return say(wrong), kOwnFailure;
   options.recording.code_rules = code_rules(*command);
@@ -93,6 +96,8 @@ void add_run(CLI::App& app, int& status) {
   races->excludes(once);
   add_stop_on_race(command, run->stop_on_race)->needs(races);
   add_rerun_mode(command, run->rerun_mode, "whether to rerun the command to prove a failure");
+  // --once outweighs CUDADIAG_RERUN, which CLI11 reads after the command line.
+  once->trigger_on_parse()->each([command](const std::string&) { command->get_option("--rerun")->envname(""); });
   add_reruns(command, run->rerun);
   add_watches(command, run);
   add_json_file(command, run->json);

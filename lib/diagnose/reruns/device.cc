@@ -66,7 +66,7 @@ Fit fit(const DeviceFailure& failure, const Finding& finding, const Launch& laun
   // it out.
   if (failure.grid_id && launch.kernel_ordinal == failure.grid_id) {
     ++fit.points;
-    fit.words += fmt::format("; kernel {} of its process in both runs", *failure.grid_id);
+    fit.words += fmt::format("; kernel {} of its process in the dump too", *failure.grid_id);
   }
   if (!finding.standstill && failure.assertion != (finding.code == kDeviceAssert)) {
     fit.words += fmt::format("; the first run's error was {}", finding.code);

@@ -7,7 +7,7 @@ import shutil
 import signal
 import sys
 
-from harness import DATA, expect, expect_in, expect_success
+from harness import DATA, expect, expect_in, expect_success, in_namespace
 
 FAULT = "fault kernel=scale nth=3 code=700"
 
@@ -206,7 +206,19 @@ def driver_that_only_the_program_s_own_path_leads_to_is_found(machine):
     expect((result.stdout, result.returncode), ("found\n", 0), "result")
 
 
+def single_run_is_not_repeated_because_of_the_environment(machine):
+    machine.plan(FAULT)
+    machine.environment["CUDADIAG_RERUN"] = "always"
+    for options, runs in (["--once"], 1), (["--once", "--keep-core"], 1), (["--once", "--rerun=always"], 2):
+        folder = "_".join(options)
+        machine.cudadiag("run", "-o", folder, *options, "--", machine.build / "targets/third_of_ten")
+        passes = json.loads((machine.folder / folder / "latest/manifest.json").read_text())["passes"]
+        expect(min(len(passes), 2), runs, f"runs with {options}: {[each['name'] for each in passes]}")
+
+
 def single_run_excludes_what_it_cannot_do(machine):
+    result = machine.cudadiag("run", "--once", "--sanitize", "--", "true")
+    expect_in("--sanitize needs a rerun; with --once, add --rerun=auto", result.stderr, "what is said")
     for other in ("--races", "--watch-by=hooks"):
         expect(machine.cudadiag("run", "--once", other, "--", "true").returncode, 125, f"status with {other}")
     expect_success(machine.cudadiag("run", "--once", "--", "true"))
@@ -229,6 +241,17 @@ def failure_is_told_to_those_who_want_to_hear_of_it(machine):
     torchrun.write_text("the program's own")
     machine.run(machine.build / "targets/third_of_ten")
     expect(torchrun.read_text(), "the program's own", "error file that the program wrote")
+
+
+def command_for_a_failure_finishes_before_its_container_ends(machine):
+    machine.plan(FAULT)
+    wait = "until grep -qE '^(61|260) ' /proc/1/syscall; do :; done"  # until cudadiag is in wait4()
+    in_namespace(machine, ["--pid", "--fork", "--mount-proc", "--kill-child"], "", *machine.command(
+        "run", "--rerun=never", "--on-failure", f"echo begun >told; {wait}; echo finished >>told", "--",
+        machine.build / "targets/third_of_ten"))
+    expect((machine.folder / "told").read_text(), "begun\nfinished\n", "what the command wrote")
+    left = [each.name for each in machine.folder.rglob("cudadiag-report-*")]
+    expect(left, [], "reports that remain")
 
 
 def command_for_a_failure_starts_with_usual_signals(machine):

@@ -154,7 +154,7 @@ TEST_CASE("a failed assertion: line, block and thread from the dump, the conditi
   CHECK(section(report, "Device") ==
         Lines{"cases.cu:17  block 0,0,0 thread 0,0,0; 64 threads, one of 2 assertions",
               "assertion `p[threadIdx.x] > 0` failed",
-              "Warp Assert in a rerun; same kernel, grid and block; kernel 3 of its process in both runs"});
+              "Warp Assert in a rerun; same kernel, grid and block; kernel 3 of its process in the dump too"});
   CHECK(section(report, "Passes") == Lines{"record 64 s bracketed; device 64 s core dump read"});
   REQUIRE(notes(report, "assertion-printed").size() == 1);
   CHECK(notes(report, "assertion-printed")[0].find("`n < 3` in other, /tmp/cases/other.cu:9, by 1 thread") !=
@@ -173,7 +173,7 @@ TEST_CASE("the report says so if the same kernel had different dimensions and a 
   recorded.add_device("assert.nvcudmp");
   recorded.failing().grid = {7, 1, 1};
   CHECK(device_of(recorded.report()).join ==
-        "same kernel and block, different grid (2,1,1); kernel 3 of its process in both runs");
+        "same kernel and block, different grid (2,1,1); kernel 3 of its process in the dump too");
   recorded.failing().block = {64, 1, 1};
   recorded.session.processes[0].record.threads[0].tid = 4712;
   recorded.session.processes[0].record.operations_issued = 4;
