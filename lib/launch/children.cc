@@ -4,14 +4,22 @@
 
 #include <cerrno>
 
-#include "launch/process.h"
-
 namespace cudadiag::launch {
 namespace {
 
 std::map<std::uint32_t, session::ProcessEnd> ends;
 
 }  // namespace
+
+session::ProcessEnd end_of(int status) {
+  session::ProcessEnd end;
+  if (WIFSIGNALED(status)) {
+    end.signal = WTERMSIG(status);
+  } else {
+    end.code = WEXITSTATUS(status);
+  }
+  return end;
+}
 
 bool reap_children() {
   int status = 0;

@@ -195,16 +195,6 @@ SpawnFailure spawn_failure(const std::string& name, int error, const std::string
   return {125, {"cannot start " + name + ": " + std::strerror(error), ""}};
 }
 
-session::ProcessEnd end_of(int status) {
-  session::ProcessEnd end;
-  if (WIFSIGNALED(status)) {
-    end.signal = WTERMSIG(status);
-  } else {
-    end.code = WEXITSTATUS(status);
-  }
-  return end;
-}
-
 void keep_for_targets(int signal) {
   if (!inherited.contains(signal)) ::sigaction(signal, nullptr, &inherited[signal]);
 }

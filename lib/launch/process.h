@@ -67,9 +67,6 @@ struct SpawnOptions {
   std::vector<int> inherited{};  // descriptors that it inherits under the same numbers
 };
 
-// Converts a status from waitpid().
-session::ProcessEnd end_of(int status);
-
 // Starts a single process, which the caller must reap. `environment` has the form that execve() takes. The process
 // starts with the signal actions that this process inherited.
 std::variant<pid_t, SpawnFailure> start_process(const std::vector<std::string>& command,

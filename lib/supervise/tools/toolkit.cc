@@ -13,6 +13,7 @@
 
 #include "base/file_descriptor.h"
 #include "base/read_part.h"
+#include "launch/children.h"
 #include "launch/command_path.h"
 #include "launch/environment.h"
 
@@ -111,6 +112,7 @@ ToolRun run_tool(const std::vector<std::string>& command, std::chrono::milliseco
   run.cut_short = wait(tool, patience, relay);
   run.seconds = std::chrono::duration<double>(Clock::now() - started).count();
   run.end = tool.end();
+  launch::forget_end(tool.pid());
   run.output = written_to(output.get());
   return run;
 }
