@@ -17,17 +17,18 @@ namespace {
 
 // Returns an error message if some options of `run` contradict each other; empty if none do.
 std::string contradiction(const CLI::App& run, const RunOptions& options) {
-  constexpr std::pair<const char*, bool> kOptions[] = {{"--sanitize", false},
-                                                       {"--save-launch", false},
-                                                       {"--save-inputs", false},
-                                                       {"--cross-check", true},
-                                                       {"--keep-core", true}};
-  for (const auto& [option, of_dump] : kOptions) {
+  enum class Needs { rerun, dump_of_rerun, dump };
+  constexpr std::pair<const char*, Needs> kOptions[] = {{"--sanitize", Needs::rerun},
+                                                        {"--save-launch", Needs::rerun},
+                                                        {"--save-inputs", Needs::rerun},
+                                                        {"--cross-check", Needs::dump_of_rerun},
+                                                        {"--keep-core", Needs::dump}};
+  for (const auto& [option, needs] : kOptions) {
     if (run.count(option) == 0) continue;
-    // With --hang-dump, these options apply to the rerun that writes the dump.
+    const bool of_dump = needs != Needs::rerun;
+    // With --hang-dump, these options apply to the rerun that writes the dump; with --once, this run writes one.
     if (of_dump && options.rerun.hang_dump) continue;
-    if (options.recording.record.once && std::string_view(option) == "--keep-core")
-      continue;  // it keeps this run's dump
+    if (needs == Needs::dump && options.recording.record.once) continue;
     const std::string both = "; use only one of the two options";
     if (options.rerun_mode == RerunMode::never) {
       if (options.recording.record.once) return std::string(option) + " needs a rerun; with --once, add --rerun=auto";
