@@ -17,10 +17,11 @@ constexpr base::Words<PassKind, 9> kKinds = {{
     {PassKind::launch, "launch"},
 }};
 
-constexpr base::Words<CutShort, 5> kReasons = {{
+constexpr base::Words<CutShort, 6> kReasons = {{
     {CutShort::interrupted, "interrupted"},
     {CutShort::time_limit, "time limit"},
     {CutShort::first_race, "first race"},
+    {CutShort::first_failure, "first failure"},
     {CutShort::issued_nothing, "it issued nothing for too long"},
     {CutShort::asked_terminal, "it asked the terminal"},
 }};

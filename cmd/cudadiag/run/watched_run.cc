@@ -90,6 +90,7 @@ class RunSpeech : public supervise::RunListener {
     guarded([&] { report_.report_freeze(); });
     if (!options_.end_on_failure || !report_.findings()) return go_on;
     say("ending the program because of --end-on-failure");
+    recording_.note_early_end(session::CutShort::first_failure);
     return end_target;
   }
   void hangs(double seconds) override {

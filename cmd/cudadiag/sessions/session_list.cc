@@ -27,8 +27,15 @@ long long age_of(const fs::path& folder) {
   return std::max<long long>(0, std::time(nullptr) - ::timegm(&time));
 }
 
+// Sets the end to the status that the first process passed to exit(), if each process passed one.
+void find_end(const session::Session& session, ListedSession& listed) {
+  const auto exited = [](const session::Process& process) { return process.record.exit_status.has_value(); };
+  if (session.processes.empty() || !std::all_of(session.processes.begin(), session.processes.end(), exited)) return;
+  listed.end.code = session.processes.front().record.exit_status;
+}
+
 // Takes the command from the first of these that contains it: the manifest, the launcher's running manifest, or a
-// recorded process.
+// recorded process. Without a launcher, also takes the end from the recorded processes.
 void find_command(const session::Manifest& manifest, ListedSession& listed) {
   const fs::path& path = listed.folder;
   listed.command = manifest.command.empty() ? session::open_running_manifest(path).command : manifest.command;
@@ -38,7 +45,9 @@ void find_command(const session::Manifest& manifest, ListedSession& listed) {
     listed.why_no_command = failure->what;
     return;
   }
-  for (const session::Process& process : std::get<session::Session>(opened).processes) {
+  const auto& session = std::get<session::Session>(opened);
+  if (listed.state == RunState::unfinished) find_end(session, listed);
+  for (const session::Process& process : session.processes) {
     if (process.argv.empty()) continue;
     listed.command = process.argv;
     return;
@@ -57,14 +66,7 @@ std::string age_text(long long seconds) {
 }
 
 std::string ending(const ListedSession& session) {
-  switch (session.state) {
-    case RunState::running:
-      return "running";
-    case RunState::unfinished:
-      return "not finished";
-    case RunState::finished:
-      break;
-  }
+  if (session.state == RunState::running) return "running";
   if (session.end.signal) return fmt::format("signal {}", *session.end.signal);
   return session.end.code ? fmt::format("exit {}", *session.end.code) : "not finished";
 }

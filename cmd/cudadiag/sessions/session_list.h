@@ -19,7 +19,7 @@ struct ListedSession {
   std::filesystem::path folder;
   long long age = 0;  // seconds since the run began
   RunState state = RunState::finished;
-  session::ProcessEnd end;  // how the first run ended, if it has ended
+  session::ProcessEnd end;  // how the first run ended, if that is known
   bool kept = false;
   SessionSummary found;
   std::vector<std::string> command;  // empty if `why_no_command` is set

@@ -110,6 +110,13 @@ def clean_run_names_no_session(machine):
     expect(json.loads(file.read_text())["run"]["session"], None, "session in JSON")
 
 
+def list_says_how_programs_without_the_launcher_ended(machine):
+    exports = expect_success(machine.cudadiag("env")).stdout
+    for name, result in (("healthy", "exit 3"), ("killed_by_itself", "not finished")):
+        machine.plain("sh", "-c", exports + 'exec "$@"', "sh", machine.build / "targets" / name, "3")
+        expect_in(f"  {result}  ", expect_success(machine.cudadiag("list")).stdout, name)
+
+
 def list_says_what_failed_where_and_keeps_what_it_has_read(machine):
     machine.plan(FAULT)
     machine.run(*program("ten_launches.py"))

@@ -190,6 +190,9 @@ TEST_CASE("a crash before a GPU core dump may be the driver's own") {
   CHECK(names_driver());
   session.processes[0].end->signal = SIGKILL;
   CHECK(!names_driver());
+  session.processes[0].end.reset();
+  session.manifest.passes.emplace_back().end.code = 128 + SIGSEGV;  // the process ran in a shell
+  CHECK(names_driver());
 }
 
 TEST_CASE("a crash at work leaves the verdict open, and so does an unknown end if the command failed") {

@@ -58,6 +58,7 @@ TEST_CASE("a run without a finding is listed by its state or end") {
   CHECK(list_text({session}, std::nullopt).find("signal 9, kept") != std::string::npos);
   session.state = RunState::running;
   CHECK(list_text({session}, std::nullopt).find("running") != std::string::npos);
+  session.end = {};
   session.state = RunState::unfinished;
   CHECK(list_text({session}, std::nullopt).find("not finished") != std::string::npos);
 }
