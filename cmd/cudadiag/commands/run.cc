@@ -31,7 +31,9 @@ std::string contradiction(const CLI::App& run, const RunOptions& options) {
     if (needs == Needs::dump && options.recording.record.once) continue;
     const std::string both = "; use only one of the two options";
     if (options.rerun_mode == RerunMode::never) {
-      if (options.recording.record.once) return std::string(option) + " needs a rerun; with --once, add --rerun=auto";
+      if (options.recording.record.once && run.count("--rerun") == 0) {
+        return std::string(option) + " needs a rerun; with --once, add --rerun=auto";
+      }
       return std::string(option) + " needs a rerun, but --rerun=never forbids reruns" + both;
     }
     if (of_dump && !options.rerun.device) {

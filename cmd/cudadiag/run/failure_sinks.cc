@@ -31,6 +31,11 @@ namespace fs = std::filesystem;
 // Kubernetes truncates termination messages to this many bytes.
 constexpr std::size_t kTerminationLog = 4096;
 
+report::TextOptions text_for_files(report::Verbosity verbosity = report::Verbosity::normal) {
+  constexpr int kNoTerminal = -1;
+  return text_options(verbosity, kNoTerminal);
+}
+
 // Writes the report to a new file that only this user can read. Returns its path, or "" on failure.
 std::string store_report(const diagnose::Diagnosis& report) {
   std::error_code error;
@@ -123,7 +128,7 @@ void append(const char* name, const std::string& path, const std::string& text) 
 }
 
 void write_termination_log(const std::string& path, const diagnose::Diagnosis& report) {
-  std::string text = report::write_text(report, {});
+  std::string text = report::write_text(report, text_for_files());
   text.resize(std::min(text.size(), kTerminationLog));
   append("--termination-log", path, text);
 }
@@ -147,13 +152,11 @@ void FailureSinks::write_torchrun_error(const diagnose::Diagnosis& report) {
   if (path == nullptr || *path == '\0' || report.findings.empty()) return;
   struct stat there {};
   if (::stat(path, &there) == 0 && there.st_size > 0) return;
-  report::TextOptions brief;
-  brief.verbosity = report::Verbosity::quiet;
-  const nlohmann::json document = {
-      {"message",
-       {{"message", report::write_text(report, brief)},
-        {"extraInfo",
-         {{"py_callstack", report::write_text(report, {})}, {"timestamp", std::to_string(std::time(nullptr))}}}}}};
+  const nlohmann::json document = {{"message",
+                                    {{"message", report::write_text(report, text_for_files(report::Verbosity::quiet))},
+                                     {"extraInfo",
+                                      {{"py_callstack", report::write_text(report, text_for_files())},
+                                       {"timestamp", std::to_string(std::time(nullptr))}}}}}};
   append("TORCHELASTIC_ERROR_FILE", path,
          document.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + '\n');
 }

@@ -1,13 +1,15 @@
 #include "sessions/findings.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
 
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include "analyse/reruns/rerun_window.h"
+#include "base/file_descriptor.h"
+#include "base/write_all.h"
 #include "diagnose/run_context.h"
 #include "diagnose/status.h"
 #include "report/json.h"
@@ -52,12 +54,14 @@ void empty_older_report(const std::string& path) {
 }
 
 void write_json_file(const diagnose::Diagnosis& report, const std::string& path) {
-  errno = 0;
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << report::write_json(report);
-  if (file.flush()) return;
+  // Without O_NONBLOCK, opening a pipe that no process reads would block forever.
+  const base::FileDescriptor file(
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0666));
+  const bool blocks = file.valid() && ::fcntl(file.get(), F_SETFL, 0) == 0;
+  if (blocks && base::write_all(file.get(), report::write_json(report))) return;
   const int error = errno;
-  say(fmt::format("cannot write the report to {}: {}; {} run: cudadiag report --json", path, std::strerror(error),
+  say(fmt::format("cannot write the report to {}: {}; {} run: cudadiag report --json", path,
+                  error == ENXIO ? "no process reads it" : std::strerror(error),
                   session::is_for_lack_of_room(error) ? "free some space, then" : "choose a writable file, or"));
 }
 

@@ -275,8 +275,10 @@ def file_that_cannot_take_the_report_is_named_and_not_waited_for(machine):
     pipe = machine.folder / "pipe"
     os.mkfifo(pipe)
     machine.environment["TORCHELASTIC_ERROR_FILE"] = str(pipe)
-    result = machine.run(machine.build / "targets/third_of_ten", options=["--termination-log", pipe])
+    result = machine.run(machine.build / "targets/third_of_ten", options=["--termination-log", pipe, "--json", pipe])
     expect(result.returncode, 1, "status")
+    expect_in(f"cudadiag: cannot write the report to {pipe}: no process reads it; choose a writable file",
+              result.stderr, "--json")
     for name in ("--termination-log", "TORCHELASTIC_ERROR_FILE"):
         expect_in(f"cudadiag: {name}: the report was not written to {pipe}: no process reads this pipe; choose a regular "
                   "file\n", result.stderr, name)
@@ -311,9 +313,10 @@ def program_that_continues_after_its_failure_is_ended_where_the_user_asks(machin
     machine.plan("fault kernel=scale nth=3 code=700")
     script = machine.folder / "service.sh"
     script.write_text(f"{machine.build}/targets/caught_and_goes_on; exec tail -f /dev/null\n")
-    result = machine.run("sh", script, options=["--end-on-failure", "-o", "here"])
+    result = machine.cudadiag("run", "--rerun=auto", "--end-on-failure", "-o", "here", "--", "sh", script)
     expect_in("ending the program because of --end-on-failure", result.stderr, "what is said")
     expect(result.returncode, -15, "status")
+    expect_in("not rerun, because cudadiag ended it at its first failure", result.stderr, "why there is no rerun")
     expect(len(machine.report("-o", "here")["findings"]), 1, "findings")
 
 
