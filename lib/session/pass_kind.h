@@ -29,7 +29,7 @@ enum class CutShort {
   interrupted,  // by the user or a signal
   time_limit,
   first_race,
-  first_failure,  // with --end-on-failure
+  first_failure,   // with --end-on-failure
   issued_nothing,  // it issued no GPU work for longer than the first run ever did
   asked_terminal,  // it waited for terminal input that no one could provide
   other,           // a word in a manifest that this version does not know
