@@ -17,7 +17,7 @@ namespace {
 using session::Operation;
 using session::ProcessRecord;
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kNoDeadline = std::numeric_limits<double>::infinity();
 // A call that has just begun may be about to return, so it proves nothing.
 constexpr double kBegun = 0.1;  // seconds
 
@@ -58,7 +58,7 @@ std::vector<bool> reached(std::size_t from, const std::vector<std::vector<std::s
 struct StallRule::Graph {
   const UnfinishedWork* work = nullptr;
   const std::vector<Head>* heads = nullptr;
-  std::vector<double> deadlines;  // kNever if unknown
+  std::vector<double> deadlines;  // kNoDeadline if unknown
   std::vector<bool> overdue;
   std::vector<std::vector<std::size_t>> edges;  // the streams that each one may wait for
   std::vector<std::vector<bool>> reach;         // the streams that each stream may wait for, directly or indirectly
@@ -129,7 +129,7 @@ void StallRule::leave(Head& head, double now) {
 
 bool StallRule::look(double now, const std::vector<session::StreamProgress>& streams) {
   bool due = false;
-  double oldest_left = kNever;
+  double oldest_left = kNoDeadline;
   heads_.resize(std::max(heads_.size(), streams.size()));
   for (std::size_t i = 0; i < streams.size(); ++i) {
     Head& head = heads_[i];
@@ -207,7 +207,7 @@ StallRule::Graph StallRule::graph_of(const UnfinishedWork& work, const ProcessRe
     for (const Operation* operation : stream.candidates) {
       if (is_at_head(stream)) head.sites.push_back(operation->site);
     }
-    graph.deadlines.push_back(deadline(work, stream, record, now).value_or(kNever));
+    graph.deadlines.push_back(deadline(work, stream, record, now).value_or(kNoDeadline));
     graph.overdue.push_back(head.stall.has_value() || now >= graph.deadlines.back());
     std::vector<std::size_t>& edges = graph.edges.emplace_back();
     std::vector<std::uint32_t> others = stream.streams_waited_for();
@@ -257,7 +257,7 @@ std::vector<session::Stall> StallRule::judge(double now, const session::Process&
   const UnfinishedWork work = unfinished_work(process.record);
   for (Head& head : heads_) {
     // The longer the work is stuck without being reported, the less often it is checked.
-    if (head.due <= now) head.due = head.stall ? kNever : now + std::max(limit_, now - head.since) / kFarLonger;
+    if (head.due <= now) head.due = head.stall ? kNoDeadline : now + std::max(limit_, now - head.since) / kFarLonger;
   }
   // A stream that look() did not see may explain every delay, so nothing is reported.
   for (const UnfinishedStream& stream : work.streams) {
@@ -266,7 +266,7 @@ std::vector<session::Stall> StallRule::judge(double now, const session::Process&
   const Graph graph = graph_of(work, process.record, now);
   for (std::size_t place = 0; place < graph.size(); ++place) {
     Head& head = heads_[graph.stream(place).index];
-    if (!graph.overdue[place] && graph.deadlines[place] != kNever) {
+    if (!graph.overdue[place] && graph.deadlines[place] != kNoDeadline) {
       // A deadline moves closer if the other processes stop working, so a distant deadline is checked early.
       head.due = others_work_ ? std::min(graph.deadlines[place], now + limit_) : graph.deadlines[place];
     }
@@ -292,7 +292,7 @@ std::vector<session::Stall> StallRule::judge(double now, const session::Process&
     if (told || graph.stream(place).candidates.empty() || graph.may_not_have_begun(place, process.record)) continue;
     stalls.push_back(found(process, graph, together, now));
     head.stall = stalls_++;
-    head.due = kNever;
+    head.due = kNoDeadline;
   }
   return stalls;
 }

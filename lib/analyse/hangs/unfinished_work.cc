@@ -34,9 +34,9 @@ bool can_stand(const Operation& operation) {
          operation.memory_operation == MemoryOperation::unknown;
 }
 
-class Search {
+class UnfinishedSearch {
  public:
-  explicit Search(const ProcessRecord& record)
+  explicit UnfinishedSearch(const ProcessRecord& record)
       : record_(record), events_(record), histories_(stream_histories(record, events_)) {}
 
   UnfinishedWork work() {
@@ -313,7 +313,7 @@ std::vector<std::uint32_t> UnfinishedStream::streams_waited_for() const {
   return streams;
 }
 
-UnfinishedWork unfinished_work(const ProcessRecord& record) { return Search(record).work(); }
+UnfinishedWork unfinished_work(const ProcessRecord& record) { return UnfinishedSearch(record).work(); }
 
 std::vector<const UnfinishedStream*> standing_streams(const UnfinishedWork& work) {
   std::map<std::uint32_t, std::size_t> places;

@@ -72,10 +72,10 @@ bool names_its_node(const Failure& failure, const Candidate& candidate) {
 }
 
 // Collects graph nodes, likeliest first.
-class Nodes {
+class SavedNodes {
  public:
   void add(const Candidate& candidate, const session::ProcessRecord& record) {
-    // Nodes from one source line run together. A node can therefore be saved before it runs only if no other node comes
+    //   // Nodes from one source line run together. A node can therefore be saved before it runs only if no other node comes
     // from its line.
     if (candidate.node == nullptr || candidate.node->type != wire::graph_node::kKernel || candidate.nodes != 1) return;
     const auto* kernel = session::by_id(record.functions, candidate.node->function);
@@ -150,7 +150,7 @@ RerunWindow rerun_window(const Analysis& analysis, Reach reach) {
 
 RerunWindow launch_window(const Analysis& analysis) {
   Keys keys;
-  Nodes nodes;
+  SavedNodes nodes;
   for (const Failure& failure : analysis.failures) {
     if (!is_asynchronous(failure.kind)) continue;
     const SiteKeys sites(failure.process->record);
