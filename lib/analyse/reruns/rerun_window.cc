@@ -75,7 +75,7 @@ bool names_its_node(const Failure& failure, const Candidate& candidate) {
 class SavedNodes {
  public:
   void add(const Candidate& candidate, const session::ProcessRecord& record) {
-    //   // Nodes from one source line run together. A node can therefore be saved before it runs only if no other node comes
+    // Nodes from one source line run together. A node can therefore be saved before it runs only if no other node comes
     // from its line.
     if (candidate.node == nullptr || candidate.node->type != wire::graph_node::kKernel || candidate.nodes != 1) return;
     const auto* kernel = session::by_id(record.functions, candidate.node->function);
