@@ -11,6 +11,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <functional>
 #include <string_view>
 #include <utility>
@@ -41,6 +42,27 @@ bool take(std::string_view& text, std::string_view expected) {
   if (!text.starts_with(expected)) return false;
   text.remove_prefix(expected.size());
   return true;
+}
+
+// Returns when a process last began or stored a recording in the session, in seconds since the epoch; 0 if unknown.
+std::time_t last_recorded(const fs::path& session) {
+  const fs::path record = session / kRecordFolder;
+  std::vector<fs::path> places = recordings_in(record);
+  places.push_back(record);
+  std::time_t last = 0;
+  for (const fs::path& place : places) {
+    struct stat status {};
+    if (::lstat(place.c_str(), &status) == 0) last = std::max(last, status.st_mtim.tv_sec);
+  }
+  return last;
+}
+
+// Returns a time as session names contain it: "20261121-101500", in UTC.
+std::string second_text(std::time_t time) {
+  std::tm parts{};
+  char text[32] = "";
+  if (::gmtime_r(&time, &parts) != nullptr) std::strftime(text, sizeof text, "%Y%m%d-%H%M%S", &parts);
+  return text;
 }
 
 }  // namespace
@@ -118,6 +140,7 @@ SessionAge age_of(const fs::path& session) {
     if (rest == end || *rest != '-') break;
     rest = std::from_chars(rest + 1, end, *number).ptr;
   }
+  if (name.ends_with(kIncomplete)) age.second = std::max(age.second, second_text(last_recorded(session)));
   return age;
 }
 

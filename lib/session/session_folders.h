@@ -55,9 +55,10 @@ bool is_session(const std::filesystem::path& folder);
 bool is_blank(const std::filesystem::path& folder);
 
 // The parts of a session's name. A newer session compares as greater. The folder's modification time cannot be used,
-// because `cudadiag keep` and reruns change it.
+// because `cudadiag keep` and reruns change it. If no launcher has finished the session, its processes may have been
+// recorded long after it was named. Then `second` is the time of the latest recording.
 struct SessionAge {
-  std::string second;  // "20261121-101500"
+  std::string second;  // "20261121-101500", in UTC
   std::uint64_t pid = 0;
   std::uint64_t attempt = 0;  // 2 or more if an earlier session has the same second and pid
   auto operator<=>(const SessionAge&) const = default;

@@ -11,6 +11,7 @@
 #include "base/printable.h"
 #include "diagnose/words.h"
 #include "session/notes/unrecorded.h"
+#include "session/process_life.h"
 #include "session/retention.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
@@ -20,22 +21,26 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Computes the age from the session's name, which begins with the start time in UTC: "20261121-101500-4711".
-long long age_of(const fs::path& folder) {
+// Returns the number of seconds since the run began or, without a launcher, since the latest recording.
+long long seconds_since(const session::SessionAge& age) {
   std::tm time{};
-  if (::strptime(folder.filename().c_str(), "%Y%m%d-%H%M%S", &time) == nullptr) return 0;
+  if (::strptime(age.second.c_str(), "%Y%m%d-%H%M%S", &time) == nullptr) return 0;
   return std::max<long long>(0, std::time(nullptr) - ::timegm(&time));
 }
 
-// Sets the end to the status that the first process passed to exit(), if each process passed one.
-void find_end(const session::Session& session, ListedSession& listed) {
-  const auto exited = [](const session::Process& process) { return process.record.exit_status.has_value(); };
-  if (session.processes.empty() || !std::all_of(session.processes.begin(), session.processes.end(), exited)) return;
-  listed.end.code = session.processes.front().record.exit_status;
+// Returns the state of a session that no launcher has finished.
+RunState state_of(const session::Session& session) {
+  bool all_ended = !session.processes.empty();
+  for (const session::Process& process : session.processes) {
+    const std::optional<bool> alive = session::lives(session.folder, process.record);
+    if (alive == true) return RunState::running;
+    all_ended = all_ended && alive == false;
+  }
+  return all_ended ? RunState::ended : RunState::unfinished;
 }
 
 // Takes the command from the first of these that contains it: the manifest, the launcher's running manifest, or a
-// recorded process. Without a launcher, also takes the end from the recorded processes.
+// recorded process. Without a launcher, also finds out whether the recorded processes are alive.
 void find_command(const session::Manifest& manifest, ListedSession& listed) {
   const fs::path& path = listed.folder;
   listed.command = manifest.command.empty() ? session::open_running_manifest(path).command : manifest.command;
@@ -46,7 +51,7 @@ void find_command(const session::Manifest& manifest, ListedSession& listed) {
     return;
   }
   const auto& session = std::get<session::Session>(opened);
-  if (listed.state == RunState::unfinished) find_end(session, listed);
+  if (listed.state == RunState::unfinished) listed.state = state_of(session);
   for (const session::Process& process : session.processes) {
     if (process.argv.empty()) continue;
     listed.command = process.argv;
@@ -67,6 +72,7 @@ std::string age_text(long long seconds) {
 
 std::string ending(const ListedSession& session) {
   if (session.state == RunState::running) return "running";
+  if (session.state == RunState::ended) return "ended";
   if (session.end.signal) return fmt::format("signal {}", *session.end.signal);
   return session.end.code ? fmt::format("exit {}", *session.end.code) : "not finished";
 }
@@ -104,7 +110,7 @@ std::vector<ListedSession> listed_sessions(const std::vector<fs::path>& folders)
     ListedSession listed;
     listed.number = all.size() + 1;
     listed.folder = folder;
-    listed.age = age_of(folder);
+    listed.age = seconds_since(session::age_of(folder));
     const session::Manifest manifest = session::open_manifest(folder);
     listed.state = session::run_goes_on(folder) ? RunState::running
                    : manifest.passes.empty()    ? RunState::unfinished
@@ -143,7 +149,7 @@ std::string list_json(const std::vector<ListedSession>& sessions) {
   using Json = nlohmann::ordered_json;
   Json list = Json::array();
   const auto optional = [](const std::optional<int>& number) { return number ? Json(*number) : Json(nullptr); };
-  constexpr const char* kStates[] = {"running", "unfinished", "finished"};
+  constexpr const char* kStates[] = {"running", "unfinished", "ended", "finished"};
   for (const ListedSession& session : sessions) {
     const SessionSummary& found = session.found;
     Json finding = nullptr;

@@ -12,12 +12,13 @@
 
 namespace cudadiag::command {
 
-enum class RunState { running, unfinished, finished };
+// `ended`: the processes have ended, but no launcher saw how. `unfinished`: it is unknown whether they have.
+enum class RunState { running, unfinished, ended, finished };
 
 struct ListedSession {
   std::size_t number = 0;  // counts from 1, newest session first
   std::filesystem::path folder;
-  long long age = 0;  // seconds since the run began
+  long long age = 0;  // seconds since the run began or, without a launcher, since the latest recording
   RunState state = RunState::finished;
   session::ProcessEnd end;  // how the first run ended, if that is known
   bool kept = false;

@@ -405,7 +405,7 @@ def list_shows_what_was_recorded_without_the_launcher(machine):
     expect_in("there are no sessions", machine.cudadiag("report", "1").stderr, "message about a session by number")
     machine.plain("sh", "-c", exports + '"$@"', "sh", *map(str, program("ten_launches.py")))
     _, line = expect_success(machine.cudadiag("list")).stdout.splitlines()
-    expect_in("  not finished  -  ", line, "end")
+    expect_in("  ended   -  ", line, "end")
     expect_in("ten_launches.py", line, "command")
     expect_in("cannot tell whether CUDA failed in this session: the session was recorded without cudadiag run, or "
               "cudadiag run was killed, so how its programs ended is unknown\n", machine.cudadiag("report").stdout, "report")

@@ -110,11 +110,21 @@ def clean_run_names_no_session(machine):
     expect(json.loads(file.read_text())["run"]["session"], None, "session in JSON")
 
 
-def list_says_how_programs_without_the_launcher_ended(machine):
+def service_is_as_new_as_its_latest_recording(machine):
+    machine.plan(AGAIN)
     exports = expect_success(machine.cudadiag("env")).stdout
-    for name, result in (("healthy", "exit 3"), ("killed_by_itself", "not finished")):
-        machine.plain("sh", "-c", exports + 'exec "$@"', "sh", machine.build / "targets" / name, "3")
-        expect_in(f"  {result}  ", expect_success(machine.cudadiag("list")).stdout, name)
+    (prepared,) = machine.sessions()
+    (machine.state / "cudadiag" / prepared).rename(machine.state / "cudadiag/20190101-000000-77.incomplete")
+    exports = exports.replace(prepared.removesuffix(".incomplete"), "20190101-000000-77")
+    for _ in range(20):
+        machine.run(*program("ten_launches.py"))
+    machine.plain("sh", "-c", exports + 'exec "$@"', "sh", *program("ten_launches.py", "service"))
+    later = 2_000_000_000  # after every run, although they end within one second
+    os.utime(machine.state / "cudadiag/20190101-000000-77.incomplete/record", (later, later))
+    newest = expect_success(machine.cudadiag("list")).stdout.splitlines()[1]
+    expect_in("ten_launches.py service", newest, "the newest session")
+    machine.run(*program("ten_launches.py"))
+    expect([name for name in machine.sessions() if name.startswith("2019")], ["20190101-000000-77.incomplete"], "the service")
 
 
 def list_says_what_failed_where_and_keeps_what_it_has_read(machine):

@@ -61,6 +61,8 @@ TEST_CASE("a run without a finding is listed by its state or end") {
   session.end = {};
   session.state = RunState::unfinished;
   CHECK(list_text({session}, std::nullopt).find("not finished") != std::string::npos);
+  session.state = RunState::ended;
+  CHECK(list_text({session}, std::nullopt).find("  ended, kept") != std::string::npos);
 }
 
 TEST_CASE("a row is cut at the width of the terminal, but not inside a character") {
