@@ -1,5 +1,6 @@
 #include "options/command_line.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,6 +29,10 @@ std::string in_plain_words(std::string text, const std::vector<CLI::App*>& selec
   }
   if (const std::size_t at = text.find(" was given a disallowed"); at != std::string::npos) {
     return "--" + text.substr(0, at) + " takes no value";
+  }
+  constexpr std::string_view excludes = " excludes ";
+  if (const std::size_t at = text.find(excludes); at != std::string::npos) {
+    return text.replace(at, excludes.size(), " cannot be combined with ");
   }
   constexpr std::string_view before = ": 1 required ", after = " missing";
   const std::size_t at = text.find(before);
@@ -211,6 +216,21 @@ CLI::Validator a_writable_file() {
             }
             if (::access(folder.c_str(), W_OK) == 0) return "";
             return "the folder " + folder.string() + " cannot be written to" + other;
+          },
+          ""};
+}
+
+CLI::Validator not_an_output_of_the_command() {
+  return {[](const std::string& given) -> std::string {
+            struct stat file {
+            }, output{};
+            if (::stat(given.c_str(), &file) != 0 || !S_ISREG(file.st_mode)) return "";
+            for (const int descriptor : {STDOUT_FILENO, STDERR_FILENO}) {
+              if (::fstat(descriptor, &output) != 0) continue;
+              if (file.st_dev != output.st_dev || file.st_ino != output.st_ino) continue;
+              return given + " receives the output of the command: choose another file";
+            }
+            return "";
           },
           ""};
 }

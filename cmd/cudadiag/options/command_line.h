@@ -36,6 +36,8 @@ CLI::Option* add_texts(CLI::App* command, const std::string& name, const std::st
 CLI::Validator a_line();
 // Accepts a file that can be created or written. Rejects "-".
 CLI::Validator a_writable_file();
+// Rejects a regular file that is standard output or standard error, because the command also writes to it.
+CLI::Validator not_an_output_of_the_command();
 CLI::Validator an_existing_folder();
 
 // Rejects empty text. An unset variable in a script must not select the default.

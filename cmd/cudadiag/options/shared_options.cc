@@ -112,7 +112,9 @@ void add_error_exit_status(CLI::App* command, std::optional<int>& status) {
 }
 
 void add_json_file(CLI::App* command, std::string& file) {
-  add_text(command, "--json", file, "FILE", "also write the report to this file, as JSON")->check(a_writable_file());
+  add_text(command, "--json", file, "FILE", "also write the report to this file, as JSON")
+      ->check(a_writable_file())
+      ->check(not_an_output_of_the_command());
 }
 
 void add_command(CLI::App* command, std::vector<std::string>& words) {

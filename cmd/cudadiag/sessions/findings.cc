@@ -2,14 +2,16 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <string_view>
 
 #include "analyse/reruns/rerun_window.h"
 #include "base/file_descriptor.h"
-#include "base/write_all.h"
 #include "diagnose/run_context.h"
 #include "diagnose/status.h"
 #include "report/json.h"
@@ -48,20 +50,43 @@ void print_unfinished(diagnose::SessionState& state, bool kept) {
   say(text + (kept ? "; cudadiag status " + session.folder.string() + " shows all unfinished work" : ""));
 }
 
+namespace {
+
+// Writes to a file that was opened with O_NONBLOCK. Gives up with errno ETIMEDOUT if the reader of a pipe takes nothing
+// for some seconds.
+bool write_unless_stuck(int file, std::string_view text) {
+  constexpr int kPatienceMs = 10'000;
+  while (!text.empty()) {
+    const ssize_t written = ::write(file, text.data(), text.size());
+    if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
+    if (written >= 0 || errno == EINTR) continue;
+    pollfd readable{file, POLLOUT, 0};
+    if (errno != EAGAIN) return false;
+    if (::poll(&readable, 1, kPatienceMs) == 0) return errno = ETIMEDOUT, false;
+  }
+  return true;
+}
+
+std::string why_unwritten(const std::string& path, int error) {
+  std::error_code ignored;
+  if (error == ETIMEDOUT) return "its reader takes nothing";
+  return error == ENXIO && std::filesystem::is_fifo(path, ignored) ? "no process reads it" : std::strerror(error);
+}
+
+}  // namespace
+
 void empty_older_report(const std::string& path) {
   std::error_code ignored;  // ignored: writing the report will fail for the same reason
   if (std::filesystem::is_regular_file(path, ignored)) std::filesystem::resize_file(path, 0, ignored);
 }
 
 void write_json_file(const diagnose::Diagnosis& report, const std::string& path) {
-  // Without O_NONBLOCK, opening a pipe that no process reads would block forever.
+  // Without O_NONBLOCK, opening a pipe that no process reads would block forever, and so could writing to it.
   const base::FileDescriptor file(
       ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0666));
-  const bool blocks = file.valid() && ::fcntl(file.get(), F_SETFL, 0) == 0;
-  if (blocks && base::write_all(file.get(), report::write_json(report))) return;
+  if (file.valid() && write_unless_stuck(file.get(), report::write_json(report))) return;
   const int error = errno;
-  say(fmt::format("cannot write the report to {}: {}; {} run: cudadiag report --json", path,
-                  error == ENXIO ? "no process reads it" : std::strerror(error),
+  say(fmt::format("cannot write the report to {}: {}; {} run: cudadiag report --json", path, why_unwritten(path, error),
                   session::is_for_lack_of_room(error) ? "free some space, then" : "choose a writable file, or"));
 }
 

@@ -140,9 +140,9 @@ def wrong_command_lines_are_explained(machine):
             (["env", "--markers"], "--markers needs sparse|dense|off; see cudadiag env --help"),
             (["run", "--full-log=maybe"], "--full-log takes no value; see cudadiag run --help"),
             (["list", "x"], "one argument too many: x; see cudadiag list --help"),
-            (["report", "-q", "--json"], "--quiet excludes --json; see cudadiag report --help"),
-            (["report", "--html", "--sarif"], "--sarif excludes --html; see cudadiag report --help"),
-            (["report", "--sarif", "--bundle"], "--sarif excludes --bundle; see cudadiag report --help"),
+            (["report", "-q", "--json"], "--quiet cannot be combined with --json; see cudadiag report --help"),
+            (["report", "--html", "--sarif"], "--sarif cannot be combined with --html; see cudadiag report --help"),
+            (["report", "--sarif", "--bundle"], "--sarif cannot be combined with --bundle; see cudadiag report --help"),
             (["run", "--save-limit", "5", "--", "echo", "ran"],
              "--save-limit requires --save-launch or --save-inputs; see cudadiag run --help")):
         expect(_refused(machine, *words), message, f"message for {words}")

@@ -288,6 +288,33 @@ def file_that_cannot_take_the_report_is_named_and_not_waited_for(machine):
     expect_in("gone/error.json: No such file or directory", result.stderr, "a folder that does not exist")
 
 
+def report_does_not_replace_the_output_of_the_program(machine):
+    machine.plan(FAULT)
+    log = machine.folder / "log"
+    for descriptor, redirection in (("stdout", ">>"), ("stderr", "2>>")):
+        log.write_text("earlier\n")
+        command = machine.command("run", "--json", f"/dev/{descriptor}", "--", machine.build / "targets/third_of_ten")
+        result = machine.plain("sh", "-c", f'"$@" {redirection} log', "sh", *command)
+        expect((result.returncode, log.read_text().splitlines()[0]), (125, "earlier"), f"status, and the log for {descriptor}")
+        expect_in(f"/dev/{descriptor} receives the output of the command: choose another file",
+                  log.read_text() + result.stderr, "message")
+
+
+def pipe_whose_reader_takes_nothing_is_given_up(machine):
+    machine.plan(FAULT)
+    pipe = machine.folder / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+    while True:
+        try:
+            os.write(reader, bytes(4096))
+        except BlockingIOError:
+            break
+    result = machine.run(machine.build / "targets/third_of_ten", options=["--json", pipe])
+    expect(result.returncode, 1, "status")
+    expect_in(f"cannot write the report to {pipe}: its reader takes nothing", result.stderr, "message")
+
+
 def termination_log_that_cannot_be_written_is_refused_before_the_command_starts(machine):
     log = machine.folder / "gone/log"
     for path, why in ((log, f"the folder {log.parent} does not exist: create it, or choose another file"),
