@@ -24,8 +24,9 @@ constexpr mode_t kMode = 0600;
 
 std::string page_of(const session::Session& session, const PageRequest& request) {
   const IllustratedDiagnosis found = examine_for_page(session, request.foreign);
-  const report::Redaction names = own_names(session);
-  return report::write_html(found.report, found.pictures, {request.keep_names ? nullptr : &names, CUDADIAG_VERSION});
+  const report::Redaction secrets({}, {}, {});
+  const report::Redaction removed = request.keep_names ? secrets : own_names(session);
+  return report::write_html(found.report, found.pictures, {&removed, CUDADIAG_VERSION});
 }
 
 bool write_file(const std::string& file, const std::string& page) {
@@ -56,9 +57,8 @@ int write_page(const session::Session& session, const PageRequest& request) {
   const std::string page = page_of(session, request);
   if (file.empty() || file == "-") return print(page), 0;
   if (!write_file(file, page)) return kOwnFailure;
-  say("wrote the page to " + file +
-      (request.keep_names ? ""
-                          : ", without home folders, user names and host names; review the page before you share it"));
+  say("wrote the page to " + file + (request.keep_names ? "" : ", without home folders, user names and host names") +
+      "; review the page before you share it");
   if (!request.open) return 0;
   if (const auto failure = open_in_browser(file)) return say(*failure), kOwnFailure;
   return 0;

@@ -61,7 +61,8 @@ def page_shows_both_sides_of_a_race(machine):
 
 def page_leaves_out_home_and_host_unless_asked(machine):
     script = machine.folder / "at_home.py"
-    script.write_text(program("ten_launches.py")[1].read_text(encoding="utf-8"), encoding="utf-8")
+    source = program("ten_launches.py")[1].read_text(encoding="utf-8")
+    script.write_text(source.replace("# TRUE LINE", '# api_key = "hunter2hunter2"'), encoding="utf-8")
     machine.plan(FAULT)
     machine.environment["PYTHONPATH"] = str(program("ten_launches.py")[1].parent)
     machine.run(program("ten_launches.py")[0], script)
@@ -69,6 +70,8 @@ def page_leaves_out_home_and_host_unless_asked(machine):
     named = _page(machine, "--keep-names")
     expect_in(str(machine.folder), named, "home folder with --keep-names")
     expect_in(host, named, "host with --keep-names")
+    expect_in("# api_key = ", named, "a comment with --keep-names")
+    expect("hunter2" in named, False, "a secret with --keep-names")
     page = _page(machine)
     expect(str(machine.folder) in page, False, "home folder")
     expect(f"host {host}" in page, False, "host")
