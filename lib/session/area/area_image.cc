@@ -37,8 +37,8 @@ base::Result<AreaImage> AreaImage::load(const std::filesystem::path& file) {
   if (memory == MAP_FAILED) return unreadable(file, std::strerror(errno));
   AreaImage image(static_cast<std::byte*>(memory), size);
   const bool whole =
-      for_each_data(descriptor.get(), 0, size, [&](std::uint64_t offset, std::span<const std::byte> data) {
-        std::memcpy(image.data_ + offset, data.data(), data.size());
+      for_each_page(descriptor.get(), 0, size, [&](std::uint64_t offset, std::span<const std::byte> page) {
+        std::memcpy(image.data_ + offset, page.data(), page.size());
         return true;
       });
   if (!whole) return unreadable(file, std::strerror(errno));

@@ -11,7 +11,7 @@ namespace cudadiag::session {
 
 class AreaImage {
  public:
-  // Reads the file. Holes in the file take up no memory in the copy.
+  // Reads the file. Holes and zeros in the file take up no memory in the copy.
   static base::Result<AreaImage> load(const std::filesystem::path& file);
 
   AreaImage(AreaImage&& other) noexcept;

@@ -44,7 +44,7 @@ std::uint64_t next_hole(int file, std::uint64_t at, std::uint64_t end) {
 
 }  // namespace
 
-bool for_each_data(int file, std::uint64_t begin, std::uint64_t end,
+bool for_each_page(int file, std::uint64_t begin, std::uint64_t end,
                    const std::function<bool(std::uint64_t, std::span<const std::byte>)>& take) {
   std::vector<std::byte> buffer(kChunk);
   for (std::uint64_t at = next_data(file, begin, end); at < end; at = next_data(file, at, end)) {
@@ -56,7 +56,11 @@ bool for_each_data(int file, std::uint64_t begin, std::uint64_t end,
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) return false;
       if (got == 0) return true;
-      if (!take(at - begin, std::span(buffer).first(static_cast<std::size_t>(got)))) return false;
+      const auto data = std::span<const std::byte>(buffer).first(static_cast<std::size_t>(got));
+      for (std::size_t done = 0; done < data.size(); done += kPage) {
+        const auto page = data.subspan(done, std::min<std::size_t>(kPage, data.size() - done));
+        if (!is_zero(page) && !take(at - begin + done, page)) return false;
+      }
       at += static_cast<std::uint64_t>(got);
     }
   }
@@ -65,12 +69,8 @@ bool for_each_data(int file, std::uint64_t begin, std::uint64_t end,
 
 bool copy_sparse(int source, std::uint64_t begin, std::uint64_t end, int target) {
   if (::ftruncate(target, static_cast<off_t>(end - begin)) != 0) return false;
-  return for_each_data(source, begin, end, [&](std::uint64_t offset, std::span<const std::byte> data) {
-    for (std::size_t at = 0; at < data.size(); at += kPage) {
-      const auto page = data.subspan(at, std::min<std::size_t>(kPage, data.size() - at));
-      if (!is_zero(page) && !write_all(target, page, offset + at)) return false;
-    }
-    return true;
+  return for_each_page(source, begin, end, [&](std::uint64_t offset, std::span<const std::byte> page) {
+    return write_all(target, page, offset);
   });
 }
 

@@ -1,4 +1,5 @@
-// Visits the data of a sparse file without reading its holes, which would allocate memory for them.
+// Visits the data of a sparse file without reading its holes, which would allocate memory for them. Also leaves out
+// pages of zeros: most of a recording is zero, and copying zeros would allocate memory too.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +9,10 @@
 
 namespace cudadiag::session {
 
-// Calls `take` with each piece of data in [begin, end) of `file`, and with the piece's offset from `begin`. Pieces
-// consist of whole pages if possible. `take` may return false to stop. Returns false with errno set if reading failed.
-bool for_each_data(int file, std::uint64_t begin, std::uint64_t end,
-                   const std::function<bool(std::uint64_t offset, std::span<const std::byte> data)>& take);
+// Calls `take` with each page in [begin, end) of `file` that is not zero, and with the page's offset from `begin`. The
+// last page may be shorter. `take` may return false to stop. Returns false with errno set if reading failed.
+bool for_each_page(int file, std::uint64_t begin, std::uint64_t end,
+                   const std::function<bool(std::uint64_t offset, std::span<const std::byte> page)>& take);
 
 // Copies [begin, end) of `source` to the empty file `target`, without pages of zeros. On failure, returns false with
 // errno set.
