@@ -125,9 +125,12 @@ TEST_CASE("local memory: the next call has overwritten the address") {
 }
 
 TEST_CASE("stores whose warps had exited: only the parameter is known") {
-  for (const auto& [dump, code] : {std::pair("far", "far_store"), std::pair("freed", "fill")}) {
-    CAPTURE(dump);
-    const auto access = access_in(dump, code);
+  struct Sample {
+    const char *dump, *code;
+  };
+  for (const Sample& sample : {Sample{"far", "far_store"}, Sample{"freed", "fill"}}) {
+    CAPTURE(sample.dump);
+    const auto access = access_in(sample.dump, sample.code);
     REQUIRE(access);
     CHECK(access->kind == AccessKind::store);
     CHECK(access->lanes.empty());
