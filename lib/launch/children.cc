@@ -7,7 +7,7 @@
 namespace cudadiag::launch {
 namespace {
 
-std::map<std::uint32_t, session::ProcessEnd> ends;
+std::map<std::uint32_t, session::ProcessEnd> known_ends;
 
 }  // namespace
 
@@ -24,17 +24,17 @@ session::ProcessEnd end_of(int status) {
 bool reap_children() {
   int status = 0;
   pid_t child = 0;
-  while ((child = ::waitpid(-1, &status, WNOHANG)) > 0) ends[static_cast<std::uint32_t>(child)] = end_of(status);
+  while ((child = ::waitpid(-1, &status, WNOHANG)) > 0) known_ends[static_cast<std::uint32_t>(child)] = end_of(status);
   return child == 0 || errno != ECHILD;
 }
 
-const std::map<std::uint32_t, session::ProcessEnd>& ends_of_children() { return ends; }
+const std::map<std::uint32_t, session::ProcessEnd>& ends_of_children() { return known_ends; }
 
 const session::ProcessEnd* end_of_child(pid_t child) {
-  const auto found = ends.find(static_cast<std::uint32_t>(child));
-  return found == ends.end() ? nullptr : &found->second;
+  const auto found = known_ends.find(static_cast<std::uint32_t>(child));
+  return found == known_ends.end() ? nullptr : &found->second;
 }
 
-void forget_end(pid_t child) { ends.erase(static_cast<std::uint32_t>(child)); }
+void forget_end(pid_t child) { known_ends.erase(static_cast<std::uint32_t>(child)); }
 
 }  // namespace cudadiag::launch

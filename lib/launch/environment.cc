@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <string_view>
 
+#include "base/environment_value.h"
 #include "launch/profiler_plugin.h"
 #include "wire/names/environment.h"
 
@@ -14,15 +14,11 @@ namespace {
 
 namespace fs = std::filesystem;
 namespace names = wire::environment;
+using base::environment_value;
 
 constexpr const char* kRecorderVariable = "CUDADIAG_RECORDER";
 constexpr const char* kRecorderFile = "libcudadiag_record.so";
 constexpr const char* kPreloadFile = "libcudadiag_preload.so";
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 std::string joined(const std::vector<fs::path>& paths) {
   std::string out;
@@ -34,7 +30,7 @@ std::string joined(const std::vector<fs::path>& paths) {
 // before the user's preloaded libraries, and forwards all calls. GCC's address sanitizer accepts this only with
 // verify_asan_link_order=0.
 std::vector<Variable> preloading(const fs::path& recorder) {
-  const std::string others = variable("LD_PRELOAD"), sanitizer = variable("ASAN_OPTIONS");
+  const std::string others = environment_value("LD_PRELOAD"), sanitizer = environment_value("ASAN_OPTIONS");
   const std::string own = (recorder.parent_path() / kPreloadFile).string();
   return {{"LD_PRELOAD", others.empty() ? own : own + ":" + others},
           {"ASAN_OPTIONS", (sanitizer.empty() ? "" : sanitizer + ":") + "verify_asan_link_order=0"}};
@@ -45,7 +41,7 @@ bool is_a_recorder(const fs::path& library) { return library.filename() == kReco
 // Returns the library in CUDA_INJECTION64_PATH. Returns "" if it is a recorder, because two recorders would write to
 // the same session.
 std::string earlier_injection(const fs::path& recorder) {
-  const std::string earlier = variable(names::kInjection);
+  const std::string earlier = environment_value(names::kInjection);
   return earlier == recorder || is_a_recorder(earlier) ? "" : earlier;
 }
 
@@ -58,7 +54,7 @@ wire::RecordOptions as_recorded(wire::RecordOptions options) {
 
 base::Result<fs::path> find_recorder() {
   std::error_code error;
-  const std::string named = variable(kRecorderVariable);
+  const std::string named = environment_value(kRecorderVariable);
   if (!named.empty()) {
     if (fs::is_regular_file(named, error)) return fs::absolute(named, error);
     return base::Error{std::string(kRecorderVariable) + " names " + named + ", which is not a file", "unset it"};
@@ -125,7 +121,7 @@ std::vector<std::string> environment_without_injection(const std::vector<Variabl
 }
 
 std::string dropped_injection(const fs::path& recorder, const wire::RecordOptions& options) {
-  const std::string earlier = variable(names::kInjection);
+  const std::string earlier = environment_value(names::kInjection);
   if (earlier.empty() || earlier == recorder) return {};
   const std::string left_out = std::string(names::kInjection) + "=" + earlier + " is ignored in this run";
   if (is_a_recorder(earlier)) return left_out + ", because it belongs to another copy of cudadiag";

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <optional>
 
+#include "base/environment_value.h"
 #include "wire/names/environment.h"
 
 namespace cudadiag::launch {
@@ -13,11 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 namespace names = wire::environment;
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
+using base::environment_value;
 
 // Parses the file as NCCL does: each line is a variable and its value, and spaces are not stripped.
 std::optional<std::string> setting_in(const fs::path& file, const std::string& name) {
@@ -30,7 +27,7 @@ std::optional<std::string> setting_in(const fs::path& file, const std::string& n
 }
 
 std::string in_files_of_settings() {
-  const std::string named = variable("NCCL_CONF_FILE"), home = variable("HOME");
+  const std::string named = environment_value("NCCL_CONF_FILE"), home = environment_value("HOME");
   std::optional<std::string> value;
   if (!named.empty()) {
     value = setting_in(named, names::kProfilerPlugin);
@@ -55,7 +52,7 @@ std::string wanted_profiler() {
 
 std::vector<Variable> profiler_variables(const fs::path& recorder) {
   std::string wanted = wanted_profiler();
-  if (is_recorder(wanted, recorder)) wanted = variable(names::kProfiler);
+  if (is_recorder(wanted, recorder)) wanted = environment_value(names::kProfiler);
   if (::strcasecmp(wanted.c_str(), "none") == 0) return {};
   std::vector<Variable> variables = {{names::kProfilerPlugin, recorder.string()}};
   if (!wanted.empty() || std::getenv(names::kProfiler) != nullptr) variables.push_back({names::kProfiler, wanted});

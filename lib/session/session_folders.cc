@@ -9,13 +9,13 @@
 #include <cctype>
 #include <cerrno>
 #include <charconv>
-#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <functional>
 #include <string_view>
 #include <utility>
 
+#include "base/environment_value.h"
 #include "base/file_descriptor.h"
 #include "session/plain_folder.h"
 #include "session/session_files.h"
@@ -24,11 +24,7 @@ namespace cudadiag::session {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
+using base::environment_value;
 
 bool take_digits(std::string_view& text, std::size_t least, std::size_t most) {
   std::size_t n = 0;
@@ -70,9 +66,9 @@ std::string second_text(std::time_t time) {
 std::vector<Root> roots(const std::optional<fs::path>& output) {
   if (output) return {{*output, true, ""}};
   std::vector<Root> found;
-  const std::string own = variable("CUDADIAG_DIR");
-  const std::string state = variable("XDG_STATE_HOME");
-  const std::string home = variable("HOME");
+  const std::string own = environment_value("CUDADIAG_DIR");
+  const std::string state = environment_value("XDG_STATE_HOME");
+  const std::string home = environment_value("HOME");
   if (!own.empty()) {
     found.push_back({own, false, "", true});
   } else if (state.starts_with('/')) {

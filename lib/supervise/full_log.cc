@@ -13,7 +13,7 @@ namespace {
 
 // At the fastest rate, a ring of 4,096 records fills up in a few milliseconds. Shorter pauses slow the target down,
 // because each read takes cache lines away from the threads that write them.
-constexpr std::chrono::microseconds kPause{300};
+constexpr std::chrono::microseconds kReadPause{300};
 // The time between two flushes. If the launcher is killed, the log lacks only operations from the last such interval.
 constexpr std::chrono::milliseconds kFlush{50};
 
@@ -67,7 +67,7 @@ void FullLog::run() {
         flushed = std::chrono::steady_clock::now();
       }
     }
-    std::this_thread::sleep_for(kPause);
+    std::this_thread::sleep_for(kReadPause);
   }
 }
 

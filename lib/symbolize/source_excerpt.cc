@@ -20,11 +20,11 @@ constexpr std::size_t kLongestLine = 200;
 thread_local bool withheld = false;
 
 // Reads a file byte by byte. Returns kEnd after the last byte.
-class Bytes {
+class SourceReader {
  public:
   static constexpr int kEnd = -1;
 
-  explicit Bytes(base::FileDescriptor file) : file_(std::move(file)) {}
+  explicit SourceReader(base::FileDescriptor file) : file_(std::move(file)) {}
 
   int peek() {
     if (at_ == have_) fill();
@@ -53,11 +53,11 @@ class Bytes {
 };
 
 // Counts lines as compilers and Python do: a lone CR ends a line, too.
-bool next_line(Bytes& from, std::string& line) {
+bool next_line(SourceReader& from, std::string& line) {
   line.clear();
   int c = from.take();
-  if (c == Bytes::kEnd) return false;
-  for (; c != Bytes::kEnd && c != '\n' && c != '\r'; c = from.take()) line += static_cast<char>(c);
+  if (c == SourceReader::kEnd) return false;
+  for (; c != SourceReader::kEnd && c != '\n' && c != '\r'; c = from.take()) line += static_cast<char>(c);
   if (c == '\r' && from.peek() == '\n') from.take();
   return true;
 }
@@ -72,7 +72,7 @@ std::vector<SourceLine> source_excerpt(const std::string& file, int line, int ne
   struct stat status {};
   if (!source.valid() || ::fstat(source.get(), &status) != 0) return {};
   if (static_cast<std::uintmax_t>(status.st_size) > kLargestSource) return {};
-  Bytes bytes(std::move(source));
+  SourceReader bytes(std::move(source));
   std::vector<SourceLine> excerpt;
   std::string text;
   const std::int64_t first = std::int64_t{line} - neighbours, last = std::int64_t{line} + neighbours;

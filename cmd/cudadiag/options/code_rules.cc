@@ -20,7 +20,7 @@ std::string absolute(const std::string& path) {
   return text;
 }
 
-bool lies_in(std::string_view file, std::string_view path) {
+bool is_within(std::string_view file, std::string_view path) {
   return file.starts_with(path) && (file.size() == path.size() || file[path.size()] == '/');
 }
 
@@ -28,8 +28,9 @@ bool has_code_in(const session::Session& session, const std::string& path) {
   return std::any_of(session.processes.begin(), session.processes.end(), [&](const session::Process& process) {
     const auto& codes = process.record.codes;
     const auto& modules = process.record.modules;
-    return std::any_of(codes.begin(), codes.end(), [&](const auto& code) { return lies_in(code.file, path); }) ||
-           std::any_of(modules.begin(), modules.end(), [&](const auto& module) { return lies_in(module.path, path); });
+    return std::any_of(codes.begin(), codes.end(), [&](const auto& code) { return is_within(code.file, path); }) ||
+           std::any_of(modules.begin(), modules.end(),
+                       [&](const auto& module) { return is_within(module.path, path); });
   });
 }
 

@@ -14,7 +14,7 @@ using session::PassKind;
 using supervise::RerunEnded;
 using supervise::RerunProblem;
 using supervise::RerunSpec;
-using Outcome = analyse::Rerun::Outcome;
+using RerunOutcome = analyse::Rerun::Outcome;
 
 bool is_for_hang(const RerunSpec& spec) { return spec.dump_after.has_value(); }
 
@@ -70,7 +70,7 @@ void print_end(const RerunEnded& rerun, const std::string& what) {
 // Returns true if the rerun failed before it used CUDA.
 bool came_to_nothing(const RerunEnded& rerun) {
   const analyse::Rerun& judged = rerun.judged();
-  return judged.outcome == Outcome::not_reached && judged.end.bad && rerun.session.reruns.back().empty();
+  return judged.outcome == RerunOutcome::not_reached && judged.end.bad && rerun.session.reruns.back().empty();
 }
 
 void print_confirmed(const RerunEnded& rerun) {

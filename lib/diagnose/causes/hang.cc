@@ -24,7 +24,7 @@ bool for_semaphore(const Symptoms& symptoms, Facts& facts) { return waits_for(sy
 
 bool for_stream(const Symptoms& symptoms, Facts& facts) { return waits_for(symptoms, facts, WaitsFor::stream); }
 
-bool collective(const Symptoms& symptoms, Facts& facts) {
+bool waiting_collective(const Symptoms& symptoms, Facts& facts) {
   facts.add("kernel", symptoms.kernel);
   return is_of_nccl(symptoms.kernel);
 }
@@ -157,7 +157,7 @@ const std::vector<Rule>& hang_rules() {
        .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"},
       {.id = "collective-waits-for-rank",
        .sure = Sure::often,
-       .when = collective,
+       .when = waiting_collective,
        .texts = {"an NCCL collective never finishes, often because a rank has not reached it, has called a different "
                  "collective, or has called the same one with different sizes"},
        .fix = {"run the program again with --nccl and --hang-after SECONDS: the report then names the rank, the call "

@@ -15,10 +15,12 @@ bool in_library(const Symptoms& symptoms, Facts& facts) {
          has_any(symptoms.library, {"libcublas", "libcudnn", "libcusolver", "libcusparse", "libcufft"});
 }
 
-bool collective(const Symptoms& symptoms, Facts&) { return symptoms.asynchronous && is_of_nccl(symptoms.kernel); }
+bool failed_collective(const Symptoms& symptoms, Facts&) {
+  return symptoms.asynchronous && is_of_nccl(symptoms.kernel);
+}
 
 bool peer_failed(const Symptoms& symptoms, Facts& facts) {
-  if (!collective(symptoms, facts) || symptoms.failed_elsewhere == 0) return false;
+  if (!failed_collective(symptoms, facts) || symptoms.failed_elsewhere == 0) return false;
   facts.add("pid", std::to_string(symptoms.failed_elsewhere));
   return true;
 }
@@ -48,7 +50,7 @@ const std::vector<Rule>& library_rules() {
       {.id = "collective",
        .sure = Sure::often,
        .codes = {700, 719},
-       .when = collective,
+       .when = failed_collective,
        .texts = {"an NCCL kernel failed, often because another rank failed, buffers were freed or differ in size "
                  "between ranks, or a link between the GPUs is faulty"},
        .fix = {"find the rank that failed first; compare the collective's sizes on all ranks",

@@ -25,7 +25,7 @@ namespace {
 
 using analyse::GroupAnswer;
 using analyse::RankState;
-using Kind = GroupAnswer::Kind;
+using GroupKind = GroupAnswer::Kind;
 using GroupDifference = GroupAnswer::Difference;
 using wire::collective::Function;
 
@@ -308,13 +308,13 @@ GroupsPart groups_part(const GroupAnswer& answer, std::span<const RankState> sta
 
 std::string group_sentence(const GroupsPart& part, const std::string& directory) {
   switch (part.kind) {
-    case Kind::absence:
+    case GroupKind::absence:
       return absence_sentence(part, directory);
-    case Kind::mismatch:
+    case GroupKind::mismatch:
       return mismatch_sentence(part, directory);
-    case Kind::circle:
+    case GroupKind::circle:
       return circle_sentence(part);
-    case Kind::present:
+    case GroupKind::present:
       return fmt::format("all {} ranks of {} have called {} {} in the same way, and it never finishes",
                          part.ranks.size(), part.title, part.function, thousands(part.number));
   }
@@ -323,7 +323,7 @@ std::string group_sentence(const GroupsPart& part, const std::string& directory)
 
 std::vector<std::string> group_lines(const GroupsPart& part, const std::string& directory) {
   std::vector<std::string> lines;
-  if (part.kind == Kind::circle) {
+  if (part.kind == GroupKind::circle) {
     for (const GroupWait& wait : part.circle) {
       lines.push_back(
           fmt::format("{}: {}{}", names_of({{wait.rank, wait.pid}}), wait.call, at(wait.location, directory)));
@@ -349,19 +349,19 @@ std::vector<std::string> group_lines(const GroupsPart& part, const std::string& 
 void add_groups(causes::Symptoms& symptoms, const GroupsPart& part, const std::string& directory) {
   symptoms.ranks = part.ranks.size();
   switch (part.kind) {
-    case Kind::absence:
+    case GroupKind::absence:
       symptoms.ranks_part = RanksDifference::absence;
       symptoms.missing_ranks = missing(part).empty() ? unseen_ranks(part) : names(missing(part));
       break;
-    case Kind::mismatch:
+    case GroupKind::mismatch:
       symptoms.ranks_part = part.difference == GroupDifference::function || part.difference == GroupDifference::line
                                 ? RanksDifference::line
                                 : RanksDifference::blocks;
       break;
-    case Kind::circle:
+    case GroupKind::circle:
       symptoms.ranks_part = RanksDifference::circle;
       break;
-    case Kind::present:
+    case GroupKind::present:
       symptoms.ranks_part = RanksDifference::none;
       break;
   }

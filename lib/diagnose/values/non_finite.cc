@@ -24,7 +24,7 @@ namespace {
 using session::DeliveredNonFinite;
 using session::Delivery;
 using ValueRole = DeliveredNonFinite::Role;
-using State = DeliveredNonFinite::State;
+using ValueState = DeliveredNonFinite::State;
 using Use = DeliveredNonFinite::Use;
 
 bool ended_badly(const session::Session& session, std::uint32_t pid) {
@@ -48,22 +48,22 @@ bool is_weak(const DeliveredNonFinite& value) {
 const Delivery* first_used(const session::Session& session, const session::Process& process) {
   std::set<std::uint64_t> asked;
   for (const Delivery& delivery : process.deliveries) {
-    if (delivery.non_finite && delivery.non_finite->state == State::asked) asked.insert(delivery.non_finite->root);
+    if (delivery.non_finite && delivery.non_finite->state == ValueState::asked) asked.insert(delivery.non_finite->root);
   }
   const Delivery *lasting = nullptr, *other = nullptr, *last = nullptr, *weak = nullptr;
   bool any_found = false;
   for (const Delivery& delivery : process.deliveries) {
-    if (!delivery.non_finite || delivery.non_finite->state == State::asked) continue;
+    if (!delivery.non_finite || delivery.non_finite->state == ValueState::asked) continue;
     const DeliveredNonFinite& value = *delivery.non_finite;
-    const bool is_found = value.state == State::found;
-    if (value.state == State::asked_last) {
+    const bool is_found = value.state == ValueState::found;
+    if (value.state == ValueState::asked_last) {
       if (!ended_badly(session, process.pid)) continue;
       if (!is_weak(value)) last = &delivery;
     } else if (!is_found && asked.contains(value.root)) {
       continue;
     }
     if (is_weak(value) && weak == nullptr) weak = &delivery;
-    if (is_weak(value) || value.state == State::asked_last) continue;
+    if (is_weak(value) || value.state == ValueState::asked_last) continue;
     any_found = any_found || is_found;
     const bool leads = is_found || value.use == Use::loss;
     const std::uint64_t first = lasting == nullptr ? UINT64_MAX : lasting->non_finite->root;

@@ -8,15 +8,17 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <utility>
+
+#include "base/environment_value.h"
 
 namespace cudadiag::launch {
 namespace {
 
 namespace fs = std::filesystem;
+using base::environment_value;
 
 // Leaves room for socket names: the path of a local socket has at most 107 bytes. Programs append up to 40 bytes to the
 // temporary folder's path.
@@ -49,11 +51,6 @@ constexpr KnownCache kNamedCaches[] = {
     {"JAX_COMPILATION_CACHE_DIR", "jax", {nullptr, nullptr}},
     {"PYTHONPYCACHEPREFIX", "pycache", {nullptr, nullptr}},
 };
-
-std::string environment_value(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 fs::path temporary_folder() {
   std::error_code error;

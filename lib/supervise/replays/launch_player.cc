@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMostAnswer = std::uint64_t{16} << 20;
 constexpr std::uint64_t kMostLog = std::uint64_t{4} << 20;
-constexpr const char* kDump = "gpu.core";
+constexpr const char* kDumpFile = "gpu.core";
 
 fs::path make_scratch() {
   std::error_code error;
@@ -99,7 +99,7 @@ replay::Run LaunchPlayer::run_at_old_addresses(const Order& order) {
 replay::Run LaunchPlayer::play(const std::vector<std::uint32_t>& without) {
   Order order{settings_.gpu, false, without, {}, {}, {}};
   if (failure_) {
-    order.dump = scratch_ / kDump;
+    order.dump = scratch_ / kDumpFile;
     replay::Run done = run_at_old_addresses(order);
     if (done.outcome != replay::Outcome::did_not_fail) return replay::judged_by(*failure_, std::move(done));
     order.dump.clear();
@@ -116,7 +116,7 @@ replay::Run LaunchPlayer::play(const std::vector<std::uint32_t>& without) {
 // `run` is a replay that may have reproduced the failure. Replays the launch once more to find the failing instruction.
 replay::Run LaunchPlayer::with_instruction(replay::Run run, Order order) {
   using replay::Outcome;
-  order.dump = scratch_ / kDump;
+  order.dump = scratch_ / kDumpFile;
   replay::Run again = this->run(order);
   if (again.dumped) {
     run.outcome = again.outcome;

@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kFile = "CUDA_COREDUMP_FILE";
-constexpr const char* kDump = ".gpucore";
+constexpr const char* kDumpSuffix = ".gpucore";
 
 // These flags omit everything large from a dump. Registers, threads and code remain.
 constexpr const char* kLight =
@@ -61,7 +61,7 @@ bool leaves_a_dump(std::uint32_t code) { return code == 700 || code == 710 || (c
 std::vector<launch::Variable> dump_variables(const fs::path& folder, const std::string& cuda, bool isolated) {
   std::vector<launch::Variable> variables = {{"CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "1"},
                                              {"CUDA_COREDUMP_SHOW_PROGRESS", "1"},
-                                             {kFile, (folder / "%p").string() + kDump}};
+                                             {kFile, (folder / "%p").string() + kDumpSuffix}};
   // CUDA has these flags from version 12.5 on. Earlier versions have only a switch that omits all memory.
   if (version_of(cuda) >= std::pair(12, 5) || cuda.empty()) {
     variables.push_back({"CUDA_COREDUMP_GENERATION_FLAGS", kLight});
@@ -82,7 +82,7 @@ std::vector<std::uint16_t> core_dump_ports() {
 }
 
 std::string find_dump(const fs::path& folder) {
-  const auto dump = first_written(folder, std::string("*") + kDump, 0);
+  const auto dump = first_written(folder, std::string("*") + kDumpSuffix, 0);
   return dump ? dump->filename().string() : "";
 }
 
@@ -91,7 +91,7 @@ std::string collect_dump(const fs::path& folder, const fs::path& working_directo
   if (own == nullptr) return find_dump(folder);
   const fs::path pattern = working_directory / as_glob(own);
   const auto theirs = first_written(pattern.parent_path(), pattern.filename().string(), since);
-  const std::string name = std::string("dump") + kDump;
+  const std::string name = std::string("dump") + kDumpSuffix;
   std::error_code error;
   if (!theirs || !fs::copy_file(*theirs, folder / name, error)) return "";
   return name;

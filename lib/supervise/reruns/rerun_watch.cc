@@ -20,7 +20,7 @@ constexpr auto kCourtesy = milliseconds(1000);
 constexpr auto kDumpStep = std::chrono::seconds(15), kLongestDump = std::chrono::seconds(300);
 constexpr int kLook = 200;  // milliseconds
 // If more time than this passes between two checks, this program was stopped.
-constexpr auto kPause = std::chrono::seconds(2);
+constexpr auto kShortestStop = std::chrono::seconds(2);
 
 volatile sig_atomic_t stop_was_asked = 0;
 
@@ -146,7 +146,7 @@ void RerunWatch::stop_with_terminal() {
 void RerunWatch::leave_out_pause() {
   const auto pause = Clock::now() - looked_;
   looked_ = Clock::now();
-  if (pause < kPause) return;
+  if (pause < kShortestStop) return;
   limit_ += pause;
   moved_ += pause;
   if (failed_by_) *failed_by_ += pause;

@@ -9,9 +9,10 @@ using namespace cudadiag::analyse;
 
 namespace {
 
+using wire::error::kLaunch;
+using wire::error::kLookedAt;
+using wire::error::kThenWorked;
 constexpr std::uint32_t kGlobal = 0, kThreadLocal = 1, kRelaxed = 2;
-constexpr unsigned kLookedAt = wire::error::kLookedAt, kThenWorked = wire::error::kThenWorked,
-                   kLaunch = wire::error::kLaunch;
 
 // Failed calls in the order of their records, 10 ticks apart.
 struct CapturedCalls {
@@ -103,7 +104,7 @@ TEST_CASE("a call that fails in an already broken capture is not its cause") {
 }
 
 TEST_CASE("another thread's unsafe call breaks a capture in global mode, even if that thread handles its error") {
-  for (const unsigned handled : {0u, kLookedAt, kLookedAt | kThenWorked}) {
+  for (const unsigned handled : std::initializer_list<unsigned>{0, kLookedAt, kLookedAt | kThenWorked}) {
     CapturedCalls calls;
     const auto capture = CapturedCalls::capture(5, 1, kGlobal);
     calls.allocate(2, capture, handled);

@@ -9,7 +9,8 @@ using namespace cudadiag::analyse;
 
 namespace {
 
-constexpr unsigned kLookedAt = wire::error::kLookedAt, kThenWorked = wire::error::kThenWorked;
+using wire::error::kLookedAt;
+using wire::error::kThenWorked;
 
 // A thread's failed calls, and its later calls that returned the same error again.
 struct CallsAndLooks {

@@ -7,7 +7,7 @@ using namespace cudadiag::evidence;
 
 namespace {
 
-Testimony read(const std::string& name) {
+Testimony read_fixture(const std::string& name) {
   auto read = read_core(std::string(TEST_DATA "/gpucore/") + name);
   REQUIRE(std::holds_alternative<Testimony>(read));
   Testimony testimony = std::get<Testimony>(std::move(read));
@@ -53,7 +53,7 @@ void check_code(const DumpedFailure& failure, std::size_t size, std::uint64_t of
 }  // namespace
 
 TEST_CASE("an assertion has no error PC, so the thread's is used, after the call of the handler") {
-  const Testimony testimony = read("assert.nvcudmp");
+  const Testimony testimony = read_fixture("assert.nvcudmp");
   const DumpedFailure& f = *testimony.failure;
   CHECK(testimony.failed_sms == std::vector<std::uint32_t>{124, 126});
   CHECK(f.exception == 12);
@@ -74,7 +74,7 @@ TEST_CASE("an assertion has no error PC, so the thread's is used, after the call
 }
 
 TEST_CASE("a bad load") {
-  const Testimony testimony = read("load.nvcudmp.gz");
+  const Testimony testimony = read_fixture("load.nvcudmp.gz");
   const DumpedFailure& f = *testimony.failure;
   CHECK(testimony.failed_sms == std::vector<std::uint32_t>{124, 126});
   CHECK(f.exception == 14);
@@ -119,7 +119,7 @@ TEST_CASE("a bad load") {
 }
 
 TEST_CASE("a misaligned store: the thread has advanced by one instruction") {
-  const Testimony testimony = read("misaligned.nvcudmp.gz");
+  const Testimony testimony = read_fixture("misaligned.nvcudmp.gz");
   const DumpedFailure& f = *testimony.failure;
   CHECK(f.exception == 6);
   CHECK(f.exception_name == "Warp Misaligned Address");
@@ -138,7 +138,7 @@ TEST_CASE("a misaligned store: the thread has advanced by one instruction") {
 // The kernel is `extern "C" __global__ void good(int* p) { p[threadIdx.x] = threadIdx.x * 3; }`. Its fourth instruction
 // was overwritten with ones. It is the only launch of its process.
 TEST_CASE("an illegal instruction") {
-  const Testimony testimony = read("illegal.nvcudmp.gz");
+  const Testimony testimony = read_fixture("illegal.nvcudmp.gz");
   const DumpedFailure& f = *testimony.failure;
   CHECK(f.exception == 4);
   CHECK(f.exception_name == "Warp Illegal Instruction");
@@ -162,7 +162,7 @@ TEST_CASE("an illegal instruction") {
 // The dump of torch.nn.Embedding with an index out of range, in PyTorch 2.11. The kernel's code has no line
 // information.
 TEST_CASE("an assertion in PyTorch's own code") {
-  const Testimony testimony = read("pytorch.nvcudmp.gz");
+  const Testimony testimony = read_fixture("pytorch.nvcudmp.gz");
   const DumpedFailure& f = *testimony.failure;
   CHECK(f.exception == 12);
   CHECK(f.exception_name == "Warp Assert");
@@ -182,7 +182,7 @@ TEST_CASE("an assertion in PyTorch's own code") {
 }
 
 TEST_CASE("a trap: no exception anywhere, one thread of a broken warp") {
-  const Testimony testimony = read("trap.nvcudmp.gz");
+  const Testimony testimony = read_fixture("trap.nvcudmp.gz");
   const DumpedFailure& f = *testimony.failure;
   CHECK(testimony.failed_sms.empty());
   CHECK(f.exception == 0);
@@ -201,7 +201,7 @@ TEST_CASE("a trap: no exception anywhere, one thread of a broken warp") {
 }
 
 TEST_CASE("a stack overflow: the store, where the thread is now, and its six frames") {
-  const Testimony testimony = read("stack.nvcudmp.gz");
+  const Testimony testimony = read_fixture("stack.nvcudmp.gz");
   const DumpedFailure& f = *testimony.failure;
   CHECK(f.exception == 5);
   CHECK(f.exception_name == "Warp Out-of-range Address");
@@ -227,7 +227,7 @@ TEST_CASE("a stack overflow: the store, where the thread is now, and its six fra
 }
 
 TEST_CASE("shared memory out of range") {
-  const Testimony testimony = read("shared.nvcudmp.gz");
+  const Testimony testimony = read_fixture("shared.nvcudmp.gz");
   const DumpedFailure& f = *testimony.failure;
   CHECK(f.exception == 5);
   CHECK(f.exception_name == "Warp Out-of-range Address");
@@ -256,7 +256,7 @@ TEST_CASE("stores whose warps had exited: only what the SM says, and nothing inv
                      {"freed.nvcudmp.gz", {124}, "_Z4fillPii", 0x7fa6db7a0060, 0x60, 8}};
   for (const auto& dump : dumps) {
     CAPTURE(dump.name);
-    const Testimony testimony = read(dump.name);
+    const Testimony testimony = read_fixture(dump.name);
     const DumpedFailure& f = *testimony.failure;
     CHECK(testimony.failed_sms == dump.sms);
     CHECK(f.exception == 14);

@@ -50,7 +50,7 @@ std::string dump(const Written& written) {
   return to.close_list().close_dictionary().bytes();
 }
 
-FlightDump read(const std::string& bytes) {
+FlightDump flight_dump_of(const std::string& bytes) {
   auto result = read_flight_dump(bytes);
   REQUIRE(std::holds_alternative<FlightDump>(result));
   return std::get<FlightDump>(std::move(result));
@@ -61,7 +61,7 @@ std::string of_pytorch(const std::string& name) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-std::string refusal(const std::string& bytes) {
+std::string parse_error(const std::string& bytes) {
   const auto result = read_flight_dump(bytes);
   const auto* failure = std::get_if<base::Error>(&result);
   return failure == nullptr ? "" : failure->what;
@@ -70,7 +70,7 @@ std::string refusal(const std::string& bytes) {
 }  // namespace
 
 TEST_CASE("a dump gives groups, calls and their lines") {
-  const FlightDump found = read(dump({}));
+  const FlightDump found = flight_dump_of(dump({}));
   CHECK(found.version == "2.10");
   REQUIRE(found.groups.size() == 1);
   CHECK(found.groups[0].description == "tp");
@@ -89,30 +89,32 @@ TEST_CASE("a dump gives groups, calls and their lines") {
   CHECK(found.is_whole);
 }
 
-TEST_CASE("a dump without its first call is not whole") { CHECK_FALSE(read(dump({.first_record = 5})).is_whole); }
+TEST_CASE("a dump without its first call is not whole") {
+  CHECK_FALSE(flight_dump_of(dump({.first_record = 5})).is_whole);
+}
 
 TEST_CASE("any minor version is read, but a different major version is rejected") {
-  CHECK(read(dump({.version = "2.4"})).calls.size() == 2);
-  CHECK(read(dump({.version = "2.99"})).calls.size() == 2);
-  CHECK(refusal(dump({.version = "3.0"})) == "its format version is 3.0, but cudadiag reads only version 2");
+  CHECK(flight_dump_of(dump({.version = "2.4"})).calls.size() == 2);
+  CHECK(flight_dump_of(dump({.version = "2.99"})).calls.size() == 2);
+  CHECK(parse_error(dump({.version = "3.0"})) == "its format version is 3.0, but cudadiag reads only version 2");
 }
 
 TEST_CASE("calls without numbers are rejected") {
-  CHECK(refusal(dump({.has_number = false})) == "its calls have no numbers (PyTorch before 2.4)");
+  CHECK(parse_error(dump({.has_number = false})) == "its calls have no numbers (PyTorch before 2.4)");
 }
 
-TEST_CASE("a call of an undescribed group is ignored") { CHECK(read(dump({.group = "7"})).calls.empty()); }
+TEST_CASE("a call of an undescribed group is ignored") { CHECK(flight_dump_of(dump({.group = "7"})).calls.empty()); }
 
 TEST_CASE("a pickle with other contents is not a dump") {
-  CHECK(refusal(PickleBuilder().open_dictionary().texts("a", "b").close_dictionary().bytes()) ==
+  CHECK(parse_error(PickleBuilder().open_dictionary().texts("a", "b").close_dictionary().bytes()) ==
         "it is not a Flight Recorder dump");
-  CHECK(refusal(PickleBuilder().raw("N").bytes()) == "it is not a Flight Recorder dump");
-  CHECK(refusal("no dump") == "it is not a protocol 2 pickle");
+  CHECK(parse_error(PickleBuilder().raw("N").bytes()) == "it is not a Flight Recorder dump");
+  CHECK(parse_error("no dump") == "it is not a protocol 2 pickle");
 }
 
 TEST_CASE("the JSON form is read as well, without lines") {
   const FlightDump found =
-      read(R"({"version": "2.10", "pg_config": {"0": {"desc": "default_pg", "name": "0", "ranks": "[0, 1]"}},
+      flight_dump_of(R"({"version": "2.10", "pg_config": {"0": {"desc": "default_pg", "name": "0", "ranks": "[0, 1]"}},
     "entries": [{"record_id": 0, "process_group": ["0", "default_pg"], "collective_seq_id": 1, "p2p_seq_id": 0,
     "profiling_name": "nccl:_all_gather_base", "input_sizes": [[8]], "output_sizes": [[16]], "input_dtypes": ["Float"],
     "output_dtypes": ["Float"], "state": "started", "is_p2p": false, "time_created_ns": 1700000000000000000}]})");
@@ -125,7 +127,7 @@ TEST_CASE("the JSON form is read as well, without lines") {
 
 // Reads dumps that data/flight_recorder/make_dumps.py wrote with PyTorch 2.11.
 TEST_CASE("dumps of PyTorch's own recorder are read") {
-  const FlightDump found = read(of_pytorch("rank_1"));
+  const FlightDump found = flight_dump_of(of_pytorch("rank_1"));
   CHECK(found.version == "2.10");
   CHECK(found.is_whole);
   REQUIRE(found.groups.size() == 3);
@@ -151,7 +153,7 @@ TEST_CASE("dumps of PyTorch's own recorder are read") {
 }
 
 TEST_CASE("PyTorch's JSON has the same calls as its pickle") {
-  const FlightDump pickle = read(of_pytorch("rank_1")), json = read(of_pytorch("rank_1.json"));
+  const FlightDump pickle = flight_dump_of(of_pytorch("rank_1")), json = flight_dump_of(of_pytorch("rank_1.json"));
   REQUIRE(json.calls.size() == pickle.calls.size());
   for (std::size_t i = 0; i < json.calls.size(); ++i) {
     CHECK(json.calls[i].function == pickle.calls[i].function);
@@ -164,11 +166,11 @@ TEST_CASE("PyTorch's JSON has the same calls as its pickle") {
 
 TEST_CASE("a PyTorch dump that ends early is rejected, wherever it ends") {
   const std::string whole = of_pytorch("rank_0");
-  for (std::size_t size = 0; size < whole.size(); ++size) CHECK(refusal(whole.substr(0, size)) != "");
+  for (std::size_t size = 0; size < whole.size(); ++size) CHECK(parse_error(whole.substr(0, size)) != "");
 }
 
 TEST_CASE("JSON without calls gives none") {
-  const FlightDump found = read(R"({"version": "2.10", "pg_config": {}})");
+  const FlightDump found = flight_dump_of(R"({"version": "2.10", "pg_config": {}})");
   CHECK(found.calls.empty());
   CHECK(found.is_whole);
 }

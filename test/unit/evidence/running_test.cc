@@ -11,6 +11,8 @@ using namespace cudadiag::evidence;
 
 namespace {
 
+using S = SampleSections;
+
 std::vector<RunningKernel> running(const std::string& file) {
   auto dump = Dump::read(Bytes(file.data(), file.size()));
   REQUIRE(dump);
@@ -19,7 +21,6 @@ std::vector<RunningKernel> running(const std::string& file) {
 
 // Builds the sample dump with `count` running grids and a large line table. Each grid has one block of two threads.
 ElfBuilder many_grids(std::uint32_t count) {
-  using S = SampleSections;
   ElfBuilder dump = sample_dump();
   dump.part(S::code).data = sample_cubin(1000);
   const auto repeated = [&dump, count](std::uint32_t section, std::size_t grid_id) {
@@ -82,7 +83,6 @@ TEST_CASE("each of many running kernels has its lines") {
 
 // Searching all functions for each thread would make this test take minutes.
 TEST_CASE("very many threads in very many functions") {
-  using S = SampleSections;
   constexpr std::uint32_t kFunctions = 400'000, kThreads = 400'000, kInstruction = 16;
   ElfBuilder cubin(2);
   cubin.add({.name = ".text.kernel", .type = 1, .data = std::string(kInstruction, '\0')});
