@@ -1,4 +1,6 @@
 // The list of subcommands.
+#include <signal.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <exception>
@@ -8,6 +10,7 @@
 #include <vector>
 
 #include "commands/commands.h"
+#include "launch/process.h"
 #include "launch/standard_descriptors.h"
 #include "launch/supervised/supervision.h"
 #include "launch/supervised/supervisor.h"
@@ -50,6 +53,8 @@ int dispatch(std::vector<std::string> words) {
 }
 
 int run_command_line(int argc, char** argv) {
+  // If the parent ignored SIGCHLD, the kernel would reap children, and this process could not learn how they ended.
+  launch::use_default_action_here(SIGCHLD);
   if (argc > 1 && std::string_view(argv[1]) == launch::supervision::kCommand) return launch::supervise(argc, argv);
   launch::occupy_standard_descriptors();
   try {

@@ -95,8 +95,7 @@ struct ExactCommand : bp::extend::handler {
       if (!options.outlives) ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     }
     for (const int descriptor : options.inherited) ::fcntl(descriptor, F_SETFD, 0);
-    for (const auto& [signal, action] : inherited) ::sigaction(signal, &action, nullptr);
-    ::sigprocmask(SIG_SETMASK, &blocked, nullptr);
+    restore_signals_for_target(blocked);
     if (options.input >= 0) ::dup2(options.input, STDIN_FILENO);
     if (options.output >= 0) {
       ::dup2(options.output, STDOUT_FILENO);
@@ -204,6 +203,16 @@ void keep_blocked_for_targets() { ::pthread_sigmask(SIG_SETMASK, nullptr, &inher
 void ignore_signal_here(int signal) {
   keep_for_targets(signal);
   ::signal(signal, SIG_IGN);
+}
+
+void use_default_action_here(int signal) {
+  keep_for_targets(signal);
+  ::signal(signal, SIG_DFL);
+}
+
+void restore_signals_for_target(const sigset_t& blocked) {
+  for (const auto& [signal, action] : inherited) ::sigaction(signal, &action, nullptr);
+  ::sigprocmask(SIG_SETMASK, &blocked, nullptr);
 }
 
 std::variant<pid_t, SpawnFailure> start_process(const std::vector<std::string>& command,

@@ -2,6 +2,7 @@
 // process.
 #pragma once
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include <cstdint>
@@ -54,6 +55,12 @@ void keep_for_targets(int signal);
 void keep_blocked_for_targets();
 // Makes this process ignore the signal. Targets start with the action that this process inherited.
 void ignore_signal_here(int signal);
+
+// Gives the signal its default action in this process. Targets start with the action that this process inherited.
+void use_default_action_here(int signal);
+// Call this in the child between fork and exec. Gives signals the actions that targets start with, then sets the mask.
+// Async-signal-safe.
+void restore_signals_for_target(const sigset_t& blocked);
 
 // How a rerun's start differs from the first run's. By default, there are no differences.
 struct SpawnOptions {

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "launch/isolation/call_rules.h"
+#include "launch/process.h"
 #include "wire/names/environment.h"
 
 namespace cudadiag::launch {
@@ -72,7 +73,7 @@ struct Prepared {
     }
   }
   told.stage = Told::Stage::exec;
-  ::sigprocmask(SIG_SETMASK, prepared.blocked, nullptr);
+  restore_signals_for_target(*prepared.blocked);
   ::execve(prepared.path, prepared.arguments, prepared.environment);
   // A script without a #! line runs in a shell, as with execvp().
   if (errno == ENOEXEC) ::execve("/bin/sh", prepared.shell_arguments, prepared.environment);

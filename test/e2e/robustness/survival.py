@@ -382,6 +382,24 @@ def signals_are_to_the_command_and_its_reruns_what_they_were(machine):
         expect(seen, [plain] * 3, f"what is ignored in the run and two reruns, with {result.stderr}")
 
 
+def ignored_ends_of_children_change_no_rerun(machine):
+    ignoring = dict(preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+    machine.plan(FAULT)
+    told = "SIGCHLD is ignored"
+    script = ("import os, signal, sys\n"
+              f"if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN: os.write(2, b'{told}\\n')\n"
+              "os.execv(sys.argv[1], sys.argv[1:])")
+    script = [sys.executable, "-c", script, *program("ten_launches.py")]
+    options = ["--rerun=auto", "--show-rerun"]
+    usual = machine.run(*script, options=options)
+    passes = [each["isolated"] for each in machine.report()["passes"]]
+    result = machine.run(*script, options=options, **ignoring)
+    expect(result.stderr.splitlines().count(told), len(passes), f"the run and reruns that ignore it, with {result.stderr}")
+    expect([each["isolated"] for each in machine.report()["passes"]], passes, "isolation")
+    expect(("cut short" in result.stderr, result.returncode), (False, usual.returncode), "time limit, and the status")
+    expect(machine.cudadiag("doctor", **ignoring).stdout, machine.cudadiag("doctor").stdout, "doctor")
+
+
 def damaged_recording_is_said_to_be_one(machine):
     machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
     machine.run(faulty(machine), options=["--rerun=always", "--no-device-pass"])
