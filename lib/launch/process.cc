@@ -282,6 +282,8 @@ bool Target::signal_all(int signal) const {
 
 bool Target::reap() {
   const bool any_left = reap_children();
+  // This process may later adopt and reap an orphan with the same pid.
+  if (ended_) return true;
   if (const session::ProcessEnd* end = end_of_child(pid_)) {
     end_ = *end;
     ended_ = true;

@@ -1,16 +1,20 @@
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -294,6 +298,30 @@ TEST_CASE("a tool that runs while the target ends leaves the target's exit statu
   while (!tool.reap()) relay.wait(1000);
   CHECK(tool.end().code == 0);
   while (!target.reap()) relay.wait(1000);
+  CHECK(target.end().code == 7);
+}
+
+TEST_CASE("an adopted process with the target's pid leaves the target's exit status") {
+  launch::SignalRelay relay;
+  auto spawned = launch::Target::spawn({"sh", "-c", "exit 7"}, {"PATH=/usr/bin:/bin"});
+  REQUIRE(std::holds_alternative<launch::Target>(spawned));
+  auto& target = std::get<launch::Target>(spawned);
+  while (!target.reap()) relay.wait(1000);
+  pid_t same = target.pid();
+  clone_args arguments{};
+  arguments.exit_signal = SIGCHLD;
+  arguments.set_tid = reinterpret_cast<std::uintptr_t>(&same);
+  arguments.set_tid_size = 1;
+  const long child = ::syscall(SYS_clone3, &arguments, sizeof arguments);
+  if (child == 0) ::_exit(55);
+  if (child < 0) {
+    MESSAGE("skipped: this process may not choose a pid: " << std::strerror(errno));
+    return;
+  }
+  while (launch::end_of_child(same)->code != 55) {
+    relay.wait(1000);
+    target.reap();
+  }
   CHECK(target.end().code == 7);
 }
 
