@@ -47,7 +47,9 @@ RunWatch::Freeze RunWatch::report_freeze(RunListener& listener, milliseconds& pa
   if (onlookers_.full_log != nullptr) onlookers_.full_log->catch_up();
   const AfterFreeze next = listener.froze();
   if (next == AfterFreeze::not_yet) report_at_ = Clock::now() + kCourtesy;
-  if (next != AfterFreeze::end_target) return Freeze::reported;
+  // The target may have ended while the report was made.
+  if (next != AfterFreeze::end_target || target_.reap()) return Freeze::reported;
+  listener.ends_frozen();
   end(listener);
   return Freeze::ended;
 }

@@ -88,10 +88,11 @@ class RunSpeech : public supervise::RunListener {
     guarded([&] { recording_.take_own_dump(relay_); });
     begin_on_own_row();
     guarded([&] { report_.report_freeze(); });
-    if (!options_.end_on_failure || !report_.findings()) return go_on;
+    return options_.end_on_failure && report_.findings() ? end_target : go_on;
+  }
+  void ends_frozen() override {
     say("ending the program because of --end-on-failure");
     recording_.note_early_end(session::CutShort::first_failure);
-    return end_target;
   }
   void hangs(double seconds) override {
     begin_on_own_row();
