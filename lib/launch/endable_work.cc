@@ -30,9 +30,17 @@ void end_by(int signal) {
   ::signal(signal, SIG_DFL);
   ::pthread_kill(::pthread_self(), signal);
   ::pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
+  // The init process of a container cannot kill itself with a signal.
+  ::_exit(128 + signal);
 }
 
-// Calls the signal's handler directly. Unblocking the signal and raising it again would leave a gap in which another
+bool is_ignored(int signal) {
+  struct sigaction now {};
+  ::sigaction(signal, nullptr, &now);
+  return (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_IGN;
+}
+
+// Calls the handler of a signal that is not ignored. Unblocking the signal and raising it again would leave a gap in which another
 // signal could arrive uncounted.
 void hand_on(const signalfd_siginfo& request) {
   const int number = static_cast<int>(request.ssi_signo);
@@ -44,7 +52,7 @@ void hand_on(const signalfd_siginfo& request) {
   info.si_pid = static_cast<pid_t>(request.ssi_pid);
   if ((now.sa_flags & SA_SIGINFO) != 0) return now.sa_sigaction(number, &info, nullptr);
   if (now.sa_handler == SIG_DFL) return end_by(number);
-  if (now.sa_handler != SIG_IGN) now.sa_handler(number);
+  now.sa_handler(number);
 }
 
 }  // namespace
@@ -77,6 +85,7 @@ void EndableWork::take_requests(std::chrono::milliseconds patience) const {
     if (sources[1].revents != 0) return;
     signalfd_siginfo request{};
     if (::read(requests_.get(), &request, sizeof request) != sizeof request) continue;
+    if (is_ignored(static_cast<int>(request.ssi_signo))) continue;
     if (first && Clock::now() - *first >= patience) end_by(static_cast<int>(request.ssi_signo));
     if (!first) first = Clock::now();
     hand_on(request);

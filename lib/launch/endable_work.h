@@ -3,7 +3,7 @@
 // Reading a source file can block forever if a file server does not answer. The blocked thread then runs no signal
 // handler. While an EndableWork exists, a separate thread takes the signals that ask this process to exit: TERM, INT,
 // QUIT and HUP. It passes the first such signal to the usual handler. On the second, it kills the process with the
-// signal's default action.
+// signal's default action. Ignored signals stay ignored.
 //
 // Create at most one EndableWork at a time, on the thread that does the work. If the thread cannot be created, the
 // signals keep their actions.

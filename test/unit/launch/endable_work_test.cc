@@ -56,6 +56,22 @@ TEST_CASE("the first request goes to the handlers, and a second one ends the wor
   }
 }
 
+TEST_CASE("an ignored signal is no request") {
+  int told[2];
+  REQUIRE(::pipe(told) == 0);
+  ::signal(SIGHUP, SIG_IGN);
+  const pid_t worker = work(told[1], std::chrono::milliseconds(0));
+  ::signal(SIGHUP, SIG_DFL);
+  ::close(told[1]);
+  REQUIRE(hears(told[0]));
+  ::kill(worker, SIGHUP);
+  ::kill(worker, SIGTERM);
+  CHECK(hears(told[0]));
+  ::kill(worker, SIGTERM);
+  CHECK(end_of(worker) == SIGTERM);
+  ::close(told[0]);
+}
+
 TEST_CASE("a request soon after the first counts as the same one") {
   int told[2];
   REQUIRE(::pipe(told) == 0);
