@@ -151,7 +151,7 @@ void FailureSinks::write_torchrun_error(const diagnose::Diagnosis& report) {
   const char* path = std::getenv("TORCHELASTIC_ERROR_FILE");
   if (path == nullptr || *path == '\0' || report.findings.empty()) return;
   struct stat there {};
-  if (::stat(path, &there) == 0 && there.st_size > 0) return;
+  if (::stat(path, &there) == 0 && S_ISREG(there.st_mode) && there.st_size > 0) return;
   const nlohmann::json document = {{"message",
                                     {{"message", report::write_text(report, text_for_files(report::Verbosity::quiet))},
                                      {"extraInfo",

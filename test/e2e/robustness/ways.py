@@ -286,6 +286,10 @@ def file_that_cannot_take_the_report_is_named_and_not_waited_for(machine):
     result = machine.run(machine.build / "targets/third_of_ten", options=["--termination-log", "/dev/full"])
     expect_in("was not written to /dev/full: No space left on device", result.stderr, "a full device")
     expect_in("gone/error.json: No such file or directory", result.stderr, "a folder that does not exist")
+    machine.environment["TORCHELASTIC_ERROR_FILE"] = str(machine.folder)
+    result = machine.run(machine.build / "targets/third_of_ten")
+    expect_in(f"TORCHELASTIC_ERROR_FILE: the report was not written to {machine.folder}: Is a directory; choose a regular "
+              "file\n", result.stderr, "a folder")
 
 
 def report_does_not_replace_the_output_of_the_program(machine):
