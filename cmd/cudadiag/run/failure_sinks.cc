@@ -19,6 +19,8 @@
 
 #include "base/file_descriptor.h"
 #include "base/write_all.h"
+#include "launch/children.h"
+#include "launch/endable_work.h"
 #include "report/json.h"
 #include "report/text.h"
 #include "terminal/terminal.h"
@@ -77,10 +79,12 @@ void close_other_files() {
     ::execl("/bin/sh", "sh", "-c", command, static_cast<char*>(nullptr));
     ::_exit(127);
   }
-  const timespec pause = {0, 50'000'000};
+  constexpr unsigned kPerSecond = 20, kLimit = kOnFailureSeconds * kPerSecond;
+  const timespec pause = {0, 1'000'000'000 / kPerSecond};
   int status = 0;
   for (unsigned waited = 0; shell > 0 && ::waitpid(shell, &status, WNOHANG) == 0; ++waited) {
-    if (waited == kOnFailureSeconds * 20) ::kill(-shell, SIGKILL);
+    if (waited == kLimit) ::kill(-shell, SIGKILL);
+    if (waited == kLimit + kPerSecond) break;  // it is stuck in the kernel
     ::nanosleep(&pause, nullptr);
   }
   ::unlink(report);
@@ -95,6 +99,7 @@ pid_t start_command(const std::string& command, const diagnose::Diagnosis& repor
   const pid_t child = ::fork();
   if (child == 0) run_command(command.c_str(), file.c_str());
   ::unsetenv("CUDADIAG_REPORT");
+  launch::forget_end(child);
   if (child < 0) {
     ::unlink(file.c_str());
     say(fmt::format("--on-failure: the command could not be started: {}", std::strerror(errno)));
@@ -143,8 +148,9 @@ void FailureSinks::tell(const diagnose::Diagnosis& report) {
 }
 
 FailureSinks::~FailureSinks() {
-  if (::getpid() != 1) return;
-  while (command_ > 0 && ::waitpid(command_, nullptr, 0) < 0 && errno == EINTR) continue;
+  if (command_ <= 0 || launch::end_of_child(command_) != nullptr) return;
+  const launch::EndableWork endable;
+  while (::waitpid(command_, nullptr, 0) < 0 && errno == EINTR) continue;
 }
 
 void FailureSinks::write_torchrun_error(const diagnose::Diagnosis& report) {

@@ -23,11 +23,12 @@ class FailureSinks {
   explicit FailureSinks(const FailureSinkOptions& options) : options_(options) {}
   FailureSinks(const FailureSinks&) = delete;
   FailureSinks& operator=(const FailureSinks&) = delete;
-  // If this is process 1 of a container, waits for the user's command, because the kernel ends the container with it.
+  // Waits for the user's command, because a container may end as soon as this process ends. INT, TERM and HUP end this
+  // process at once. Call this without a SignalRelay: it would take these signals.
   ~FailureSinks();
 
-  // Handles the first report that has a finding, and ignores later reports. Starts the user's command without waiting
-  // for it. CUDADIAG_REPORT contains the path of the report.
+  // Handles the first report that has a finding, and ignores later reports. Starts the user's command, for which the
+  // destructor waits. CUDADIAG_REPORT contains the path of the report.
   void tell(const diagnose::Diagnosis& report);
   // Call this if the program failed. Writes the file named by TORCHELASTIC_ERROR_FILE, unless the program has already
   // written it.
@@ -35,7 +36,7 @@ class FailureSinks {
 
  private:
   const FailureSinkOptions& options_;
-  pid_t command_ = -1;  // waits for the user's command
+  pid_t command_ = -1;  // a child that waits for the user's command
   bool told_ = false;
 };
 

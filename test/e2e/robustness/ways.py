@@ -243,15 +243,37 @@ def failure_is_told_to_those_who_want_to_hear_of_it(machine):
     expect(torchrun.read_text(), "the program's own", "error file that the program wrote")
 
 
+# For --on-failure: stores the pid of cudadiag in $c, and waits until it is in wait4() for the parent of this shell.
+UNTIL_AWAITED = ("c=$(cut -d' ' -f4 /proc/$PPID/stat); "
+                 "until grep -qE \"^(61|260) 0x$(printf %x $PPID) \" /proc/$c/syscall; do :; done; ")
+
+
 def command_for_a_failure_finishes_before_its_container_ends(machine):
     machine.plan(FAULT)
-    wait = "until grep -qE '^(61|260) ' /proc/1/syscall; do :; done"  # until cudadiag is in wait4()
-    in_namespace(machine, ["--pid", "--fork", "--mount-proc", "--kill-child"], "", *machine.command(
-        "run", "--rerun=never", "--on-failure", f"echo begun >told; {wait}; echo finished >>told", "--",
+    for first in ([], ["sh", "-c", '"$@"; exit $?', "sh"]):  # process 1: cudadiag itself, or a script that starts it
+        in_namespace(machine, ["--pid", "--fork", "--mount-proc", "--kill-child"], "", *first, *machine.command(
+            "run", "--rerun=never", "--on-failure", f"echo begun >told; {UNTIL_AWAITED} echo finished >>told", "--",
+            machine.build / "targets/third_of_ten"))
+        expect((machine.folder / "told").read_text(), "begun\nfinished\n", f"what the command wrote, after {first}")
+        left = [each.name for each in machine.folder.rglob("cudadiag-report-*")]
+        expect(left, [], "reports that remain")
+
+
+def signal_ends_the_wait_for_the_command_for_a_failure(machine):
+    machine.plan(FAULT)
+    answer = machine.folder / "answer"
+    os.mkfifo(answer)
+    for name in ("INT", "TERM", "HUP"):
+        run = machine.start(*machine.command(
+            "run", "--rerun=never", "--on-failure", f"{UNTIL_AWAITED} kill -{name} $c; read -r line <answer", "--",
+            machine.build / "targets/third_of_ten"))
+        expect(run.wait(), -getattr(signal, "SIG" + name), "status")
+        answer.write_text("end\n")  # waits for the command, which cudadiag has left
+        run.communicate()
+    ended = in_namespace(machine, ["--pid", "--fork", "--mount-proc", "--kill-child"], "", *machine.command(
+        "run", "--rerun=never", "--on-failure", f"{UNTIL_AWAITED} kill -TERM 1; exec tail -f /dev/null", "--",
         machine.build / "targets/third_of_ten"))
-    expect((machine.folder / "told").read_text(), "begun\nfinished\n", "what the command wrote")
-    left = [each.name for each in machine.folder.rglob("cudadiag-report-*")]
-    expect(left, [], "reports that remain")
+    expect(ended.returncode, 128 + signal.SIGTERM, "status of process 1")
 
 
 def command_for_a_failure_starts_with_usual_signals(machine):
