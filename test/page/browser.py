@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import tempfile
 
@@ -18,11 +19,11 @@ def program():
 
 class Browser:
     def __init__(self, executable):
-        self.folder = tempfile.TemporaryDirectory(prefix="cudadiag-page-")
+        self.folder = tempfile.mkdtemp(prefix="cudadiag-page-")
         to_browser, ours = os.pipe()
         self.answers, from_browser = os.pipe()
         self.number, self.pending = 0, b""
-        environment = dict(os.environ, HOME=self.folder.name)
+        environment = dict(os.environ, HOME=self.folder)
 
         def take_places():
             # The browser reads descriptor 3 and writes descriptor 4. The pipes may already have these numbers, so they
@@ -33,9 +34,9 @@ class Browser:
 
         self.process = subprocess.Popen(
             [executable, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--font-render-hinting=none",
-             "--disable-lcd-text", "--remote-debugging-pipe", f"--user-data-dir={self.folder.name}", "about:blank"],
+             "--disable-lcd-text", "--remote-debugging-pipe", f"--user-data-dir={self.folder}", "about:blank"],
             env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            close_fds=False, preexec_fn=take_places)
+            close_fds=False, preexec_fn=take_places, start_new_session=True)
         os.close(to_browser)
         os.close(from_browser)
         self.requests = ours
@@ -47,11 +48,11 @@ class Browser:
         return self
 
     def __exit__(self, *_):
-        self.process.kill()
+        os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         os.close(self.requests)
         os.close(self.answers)
-        self.folder.cleanup()
+        shutil.rmtree(self.folder, ignore_errors=True)  # helpers of the browser that have not ended yet may write to it
 
     def message(self):
         while b"\0" not in self.pending:
