@@ -24,8 +24,8 @@ const std::map<std::uint32_t, session::ProcessEnd>& ends_of_children();
 // Returns the end of the child, or null if it has not been reaped.
 const session::ProcessEnd* end_of_child(pid_t child);
 
-// Call this for a new child, because an earlier child may have had the same pid, and for a child that is not part of the
-// program, such as a tool that has ended.
+// Call this for a new child, because an earlier child may have had the same pid, and for a child that is not part of
+// the program, such as a tool that has ended.
 void forget_end(pid_t child);
 
 }  // namespace cudadiag::launch

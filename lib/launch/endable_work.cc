@@ -40,8 +40,8 @@ bool is_ignored(int signal) {
   return (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_IGN;
 }
 
-// Calls the handler of a signal that is not ignored. Unblocking the signal and raising it again would leave a gap in which another
-// signal could arrive uncounted.
+// Calls the handler of a signal that is not ignored. Unblocking the signal and raising it again would leave a gap in
+// which another signal could arrive uncounted.
 void hand_on(const signalfd_siginfo& request) {
   const int number = static_cast<int>(request.ssi_signo);
   struct sigaction now {};

@@ -53,14 +53,6 @@ std::time_t last_recorded(const fs::path& session) {
   return last;
 }
 
-// Returns a time as session names contain it: "20261121-101500", in UTC.
-std::string second_text(std::time_t time) {
-  std::tm parts{};
-  char text[32] = "";
-  if (::gmtime_r(&time, &parts) != nullptr) std::strftime(text, sizeof text, "%Y%m%d-%H%M%S", &parts);
-  return text;
-}
-
 }  // namespace
 
 std::vector<Root> roots(const std::optional<fs::path>& output) {
@@ -124,6 +116,13 @@ bool is_blank(const fs::path& folder) {
   const std::vector<fs::path> entries = entries_of(folder / kRecordFolder);
   return std::none_of(entries.begin(), entries.end(),
                       [&](const fs::path& entry) { return fs::is_regular_file(fs::symlink_status(entry, error)); });
+}
+
+std::string second_text(std::time_t time) {
+  std::tm parts{};
+  char text[32] = "";
+  if (::gmtime_r(&time, &parts) != nullptr) std::strftime(text, sizeof text, "%Y%m%d-%H%M%S", &parts);
+  return text;
 }
 
 SessionAge age_of(const fs::path& session) {

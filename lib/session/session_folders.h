@@ -3,6 +3,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <ctime>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -64,6 +65,8 @@ struct SessionAge {
   auto operator<=>(const SessionAge&) const = default;
 };
 SessionAge age_of(const std::filesystem::path& session);
+// Returns a time as session names contain it: "20261121-101500", in UTC.
+std::string second_text(std::time_t time);
 
 // Returns the sessions in one root, or in all of them, newest first.
 std::vector<std::filesystem::path> sessions_in(const std::filesystem::path& root);

@@ -34,12 +34,7 @@ base::Error failed(const std::string& doing, const fs::path& what, int error) {
 }
 
 std::string session_name(std::uint32_t pid, std::int64_t unix_seconds) {
-  const std::time_t time = static_cast<std::time_t>(unix_seconds);
-  std::tm utc{};
-  ::gmtime_r(&time, &utc);
-  char stamp[32];
-  std::strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &utc);
-  return std::string(stamp) + "-" + std::to_string(pid);
+  return second_text(static_cast<std::time_t>(unix_seconds)) + "-" + std::to_string(pid);
 }
 
 // Opens the folder for sessions, and creates it if it is missing. In a shared temporary folder, rejects a folder that

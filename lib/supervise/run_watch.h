@@ -38,8 +38,8 @@ class RunListener {
   virtual void interrupts() = 0;
   // Even SIGKILL did not terminate the target, because it is stuck in the GPU driver. It keeps running.
   virtual void cannot_end() = 0;
-  // froze() returned `end_target`, and the target is about to be terminated. It may have ended by itself meanwhile; then
-  // this is not called.
+  // froze() returned `end_target`, and the target is about to be terminated. If it has ended by itself meanwhile, this
+  // is not called.
   virtual void ends_frozen() = 0;
   // Two operations race, and the target is about to be terminated.
   virtual void races() = 0;

@@ -222,8 +222,8 @@ CLI::Validator a_writable_file() {
 
 CLI::Validator not_an_output_of_the_command() {
   return {[](const std::string& given) -> std::string {
-            struct stat file {
-            }, output{};
+            struct stat file {};
+            struct stat output {};
             if (::stat(given.c_str(), &file) != 0 || !S_ISREG(file.st_mode)) return "";
             for (const int descriptor : {STDOUT_FILENO, STDERR_FILENO}) {
               if (::fstat(descriptor, &output) != 0) continue;

@@ -60,9 +60,9 @@ bool write_unless_stuck(int file, std::string_view text) {
     const ssize_t written = ::write(file, text.data(), text.size());
     if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
     if (written >= 0 || errno == EINTR) continue;
-    pollfd readable{file, POLLOUT, 0};
+    pollfd writable{file, POLLOUT, 0};
     if (errno != EAGAIN) return false;
-    if (::poll(&readable, 1, kPatienceMs) == 0) return errno = ETIMEDOUT, false;
+    if (::poll(&writable, 1, kPatienceMs) == 0) return errno = ETIMEDOUT, false;
   }
   return true;
 }
