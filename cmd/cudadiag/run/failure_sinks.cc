@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <linux/limits.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -18,6 +17,7 @@
 #include <string_view>
 
 #include "base/file_descriptor.h"
+#include "base/output_file.h"
 #include "base/write_all.h"
 #include "launch/children.h"
 #include "launch/endable_work.h"
@@ -32,6 +32,9 @@ namespace fs = std::filesystem;
 
 // Kubernetes truncates termination messages to this many bytes.
 constexpr std::size_t kTerminationLog = 4096;
+
+// Exit statuses, as in a shell.
+constexpr int kNotStarted = 127, kBySignal = 128;
 
 report::TextOptions text_for_files(report::Verbosity verbosity = report::Verbosity::normal) {
   constexpr int kNoTerminal = -1;
@@ -67,8 +70,8 @@ void close_other_files() {
   for (int number = kFirst; number < kMost; ++number) ::close(number);
 }
 
-// Runs in a forked child. Starts the command, kills it at its time limit, and removes the report. Calls only
-// async-signal-safe functions.
+// Runs in a forked child. Starts the command, kills it at its time limit, removes the report, and exits with the status
+// that a shell would give: 128 + N if signal N killed the command. Calls only async-signal-safe functions.
 [[noreturn]] void run_command(const char* command, const char* report) {
   ::setpgid(0, 0);
   close_other_files();
@@ -77,7 +80,7 @@ void close_other_files() {
     ::setpgid(0, 0);
     restore_signals();
     ::execl("/bin/sh", "sh", "-c", command, static_cast<char*>(nullptr));
-    ::_exit(127);
+    ::_exit(kNotStarted);
   }
   constexpr unsigned kPerSecond = 20, kLimit = kOnFailureSeconds * kPerSecond;
   const timespec pause = {0, 1'000'000'000 / kPerSecond};
@@ -88,7 +91,8 @@ void close_other_files() {
     ::nanosleep(&pause, nullptr);
   }
   ::unlink(report);
-  ::_exit(0);
+  if (shell < 0) ::_exit(kNotStarted);
+  ::_exit(WIFSIGNALED(status) ? kBySignal + WTERMSIG(status) : WEXITSTATUS(status));
 }
 
 // Returns the process that waits for the command, or -1 on failure.
@@ -107,29 +111,23 @@ pid_t start_command(const std::string& command, const diagnose::Diagnosis& repor
   return child;
 }
 
-bool is_pipe(const std::string& path) {
-  struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
+// Returns the exit status of a child.
+int wait_for(pid_t child) {
+  if (const session::ProcessEnd* end = launch::end_of_child(child)) return end->code.value_or(0);
+  const launch::EndableWork endable;
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) return 0;
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
 }
 
-// Appends the text to a file, without waiting: opening a pipe can block forever, and so can writing to it. Does not
-// write to other kinds of files. Prints a message on failure; `name` says who wants the file.
+// `name` says who wants the file.
 void append(const char* name, const std::string& path, const std::string& text) {
-  const auto refuse = [&](const std::string& why) {
-    say(fmt::format("{}: the report was not written to {}: {}; choose a regular file", name, path, why));
-  };
-  const base::FileDescriptor file(
-      ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0666));
-  struct stat status {};
-  if (!file.valid() || ::fstat(file.get(), &status) != 0) {
-    const int error = errno;
-    return refuse(error == ENXIO && is_pipe(path) ? "no process reads this pipe" : std::strerror(error));
+  const auto failure = base::write_output_file(path, text, base::Earlier::kept);
+  if (failure) {
+    say(fmt::format("{}: the report was not written to {}: {}; choose a regular file", name, path, failure->why));
   }
-  // A pipe takes PIPE_BUF bytes either at once or not at all. Standard error is often a pipe.
-  const bool pipe = S_ISFIFO(status.st_mode);
-  if (!S_ISREG(status.st_mode) && !S_ISCHR(status.st_mode) && !pipe) return refuse("it is not a regular file");
-  if (pipe && text.size() > PIPE_BUF) return refuse("it is a pipe, and the report is too long for it");
-  if (!base::write_all(file.get(), text)) refuse(std::strerror(errno));
 }
 
 void write_termination_log(const std::string& path, const diagnose::Diagnosis& report) {
@@ -148,9 +146,13 @@ void FailureSinks::tell(const diagnose::Diagnosis& report) {
 }
 
 FailureSinks::~FailureSinks() {
-  if (command_ <= 0 || launch::end_of_child(command_) != nullptr) return;
-  const launch::EndableWork endable;
-  while (::waitpid(command_, nullptr, 0) < 0 && errno == EINTR) continue;
+  if (command_ <= 0) return;
+  const int status = wait_for(command_);
+  if (status == kBySignal + SIGKILL) {
+    say(fmt::format("--on-failure: the command was killed; it may run for {} seconds", kOnFailureSeconds));
+  } else if (status != 0) {
+    say(fmt::format("--on-failure: the command exited with status {}", status));
+  }
 }
 
 void FailureSinks::write_torchrun_error(const diagnose::Diagnosis& report) {

@@ -1,11 +1,14 @@
 """Runs that use hooks, and single runs that write a core dump."""
 
+import calendar
 import json
 import os
 import pathlib
 import shutil
 import signal
+import socket
 import sys
+import time
 
 from harness import DATA, expect, expect_in, expect_success, in_namespace
 
@@ -292,6 +295,26 @@ def command_for_a_failure_inherits_standard_descriptors_only(machine):
     expect(listed, ["0", "1", "2"] * 2, "descriptors of the shell, and of the process that waits for it")
 
 
+def failure_of_the_command_for_a_failure_is_reported(machine):
+    machine.plan(FAULT)
+    for command, said in (("exit 3", "the command exited with status 3"), ("no-such-command", "exited with status 127"),
+                          ("kill -KILL $$", "the command was killed; it may run for 60 seconds")):
+        result = machine.run(machine.build / "targets/third_of_ten", options=["--on-failure", command])
+        expect_in(f"{said}\n", result.stderr.partition("cudadiag: --on-failure: ")[2], f"message for {command}")
+        expect(result.returncode, 1, "status")
+
+
+def report_has_the_time_of_the_error(machine):
+    machine.plan(FAULT)
+    before = int(time.time())
+    machine.run(machine.build / "targets/third_of_ten")
+    (finding,) = machine.report()["findings"]
+    when = calendar.timegm(time.strptime(finding["noticed"]["time"], "%Y-%m-%dT%H:%M:%SZ"))
+    assert before <= when <= time.time(), (before, when)
+    assert 0 <= finding["noticed"]["seconds_since_cuda"] <= time.time() - before, finding["noticed"]
+    expect_in(f"Time    {finding['noticed']['time']}, ", machine.cudadiag("report", "-v").stdout, "report with -v")
+
+
 def file_that_cannot_take_the_report_is_named_and_not_waited_for(machine):
     machine.plan(FAULT)
     pipe = machine.folder / "pipe"
@@ -302,11 +325,15 @@ def file_that_cannot_take_the_report_is_named_and_not_waited_for(machine):
     expect_in(f"cudadiag: cannot write the report to {pipe}: no process reads it; choose a writable file",
               result.stderr, "--json")
     for name in ("--termination-log", "TORCHELASTIC_ERROR_FILE"):
-        expect_in(f"cudadiag: {name}: the report was not written to {pipe}: no process reads this pipe; choose a regular "
+        expect_in(f"cudadiag: {name}: the report was not written to {pipe}: no process reads it; choose a regular "
                   "file\n", result.stderr, name)
     machine.environment["TORCHELASTIC_ERROR_FILE"] = str(machine.folder / "gone/error.json")
     result = machine.run(machine.build / "targets/third_of_ten", options=["--termination-log", "/dev/full"])
     expect_in("was not written to /dev/full: No space left on device", result.stderr, "a full device")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(machine.folder / "socket"))
+        result = machine.run(machine.build / "targets/third_of_ten", options=["--json", "socket"])
+    expect_in("cannot write the report to socket: it is not a regular file; choose", result.stderr, "a socket")
     expect_in("gone/error.json: No such file or directory", result.stderr, "a folder that does not exist")
     machine.environment["TORCHELASTIC_ERROR_FILE"] = str(machine.folder)
     result = machine.run(machine.build / "targets/third_of_ten")
