@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,16 +29,23 @@ using base::Error;
 struct Selection {
   std::vector<std::string> wanted;
   std::optional<std::string> output;
+  bool force = false;  // remove sessions even if they are protected
 };
 
-std::optional<Error> keep_one(const fs::path& folder) {
+using Deed = std::optional<Error> (*)(const fs::path& session, const Selection& selection);
+
+std::optional<Error> keep_one(const fs::path& folder, const Selection&) {
   if (session::keep(folder)) return std::nullopt;
   return Error{"cannot mark " + folder.string() + " as kept: " + std::strerror(errno), ""};
 }
 
-std::optional<Error> remove_one(const fs::path& folder) {
+std::optional<Error> remove_one(const fs::path& folder, const Selection& selection) {
   if (session::is_being_written(folder)) {
     return Error{folder.string() + " was not removed: its run is in progress", "remove it once the run has ended"};
+  }
+  if (session::is_kept(folder) && !selection.force) {
+    return Error{folder.string() + " was not removed: cudadiag keep protects it",
+                 "to remove it: cudadiag rm --force " + diagnose::shell_word(folder.string())};
   }
   const bool whole = session::remove_session(folder);
   session::mend_latest(folder.parent_path());
@@ -56,7 +62,7 @@ bool is_folder_of(const std::string& wanted, const fs::path& session) {
 }
 
 // Finds all sessions before removing any, because each removal renumbers the remaining sessions.
-int carry_out(const Selection& selection, const std::function<std::optional<Error>(const fs::path&)>& deed) {
+int carry_out(const Selection& selection, Deed deed) {
   std::optional<fs::path> root;
   if (selection.output) root = *selection.output;
   const auto roots = session::roots_to_read(root);
@@ -78,13 +84,12 @@ int carry_out(const Selection& selection, const std::function<std::optional<Erro
   }
   int status = 0;
   for (const fs::path& folder : folders) {
-    if (const auto failure = deed(folder)) say(*failure), status = kOwnFailure;
+    if (const auto failure = deed(folder, selection)) say(*failure), status = kOwnFailure;
   }
   return status;
 }
 
-void add(CLI::App& app, int& status, const char* name, const char* what,
-         std::optional<Error> (*deed)(const fs::path&)) {
+std::shared_ptr<Selection> add(CLI::App& app, int& status, const char* name, const char* what, Deed deed) {
   auto selection = std::make_shared<Selection>();
   auto* command = app.add_subcommand(name, what);
   command
@@ -96,14 +101,16 @@ void add(CLI::App& app, int& status, const char* name, const char* what,
   add_text(command, "-o,--output", selection->output, "FOLDER", "folder that holds the sessions")
       ->check(an_existing_folder());
   command->callback([selection, deed, &status] { status = carry_out(*selection, deed); });
+  return selection;
 }
 
 }  // namespace
 
-void add_keep(CLI::App& app, int& status) {
-  add(app, status, "keep", "protect sessions from automatic removal", keep_one);
-}
+void add_keep(CLI::App& app, int& status) { add(app, status, "keep", "protect sessions from removal", keep_one); }
 
-void add_rm(CLI::App& app, int& status) { add(app, status, "rm", "remove sessions", remove_one); }
+void add_rm(CLI::App& app, int& status) {
+  const auto selection = add(app, status, "rm", "remove sessions", remove_one);
+  app.get_subcommand("rm")->add_flag("-f,--force", selection->force, "also remove protected sessions");
+}
 
 }  // namespace cudadiag::command
