@@ -291,6 +291,12 @@ struct WitnessCommand {
   bool runs_target = false;  // append the report's command to it
 };
 
+// A point in time of a process.
+struct Moment {
+  double unix_seconds = 0;  // since the epoch
+  double since_cuda = 0;    // seconds since the process initialised CUDA
+};
+
 struct Finding {
   bool source_changed() const {
     const auto& files = changed_sources;
@@ -316,6 +322,7 @@ struct Finding {
   std::optional<Location> reported_at;       // where the program noticed the failure; nullopt if it never checked
   std::string reported_api;                  // "cudaMemcpy"
   std::string reported_library;              // "libcublas.so.13": the library that made that call
+  std::optional<Moment> noticed;             // when that call returned the error; nullopt if no call returned it
   bool found_at_exit = false;                // found by cudadiag's probe before the process or context ended
   bool found_by_wait = false;        // cudadiag's wait for the operation found it, before any call of the program
   std::optional<double> standstill;  // for a hang: seconds without progress

@@ -282,6 +282,8 @@ class FindingBuilder {
   }
 
   void report_of(const session::FailedCall& error) {
+    const std::uint64_t ticks = std::max(error.ticks, process_.record.clock_start);
+    finding_.noticed = Moment{process_.record.unix_seconds(ticks), process_.record.seconds(ticks)};
     if ((error.flags & wire::error::kOwnWait) != 0) {
       finding_.found_by_wait = true;
       return;

@@ -208,7 +208,9 @@ std::string thousands(std::uint64_t number) {
 std::string duration(double seconds) {
   if (seconds > 0 && seconds < 0.1) return fmt::format("{:.0f} ms", std::ceil(seconds * 1000));
   if (seconds < 10) return fmt::format("{:.1f} s", seconds);
-  return seconds < 120 ? fmt::format("{:.0f} s", seconds) : fmt::format("{:.0f} min", std::ceil(seconds / 60));
+  if (seconds < 120) return fmt::format("{:.0f} s", seconds);
+  const auto minutes = static_cast<long long>(std::ceil(seconds / 60));
+  return minutes < 120 ? fmt::format("{} min", minutes) : fmt::format("{} h {} min", minutes / 60, minutes % 60);
 }
 
 std::string_view meaning(Grade grade) {

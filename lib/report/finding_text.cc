@@ -21,6 +21,7 @@
 #include "report/origin_text.h"
 #include "report/race_text.h"
 #include "report/stack_text.h"
+#include "session/manifest.h"
 #include "symbolize/pseudo_files.h"
 
 namespace cudadiag::report {
@@ -65,6 +66,7 @@ class FindingText {
     uses();
     fix();
     blamed();
+    noticed();
     launch();
     add("Args", wrong_pointer_lines(finding_, directory_, verbose_), 2, 2);
     watched();
@@ -324,6 +326,18 @@ class FindingText {
     std::vector<std::string> lines;
     for (const std::string& step : finding_.fix) lines.push_back(base::printable(step));
     tell("Fix", std::move(lines), 1, 3, Topic::fix);
+  }
+
+  // In a short run, the time adds nothing to the report.
+  void noticed() {
+    constexpr double kLong = 60;
+    const auto& noticed = finding_.noticed;
+    if (!noticed || (!verbose_ && noticed->since_cuda < kLong)) return;
+    add("Time",
+        {fmt::format("{}, {} after the process initialised CUDA",
+                     session::iso_time(static_cast<std::time_t>(noticed->unix_seconds)),
+                     diagnose::duration(noticed->since_cuda))},
+        1, 5);
   }
 
   void blamed() {

@@ -36,6 +36,11 @@ Json reported_at(const diagnose::Finding& finding) {
   return json;
 }
 
+Json of(const diagnose::Moment& moment) {
+  return {{"time", session::iso_time(static_cast<std::time_t>(moment.unix_seconds))},
+          {"seconds_since_cuda", moment.since_cuda}};
+}
+
 Json of(const diagnose::Related& related) {
   Json json = {{"role", diagnose::word(related.role)}};
   json.update(of(related.location));
@@ -306,6 +311,7 @@ Json of(const diagnose::Finding& finding) {
         {"text", finding.text}}},
       {"location", of(finding.location)},
       {"reported_at", reported_at(finding)},
+      {"noticed", finding.noticed ? of(*finding.noticed) : Json(nullptr)},
       {"related", array_of(finding.related, each)},
       {"launch", finding.launch ? of(*finding.launch) : Json(nullptr)},
       {"arguments", array_of(finding.arguments, each)},

@@ -1,10 +1,12 @@
 #include "session/manifest.h"
 
 #include <algorithm>
-#include <charconv>
+#include <array>
+#include <span>
 #include <string_view>
 #include <utility>
 
+#include "base/hex.h"
 #include "session/json_values.h"
 
 namespace cudadiag::session {
@@ -42,21 +44,12 @@ bool is_utf8(const std::string& text) {
   }
 }
 
-std::string hex_of(std::string_view bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string hex;
-  for (const unsigned char byte : bytes) hex.append({kDigits[byte >> 4], kDigits[byte & 15]});
-  return hex;
-}
+std::string hex_of_text(std::string_view text) { return base::hex_of(std::as_bytes(std::span(text))); }
 
-std::optional<std::string> bytes_of(std::string_view hex) {
-  std::string bytes;
-  for (; hex.size() >= 2; hex.remove_prefix(2)) {
-    unsigned byte = 0;
-    if (std::from_chars(hex.data(), hex.data() + 2, byte, 16).ptr != hex.data() + 2) return std::nullopt;
-    bytes += static_cast<char>(byte);
-  }
-  return hex.empty() ? std::optional(bytes) : std::nullopt;
+std::optional<std::string> text_of_hex(std::string_view digits) {
+  const auto bytes = base::bytes_of_hex(digits);
+  if (!bytes) return std::nullopt;
+  return std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size());
 }
 
 std::vector<std::string> texts_of(const Json& object, const char* key) {
@@ -86,19 +79,19 @@ constexpr const char *kCommandHex = "command_hex", *kDirectoryHex = "working_dir
 void add_hex(const Manifest& manifest, Json& document) {
   if (!std::all_of(manifest.command.begin(), manifest.command.end(), is_utf8)) {
     Json words = Json::array();
-    for (const std::string& word : manifest.command) words.push_back(hex_of(word));
+    for (const std::string& word : manifest.command) words.push_back(hex_of_text(word));
     document[kCommandHex] = std::move(words);
   }
-  if (!is_utf8(manifest.working_directory)) document[kDirectoryHex] = hex_of(manifest.working_directory);
+  if (!is_utf8(manifest.working_directory)) document[kDirectoryHex] = hex_of_text(manifest.working_directory);
 }
 
 void take_hex(const Json& document, Manifest& manifest) {
   const std::vector<std::string> words = texts_of(document, kCommandHex);
   for (std::size_t i = 0; words.size() == manifest.command.size() && i < words.size(); ++i) {
-    if (auto bytes = bytes_of(words[i])) manifest.command[i] = std::move(*bytes);
+    if (auto bytes = text_of_hex(words[i])) manifest.command[i] = std::move(*bytes);
   }
   const std::string directory = text_of(document, kDirectoryHex);
-  if (auto bytes = bytes_of(directory); bytes && !directory.empty()) manifest.working_directory = std::move(*bytes);
+  if (auto bytes = text_of_hex(directory); bytes && !directory.empty()) manifest.working_directory = std::move(*bytes);
 }
 
 template <typename Visit>
@@ -211,6 +204,14 @@ std::string_view word(Deed deed) {
     if (known == deed) return name;
   }
   return "change";
+}
+
+std::string iso_time(std::time_t time) {
+  std::tm utc{};
+  ::gmtime_r(&time, &utc);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text.data();
 }
 
 std::string write_manifest(const Manifest& manifest) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,9 @@ bool is_manifest(std::string_view text);
 
 // Returns the name that manifests and reports use for the action, such as "write".
 std::string_view word(Deed deed);
+
+// Returns a time in the form that manifests and reports use, such as "2026-11-21T10:15:00Z".
+std::string iso_time(std::time_t time);
 
 std::string write_manifest(const Manifest& manifest);
 

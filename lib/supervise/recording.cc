@@ -12,6 +12,7 @@
 #include "launch/gpu_processes.h"
 #include "session/host_name.h"
 #include "session/log/logged_history.h"
+#include "session/manifest.h"
 #include "session/property.h"
 #include "session/session_reader.h"
 #include "supervise/hang_watch.h"
@@ -27,14 +28,6 @@ namespace cudadiag::supervise {
 namespace {
 
 constexpr std::uint32_t kOutOfMemory = 2;  // the error code of both the driver and the runtime
-
-std::string iso_time(std::time_t time) {
-  std::tm utc{};
-  ::gmtime_r(&time, &utc);
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return text.data();
-}
 
 bool found_no_memory(const session::Process& process) {
   const auto& errors = process.record.errors;
@@ -68,7 +61,7 @@ session::Manifest first_manifest(const RecordingOptions& options, std::time_t no
   manifest.native_stacks = options.record.native_stacks;
   // Reruns must be watched in the same way: only the same calls have the same call sites.
   manifest.watch_by = wire::word(wire::way_of(options.record));
-  manifest.started = iso_time(now);
+  manifest.started = session::iso_time(now);
   session::Pass record;
   record.kind = session::PassKind::record;
   record.folder = session::kRecordFolder;

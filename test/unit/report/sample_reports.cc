@@ -38,6 +38,7 @@ Diagnosis python_report() {
   finding.excerpt = {{40, "def forward(self, idx):"}, {41, "  y = self.emb(idx)"}, {42, "  return self.head(y)"}};
   finding.reported_at = in_python("/home/u/train.py", 88, "step", "loss.item()");
   finding.reported_api = "cudaMemcpyAsync";
+  finding.noticed = Moment{1795256141.5, 41.5};
   Launch launch;
   launch.operation = session::Work::kernel;
   launch.kernel = "void gather<16, long>(long*, int)";

@@ -190,6 +190,14 @@ TEST_CASE("quiet is one line for each finding") {
   CHECK(two == one + one);
 }
 
+TEST_CASE("a long run: the time of the error") {
+  Diagnosis report = python_report();
+  CHECK(write_text(report, {}).find("\nTime ") == std::string::npos);
+  report.findings[0].noticed->since_cuda = 18'120;
+  CHECK(write_text(report, {}).find("\nTime    2026-11-21T10:15:41Z, 5 h 2 min after the process initialised CUDA\n") !=
+        std::string::npos);
+}
+
 TEST_CASE("quiet is one line") {
   CHECK(write_text(python_report(), {Verbosity::quiet, false, 100, false}) ==
         "cudadiag: illegal memory access (700) in train.py:41, forward [bracketed]\n");
