@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <ctime>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/printable.h"
@@ -39,18 +40,26 @@ RunState state_of(const session::Session& session) {
   return all_ended ? RunState::ended : RunState::unfinished;
 }
 
+// Returns a function that opens the session at its first call, because that reads the whole recording.
+ReadSession opener_of(const fs::path& folder) {
+  auto opened = std::make_shared<std::optional<base::Result<session::Session>>>();
+  return [opened, folder]() -> const base::Result<session::Session>& {
+    if (!*opened) *opened = session::open_session(folder);
+    return **opened;
+  };
+}
+
 // Takes the command from the first of these that contains it: the manifest, the launcher's running manifest, or a
 // recorded process. Without a launcher, also finds out whether the recorded processes are alive.
-void find_command(const session::Manifest& manifest, ListedSession& listed) {
+void find_command(const session::Manifest& manifest, const ReadSession& open, ListedSession& listed) {
   const fs::path& path = listed.folder;
   listed.command = manifest.command.empty() ? session::open_running_manifest(path).command : manifest.command;
   if (!listed.command.empty()) return;
-  const auto opened = session::open_session(path);
-  if (const auto* failure = std::get_if<base::Error>(&opened)) {
+  if (const auto* failure = std::get_if<base::Error>(&open())) {
     listed.why_no_command = failure->what;
     return;
   }
-  const auto& session = std::get<session::Session>(opened);
+  const auto& session = std::get<session::Session>(open());
   if (listed.state == RunState::unfinished) listed.state = state_of(session);
   for (const session::Process& process : session.processes) {
     if (process.argv.empty()) continue;
@@ -117,8 +126,9 @@ std::vector<ListedSession> listed_sessions(const std::vector<fs::path>& folders)
                                                 : RunState::finished;
     if (listed.state == RunState::finished) listed.end = manifest.passes.front().end;
     listed.kept = session::is_kept(folder);
-    if (listed.state != RunState::running) listed.found = summary_of(folder);
-    find_command(manifest, listed);
+    const ReadSession open = opener_of(folder);
+    if (listed.state != RunState::running) listed.found = summary_of(folder, open);
+    find_command(manifest, open, listed);
     all.push_back(std::move(listed));
   }
   return all;

@@ -10,7 +10,6 @@
 #include "options/version.h"
 #include "session/plain_file.h"
 #include "session/session_folders.h"
-#include "session/session_reader.h"
 #include "sessions/findings.h"
 
 namespace cudadiag::command {
@@ -66,15 +65,14 @@ SessionSummary summary_of(const diagnose::Finding& finding) {
 
 }  // namespace
 
-SessionSummary summary_of(const fs::path& session) {
-  const std::string edition = edition_of(session);
-  if (auto kept = kept_in(session, edition)) return *kept;
-  const auto opened = session::open_session(session);
-  const auto* read = std::get_if<session::Session>(&opened);
+SessionSummary summary_of(const fs::path& folder, const ReadSession& open) {
+  const std::string edition = edition_of(folder);
+  if (auto kept = kept_in(folder, edition)) return *kept;
+  const auto* read = std::get_if<session::Session>(&open());
   if (read == nullptr) return {};
   const diagnose::Diagnosis found = examine_found(*read, false);
   const SessionSummary summary = found.findings.empty() ? SessionSummary() : summary_of(found.findings.front());
-  if (!edition.empty()) keep_in(session, edition, summary);
+  if (!edition.empty()) keep_in(folder, edition, summary);
   return summary;
 }
 

@@ -3,7 +3,11 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
+
+#include "base/result.h"
+#include "session/session.h"
 
 namespace cudadiag::command {
 
@@ -17,8 +21,10 @@ struct SessionSummary {
   std::string grade;  // "proven"
 };
 
-// Returns the cached summary. Computes and stores it again if the session has been rerun since, or if another build of
-// cudadiag stored it. Returns an empty summary if the session cannot be read.
-SessionSummary summary_of(const std::filesystem::path& session);
+using ReadSession = std::function<const base::Result<session::Session>&()>;
+
+// Returns the cached summary. Opens the session, computes the summary and stores it if the session has been rerun since,
+// or if another build of cudadiag stored the summary. Returns an empty summary if the session cannot be read.
+SessionSummary summary_of(const std::filesystem::path& folder, const ReadSession& open);
 
 }  // namespace cudadiag::command
