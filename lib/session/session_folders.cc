@@ -196,7 +196,7 @@ std::optional<base::Error> obstacle_in(const Root& root) {
 
 bool is_being_written(const fs::path& folder) {
   const base::FileDescriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
-  return !descriptor.valid() || ::flock(descriptor.get(), LOCK_EX | LOCK_NB) != 0;
+  return !descriptor.valid() || ::flock(descriptor.get(), LOCK_SH | LOCK_NB) != 0;
 }
 
 std::filesystem::path present_folder(const std::filesystem::path& folder) {

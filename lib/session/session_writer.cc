@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <ctime>
 #include <functional>
+#include <thread>
 #include <utility>
 
 #include "base/write_all.h"
@@ -126,6 +128,17 @@ bool is_same(const base::FileDescriptor& folder, const base::FileDescriptor& par
          open.st_dev == named.st_dev && open.st_ino == named.st_ino;
 }
 
+// Returns false if another process writes to the session. A test by is_being_written() also holds the lock, but only for
+// a moment.
+bool lock_now(int folder) {
+  constexpr int kAttempts = 10;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    if (::flock(folder, LOCK_EX | LOCK_NB) == 0) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
 }  // namespace
 
 base::Result<SessionWriter> SessionWriter::create(const std::vector<Root>& roots, std::uint32_t pid,
@@ -180,7 +193,8 @@ base::Result<SessionWriter> SessionWriter::create_in_root(const Root& root, base
     }
     base::FileDescriptor pass = open_plain_folder(lock.get(), kRecordFolder);
     if (!pass.valid()) return failed("create the session folder", folder, errno);
-    ::flock(lock.get(), LOCK_EX | LOCK_NB);
+    // Waits for a moment if another process is testing this lock with is_being_written().
+    while (::flock(lock.get(), LOCK_EX) != 0 && errno == EINTR) continue;
     return SessionWriter(root, folder, std::move(root_fd), std::move(lock), std::move(pass));
   }
   return base::Error{"cannot create a session in " + root.folder.string() + ": all names for it are taken",
@@ -193,7 +207,7 @@ base::Result<SessionWriter> SessionWriter::reopen(const fs::path& folder) {
   base::FileDescriptor root(::open(absolute.parent_path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   base::FileDescriptor lock = open_plain_folder(root.get(), absolute.filename().c_str());
   if (error || !lock.valid()) return failed("open the session", folder, error ? error.value() : errno);
-  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+  if (!lock_now(lock.get())) {
     return base::Error{absolute.string() + " is being written by another cudadiag process",
                        "wait until that process has ended"};
   }

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -88,6 +89,19 @@ TEST_CASE("a session is written, is private, and is read back") {
   CHECK(session.processes[0].argv == std::vector<std::string>{"python", "train.py"});
   CHECK(session.processes[0].rank == 3);
   CHECK(session.processes[0].end->code == 1);
+}
+
+TEST_CASE("a process that tests whether a session is being written is not taken for a writer") {
+  const ScratchFolder root;
+  const fs::path folder = root.path() / "20261121-101500-4711.incomplete";
+  fs::create_directory(folder);
+  {
+    const base::FileDescriptor tester(::open(folder.c_str(), O_RDONLY | O_DIRECTORY));
+    REQUIRE(::flock(tester.get(), LOCK_SH | LOCK_NB) == 0);
+    CHECK_FALSE(session::is_being_written(folder));
+  }
+  const session::SessionWriter writer = new_session(root.path());
+  CHECK(session::is_being_written(writer.folder()));
 }
 
 TEST_CASE("a session without a manifest is not finished, and is removed if nothing was kept") {
