@@ -17,6 +17,7 @@
 #include "replay/description.h"
 #include "replay/launch_file.h"
 #include "replay/launch_texts.h"
+#include "session/area/sparse_copy.h"
 #include "session/host_name.h"
 #include "session/plain_file.h"
 #include "wire/hash.h"
@@ -52,26 +53,11 @@ std::optional<base::Error> store_texts(int folder, const SavedLaunch& launch) {
   return std::nullopt;
 }
 
-// Copies a file and keeps its holes.
+// Copies a file without its holes and zeros.
 bool copy_file(const base::FileDescriptor& from, int folder, const std::string& name, std::uint64_t bytes) {
   const base::FileDescriptor to(
       ::openat(folder, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!to.valid() || ::ftruncate(to.get(), static_cast<off_t>(bytes)) != 0) return false;
-  off_t at = 0;
-  const auto size = static_cast<off_t>(bytes);
-  while (at < size) {
-    off_t begin = ::lseek(from.get(), at, SEEK_DATA);
-    if (begin < 0 && errno == ENXIO) break;
-    if (begin < 0) begin = at;
-    off_t end = ::lseek(from.get(), begin, SEEK_HOLE);
-    if (end < 0) end = size;
-    loff_t in = begin, out = begin;
-    while (in < end) {
-      if (::copy_file_range(from.get(), &in, to.get(), &out, static_cast<std::size_t>(end - in), 0) <= 0) return false;
-    }
-    at = end;
-  }
-  return true;
+  return to.valid() && session::copy_sparse(from.get(), 0, bytes, to.get());
 }
 
 // Returns a clause that says why another user may have written the folder or its files; empty if only this user can

@@ -5,6 +5,7 @@ import json
 import pathlib
 import shutil
 import subprocess
+import tempfile
 
 from harness import DATA, expect, expect_in, expect_success, skip
 from saved_launches import bisect_launch, change_launch, contents_of, description_of, replay_launch, save_launch
@@ -298,6 +299,9 @@ def smallest_set_of_memory_is_found_and_written(machine):
     expect([block for block in small["memory"] if block["contents"]], [], "contents")
     expect(len(small["memory"]), len(launch["memory"]), "blocks")
     expect(replay_launch(machine, machine.folder / "small")["outcome"], "fails as it did", "its replay")
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as other:  # usually a different file system
+        replay_launch(machine, "--minimise", "--write", f"{other}/small", folder)
+        expect(replay_launch(machine, f"{other}/small")["outcome"], "fails as it did", "replay on another file system")
 
 
 ILLEGAL, ASSERT = DATA / "gpucore/illegal.nvcudmp.gz", DATA / "gpucore/assert.nvcudmp"
