@@ -20,6 +20,20 @@ int bytes_in(int pipe) {
   return ::ioctl(pipe, FIONREAD, &bytes) == 0 ? bytes : 0;
 }
 
+// Returns a new pipe with the contents of `pipe`, which tee(2) does not consume. Returns an invalid descriptor if they do
+// not all fit: a user with many pipes gets only small ones.
+FileDescriptor copy_of(int pipe) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return {};
+  FileDescriptor from(ends[0]);
+  const FileDescriptor to(ends[1]);
+  const int room = ::fcntl(pipe, F_GETPIPE_SZ);
+  if (room > 0) ::fcntl(to.get(), F_SETPIPE_SZ, room);
+  // For an empty pipe without a writer, tee() returns 0 rather than an error.
+  if (::tee(pipe, to.get(), static_cast<std::size_t>(room), SPLICE_F_NONBLOCK) < 0) return {};
+  return bytes_in(from.get()) == bytes_in(pipe) ? std::move(from) : FileDescriptor();
+}
+
 }  // namespace
 
 Input::Input(int number) : number_(number) {
@@ -51,20 +65,10 @@ bool Input::has_something() const {
   return ::poll(&source, 1, 0) > 0;
 }
 
-// Copies the pipe's contents with tee(2), which does not consume them. Copies nothing while the pipe has a writer,
-// because the copy could be incomplete.
+// Copies nothing while the pipe has a writer, because the copy could be incomplete.
 void Input::copy_pipe() {
   pollfd source{number_, POLLIN, 0};
-  if (::poll(&source, 1, 0) <= 0 || (source.revents & POLLHUP) == 0) return;
-  std::array<int, 2> copy{};
-  if (::pipe2(copy.data(), O_CLOEXEC) != 0) return;
-  base::FileDescriptor from(copy[0]);
-  const base::FileDescriptor to(copy[1]);
-  const int room = ::fcntl(number_, F_GETPIPE_SZ);
-  if (room > 0) ::fcntl(to.get(), F_SETPIPE_SZ, room);
-  if (::fcntl(to.get(), F_GETPIPE_SZ) < room) return;
-  // For an empty pipe without a writer, tee() returns 0 rather than an error.
-  if (::tee(number_, to.get(), static_cast<std::size_t>(room), SPLICE_F_NONBLOCK) >= 0) copied_ = std::move(from);
+  if (::poll(&source, 1, 0) > 0 && (source.revents & POLLHUP) != 0) copied_ = copy_of(number_);
 }
 
 std::string Input::obstacle() const {
@@ -85,24 +89,19 @@ bool Input::was_read() const {
   return is_stream() && gave_something();
 }
 
-base::FileDescriptor Input::again() const {
-  const std::string path = "/proc/self/fd/" + std::to_string(kind_ == Kind::pipe ? copied_.get() : number_);
-  base::FileDescriptor opened;
-  if (kind_ == Kind::file || kind_ == Kind::device)
-    opened = base::FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (kind_ == Kind::file && opened.valid()) ::lseek(opened.get(), offset_, SEEK_SET);
-  if (kind_ == Kind::pipe && copied_.valid()) {
-    // Duplicates the copy for each rerun, because reading a pipe consumes its contents.
-    std::array<int, 2> copy{};
-    if (::pipe2(copy.data(), O_CLOEXEC) == 0) {
-      opened = base::FileDescriptor(copy[0]);
-      const base::FileDescriptor to(copy[1]);
-      const int room = ::fcntl(copied_.get(), F_GETPIPE_SZ);
-      ::fcntl(to.get(), F_SETPIPE_SZ, room);
-      ::tee(copied_.get(), to.get(), static_cast<std::size_t>(room), SPLICE_F_NONBLOCK);
-    }
+FileDescriptor Input::again() const {
+  // Reading a pipe consumes its contents, so each rerun gets a copy of its own.
+  if (copied_.valid()) return copy_of(copied_.get());
+  FileDescriptor opened;
+  if (kind_ == Kind::file || kind_ == Kind::device) {
+    const std::string path = "/proc/self/fd/" + std::to_string(number_);
+    opened = FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   }
-  return opened.valid() ? std::move(opened) : base::FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (kind_ == Kind::file) {
+    if (opened.valid()) ::lseek(opened.get(), offset_, SEEK_SET);
+    return opened;
+  }
+  return opened.valid() ? std::move(opened) : FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
 }
 
 }  // namespace cudadiag::launch

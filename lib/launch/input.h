@@ -23,8 +23,8 @@ class Input {
   bool was_read() const;
   // Returns true if every rerun can read the same complete input.
   bool is_lasting() const { return kind_ == Kind::file || copied_.valid(); }
-  // Returns a descriptor for a rerun, which reads the same input from its start. It is invalid if /dev/null was needed
-  // and could not be opened.
+  // Returns a descriptor for a rerun, which reads the same input from its start, or /dev/null if there is no such input.
+  // It is invalid if the input could not be opened or copied again.
   base::FileDescriptor again() const;
 
  private:

@@ -165,6 +165,9 @@ base::Result<Prepared> prepare(const RerunSpec& spec, const session::Session& se
   auto made = start_of(spec, session, writer);
   if (const auto* failure = std::get_if<base::Error>(&made)) return *failure;
   Prepared prepared{std::move(std::get<Start>(made)), input_of(spec), output_of(spec, writer), {}};
+  if (!prepared.input.valid()) {
+    return base::Error{"the command's standard input cannot be copied for the rerun", "store the input in a file"};
+  }
   if (!prepared.output.valid()) {
     return base::Error{"cannot write " + (folder / session::kOutputFile).string(), "free some space"};
   }

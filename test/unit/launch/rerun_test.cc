@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <fstream>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "launch/input.h"
 #include "launch/process.h"
@@ -85,6 +87,36 @@ TEST_CASE("a pipe that has a writer, or that was filled later, cannot be given a
   CHECK(all_of(input.again()) == "");
   later.write("words");
   CHECK(input.obstacle() == "its input is a pipe that cannot be read again");
+}
+
+// Takes the pipe buffers that this user may have without privileges. Must run in a child without privileges.
+bool gives_no_part_of_a_pipe() {
+  constexpr std::size_t kText = 20'000;
+  Pipe pipe;
+  pipe.write(std::string(kText, 'x'));
+  pipe.close();
+  const Input input(pipe.from.get());
+  const bool given = all_of(input.again()).size() == kText;
+  std::vector<Pipe> others;
+  while (others.empty() || ::fcntl(others.back().from.get(), F_GETPIPE_SZ) > static_cast<int>(kText)) {
+    others.emplace_back();
+  }
+  return given && !input.again().valid();
+}
+
+TEST_CASE("a pipe is not given again in part") {
+  rlimit files{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &files) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    constexpr uid_t kNobody = 65534;
+    files.rlim_cur = files.rlim_max;
+    const bool ready = ::setrlimit(RLIMIT_NOFILE, &files) == 0 && (::geteuid() != 0 || ::setuid(kNobody) == 0);
+    ::_exit(ready && gives_no_part_of_a_pipe() ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
 }
 
 TEST_CASE("a large pipe is given again completely") {
