@@ -147,10 +147,20 @@ class alignas(64) Streams {
   bool register_page(std::uint32_t context, std::uint32_t page);
 
   struct Page {
-    std::uint32_t context;  // 1 + index; 0 if free
-    std::uint32_t used;     // entries taken
-    CUdeviceptr device;     // the page's address in its context; 0 without markers
+    void take(std::uint32_t by) {
+      context = by;
+      used = 0;
+      device = 0;
+    }
+
+    std::uint32_t context = 0;  // 1 + index; 0 if free
+    std::uint32_t used = 0;     // entries taken
+    // The page's address in its context; 0 without markers. Read without the lock, perhaps before it is registered.
+    std::atomic<CUdeviceptr> device = 0;
   };
+  CUdeviceptr device_page(std::uint32_t stream) const {
+    return pages_[stream / kPerPage].device.load(std::memory_order_acquire);
+  }
 
   // Every operation reads these members, so they come first.
   std::byte *streams_ = nullptr, *markers_ = nullptr;
@@ -159,7 +169,7 @@ class alignas(64) Streams {
   std::atomic<int> captures_ = 0;
   wire::Markers mode_ = wire::Markers::sparse;
   bool records_streams_ = false;
-  std::array<Page, kPages> pages_{};
+  std::array<Page, kPages> pages_;
 
   AreaMap* area_ = nullptr;
   Interner* interner_ = nullptr;
