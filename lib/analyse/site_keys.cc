@@ -1,8 +1,8 @@
 #include "analyse/site_keys.h"
 
-#include <charconv>
 #include <string_view>
 
+#include "base/hex.h"
 #include "session/library_paths.h"
 
 namespace cudadiag::analyse {
@@ -11,14 +11,8 @@ namespace {
 namespace site_key = wire::site_key;
 using session::by_id;
 
-std::vector<std::byte> bytes_of_hex(const std::string& text) {
-  std::vector<std::byte> bytes;
-  for (std::size_t at = 0; at + 1 < text.size(); at += 2) {
-    unsigned value = 0;
-    std::from_chars(text.data() + at, text.data() + at + 2, value, 16);
-    bytes.push_back(static_cast<std::byte>(value));
-  }
-  return bytes;
+std::vector<std::byte> build_id_of(const session::Module& module) {
+  return base::bytes_of_hex(module.build_id).value_or(std::vector<std::byte>());
 }
 
 std::string_view name_of(std::string_view path) { return path.substr(path.rfind('/') + 1); }
@@ -34,7 +28,7 @@ SiteKeys::SiteKeys(const session::ProcessRecord& record) : record_(record) {
     codes_.push_back(site_key::of_code(code.file, code.qualified_name, code.first_line, code.line_table));
   }
   for (const session::Module& module : record.modules) {
-    modules_.push_back(site_key::of_module(module.path, bytes_of_hex(module.build_id)));
+    modules_.push_back(site_key::of_module(module.path, build_id_of(module)));
   }
 }
 
@@ -117,7 +111,7 @@ site_key::Key SiteKeys::innermost_native(const session::Site& site) const {
     const session::Module* module = by_id(record_.modules, frame.module);
     if (module == nullptr || !session::is_module_of_users(module->path)) continue;
     site_key::Stack own;
-    own.add_native(site_key::of_module(name_of(module->path), bytes_of_hex(module->build_id)), frame.address);
+    own.add_native(site_key::of_module(name_of(module->path), build_id_of(*module)), frame.address);
     return own.key();
   }
   return 0;

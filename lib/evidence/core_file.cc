@@ -13,32 +13,18 @@
 #include <memory>
 #include <string_view>
 
+#include "base/file_descriptor.h"
 #include "base/write_all.h"
 
 namespace cudadiag::evidence {
 namespace {
 
-class OpenFile {
- public:
-  explicit OpenFile(int number) : number_(number) {}
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  ~OpenFile() {
-    if (number_ >= 0) ::close(number_);
-  }
-  int number() const { return number_; }
-  bool valid() const { return number_ >= 0; }
-
- private:
-  int number_;
-};
-
 // Maps the file, so that only pages in use are read. Reading a dump that contains all GPU memory then costs no more
 // than reading its tables.
 class Mapping {
  public:
-  Mapping(const OpenFile& file, std::size_t size)
-      : size_(size), data_(::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number(), 0)) {}
+  Mapping(const base::FileDescriptor& file, std::size_t size)
+      : size_(size), data_(::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0)) {}
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
   ~Mapping() {
@@ -55,9 +41,9 @@ class Mapping {
 std::string why() { return std::strerror(errno); }
 
 // Unpacks into `to`. If the archive is truncated, unpacks the part that exists.
-std::variant<std::uint64_t, Unreadable> unpack(const OpenFile& from, const OpenFile& to, const std::string& name,
-                                               std::uint64_t limit) {
-  const int copy = ::dup(from.number());
+std::variant<std::uint64_t, Unreadable> unpack(const base::FileDescriptor& from, const base::FileDescriptor& to,
+                                               const std::string& name, std::uint64_t limit) {
+  const int copy = ::dup(from.get());
   const std::unique_ptr<gzFile_s, decltype(&gzclose)> in(copy < 0 ? nullptr : gzdopen(copy, "rb"), &gzclose);
   if (!in) {
     if (copy >= 0) ::close(copy);
@@ -75,16 +61,11 @@ std::variant<std::uint64_t, Unreadable> unpack(const OpenFile& from, const OpenF
       return Unreadable{name + " unpacks to more than " + std::to_string(limit) + " bytes",
                         "unpack it with gunzip and pass the unpacked file instead"};
     }
-    if (!base::write_all(to.number(), {buffer.data(), static_cast<std::size_t>(count)})) {
+    if (!base::write_all(to.get(), {buffer.data(), static_cast<std::size_t>(count)})) {
       return Unreadable{name + " cannot be unpacked: " + why(),
                         "unpack it with gunzip and pass the unpacked file instead"};
     }
   }
-}
-
-bool is_compressed(const OpenFile& file) {
-  std::array<unsigned char, 2> magic{};
-  return ::pread(file.number(), magic.data(), magic.size(), 0) == 2 && magic[0] == 0x1f && magic[1] == 0x8b;
 }
 
 // Returns whether this is a host core dump: an ELF file of type ET_CORE for a host processor. Users may pass one by
@@ -95,7 +76,8 @@ bool is_host_core(const Bytes& bytes) {
          (machine == EM_X86_64 || machine == EM_AARCH64);
 }
 
-std::variant<Testimony, Unreadable> read_mapped(const OpenFile& file, std::uint64_t size, const std::string& name) {
+std::variant<Testimony, Unreadable> read_mapped(const base::FileDescriptor& file, std::uint64_t size,
+                                                const std::string& name) {
   const Unreadable foreign{name + " is not a GPU core dump",
                            "to make the driver write one, set CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1"};
   if (size == 0) return Unreadable{name + " is empty", foreign.hint};
@@ -115,14 +97,19 @@ std::variant<Testimony, Unreadable> read_mapped(const OpenFile& file, std::uint6
 
 }  // namespace
 
+bool is_gzip(int file) {
+  std::array<unsigned char, 2> magic{};
+  return ::pread(file, magic.data(), magic.size(), 0) == 2 && magic[0] == 0x1f && magic[1] == 0x8b;
+}
+
 std::variant<Testimony, Unreadable> read_core(const std::filesystem::path& path, std::uint64_t largest_unpacked) {
   const std::string name = path.string();
-  const OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const base::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status {};
-  if (!file.valid() || ::fstat(file.number(), &status) != 0) return Unreadable{name + " cannot be read: " + why(), ""};
+  if (!file.valid() || ::fstat(file.get(), &status) != 0) return Unreadable{name + " cannot be read: " + why(), ""};
   if (!S_ISREG(status.st_mode)) return Unreadable{name + " is not a regular file", ""};
-  if (!is_compressed(file)) return read_mapped(file, static_cast<std::uint64_t>(status.st_size), name);
-  const OpenFile plain(::memfd_create("gpu core dump", MFD_CLOEXEC));
+  if (!is_gzip(file.get())) return read_mapped(file, static_cast<std::uint64_t>(status.st_size), name);
+  const base::FileDescriptor plain(::memfd_create("gpu core dump", MFD_CLOEXEC));
   if (!plain.valid()) return Unreadable{name + " cannot be unpacked: " + why(), ""};
   const auto unpacked = unpack(file, plain, name, largest_unpacked);
   if (const auto* failure = std::get_if<Unreadable>(&unpacked)) return *failure;

@@ -18,6 +18,9 @@ struct Unreadable {
 // Larger dumps are rejected, because a compressed dump is unpacked into memory.
 inline constexpr std::uint64_t kLargestUnpacked = std::uint64_t{1} << 30;
 
+// Returns whether the file begins like a gzip archive, in which the driver may write a dump.
+bool is_gzip(int file);
+
 std::variant<Testimony, Unreadable> read_core(const std::filesystem::path& path,
                                               std::uint64_t largest_unpacked = kLargestUnpacked);
 

@@ -3,9 +3,9 @@
 #include <charconv>
 #include <cstring>
 #include <nlohmann/json.hpp>
-#include <span>
 #include <utility>
 
+#include "base/hex.h"
 #include "base/json_limits.h"
 #include "base/words.h"
 #include "replay/description.h"
@@ -52,17 +52,6 @@ constexpr base::Words<Missing, 5> kMissing = {{
 }};
 
 // ---- writing
-
-std::string hex(std::span<const std::byte> bytes) {
-  constexpr const char* kDigits = "0123456789abcdef";
-  std::string text;
-  text.reserve(2 * bytes.size());
-  for (const std::byte byte : bytes) {
-    text += kDigits[static_cast<unsigned>(byte) >> 4];
-    text += kDigits[static_cast<unsigned>(byte) & 15];
-  }
-  return text;
-}
 
 std::string address(std::uint64_t value) {
   char digits[20] = "0x";
@@ -145,17 +134,10 @@ auto word(const Words& words, const Json& value) {
   return *found;
 }
 
-std::vector<std::byte> bytes_of(const std::string& digits) {
-  if (digits.size() % 2 != 0) throw Wrong{};
-  std::vector<std::byte> bytes(digits.size() / 2);
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    unsigned value = 0;
-    const char* at = digits.data() + 2 * i;
-    const auto [end, error] = std::from_chars(at, at + 2, value, 16);
-    if (error != std::errc() || end != at + 2) throw Wrong{};
-    bytes[i] = static_cast<std::byte>(value);
-  }
-  return bytes;
+std::vector<std::byte> bytes_of(const Json& value) {
+  auto bytes = base::bytes_of_hex(text(value));
+  if (!bytes) throw Wrong{};
+  return std::move(*bytes);
 }
 
 std::uint64_t address_of(const Json& value) {
@@ -226,7 +208,7 @@ void read_call(const Json& json, SavedLaunch& launch) {
   launch.cooperative = truth(member(json, "cooperative"));
   for (const Json& each : list(member(json, "attributes"), kMostAttributes)) {
     Attribute attribute{number<std::uint32_t>(member(each, "id"))};
-    const auto value = bytes_of(text(member(each, "value")));
+    const auto value = bytes_of(member(each, "value"));
     if (value.size() != attribute.value.size()) throw Wrong{};
     std::memcpy(attribute.value.data(), value.data(), value.size());
     launch.attributes.push_back(attribute);
@@ -239,7 +221,7 @@ void read_call(const Json& json, SavedLaunch& launch) {
     launch.limits.emplace_back(number<std::uint32_t>(member(each, "id")), number<std::uint64_t>(member(each, "value")));
   }
   for (const Json& each : list(member(json, "parameters"), kMostParameters)) {
-    launch.parameters.push_back({number<std::uint32_t>(member(each, "offset")), bytes_of(text(member(each, "bytes")))});
+    launch.parameters.push_back({number<std::uint32_t>(member(each, "offset")), bytes_of(member(each, "bytes"))});
   }
 }
 
@@ -266,11 +248,12 @@ SavedLaunch read(const Json& json) {
 std::string write_launch(const SavedLaunch& launch) {
   Ordered attributes = Ordered::array(), values = Ordered::array(), limits = Ordered::array(),
           parameters = Ordered::array(), memory = Ordered::array(), missing = Ordered::array();
-  for (const Attribute& each : launch.attributes) attributes.push_back({{"id", each.id}, {"value", hex(each.value)}});
+  for (const Attribute& each : launch.attributes)
+    attributes.push_back({{"id", each.id}, {"value", base::hex_of(each.value)}});
   for (const auto& [id, value] : launch.function_values) values.push_back({{"id", id}, {"value", value}});
   for (const auto& [id, value] : launch.limits) limits.push_back({{"id", id}, {"value", value}});
   for (const Parameter& each : launch.parameters) {
-    parameters.push_back({{"offset", each.offset}, {"bytes", hex(each.bytes)}});
+    parameters.push_back({{"offset", each.offset}, {"bytes", base::hex_of(each.bytes)}});
   }
   for (const Block& block : launch.blocks) memory.push_back(of(block));
   for (const auto& [what, count] : launch.missing) {

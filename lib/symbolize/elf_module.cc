@@ -12,6 +12,7 @@
 #include <set>
 
 #include "base/demangle.h"
+#include "base/hex.h"
 #include "symbolize/call_sites.h"
 #include "symbolize/dwarf_lines.h"
 #include "symbolize/symbol_table.h"
@@ -22,16 +23,9 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string build_id_of(Elf* elf) {
-  constexpr char kDigits[] = "0123456789abcdef";
   const void* bytes = nullptr;
   const ssize_t size = dwelf_elf_gnu_build_id(elf, &bytes);
-  std::string hex;
-  for (ssize_t i = 0; i < size; ++i) {
-    const unsigned byte = static_cast<const unsigned char*>(bytes)[i];
-    hex += kDigits[byte >> 4];
-    hex += kDigits[byte & 15];
-  }
-  return hex;
+  return size <= 0 ? "" : base::hex_of({static_cast<const std::byte*>(bytes), static_cast<std::size_t>(size)});
 }
 
 // Opens `path` if it is an ELF file with this build-id. Opens only plain files, because opening a pipe may block.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/hex.h"
 #include "wire/bytes.h"
 #include "wire/intern.h"
 
@@ -20,16 +21,6 @@ T number(std::span<const std::byte> payload, std::size_t offset) {
 
 std::string text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-std::string hex(std::span<const std::byte> bytes) {
-  constexpr char digits[] = "0123456789abcdef";
-  std::string out;
-  for (const std::byte b : bytes) {
-    out += digits[std::to_integer<unsigned>(b) >> 4];
-    out += digits[std::to_integer<unsigned>(b) & 15];
-  }
-  return out;
 }
 
 class HeapReader {
@@ -131,7 +122,7 @@ class HeapReader {
     module.begin = number<std::uint64_t>(payload, 8);
     module.end = number<std::uint64_t>(payload, 16);
     module.path = string(number<std::uint32_t>(payload, 24));
-    module.build_id = hex(payload.subspan(32, count));
+    module.build_id = base::hex_of(payload.subspan(32, count));
   }
 
   void read_function(std::span<const std::byte> payload) {

@@ -9,6 +9,7 @@
 
 #include "base/file_descriptor.h"
 #include "base/words.h"
+#include "evidence/core_file.h"
 #include "evidence/tools/debugger_text.h"
 
 namespace cudadiag::supervise {
@@ -21,11 +22,6 @@ bool is_plain(const std::string& path) {
   return std::all_of(path.begin(), path.end(), [](unsigned char c) {
     return c < 0x80 && (std::isalnum(c) != 0 || std::string("/._-+@").find(static_cast<char>(c)) != std::string::npos);
   });
-}
-
-bool is_gzip(int file) {
-  unsigned char magic[2] = {};
-  return ::pread(file, magic, sizeof(magic), 0) == 2 && magic[0] == 0x1f && magic[1] == 0x8b;
 }
 
 constexpr base::Words<SanitizerTool, 4> kTools = {{
@@ -42,7 +38,7 @@ ToolRun run_debugger(const std::filesystem::path& dump, std::chrono::millisecond
   ToolRun run;
   const std::string tool = find_toolkit_program(kDebugger);
   const base::FileDescriptor file(::open(dump.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.valid() && is_gzip(file.get())) run.obstacle = "cuda-gdb cannot read a compressed dump";
+  if (file.valid() && evidence::is_gzip(file.get())) run.obstacle = "cuda-gdb cannot read a compressed dump";
   if (tool.empty()) run.obstacle = "cuda-gdb is not installed here";
   if (!run.obstacle.empty()) return run;
   std::error_code ignored;
@@ -56,7 +52,7 @@ ToolRun run_debugger(const std::filesystem::path& dump, std::chrono::millisecond
 
 bool is_compressed(const std::filesystem::path& dump) {
   const base::FileDescriptor file(::open(dump.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  return file.valid() && is_gzip(file.get());
+  return file.valid() && evidence::is_gzip(file.get());
 }
 
 bool has_debugger() { return !find_toolkit_program(kDebugger).empty(); }
