@@ -103,7 +103,7 @@ std::vector<std::string> doubtful_lines(const std::vector<std::string>& lines,
                       line, file, file.starts_with('/') ? "" : " here or next to the command's files"));
       continue;
     }
-    const auto text = session::read_plain_file(*here, kMostSource);
+    const auto text = session::read_named_file(*here, kMostSource);
     if (!text || text->empty()) continue;
     const auto ends = std::count(text->begin(), text->end(), '\n');
     const auto count = static_cast<std::uint64_t>(ends) + (text->back() == '\n' ? 0 : 1);

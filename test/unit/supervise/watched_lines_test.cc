@@ -21,6 +21,9 @@ TEST_CASE("a line beyond the end of its file, and a file that does not exist, ar
   const auto late = doubtful_lines({script + ":4"}, {"python3", script});
   REQUIRE(late.size() == 1);
   CHECK(contains(late.front(), "ends at line 3"));
+  const std::filesystem::path link = folder.path() / "link.py";
+  std::filesystem::create_symlink(script, link);
+  CHECK(doubtful_lines({link.string() + ":4"}, {"python3", script}).size() == 1);
   const auto nowhere = doubtful_lines({"model.py:1"}, {"python3", script});
   REQUIRE(nowhere.size() == 1);
   CHECK(contains(nowhere.front(), "found no file model.py here"));
