@@ -76,7 +76,7 @@ bool is_unrecorded(const session::Process& process) { return process.record.stat
 const char* remedy_for(NoteCode code) {
   switch (code) {
     case NoteCode::cupti_held:
-      return "another profiler uses CUPTI: turn it off for this run";
+      return "another profiler uses CUPTI: turn it off for this run, or use --watch-by=hooks";
     case NoteCode::cupti_not_found:
       return "install it (pip install nvidia-cuda-cupti) or set CUDADIAG_CUPTI to a libcupti.so";
     case NoteCode::cupti_refused:

@@ -69,8 +69,8 @@ base::Result<fs::path> find_recorder() {
     const fs::path candidate = prefix / folder / kRecorderFile;
     if (fs::is_regular_file(candidate, error)) return candidate;
   }
-  return base::Error{std::string(kRecorderFile) + " is not in " + (prefix / "lib").string(),
-                     "install it there, or set " + std::string(kRecorderVariable) + " to its path"};
+  return base::Error{std::string(kRecorderFile) + " is not in lib, lib64 or lib/cudadiag of " + prefix.string(),
+                     "install cudadiag again, or set " + std::string(kRecorderVariable) + " to its path"};
 }
 
 std::vector<Variable> recording_variables(const fs::path& recorder, const RecordingPlace& place,

@@ -27,7 +27,9 @@ std::string text_of(const NansOptions& options) {
 std::optional<base::Error> write_package(const std::filesystem::path& folder, session::SessionWriter& writer) {
   std::error_code error;
   std::filesystem::create_directory(folder, error);
-  if (error) return base::Error{"cannot create " + folder.string() + ": " + error.message(), "free some space"};
+  if (error)
+    return base::Error{"cannot create " + folder.string() + ": " + error.message(),
+                       "choose a different folder with -o FOLDER"};
   for (const python::HookModule& module : python::hook_modules()) {
     // The file names do not end in .py. Interpreters that do not run our sitecustomize also have this folder in their
     // path, but must not import the files.

@@ -6,12 +6,14 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/file_descriptor.h"
 #include "base/printable.h"
+#include "base/write_all.h"
 #include "bundle/tarball.h"
 #include "report/json.h"
 #include "report/memory_text.h"
@@ -124,7 +126,7 @@ int write_bundle(const session::Session& session, const diagnose::Diagnosis& rep
   if (!out.valid()) {
     say("cannot create " + file + ": " +
         (errno == EEXIST ? "it already exists; choose a different name with --bundle=FILE"
-                         : "check the folder and its permissions"));
+                         : std::string(std::strerror(errno)) + "; choose another file with --bundle=FILE"));
     return kOwnFailure;
   }
   std::vector<TarEntry> entries = contents(session, report, with_inputs);
@@ -135,11 +137,10 @@ int write_bundle(const session::Session& session, const diagnose::Diagnosis& rep
     entry.name = ("cudadiag-bundle/" + entry.name).substr(0, 100);
   }
   const std::string packed = tarball(entries);
-  const bool written =
-      !packed.empty() && ::write(out.get(), packed.data(), packed.size()) == static_cast<ssize_t>(packed.size());
-  if (!written) {
+  if (packed.empty() || !base::write_all(out.get(), packed)) {
+    const std::string why = packed.empty() ? "the files could not be packed" : std::strerror(errno);
     ::unlink(file.c_str());
-    say("cannot write " + file + "; free some space");
+    say("cannot write " + file + ": " + why + "; choose another file with --bundle=FILE");
     return kOwnFailure;
   }
   say("review the bundle before you share it: only recognisable secrets were removed");

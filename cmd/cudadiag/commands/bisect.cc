@@ -285,9 +285,7 @@ int carry_out(const BisectOptions& options) {
   auto opened = session::open_session(std::get<std::filesystem::path>(folder));
   if (const auto* failure = std::get_if<Error>(&opened)) return say(*failure), kOwnFailure;
   auto& session = std::get<session::Session>(opened);
-  if (const auto unknown = unknown_path(options.code_rules, &session)) return say(*unknown), kOwnFailure;
-  session.manifest.code_rules.insert(session.manifest.code_rules.end(), options.code_rules.begin(),
-                                     options.code_rules.end());
+  if (const auto unknown = add_rules(options.code_rules, session)) return say(*unknown), kOwnFailure;
   if (session.manifest.command.empty()) {
     say(no_reruns_of(session));
     return kOwnFailure;

@@ -155,7 +155,7 @@ void check_tools(Checklist& checks) {
     checks.known(name, std::string("not found: ") + lacking);
   };
   check("nvdisasm", supervise::find_disassembler({python3.path}),
-        "without it, cudadiag races cannot tell what kernels read and write, and cudadiag core shows no instruction; "
+        "without it, reports have no row Access, and cudadiag races cannot tell what kernels read and write; "
         "run pip install nvidia-cuda-nvdisasm, or install the CUDA Toolkit or Triton");
   check("cuda-gdb", supervise::find_toolkit_program("cuda-gdb"), "--cross-check needs it; install the CUDA Toolkit");
   check("compute-sanitizer", supervise::find_toolkit_program("compute-sanitizer"),

@@ -183,7 +183,8 @@ class Replaying {
 
   std::optional<Error> minimise() {
     if (result_.tally.as_it_did == 0)
-      return Error{"cannot minimise the launch: the replay does not fail as the saved launch did", ""};
+      return Error{"cannot minimise the launch: the replay does not fail as the saved launch did",
+                   "to replay it more often: cudadiag replay --times 20"};
     std::vector<std::uint32_t> blocks;
     for (std::size_t i = 0; i < folder_.launch().blocks.size(); ++i) {
       if (folder_.launch().blocks[i].contents) blocks.push_back(static_cast<std::uint32_t>(i));

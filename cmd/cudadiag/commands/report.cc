@@ -100,9 +100,7 @@ int carry_out(const ReportOptions& options) {
   auto opened = session::open_session(std::get<std::filesystem::path>(folder));
   if (const auto* failure = std::get_if<base::Error>(&opened)) return say(*failure), kOwnFailure;
   auto& session = std::get<session::Session>(opened);
-  if (const auto unknown = unknown_path(options.code_rules, &session)) return say(*unknown), kOwnFailure;
-  session.manifest.code_rules.insert(session.manifest.code_rules.end(), options.code_rules.begin(),
-                                     options.code_rules.end());
+  if (const auto unknown = add_rules(options.code_rules, session)) return say(*unknown), kOwnFailure;
   if (options.format == Format::html) return write_page(session, options.page);
   const diagnose::Diagnosis found = examine_found(session, options.foreign);
   if (options.bundle) return write_bundle(session, found, *options.bundle, options.bundle_inputs);

@@ -14,6 +14,7 @@
 
 #include "base/printable.h"
 #include "commands/commands.h"
+#include "diagnose/words.h"
 #include "options/command_line.h"
 #include "options/shared_options.h"
 #include "report/status/activity.h"
@@ -109,7 +110,8 @@ int carry_out(const TopOptions& options) {
       }
       const auto& session = std::get<session::Session>(read);
       if (!run.goes_on().value_or(true)) {
-        last_words = "the run is over; cudadiag status " + run.folder().string() + " shows what was unfinished";
+        last_words = "the run is over; cudadiag status " + diagnose::shell_word(run.folder().string()) +
+                     " shows what was unfinished";
         break;
       }
       std::size_t rows = 0, columns = 0;

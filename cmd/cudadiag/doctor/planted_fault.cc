@@ -1,11 +1,13 @@
 #include "doctor/planted_fault.h"
 
 #include <cuda.h>
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -52,7 +54,7 @@ struct ChildResult {
 // Runs cudadiag itself with `arguments`. Returns its stdout and discards its stderr.
 ChildResult run_self(std::vector<std::string> arguments, const std::vector<std::pair<std::string, std::string>>& set) {
   std::array<int, 2> pipe{};
-  if (::pipe(pipe.data()) != 0) return {};
+  if (::pipe2(pipe.data(), O_CLOEXEC) != 0) return {};
   arguments.insert(arguments.begin(), "/proc/self/exe");
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
@@ -60,7 +62,6 @@ ChildResult run_self(std::vector<std::string> arguments, const std::vector<std::
   const pid_t pid = ::fork();
   if (pid == 0) {
     ::dup2(pipe[1], STDOUT_FILENO);
-    ::close(pipe[0]);
     if (std::freopen("/dev/null", "w", stderr) == nullptr) ::close(STDERR_FILENO);
     for (const auto& [name, value] : set) ::setenv(name.c_str(), value.c_str(), 1);
     ::execv(pointers[0], pointers.data());
@@ -69,11 +70,11 @@ ChildResult run_self(std::vector<std::string> arguments, const std::vector<std::
   ::close(pipe[1]);
   ChildResult result;
   std::array<char, 4096> buffer{};
-  for (ssize_t got = 0; (got = ::read(pipe[0], buffer.data(), buffer.size())) > 0;) {
-    result.output.append(buffer.data(), static_cast<std::size_t>(got));
+  for (ssize_t got = 0; (got = ::read(pipe[0], buffer.data(), buffer.size())) > 0 || (got < 0 && errno == EINTR);) {
+    if (got > 0) result.output.append(buffer.data(), static_cast<std::size_t>(got));
   }
   ::close(pipe[0]);
-  ::waitpid(pid, &result.status, 0);
+  while (pid > 0 && ::waitpid(pid, &result.status, 0) < 0 && errno == EINTR) continue;
   return result;
 }
 

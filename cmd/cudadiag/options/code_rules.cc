@@ -71,4 +71,10 @@ std::optional<base::Error> unknown_path(const std::vector<session::CodeRule>& ru
   return std::nullopt;
 }
 
+std::optional<base::Error> add_rules(const std::vector<session::CodeRule>& rules, session::Session& session) {
+  if (auto unknown = unknown_path(rules, &session)) return unknown;
+  session.manifest.code_rules.insert(session.manifest.code_rules.end(), rules.begin(), rules.end());
+  return std::nullopt;
+}
+
 }  // namespace cudadiag::command

@@ -22,4 +22,7 @@ std::vector<session::CodeRule> code_rules(const CLI::App& command);
 // recorded on another machine. `session` may be null.
 std::optional<base::Error> unknown_path(const std::vector<session::CodeRule>& rules, const session::Session* session);
 
+// Adds rules to those of the session, unless unknown_path() returns an error for them.
+std::optional<base::Error> add_rules(const std::vector<session::CodeRule>& rules, session::Session& session);
+
 }  // namespace cudadiag::command

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyse/coverage_notes.h"
@@ -36,7 +38,8 @@ bool print_unrecorded(const std::vector<session::Process>& processes) {
 
 bool records_by_itself(const std::vector<std::string>& command) {
   if (command.size() < 2 || std::filesystem::path(command[0]).filename() != "cudadiag") return false;
-  return command[1] == "run" || command[1] == "races" || command[1] == "bisect";
+  constexpr std::string_view kRecording[] = {"run", "races", "nans", "bisect"};
+  return std::find(std::begin(kRecording), std::end(kRecording), command[1]) != std::end(kRecording);
 }
 
 // Returns the failed calls that the program handled. A run without findings does not report them anywhere else.

@@ -167,7 +167,7 @@ void RerunSpeech::cannot(const RerunProblem& problem) {
   using Kind = RerunProblem::Kind;
   switch (problem.kind) {
     case Kind::impossible:
-      return say("the rerun failed to start: " + problem.failure.what);
+      return say(base::Error{"the rerun failed to start: " + problem.failure.what, problem.failure.hint});
     case Kind::not_stored:
       return say(problem.failure);
     case Kind::cannot_end:
@@ -184,7 +184,9 @@ void RerunSpeech::cannot(const RerunProblem& problem) {
       return say(
           "compute-sanitizer is not installed here; cudadiag report -v shows the command for a machine that has it");
     case Kind::nothing_confirmed:
-      return say("no inputs were saved: no rerun confirmed the failure");
+      return say(
+          "no inputs were saved: no rerun confirmed the failure; to try again: cudadiag bisect --save-inputs --repeat "
+          "20");
     case Kind::nothing_saved:
       return say(
           "no inputs were saved: cudadiag saves them only for a PyTorch operator that one of your Python lines calls, "
@@ -194,7 +196,7 @@ void RerunSpeech::cannot(const RerunProblem& problem) {
           "no launch was saved: cudadiag saves one only if a rerun finds a single failing kernel that runs alone on "
           "the GPU; if the kernel is a node of a graph, the report's notes may say why it was not saved");
     case Kind::replay_not_started:
-      return say("the replay could not be started: " + problem.failure.what);
+      return say(base::Error{"the replay could not be started: " + problem.failure.what, problem.failure.hint});
   }
 }
 

@@ -106,7 +106,9 @@ class RunSpeech : public supervise::RunListener {
   void interrupts() override {
     guarded([&] { recording_.read_host_stacks(); });
   }
-  void cannot_end() override { say("cannot end the program: it is stuck in the GPU driver. Leaving it running"); }
+  void cannot_end() override {
+    say("cannot end the program: it is stuck in the GPU driver, and keeps running; check the GPU with nvidia-smi");
+  }
   void races() override {
     begin_on_own_row();
     say("two operations race: ending the program because of --stop-on-race");
@@ -194,7 +196,7 @@ class WatchedRun {
     RunSpeech speech(recording_, *report_, options_, *relay_);
     if ((options_.hang_after || options_.hang_report) && recording_.arena() == nullptr) {
       say(std::string(options_.hang_after ? "--hang-after" : "--hang-report") +
-          " has no effect: cudadiag could not put the recording into shared memory");
+          " has no effect: the recording is not in shared memory; to find out why: cudadiag doctor");
     } else if (options_.hang_report) {
       stalls_.emplace(*recording_.arena(), *options_.hang_report);
     }
@@ -208,7 +210,7 @@ class WatchedRun {
   std::unique_ptr<supervise::RaceWatch> watch_races() {
     if (!options_.recording.record.races) return nullptr;
     if (recording_.arena() == nullptr) {
-      say("cannot look for races: cudadiag could not put the recording into shared memory");
+      say("cannot look for races: the recording is not in shared memory; to find out why: cudadiag doctor");
       return nullptr;
     }
     const std::filesystem::path folder = recording_.writer() == nullptr ? "" : recording_.writer()->pass_folder();
@@ -220,8 +222,12 @@ class WatchedRun {
   // null.
   std::unique_ptr<supervise::FullLog> keep_full_log() {
     if (!options_.recording.full_log) return nullptr;
-    if (recording_.arena() == nullptr || recording_.writer() == nullptr) {
-      say("--full-log has no effect: it needs shared memory and a folder for the recording");
+    if (recording_.arena() == nullptr) {
+      say("--full-log has no effect: the recording is not in shared memory; to find out why: cudadiag doctor");
+      return nullptr;
+    }
+    if (recording_.writer() == nullptr) {
+      say("--full-log has no effect: no session can be written; choose a folder with -o FOLDER");
       return nullptr;
     }
     return std::make_unique<supervise::FullLog>(*recording_.arena(), recording_.writer()->pass_folder());
