@@ -83,7 +83,7 @@ def number_of_a_session_comes_before_a_file_of_that_name(machine):
     expect((root / older / "kept").exists(), True, "whether the older session is kept")
     expect_success(machine.cudadiag("rm", "1"))
     expect((machine.sessions(), own.exists()), ([older], True), "sessions after rm, and the folder called 1")
-    expect_success(machine.cudadiag("rm", "1"))
+    expect_success(machine.cudadiag("rm", "--force", "1"))
     for named in ("./1", "1/", "1"):
         expect(str(root) in expect_success(machine.cudadiag("dump", named)).stdout.splitlines()[0], False, named)
     expect(machine.cudadiag("report", "2").stderr, "cudadiag: 2 is not a folder, so it is not a session; "

@@ -462,7 +462,7 @@ def run_that_was_not_watched_is_inconclusive(machine):
     expect([note["code"] for note in report["notes"]], ["recorder-disabled", "cupti-held"], "notes")
     expect(machine.cudadiag("report", "-o", "here").stdout, "cudadiag: cannot tell whether CUDA failed in this session: "
            "the recorder turned itself off: Simulated rival profiler; another profiler uses CUPTI: turn it off for this "
-           "run\n", "what the session contains")
+           "run, or use --watch-by=hooks\n", "what the session contains")
     expect_in("its work was not recorded, because the recorder turned itself off", machine.cudadiag("status", "-o", "here").stdout,
               "status")
     machine.plan("cupti=held")

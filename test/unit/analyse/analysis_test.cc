@@ -78,7 +78,7 @@ TEST_CASE("a recorder that stepped aside leaves the verdict open, however well t
   CHECK(analysis.verdict == Verdict::inconclusive);
   CHECK(analysis.notes.front().text ==
         "process 0: the recorder turned itself off: another tool holds CUPTI; another profiler uses CUPTI: turn it off "
-        "for this run");
+        "for this run, or use --watch-by=hooks");
 }
 
 TEST_CASE("a process that outlived its command leaves the verdict open if it had given the GPU work") {
