@@ -11,7 +11,6 @@
 #include <optional>
 
 #include "session/area/live_place.h"
-#include "session/area/sparse_copy.h"
 #include "session/manifest.h"
 #include "session/plain_file.h"
 #include "session/process_life.h"
@@ -584,22 +583,4 @@ TEST_CASE("a process title that replaced the arguments is not followed by empty 
   CHECK(session::describe_process(record, {}).argv == std::vector<std::string>{"ray::work"});
   record.properties["argv"] = std::string("a\0\0b\0", 5);
   CHECK(session::describe_process(record, {}).argv == std::vector<std::string>{"a", "", "b"});
-}
-
-TEST_CASE("copies skip zeros and keep the size") {
-  const ScratchFolder scratch;
-  const fs::path from = scratch.path() / "from";
-  const fs::path to = scratch.path() / "to";
-  const base::FileDescriptor source(::open(from.c_str(), O_RDWR | O_CREAT, 0600));
-  const base::FileDescriptor target(::open(to.c_str(), O_RDWR | O_CREAT, 0600));
-  REQUIRE(::ftruncate(source.get(), 1 << 20) == 0);
-  REQUIRE(::pwrite(source.get(), "data", 4, 500'000) == 4);
-  REQUIRE(session::copy_sparse(source.get(), 4096, 1 << 20, target.get()));
-  CHECK(fs::file_size(to) == (1 << 20) - 4096);
-  char text[5] = {};
-  CHECK(::pread(target.get(), text, 4, 500'000 - 4096) == 4);
-  CHECK(std::string(text) == "data");
-  struct stat status {};
-  ::fstat(target.get(), &status);
-  CHECK(status.st_blocks * 512 <= 8192);
 }
