@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "wire/hash.h"
 #include "wire/operation.h"
 
 namespace cudadiag::races {
@@ -13,9 +14,42 @@ namespace operation = wire::operation;
 
 constexpr std::uint64_t kLowestAddress = std::uint64_t{1} << 33;  // the upper half of such an address is never 0
 
-template <typename T>
-void append(std::string& to, const T& value) {
-  to.append(reinterpret_cast<const char*>(&value), sizeof value);
+// Zeroes the addresses in the launch's parameters, so that launches that differ only in their addresses are equal.
+void zero_addresses(sass::LaunchValues& launch) {
+  std::erase_if(launch.addresses, [&](std::uint32_t at) {
+    std::uint64_t value = 0;
+    if (at + sizeof value > launch.parameters.size()) return true;
+    std::memcpy(&value, launch.parameters.data() + at, sizeof value);
+    std::memset(launch.parameters.data() + at, 0, sizeof value);
+    return value < kLowestAddress;
+  });
+}
+
+sass::LaunchValues launch_of(const std::byte* record, std::string_view parameters, LaunchBytes::Memory memory) {
+  sass::LaunchValues launch;
+  launch.grid = {wire::load(record, operation::kGridX), wire::load(record, operation::kGridY),
+                 wire::load(record, operation::kGridZ)};
+  const std::uint32_t block = wire::load(record, operation::kBlock);
+  launch.block = {operation::Block::x(block), operation::Block::y(block), operation::Block::z(block)};
+  launch.parameters = parameters;
+  launch.addresses = std::move(memory.addresses);
+  std::sort(launch.addresses.begin(), launch.addresses.end());
+  zero_addresses(launch);
+  launch.images = std::move(memory.images);
+  std::sort(launch.images.begin(), launch.images.end());
+  launch.images.erase(std::unique(launch.images.begin(), launch.images.end()), launch.images.end());
+  launch.tensors = std::move(memory.tensors);
+  std::sort(launch.tensors.begin(), launch.tensors.end());
+  return launch;
+}
+
+// Returns the bytes that the launch uses; empty if unknown, or if the kernels use different bytes.
+std::vector<sass::ParameterBytes> bytes_of(const Codes& codes, const sass::LaunchValues& launch) {
+  std::vector<sass::ParameterBytes> bytes = codes.front()->of(launch);
+  const bool agree =
+      std::all_of(codes.begin() + 1, codes.end(), [&](const auto& code) { return code->of(launch) == bytes; });
+  if (!agree) bytes.clear();
+  return bytes;
 }
 
 }  // namespace
@@ -28,58 +62,24 @@ const std::vector<sass::ParameterBytes>& LaunchBytes::of(const std::byte* record
   if (parameters.empty() || cut || wire::load(record, operation::kCluster) != 0 || !code_of_) return kNone;
   Codes codes = code_of_(function);
   if (codes.empty() || codes.size() > kMostCodes) return kNone;
-  sass::LaunchValues launch;
-  launch.grid = {wire::load(record, operation::kGridX), wire::load(record, operation::kGridY),
-                 wire::load(record, operation::kGridZ)};
-  const std::uint32_t block = wire::load(record, operation::kBlock);
-  launch.block = {operation::Block::x(block), operation::Block::y(block), operation::Block::z(block)};
-  launch.parameters = parameters;
-  launch.addresses = std::move(memory.addresses);
-  launch.images = std::move(memory.images);
-  std::sort(launch.images.begin(), launch.images.end());
-  launch.tensors = std::move(memory.tensors);
-  std::sort(launch.tensors.begin(), launch.tensors.end());
-  launch.images.erase(std::unique(launch.images.begin(), launch.images.end()), launch.images.end());
-  std::sort(launch.addresses.begin(), launch.addresses.end());
-  std::erase_if(launch.addresses, [&](std::uint32_t at) {
-    std::uint64_t value = 0;
-    if (at + sizeof value > launch.parameters.size()) return true;
-    std::memcpy(&value, launch.parameters.data() + at, sizeof value);
-    std::memset(launch.parameters.data() + at, 0, sizeof value);
-    return value < kLowestAddress;
-  });
-  std::string key;
-  append(key, function);
-  append(key, launch.grid);
-  append(key, launch.block);
-  append(key, launch.addresses.size());
-  for (const std::uint32_t at : launch.addresses) append(key, at);
-  append(key, launch.images.size());
-  for (const sass::Image& image : launch.images) {
-    for (const std::uint64_t each : {std::uint64_t{image.parameter}, image.width, image.pitch, image.rows, image.layers,
-                                     image.slice, image.element}) {
-      append(key, each);
-    }
-  }
-  append(key, launch.tensors.size());
-  for (const sass::TensorMap& map : launch.tensors) {
-    append(key, map.parameter);
-    append(key, map.dimensions.size());
-    for (const auto& [size, step, box] : map.dimensions) append(key, size), append(key, step), append(key, box);
-  }
-  key += launch.parameters;
-  const auto known = known_.find(key);
+  Launch launch{function, launch_of(record, parameters, std::move(memory))};
+  const auto known = known_.find(launch);
   if (known != known_.end() && known->second.codes == codes) return known->second.bytes;
   int& failures = failures_[codes];
   if (failures >= kMostFailures) return kNone;
   if (known_.size() >= kMostKnown) known_.clear();
-  std::vector<sass::ParameterBytes> bytes = codes.front()->of(launch);
-  const bool agree =
-      std::all_of(codes.begin() + 1, codes.end(), [&](const auto& code) { return code->of(launch) == bytes; });
-  if (!agree) bytes.clear();
-  Known& fresh = known_[key] = {std::move(codes), std::move(bytes)};
-  failures = fresh.bytes.empty() ? failures + 1 : 0;
-  return fresh.bytes;
+  std::vector<sass::ParameterBytes> bytes = bytes_of(codes, launch.values);
+  failures = bytes.empty() ? failures + 1 : 0;
+  return (known_[std::move(launch)] = {std::move(codes), std::move(bytes)}).bytes;
+}
+
+// Leaves out images and tensors: launches rarely differ in these alone.
+std::size_t LaunchBytes::HashOfLaunch::operator()(const Launch& launch) const {
+  const sass::LaunchValues& values = launch.values;
+  std::uint64_t hash = wire::mix(wire::hash_bytes(values.parameters.data(), values.parameters.size()), launch.function);
+  for (const std::uint32_t size : values.grid) hash = wire::mix(hash, size);
+  for (const std::uint32_t size : values.block) hash = wire::mix(hash, size);
+  return hash;
 }
 
 std::vector<sass::HandleUse> LaunchBytes::handles(std::uint32_t function) {

@@ -9,7 +9,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -46,6 +45,15 @@ class LaunchBytes {
   static const std::vector<sass::ParameterBytes> kNone;
 
  private:
+  // Everything that the bytes depend on, apart from the code.
+  struct Launch {
+    std::uint32_t function;
+    sass::LaunchValues values;
+    bool operator==(const Launch&) const = default;
+  };
+  struct HashOfLaunch {
+    std::size_t operator()(const Launch& launch) const;
+  };
   struct Known {
     Codes codes;
     std::vector<sass::ParameterBytes> bytes;
@@ -56,7 +64,7 @@ class LaunchBytes {
   static constexpr std::size_t kMostCodes = 8;
 
   CodeOf code_of_;
-  std::unordered_map<std::string, Known> known_;              // keyed by everything that the result depends on
+  std::unordered_map<Launch, Known, HashOfLaunch> known_;
   std::map<Codes, int> failures_;                             // consecutive failures for each set of codes
   std::unordered_map<std::uint32_t, bool> writes_elsewhere_;  // keyed by function; only functions with known code
 };
