@@ -22,6 +22,34 @@ bool stands_for(const Access& newer, const Access& older) {
   return newer.mode == Mode::write || (newer.mode == Mode::read && older.mode == Mode::read);
 }
 
+bool is_older(const Access& a, const Access& b) { return a.at < b.at; }
+
+// Returns the stream with the most accesses in the list, and their number.
+std::pair<StreamNumber, std::ptrdiff_t> busiest_stream(const std::vector<Access>& place) {
+  StreamNumber stream = 0;
+  std::ptrdiff_t most = 0;
+  for (const Access& access : place) {
+    if (access.stream == stream && most > 0) continue;
+    const std::ptrdiff_t count =
+        std::count_if(place.begin(), place.end(), [&](const Access& other) { return other.stream == access.stream; });
+    if (count > most) most = count, stream = access.stream;
+  }
+  return {stream, most};
+}
+
+std::vector<Access>::iterator oldest(std::vector<Access>& place) {
+  return std::min_element(place.begin(), place.end(), is_older);
+}
+
+// Returns an access of the stream: a read if possible, otherwise one that may not write, and the oldest of these.
+std::vector<Access>::iterator least_telling(std::vector<Access>& place, StreamNumber stream) {
+  const auto rank = [&](const Access& a) {
+    return std::tuple{a.stream != stream, alters(a.mode) ? 2 : a.mode == Mode::read ? 0 : 1, a.at};
+  };
+  return std::min_element(place.begin(), place.end(),
+                          [&](const Access& a, const Access& b) { return rank(a) < rank(b); });
+}
+
 }  // namespace
 
 History::History(const Order& order, ModeOf mode_of, std::size_t most_accesses)
@@ -66,60 +94,54 @@ void History::put(Place& place, Access access) {
 }
 
 // Removes accesses that cannot race with later ones. If there are none, removes the oldest access that `coming` makes
-// redundant. Failing that, removes an access of the stream with the most accesses at this place, preferably an old
-// read. A stream keeps its last access unless there are very many streams.
+// redundant. Failing that, removes an access of the stream with the most accesses at this place. A stream keeps its last
+// access unless there are very many streams.
 void History::make_room_at(Place& place, Access& coming) {
   if (const std::size_t over = std::erase_if(place, [this](const Access& known) { return order_.done(known); })) {
     accesses_ -= over;
     return;
   }
-  const auto go = [&](auto which) {
-    place.erase(which);
-    --accesses_;
-  };
-  const auto older = [](const Access& a, const Access& b) { return a.at < b.at; };
-  auto victim = place.end();
-  for (auto each = place.begin(); each != place.end(); ++each) {
-    if (victim != place.end() && !older(*each, *victim)) continue;
-    if (stands_for(coming, *each) && order_.before(*each, coming.stream)) victim = each;
-  }
+  auto victim = oldest_redundant(place, coming);
   if (victim != place.end()) {
     if (coming.mode != Mode::write) coming.hidden += victim->hidden;
-    return go(victim);
+  } else {
+    const auto [stream, most] = busiest_stream(place);
+    if (most <= 2 && place.size() < kMostPerCrowdedPlace) return;
+    victim = most > 1 ? least_telling(place, stream) : oldest(place);
+    pass_on_hidden(place, *victim, coming);
   }
-  const auto of_stream = [&](StreamNumber stream) {
-    return std::count_if(place.begin(), place.end(), [=](const Access& known) { return known.stream == stream; });
-  };
-  StreamNumber stream = 0;
-  std::ptrdiff_t most = 0;
-  for (const Access& known : place) {
-    if (known.stream == stream && most > 0) continue;
-    const std::ptrdiff_t count = of_stream(known.stream);
-    if (count > most) most = count, stream = known.stream;
+  place.erase(victim);
+  --accesses_;
+}
+
+// Returns the oldest access that `coming` makes redundant; the end if there is none.
+History::Place::iterator History::oldest_redundant(Place& place, const Access& coming) const {
+  auto found = place.end();
+  for (auto each = place.begin(); each != place.end(); ++each) {
+    if (found != place.end() && !is_older(*each, *found)) continue;
+    if (stands_for(coming, *each) && order_.before(*each, coming.stream)) found = each;
   }
-  if (most <= 2 && place.size() < kMostPerCrowdedPlace) return;
-  const auto rank = [stream, several = most > 1](const Access& a) {
-    const int tells = alters(a.mode) ? 2 : a.mode == Mode::read ? 0 : 1;
-    return std::tuple{several && a.stream != stream, several ? tells : 0, a.at};
-  };
-  victim =
-      std::min_element(place.begin(), place.end(), [&](const Access& a, const Access& b) { return rank(a) < rank(b); });
+  return found;
+}
+
+// Counts the accesses that `victim` hides in a newer access of its stream, preferably in one that makes `victim`
+// redundant. If none does, also counts `victim` itself.
+void History::pass_on_hidden(Place& place, const Access& victim, Access& coming) {
   const auto newest = [&](const auto& wanted) {
     return std::find_if(place.rbegin(), place.rend(), [&](const Access& known) {
-      return known.stream == victim->stream && older(*victim, known) && wanted(known);
+      return known.stream == victim.stream && is_older(victim, known) && wanted(known);
     });
   };
-  auto newer = newest([&](const Access& known) { return stands_for(known, *victim); });
-  const std::uint32_t hidden = victim->hidden + (newer == place.rend() ? 1 : 0);
+  auto newer = newest([&](const Access& known) { return stands_for(known, victim); });
+  const std::uint32_t hidden = victim.hidden + (newer == place.rend() ? 1 : 0);
   if (newer == place.rend()) newer = newest([](const Access&) { return true; });
   if (newer != place.rend()) {
     newer->hidden += hidden;
-  } else if (coming.stream == victim->stream) {
+  } else if (coming.stream == victim.stream) {
     coming.hidden += hidden;
   } else {
     forgotten_ += hidden;
   }
-  go(victim);
 }
 
 void History::add(Access access) {

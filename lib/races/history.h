@@ -96,6 +96,8 @@ class History {
   void check(Place& place, const Access& access);
   void put(Place& place, Access access);
   void make_room_at(Place& place, Access& coming);
+  Place::iterator oldest_redundant(Place& place, const Access& coming) const;
+  void pass_on_hidden(Place& place, const Access& victim, Access& coming);
   void compare(const Access& earlier, const Access& later);
   std::optional<Mode> resolved(const Access& access) const;
   // Returns false if a kernel's use of memory is not known yet.
