@@ -7,10 +7,8 @@
 #include "session/area/area_regions.h"
 #include "wire/allocation.h"
 #include "wire/area.h"
-#include "wire/hash.h"
 #include "wire/operation.h"
 #include "wire/race_record.h"
-#include "wire/stream.h"
 
 namespace cudadiag::races {
 namespace {
@@ -21,12 +19,8 @@ namespace race = wire::race;
 using operation::Kind;
 
 constexpr std::size_t kMostThreads = 8192;
-constexpr std::size_t kMostPending = 256;
-constexpr std::size_t kMostLaunches = 1u << 14;  // limits the distinct sets of parameter words
-constexpr std::uint64_t kPerThreadStream = 2;    // CU_STREAM_PER_THREAD in cuda.h; smaller handles are the legacy
-                                                 // stream
-
-std::uint32_t context_of(const std::byte* stream) { return wire::load(stream, wire::stream::kContext); }
+constexpr std::uint64_t kPerThreadStream = 2;  // CU_STREAM_PER_THREAD in cuda.h; smaller handles are the legacy
+                                               // stream
 
 // Returns a test for the values that end a wait. The test is empty for a semaphore, because the driver does not report
 // its values.
@@ -49,10 +43,6 @@ std::function<bool(std::uint64_t)> ending(operation::MemoryOperation what, std::
     default:
       return {};
   }
-}
-
-StreamTraits traits_of(std::uint64_t handle, std::uint32_t context, std::uint32_t flags) {
-  return {handle, context, (flags & wire::stream::kLegacy) != 0, (flags & wire::stream::kNonBlocking) == 0};
 }
 
 }  // namespace
@@ -88,98 +78,87 @@ void Feed::forget_all() {
   for (Known& known : known_) known.sure = false;
 }
 
-// ---- streams
-
-void Feed::begin_life(Known& known, std::uint64_t created, const StreamTraits& traits) {
-  if (known.is) order_.stream_gone(known.number);
-  known = {created, order_.stream_made(traits), true, true};
-}
-
-void Feed::stream_made(const std::byte* record, std::uint32_t index, std::uint64_t ticks) {
-  if (index >= known_.size() || (known_[index].is && known_[index].created == ticks)) return;
-  begin_life(known_[index], ticks,
-             traits_of(wire::load(record, race::kWord0), static_cast<std::uint32_t>(wire::load(record, race::kWord1)),
-                       static_cast<std::uint32_t>(wire::load(record, race::kWord2))));
-}
-
-// Finds the stream that an entry of the stream table described when the record was written. The entry may have been
-// reused since then, and shows only its latest stream. In that case, uses the recorded creations of streams.
-bool Feed::find_stream(std::uint32_t index, std::uint64_t ticks, StreamNumber& stream) {
-  if (index >= known_.size()) return false;
-  Known& known = known_[index];
-  const std::byte* entry = streams_.data() + index * area::kStreamSize;
-  const std::uint64_t created = wire::load(entry, wire::stream::kCreated);
-  const bool same = known.is && created == known.created;
-  if (!same && created <= ticks) {
-    begin_life(known, created,
-               traits_of(wire::load(entry, wire::stream::kHandle), memory_.context_uid(context_of(entry)),
-                         wire::load(entry, wire::stream::kFlags)));
-  } else if (!same && !known.sure) {
-    // The creation record of this operation's stream was lost.
-    lost(1, created);
-    return false;
-  }
-  known.sure = true;
-  stream = known.number;
-  return true;
-}
-
 // ---- records
 
 void Feed::record(const std::byte* record, std::string_view parameters) {
-  const auto kind = static_cast<Kind>(wire::load(record, operation::kKind));
-  const std::uint64_t ticks = wire::load(record, operation::kTicks);
   const std::size_t thread = wire::load(record, operation::kThread);
   if (thread >= kMostThreads) return;
   if (thread >= pending_.size()) pending_.resize(thread + 1);
+  const std::uint64_t ticks = wire::load(record, operation::kTicks);
   if (gap_until_ != 0 && ticks >= gap_until_) {
     gap_until_ = 0;
     forget_all();
     memory_.read_table();
   }
   Pending& pending = pending_[thread];
-  if (kind == Kind::graph_node && wire::load(record, race::kWord0) == 0) return note_part(record, pending);
-  if (kind == Kind::graph_made || kind == Kind::graph_node || kind == Kind::graph_edges) {
-    graph_part(record, pending);
-    pending.forget_operation();
-    return;
-  }
-  if (kind == Kind::array_made || kind == Kind::image_made) return note_image(record);
-  if (kind == Kind::tensor_map_made) return images_.tensor_map_made(record);
-  if (kind == Kind::array_side) return note_side(record, pending);
-  if (kind == Kind::tensor_map) return note_tensor_maps(record, pending);
-  if (kind == Kind::parameters || kind == Kind::rows) return note_parameters(record, pending);
-  const auto index = wire::load(record, operation::kStream);
-  if (kind == Kind::stream_made) return stream_made(record, index, ticks);
-  if (kind == Kind::source_watched) return void(pending.watched = wire::load(record, race::kWord0));
-  if (kind == Kind::source_changed) return source_changed(record);
+  if (take_without_stream(record, pending)) return;
   StreamNumber stream = 0;
-  const bool has_stream = find_stream(index, ticks, stream);
-  switch (kind) {
-    case Kind::host_saw_context:
-      return order_.context_seen(memory_.context_uid(static_cast<std::uint32_t>(wire::load(record, race::kWord0))));
-    case Kind::event_made:
-      return wire::load(record, race::kWord1) == 0 ? order_.event_made(wire::load(record, race::kWord0))
-                                                   : order_.event_gone(wire::load(record, race::kWord0));
-    case Kind::event_sync:
-      return order_.event_seen(wire::load(record, operation::kArgument));
-    case Kind::memory_made:
-      return memory_made(record, has_stream, stream);
-    case Kind::memory_freed:
-      return memory_freed(record, has_stream, stream);
-    case Kind::host_saw_stream:
-      if (has_stream && is_seen(record)) order_.stream_seen(stream);
-      return;
-    case Kind::stranger_met:
-      return order_.stranger_met();
-    default:
-      break;
-  }
+  const bool has_stream = find_stream(wire::load(record, operation::kStream), ticks, stream);
+  if (take_outside_stream(record, has_stream, stream)) return;
   const std::uint8_t flags = wire::load(record, operation::kFlags);
   const bool failed = (flags & operation::kReturned) != 0 && wire::load(record, operation::kResult) != 0;
   if (has_stream && !failed && (flags & operation::kCaptured) == 0) operation({record, parameters, stream}, pending);
   pending.forget_operation();
   pending.watched = 0;
+}
+
+bool Feed::take_without_stream(const std::byte* record, Pending& pending) {
+  const auto kind = static_cast<Kind>(wire::load(record, operation::kKind));
+  switch (kind) {
+    case Kind::graph_made:
+    case Kind::graph_node:
+    case Kind::graph_edges:
+      if (kind == Kind::graph_node && wire::load(record, race::kWord0) == 0) return note_part(record, pending), true;
+      graph_part(record, pending);
+      pending.forget_operation();
+      return true;
+    case Kind::array_made:
+    case Kind::image_made:
+      return note_image(record), true;
+    case Kind::tensor_map_made:
+      return images_.tensor_map_made(record), true;
+    case Kind::array_side:
+      return note_side(record, pending), true;
+    case Kind::tensor_map:
+      return note_tensor_maps(record, pending), true;
+    case Kind::parameters:
+      return note_parameters(record, pending), true;
+    case Kind::rows:
+      return note_rows(record, pending), true;
+    case Kind::stream_made:
+      return stream_made(record), true;
+    case Kind::source_watched:
+      pending.watched = wire::load(record, race::kWord0);
+      return true;
+    case Kind::source_changed:
+      return source_changed(record), true;
+    default:
+      return false;
+  }
+}
+
+bool Feed::take_outside_stream(const std::byte* record, bool has_stream, StreamNumber stream) {
+  const std::uint64_t handle = wire::load(record, race::kWord0);
+  switch (static_cast<Kind>(wire::load(record, operation::kKind))) {
+    case Kind::host_saw_context:
+      return order_.context_seen(memory_.context_uid(static_cast<std::uint32_t>(handle))), true;
+    case Kind::event_made:
+      wire::load(record, race::kWord1) == 0 ? order_.event_made(handle) : order_.event_gone(handle);
+      return true;
+    case Kind::event_sync:
+      return order_.event_seen(wire::load(record, operation::kArgument)), true;
+    case Kind::memory_made:
+      return memory_made(record, has_stream, stream), true;
+    case Kind::memory_freed:
+      return memory_freed(record, has_stream, stream), true;
+    case Kind::host_saw_stream:
+      if (has_stream && is_seen(record)) order_.stream_seen(stream);
+      return true;
+    case Kind::stranger_met:
+      return order_.stranger_met(), true;
+    default:
+      return false;
+  }
 }
 
 void Feed::Pending::forget_operation() {
@@ -207,25 +186,9 @@ bool Feed::is_seen(const std::byte* record) const {
   return to == nullptr || (source != 0 && of_host(from) && of_host(to));
 }
 
-void Feed::note_parameters(const std::byte* record, Pending& pending) {
-  if (static_cast<Kind>(wire::load(record, operation::kKind)) == Kind::rows) {
-    pending.rows = {wire::load(record, race::kWidth), wire::load(record, race::kDestinationPitch),
-                    wire::load(record, race::kSourcePitch), wire::load(record, race::kRows)};
-    return;
-  }
-  const std::uint32_t function = wire::load(record, operation::kSite);
-  pending.function = function;
-  pending.zeros = wire::load(record, race::kZeros);
-  const auto take = [&](auto value, auto offset) {
-    const std::uint64_t word = wire::load(record, value);
-    if (word != 0 && pending.words.size() < kMostPending) {
-      pending.words.push_back({word, wire::load(record, offset), function});
-    }
-  };
-  take(race::kWord0, race::kOffset0);
-  take(race::kWord1, race::kOffset1);
-  take(race::kWord2, race::kOffset2);
-  take(race::kWord3, race::kOffset3);
+void Feed::note_rows(const std::byte* record, Pending& pending) {
+  pending.rows = {wire::load(record, race::kWidth), wire::load(record, race::kDestinationPitch),
+                  wire::load(record, race::kSourcePitch), wire::load(record, race::kRows)};
 }
 
 void Feed::note_part(const std::byte* record, Pending& pending) {
@@ -300,97 +263,6 @@ void Feed::note_homes() {
     const Conflict& race = history_.races()[homes_.size()];
     const Memory* memory = memory_.at(std::max(race.first.begin, race.second.begin));
     homes_.push_back(memory == nullptr ? Memory{} : *memory);
-  }
-}
-
-std::uint32_t Feed::launch_words(const Pending& pending) {
-  launch_.live.clear();
-  launch_.zeros = pending.zeros;
-  std::uint64_t hash = wire::mix(wire::kHashSeed, pending.zeros);
-  // A comparison needs two addresses. If the list is full, some addresses may be missing, so the list is not used.
-  const bool telling = pending.words.size() >= 2 && pending.words.size() < race::kMostWords;
-  for (auto word = pending.words.begin(); telling && word != pending.words.end(); ++word) {
-    const auto same = std::find_if(pending.words.begin(), word, [&](const Word& w) { return w.value == word->value; });
-    launch_.live.push_back({word->offset, same->offset});
-    hash = wire::mix(hash, std::uint64_t{word->offset} << 32 | same->offset);
-  }
-  const auto [known, fresh] = launch_numbers_.try_emplace(hash, 0);
-  if (fresh && launches_.size() < kMostLaunches) {
-    known->second = static_cast<std::uint32_t>(launches_.size());
-    launches_.push_back(launch_);
-  }
-  return launches_[known->second] == launch_ ? known->second : 0;
-}
-
-bool Feed::may_end(const Word& word, const Pending& pending) const {
-  const Memory* memory = memory_.at(word.value);
-  return memory != nullptr && std::any_of(pending.words.begin(), pending.words.end(), [&](const Word& other) {
-           return memory->begin <= other.value && other.value < word.value;
-         });
-}
-
-void Feed::kernel(const Issued& issued, const Pending& pending) {
-  const std::byte* record = issued.record;
-  Access access;
-  access.at = order_.issue(issued.stream);
-  access.stream = issued.stream;
-  access.site = wire::load(record, operation::kSite);
-  access.thread = wire::load(record, operation::kThread);
-  access.ticks = wire::load(record, operation::kTicks);
-  access.words = launch_words(pending);
-  // Assumes that a kernel without pointer parameters writes nothing, even if its code is unknown. A kernel that can
-  // read host memory may wait for the host.
-  if (!pending.words.empty() && launch_bytes_.may_write_elsewhere(pending.words.front().function)) {
-    host_writes_.writes_anywhere(access.at, issued.stream);
-  } else if (std::any_of(pending.words.begin(), pending.words.end(),
-                         [&](const Word& word) { return is_of_host(word.value); })) {
-    host_writes_.mediator(access.at, issued.stream);
-  }
-  std::vector<std::uint32_t> addresses;
-  for (const Word& word : pending.words) {
-    if (memory_.at(word.value) != nullptr) addresses.push_back(word.offset);
-  }
-  const std::vector<UsedImage> images = used_images(issued, pending.function);
-  std::vector<sass::Image> shapes;
-  for (const UsedImage& image : images) shapes.push_back(image.image.shape);
-  const auto& bytes = pending.function == 0
-                          ? LaunchBytes::kNone
-                          : launch_bytes_.of(record, pending.function, issued.parameters,
-                                             {std::move(addresses), std::move(shapes), tensors_of(pending)});
-  for (const Word& word : pending.words) {
-    if (memory_.at(word.value) == nullptr) continue;
-    access.begin = word.value;
-    access.function = word.function;
-    access.parameter = word.offset;
-    access.may_end = may_end(word, pending);
-    if (!add_bytes(access, bytes)) add(access);
-  }
-  access.function = pending.function;
-  for (const UsedImage& image : images) add_image(access, image, bytes);
-}
-
-bool Feed::add_bytes(const Access& access, const std::vector<sass::ParameterBytes>& bytes) {
-  bool known = false;
-  for (const sass::ParameterBytes& use : bytes) {
-    if (use.parameter != access.parameter) continue;
-    known |= use.all;
-    add_rows(access, use);
-  }
-  return known;
-}
-
-void Feed::add_rows(const Access& access, const sass::ParameterBytes& use) {
-  for (const sass::ByteRows& rows : use.rows) {
-    Access exact = access;
-    exact.mode = use.mode;
-    exact.exact = true;
-    exact.may_end = false;
-    exact.begin = access.begin + static_cast<std::uint64_t>(rows.begin);
-    exact.width = rows.width;
-    exact.pitch = rows.rows > 1 ? rows.pitch : 0;
-    exact.rows = rows.rows;
-    if (access.array == 0) note_overrun(exact, access.begin);
-    add(exact);
   }
 }
 

@@ -90,8 +90,14 @@ class Feed : public session::RingReader {
     void forget_operation();
   };
 
+  // Handles a record that names no stream, such as one that precedes an operation's own record. Returns false for other
+  // records.
+  bool take_without_stream(const std::byte* record, Pending& pending);
+  // Handles a record of what the host did or saw, or of memory. Returns false for an operation of the stream.
+  bool take_outside_stream(const std::byte* record, bool has_stream, StreamNumber stream);
   bool is_seen(const std::byte* record) const;
-  void note_parameters(const std::byte* record, Pending& pending);
+  static void note_rows(const std::byte* record, Pending& pending);
+  static void note_parameters(const std::byte* record, Pending& pending);
   void note_part(const std::byte* record, Pending& pending);
   static void note_side(const std::byte* record, Pending& pending);
   static void note_tensor_maps(const std::byte* record, Pending& pending);
@@ -139,7 +145,7 @@ class Feed : public session::RingReader {
   void add(Access access);
   void forget_all();
   void begin_life(Known& known, std::uint64_t created, const StreamTraits& traits);
-  void stream_made(const std::byte* record, std::uint32_t index, std::uint64_t ticks);
+  void stream_made(const std::byte* record);
   bool find_stream(std::uint32_t index, std::uint64_t ticks, StreamNumber& stream);
   // Returns whether a copy between these addresses synchronises with all work on two devices.
   bool joins_devices(StreamNumber stream, std::uint64_t source, std::uint64_t destination) const;
