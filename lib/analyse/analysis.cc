@@ -17,6 +17,7 @@
 #include "analyse/hangs/hang.h"
 #include "analyse/hangs/stalls.h"
 #include "analyse/reruns/reruns.h"
+#include "analyse/swallowed_failures.h"
 #include "base/debug_log.h"
 #include "session/property.h"
 

@@ -10,15 +10,14 @@
 #include <string_view>
 #include <utility>
 
-#include "analyse/allocations.h"
 #include "analyse/benign_calls.h"
 #include "analyse/cuda_errors.h"
 #include "analyse/exit_doubt.h"
 #include "analyse/graphs/broken_captures.h"
 #include "analyse/late_error_checks.h"
-#include "analyse/operation_arguments.h"
 #include "analyse/reruns/same_call.h"
 #include "analyse/stream_history.h"
+#include "analyse/swallowed_failures.h"
 #include "session/area/call_name.h"
 #include "session/notes/forks.h"
 
@@ -300,75 +299,33 @@ std::vector<Story> stories_of(const Errors& errors, const SameCall& same) {
   return stories;
 }
 
-wire::operation::Kind issued_by(const FailedCall& call, const ProcessRecord& record) {
-  const session::Site* site = session::by_id(record.sites, call.site);
-  return site == nullptr ? wire::operation::Kind::none : site->kind;
+// Returns the failed calls that may explain how the process ended. If a failed look-up is the only explanation, adds it
+// to `errors`.
+Errors last_calls(const ProcessRecord& record, const Ending& end, Errors& errors) {
+  // If the process had a sticky error, or a signal asked it to end, no failed call is needed to explain its end.
+  if (!end.bad || end.asked_for() || record.state == wire::area::State::frozen) return {};
+  Errors last = last_words(errors);
+  if (!last.empty() || !end.of_process || end.killed()) return last;
+  if (const FailedCall* question = last_question(record)) {
+    errors.push_back(question);
+    last.push_back(question);
+  }
+  return last;
 }
 
-// Returns whether `refused` may have received a null pointer, or an address outside known memory, because `earlier`
-// failed.
-bool may_lack(const FailedCall& refused, const FailedCall& earlier, const ProcessRecord& record) {
-  const session::Operation* operation = refused_operation(record, refused);
-  if (operation == nullptr || !wire::operation::has_bytes(operation->kind)) return true;
-  const AllocationMap map(record, operation->ticks);
-  const auto lacks = [&](std::uint64_t address, bool of_host) {
-    if (address == 0) return true;
-    return map.find(address).state != Whereabouts::State::live && (!of_host || wanted_host_memory(earlier));
-  };
-  return lacks(operation->destination, goes_to_host(refused)) ||
-         (operation->kind == wire::operation::Kind::copy && lacks(operation->source, comes_from_host(refused)));
+// Returns the story with only those calls that are in `calls`.
+Story part_of(const Story& story, const Errors& calls) {
+  Story part{story.cause, {}};
+  std::copy_if(story.calls.begin(), story.calls.end(), std::back_inserter(part.calls),
+               [&](const FailedCall* call) { return std::find(calls.begin(), calls.end(), call) != calls.end(); });
+  return part;
 }
 
-template <std::size_t N>
-bool is_of(const FailedCall& error, const std::string_view (&families)[N]) {
-  return std::any_of(std::begin(families), std::end(families),
-                     [&](std::string_view family) { return error.call.starts_with(family); });
-}
-
-// Returns whether the call is about memory, according to its name.
-bool is_of_memory(const FailedCall& error) { return is_of(error, {"cuMem", "cudaMalloc", "cudaMem", "cudaHost"}); }
-bool loads_kernels(const FailedCall& error) {
-  return is_of(error, {"cuModuleLoad", "cuModuleGetFunction", "cuLibraryLoad", "cuLibraryGet", "cuLink"});
-}
-
-// Returns whether a launch received a kernel that was never loaded.
-bool has_no_kernel(const FailedCall& failed, const ProcessRecord& record) {
-  const session::Site* site = session::by_id(record.sites, failed.site);
-  const std::string* kernel = site == nullptr ? nullptr : session::by_id(record.functions, site->function);
-  return failed.flags & wire::error::kLaunch && site != nullptr && (kernel == nullptr || kernel->empty());
-}
-
-// Returns the earlier failed call that may have made `failed` fail, such as an allocation. This is the earliest failed
-// call with no operation of the thread between it and `failed`. If there is none, and `failed` is a launch without a
-// kernel, returns the latest call that failed to load a kernel. A failed look-up counts only if `failed` received an
-// invalid handle, because look-ups are usually probes.
-const FailedCall* swallowed_before(const FailedCall& failed, const ProcessRecord& record) {
-  constexpr std::uint32_t kNotFound = 500, kInvalidHandle = 400, kInvalidValue = 1;
-  // The recorder's count of operations includes refused ones, unless the CUDA runtime refused them.
-  const bool counted =
-      failed.domain == wire::error::Domain::driver &&
-      (failed.flags & wire::error::kLaunch || issued_by(failed, record) != wire::operation::Kind::none);
-  const auto nothing_between = [&](const FailedCall& error) {
-    return error.operation + (counted ? 1 : 0) >= failed.operation && !was_given_memory(record, error, failed.ticks);
-  };
-  const auto may_have_made = [&](const FailedCall& error) {
-    const bool makes_nothing =
-        error.flags & wire::error::kLaunch || wire::operation::can_fault(issued_by(error, record));
-    const bool may_matter = !is_benign(error) || (error.code == kNotFound && failed.code == kInvalidHandle);
-    return error.tid == failed.tid && error.serial < failed.serial && may_matter && !makes_nothing &&
-           !(failed.code == kInvalidHandle && is_of_memory(error)) && !(error.flags & wire::error::kSticky) &&
-           (failed.code != kInvalidValue || may_lack(failed, error, record));
-  };
-  const auto& errors = record.errors;
-  const auto found = std::find_if(errors.begin(), errors.end(), [&](const FailedCall& error) {
-    return may_have_made(error) && nothing_between(error);
-  });
-  if (found != errors.end()) return &*found;
-  if (failed.code != kInvalidHandle || !has_no_kernel(failed, record)) return nullptr;
-  const auto latest = std::find_if(errors.rbegin(), errors.rend(), [&](const FailedCall& error) {
-    return may_have_made(error) && loads_kernels(error);
-  });
-  return latest == errors.rend() ? nullptr : &*latest;
+// If a program queries an error only after the thread has continued, it rarely handles the error.
+bool is_noticed_in_vain(const Story& story, const ProcessRecord& record, const Ending& end) {
+  const FailedCall& noticed = story.noticed();
+  return !end.bad && noticed.of_call != 0 && !(noticed.flags & wire::error::kThenWorked) &&
+         record.state != wire::area::State::frozen && should_have_been_looked_at(*story.cause);
 }
 
 // If the thread of the fatal call ignored earlier errors, one of those may have ended the program instead. Notes this
@@ -397,14 +354,7 @@ void leave_open_which(Failure& fatal, Failures& missed, const SameCall& same) {
 CallFindings failed_calls(const session::Process& process, const Ending& end, const SameLine& same_line) {
   Errors errors = worth_looking_at(process.record);
   if (session::is_fork(process.record)) keep_first_refusal(errors);
-  // If the process had a sticky error, or a signal asked it to end, no failed call is needed to explain its end.
-  const bool died_here = end.bad && !end.asked_for() && process.record.state != wire::area::State::frozen;
-  Errors last = died_here ? last_words(errors) : Errors();
-  const bool by_itself = died_here && end.of_process && !end.killed();
-  if (const FailedCall* question = by_itself && last.empty() ? last_question(process.record) : nullptr) {
-    errors.push_back(question);
-    last.push_back(question);
-  }
+  const Errors last = last_calls(process.record, end, errors);
   const bool complete = process.record.error_count <= process.record.errors.size();
 
   CallFindings findings;
@@ -412,23 +362,18 @@ CallFindings failed_calls(const session::Process& process, const Ending& end, co
   const SameCall same = same_call(process, same_line);
   UncheckedCalls unchecked(same);
   for (const Story& story : stories_of(errors, same)) {
-    Story ending{story.cause, {}};
-    std::copy_if(story.calls.begin(), story.calls.end(), std::back_inserter(ending.calls),
-                 [&](const FailedCall* call) { return std::find(last.begin(), last.end(), call) != last.end(); });
+    const Story ending = part_of(story, last);
     const FailedCall& noticed = story.noticed();
     const auto each_call = [&](auto add) {
       for (const FailedCall* call : story.calls) {
         if (call->of_call == 0 && same(*call, *story.cause)) add(*call);
       }
     };
-    // If a program queries an error only after the thread has continued, it rarely handles the error.
-    const bool in_vain = !end.bad && noticed.of_call != 0 && !(noticed.flags & wire::error::kThenWorked) &&
-                         process.record.state != wire::area::State::frozen && should_have_been_looked_at(*story.cause);
     if (!ending.calls.empty()) {
       findings.failures.push_back(fatal(process, *story.cause, ending.noticed(), end));
     } else if (found_no_device(*story.cause)) {
       continue;
-    } else if (in_vain) {
+    } else if (is_noticed_in_vain(story, process.record, end)) {
       each_call([&](const FailedCall& call) { unchecked.add(call, noticed); });
     } else if (noticed.flags & wire::error::kLookedAt || !should_have_been_looked_at(noticed)) {
       noticed.of_call == 0 ? handled.add(*story.cause) : each_call([&](const FailedCall& call) { handled.add(call); });
@@ -447,24 +392,6 @@ CallFindings failed_calls(const session::Process& process, const Ending& end, co
                    [](const Failure& a, const Failure& b) { return a.reported->ticks < b.reported->ticks; });
   findings.notes = handled.notes(process, complete, end);
   return findings;
-}
-
-void recall_failed_allocation(Failure& failure) {
-  if (!is_asynchronous(failure.kind) || failure.candidates.size() != 1) return;
-  const auto given = arguments_of(failure).arguments;
-  if (std::none_of(given.begin(), given.end(), [](const auto& argument) { return argument.pointer == 0u; })) return;
-  const session::Operation& operation = *failure.candidates.front().operation;
-  const auto& errors = failure.process->record.errors;
-  const auto may_have_left_null = [&](const FailedCall& error) {
-    const bool allocates = error.call.starts_with("cuMemAlloc") || error.call.starts_with("cuMemHostAlloc");
-    return allocates && error.thread == operation.thread && error.ticks < operation.ticks &&
-           !(error.flags & wire::error::kSticky);
-  };
-  // Takes the latest failed call, because most programs use memory soon after they allocate it.
-  for (const FailedCall& error : errors) {
-    if (!may_have_left_null(error)) continue;
-    if (failure.swallowed == nullptr || failure.swallowed->ticks < error.ticks) failure.swallowed = &error;
-  }
 }
 
 }  // namespace cudadiag::analyse

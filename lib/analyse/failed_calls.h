@@ -14,8 +14,4 @@ struct CallFindings {
 
 CallFindings failed_calls(const session::Process& process, const Ending& end, const SameLine& same_line = {});
 
-// If an operation that failed asynchronously received a null pointer, sets `swallowed` to the failed allocation that
-// may have left this pointer.
-void recall_failed_allocation(Failure& failure);
-
 }  // namespace cudadiag::analyse

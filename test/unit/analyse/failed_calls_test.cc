@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "analyse/swallowed_failures.h"
 #include "unit/analyse/picture_builder.h"
 
 using namespace cudadiag;

@@ -1,0 +1,105 @@
+#include "analyse/swallowed_failures.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+#include "analyse/allocations.h"
+#include "analyse/benign_calls.h"
+#include "analyse/exit_doubt.h"
+#include "analyse/operation_arguments.h"
+
+namespace cudadiag::analyse {
+namespace {
+
+using session::FailedCall;
+using session::ProcessRecord;
+
+wire::operation::Kind issued_by(const FailedCall& call, const ProcessRecord& record) {
+  const session::Site* site = session::by_id(record.sites, call.site);
+  return site == nullptr ? wire::operation::Kind::none : site->kind;
+}
+
+// Returns whether `refused` may have received a null pointer, or an address outside known memory, because `earlier`
+// failed.
+bool may_lack(const FailedCall& refused, const FailedCall& earlier, const ProcessRecord& record) {
+  const session::Operation* operation = refused_operation(record, refused);
+  if (operation == nullptr || !wire::operation::has_bytes(operation->kind)) return true;
+  const AllocationMap map(record, operation->ticks);
+  const auto lacks = [&](std::uint64_t address, bool of_host) {
+    if (address == 0) return true;
+    return map.find(address).state != Whereabouts::State::live && (!of_host || wanted_host_memory(earlier));
+  };
+  return lacks(operation->destination, goes_to_host(refused)) ||
+         (operation->kind == wire::operation::Kind::copy && lacks(operation->source, comes_from_host(refused)));
+}
+
+template <std::size_t N>
+bool is_of(const FailedCall& error, const std::string_view (&families)[N]) {
+  return std::any_of(std::begin(families), std::end(families),
+                     [&](std::string_view family) { return error.call.starts_with(family); });
+}
+
+// Returns whether the call is about memory, according to its name.
+bool is_of_memory(const FailedCall& error) { return is_of(error, {"cuMem", "cudaMalloc", "cudaMem", "cudaHost"}); }
+bool loads_kernels(const FailedCall& error) {
+  return is_of(error, {"cuModuleLoad", "cuModuleGetFunction", "cuLibraryLoad", "cuLibraryGet", "cuLink"});
+}
+
+// Returns whether a launch received a kernel that was never loaded.
+bool has_no_kernel(const FailedCall& failed, const ProcessRecord& record) {
+  const session::Site* site = session::by_id(record.sites, failed.site);
+  const std::string* kernel = site == nullptr ? nullptr : session::by_id(record.functions, site->function);
+  return failed.flags & wire::error::kLaunch && site != nullptr && (kernel == nullptr || kernel->empty());
+}
+
+}  // namespace
+
+const FailedCall* swallowed_before(const FailedCall& failed, const ProcessRecord& record) {
+  constexpr std::uint32_t kNotFound = 500, kInvalidHandle = 400, kInvalidValue = 1;
+  // The recorder's count of operations includes refused ones, unless the CUDA runtime refused them.
+  const bool counted =
+      failed.domain == wire::error::Domain::driver &&
+      (failed.flags & wire::error::kLaunch || issued_by(failed, record) != wire::operation::Kind::none);
+  const auto nothing_between = [&](const FailedCall& error) {
+    return error.operation + (counted ? 1 : 0) >= failed.operation && !was_given_memory(record, error, failed.ticks);
+  };
+  const auto may_have_made = [&](const FailedCall& error) {
+    const bool makes_nothing =
+        error.flags & wire::error::kLaunch || wire::operation::can_fault(issued_by(error, record));
+    const bool may_matter = !is_benign(error) || (error.code == kNotFound && failed.code == kInvalidHandle);
+    return error.tid == failed.tid && error.serial < failed.serial && may_matter && !makes_nothing &&
+           !(failed.code == kInvalidHandle && is_of_memory(error)) && !(error.flags & wire::error::kSticky) &&
+           (failed.code != kInvalidValue || may_lack(failed, error, record));
+  };
+  const auto& errors = record.errors;
+  const auto found = std::find_if(errors.begin(), errors.end(), [&](const FailedCall& error) {
+    return may_have_made(error) && nothing_between(error);
+  });
+  if (found != errors.end()) return &*found;
+  if (failed.code != kInvalidHandle || !has_no_kernel(failed, record)) return nullptr;
+  const auto latest = std::find_if(errors.rbegin(), errors.rend(), [&](const FailedCall& error) {
+    return may_have_made(error) && loads_kernels(error);
+  });
+  return latest == errors.rend() ? nullptr : &*latest;
+}
+
+void recall_failed_allocation(Failure& failure) {
+  if (!is_asynchronous(failure.kind) || failure.candidates.size() != 1) return;
+  const auto given = arguments_of(failure).arguments;
+  if (std::none_of(given.begin(), given.end(), [](const auto& argument) { return argument.pointer == 0u; })) return;
+  const session::Operation& operation = *failure.candidates.front().operation;
+  const auto& errors = failure.process->record.errors;
+  const auto may_have_left_null = [&](const FailedCall& error) {
+    const bool allocates = error.call.starts_with("cuMemAlloc") || error.call.starts_with("cuMemHostAlloc");
+    return allocates && error.thread == operation.thread && error.ticks < operation.ticks &&
+           !(error.flags & wire::error::kSticky);
+  };
+  // Takes the latest failed call, because most programs use memory soon after they allocate it.
+  for (const FailedCall& error : errors) {
+    if (!may_have_left_null(error)) continue;
+    if (failure.swallowed == nullptr || failure.swallowed->ticks < error.ticks) failure.swallowed = &error;
+  }
+}
+
+}  // namespace cudadiag::analyse
