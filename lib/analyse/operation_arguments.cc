@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "wire/graph_node.h"
 
@@ -13,13 +12,6 @@ namespace {
 using session::Operation;
 using session::ProcessRecord;
 using State = Whereabouts::State;
-
-template <typename T>
-T number_at(const std::string& bytes, std::size_t at) {
-  T value{};
-  std::memcpy(&value, bytes.data() + at, sizeof value);
-  return value;
-}
 
 // Only the size of the type is known. Formats the value as an integer, because integers are the most common.
 std::string value_of(const std::string& bytes) {

@@ -6,7 +6,9 @@
 // into known memory, or just past its end.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,6 +45,14 @@ struct OperationArguments {
 // Returns the record of the operation that this failed call should have issued; null if it issues none or the record is
 // lost.
 const session::Operation* refused_operation(const session::ProcessRecord& record, const session::FailedCall& error);
+
+// Reads a number from the bytes of parameters, which must contain all of it.
+template <typename T>
+T number_at(const std::string& bytes, std::size_t at) {
+  T value{};
+  std::memcpy(&value, bytes.data() + at, sizeof value);
+  return value;
+}
 
 // Returns the parameters of a kernel's launch; null if they were not kept.
 const session::Arguments* kept_arguments(const session::ProcessRecord& record, const session::Operation& operation);

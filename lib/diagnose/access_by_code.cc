@@ -1,7 +1,6 @@
 #include "diagnose/access_by_code.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "analyse/operation_arguments.h"
@@ -154,13 +153,6 @@ class Judgement {
   const FailedLaunch& launch_;
 };
 
-template <typename T>
-T number_at(const std::string& bytes, std::size_t at) {
-  T value{};
-  std::memcpy(&value, bytes.data() + at, sizeof value);
-  return value;
-}
-
 // The failed launch as the first run recorded it.
 struct Recorded {
   const session::Process& process;
@@ -191,7 +183,7 @@ std::vector<ParameterWord> words_of(const Recorded& launch, const std::string& b
   const bool layout_known = (launch.arguments.flags & wire::intern::kBuffer) == 0;
   std::vector<ParameterWord> words;
   for (std::uint32_t at = 0; at + 8 <= bytes.size(); at += 8) {
-    ParameterWord word{.offset = at, .value = number_at<std::uint64_t>(bytes, at)};
+    ParameterWord word{.offset = at, .value = analyse::number_at<std::uint64_t>(bytes, at)};
     word.where = map.find(word.value);
     for (std::uint32_t i = 0; layout_known && i < launch.arguments.parameters.size(); ++i) {
       const session::Parameter& parameter = launch.arguments.parameters[i];
