@@ -112,9 +112,9 @@ bool add_bad_label(const Symptoms& symptoms, Facts& facts) {
   return true;
 }
 
-bool add_bad_value(const Symptoms& symptoms, Facts& facts, double low, double high) {
+bool add_bad_value(const Symptoms& symptoms, Facts& facts, double most) {
   const auto beyond = [&](const Argument& argument) {
-    return (argument.min && real(*argument.min) < low) || (argument.max && real(*argument.max) > high);
+    return (argument.min && real(*argument.min) < 0) || (argument.max && real(*argument.max) > most);
   };
   // Operators check their first floating-point argument. The weights that follow may have any values.
   const auto bad = std::find_if(symptoms.arguments.begin(), symptoms.arguments.end(), [&](const Argument& argument) {

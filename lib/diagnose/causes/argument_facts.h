@@ -35,9 +35,9 @@ bool add_bad_index(const Symptoms& symptoms, Facts& facts);
 // Like add_bad_index(), for labels. Also adds the fact from_one, such as "labels from 1 to 10". A label equal to the
 // call's ignore_index is not out of bounds.
 bool add_bad_label(const Symptoms& symptoms, Facts& facts);
-// Adds facts about the first floating-point argument that contains NaN, infinity or a value outside low..high. The
-// facts are argument and values ("12 NaN", "min -0.5, max 3.25"). Returns false if no argument contains such a value.
-bool add_bad_value(const Symptoms& symptoms, Facts& facts, double low, double high);
+// Adds facts about the first floating-point argument that contains NaN, infinity or a value outside 0..most. The facts
+// are argument and values ("12 NaN", "min -0.5, max 3.25"). Returns false if no argument contains such a value.
+bool add_bad_value(const Symptoms& symptoms, Facts& facts, double most);
 
 // Returns the function of torch/nn/functional.py that the true line called, such as "embedding"; empty if unknown.
 std::string_view torch_function(const Symptoms& symptoms);

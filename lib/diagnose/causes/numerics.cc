@@ -11,17 +11,17 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 bool probabilities(const Symptoms& symptoms, Facts& facts) {
-  add_bad_value(symptoms, facts, 0, kInfinity);
+  add_bad_value(symptoms, facts, kInfinity);
   return true;
 }
 
 bool has_spoilt_probabilities(const Symptoms& symptoms, Facts& facts) {
-  add_bad_value(symptoms, facts, 0, kInfinity);
+  add_bad_value(symptoms, facts, kInfinity);
   return facts.find("argument") != nullptr;
 }
 
 bool zero_to_one(const Symptoms& symptoms, Facts& facts) {
-  add_bad_value(symptoms, facts, 0, 1);
+  add_bad_value(symptoms, facts, 1);
   return true;
 }
 
