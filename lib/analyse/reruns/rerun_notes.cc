@@ -25,6 +25,55 @@ bool hook_never_ran(const session::ProcessRecord& record) {
 
 std::string how_it_ended(const Rerun& rerun) { return rerun.end.bad ? "with " + rerun.end.text : "without a failure"; }
 
+std::ptrdiff_t count(const std::vector<Rerun>& reruns, Rerun::Outcome outcome) {
+  return std::count_if(reruns.begin(), reruns.end(), [&](const Rerun& rerun) { return rerun.outcome == outcome; });
+}
+
+// Returns how many reruns show whether the failure recurs.
+std::ptrdiff_t judged(const std::vector<Rerun>& reruns) {
+  auto number = static_cast<std::ptrdiff_t>(reruns.size());
+  using enum Rerun::Outcome;
+  for (const auto outcome : {cut_short, not_watched, not_recorded, kept_from, not_reached}) {
+    number -= count(reruns, outcome);
+  }
+  return number;
+}
+
+// Prefers a rerun that was not disturbed.
+void say_not_reached(const std::vector<Rerun>& reruns, Failure& failure) {
+  const Rerun* ended = nullptr;
+  for (const Rerun& rerun : reruns) {
+    if (rerun.outcome != Rerun::Outcome::not_reached) continue;
+    if (ended == nullptr || (ended->disturbed && !rerun.disturbed)) ended = &rerun;
+  }
+  if (ended == nullptr) return;
+  failure.because.add(fmt::format("a rerun{} ended {} before it reached this call",
+                                  ended->disturbed ? ", in which cudadiag read values," : "", how_it_ended(*ended)));
+}
+
+// Returns what it means that no rerun failed, although `passed` of them reached the call. `mps`: the fault may have been
+// in another process.
+std::string meaning_of(const std::vector<Rerun>& reruns, std::ptrdiff_t passed, Vanished vanished, bool mps) {
+  std::size_t waited = 0;
+  bool gave_up = false;
+  for (const Rerun& rerun : reruns) {
+    waited += rerun.outcome == Rerun::Outcome::did_not_fail && rerun.waits > 0 ? 1 : 0;
+    gave_up |= rerun.gave_up;
+  }
+  const auto runs = [](auto number) { return number == 1 ? "a rerun" : fmt::format("{} reruns", number); };
+  if (gave_up) return fmt::format("{} did not fail, but a wait in it took longer than --wait-limit", runs(passed));
+  if (waited == 0) return fmt::format("{} reached this call, did not wait for it, and did not fail", runs(passed));
+  if (vanished == Vanished::comes_and_goes) {
+    return fmt::format("{} did not fail, with or without waiting there: the failure is intermittent", runs(passed));
+  }
+  const char* others = mps ? ", or another process's fault" : "";
+  if (vanished == Vanished::race) {
+    return fmt::format("{} that waited there did not fail, and one that did not wait failed: likely a race{}",
+                       runs(waited), others);
+  }
+  return fmt::format("{} that waited there did not fail: a race, or an intermittent failure{}", runs(waited), others);
+}
+
 }  // namespace
 
 void add_rerun_notes(const std::vector<Process>& processes, const session::Pass& pass, std::size_t number,
@@ -76,48 +125,14 @@ void note_disturbed(const std::vector<Rerun>& reruns, std::vector<Note>& notes) 
 }
 
 void say_not_reproduced(const std::vector<Rerun>& reruns, Vanished vanished, Failure& failure) {
-  const auto count = [&](Rerun::Outcome outcome) {
-    return std::count_if(reruns.begin(), reruns.end(), [&](const Rerun& rerun) { return rerun.outcome == outcome; });
-  };
-  const auto passed = count(Rerun::Outcome::did_not_fail), short_of_it = count(Rerun::Outcome::not_reached);
-  const auto judged = static_cast<std::ptrdiff_t>(reruns.size()) - count(Rerun::Outcome::cut_short) -
-                      count(Rerun::Outcome::not_watched) - count(Rerun::Outcome::not_recorded) -
-                      count(Rerun::Outcome::kept_from) - short_of_it;
+  const auto passed = count(reruns, Rerun::Outcome::did_not_fail);
   const auto again = std::count_if(reruns.begin(), reruns.end(), [](const Rerun& rerun) { return rerun.came_back(); });
-  if (passed == 0 && again == 0 && short_of_it > 0) {
-    const auto fell_short = [](const Rerun& some) { return some.outcome == Rerun::Outcome::not_reached; };
-    auto rerun = std::find_if(reruns.begin(), reruns.end(),
-                              [&](const Rerun& some) { return fell_short(some) && !some.disturbed; });
-    if (rerun == reruns.end()) rerun = std::find_if(reruns.begin(), reruns.end(), fell_short);
-    failure.because.add(fmt::format("a rerun{} ended {} before it reached this call",
-                                    rerun->disturbed ? ", in which cudadiag read values," : "", how_it_ended(*rerun)));
-  }
-  if (passed == 0) return;
-  if (again > 0) {
-    failure.because.add(fmt::format("it failed in {} of {} runs", again + 1, judged + 1));
-    return;
-  }
-  std::size_t waited = 0;
-  bool gave_up = false;
-  for (const Rerun& rerun : reruns) {
-    waited += rerun.outcome == Rerun::Outcome::did_not_fail && rerun.waits > 0 ? 1 : 0;
-    gave_up |= rerun.gave_up;
-  }
-  const auto runs = [](auto number) { return number == 1 ? "a rerun" : fmt::format("{} reruns", number); };
-  const std::string others = under_mps(failure.process->record) ? ", or another process's fault" : "";
-  if (gave_up) {
-    failure.because.add(fmt::format("{} did not fail, but a wait in it took longer than --wait-limit", runs(passed)));
-  } else if (waited == 0) {
-    failure.because.add(fmt::format("{} reached this call, did not wait for it, and did not fail", runs(passed)));
-  } else if (vanished == Vanished::comes_and_goes) {
-    failure.because.add(
-        fmt::format("{} did not fail, with or without waiting there: the failure is intermittent", runs(passed)));
-  } else if (vanished == Vanished::race) {
-    failure.because.add(fmt::format(
-        "{} that waited there did not fail, and one that did not wait failed: likely a race{}", runs(waited), others));
-  } else {
-    failure.because.add(
-        fmt::format("{} that waited there did not fail: a race, or an intermittent failure{}", runs(waited), others));
+  if (passed == 0 && again == 0) {
+    say_not_reached(reruns, failure);
+  } else if (passed > 0 && again > 0) {
+    failure.because.add(fmt::format("it failed in {} of {} runs", again + 1, judged(reruns) + 1));
+  } else if (passed > 0) {
+    failure.because.add(meaning_of(reruns, passed, vanished, under_mps(failure.process->record)));
   }
 }
 
