@@ -82,6 +82,14 @@ struct StallRule::Graph {
     }
     return true;
   }
+  // Returns the stream and all streams that it may wait for.
+  std::vector<std::size_t> with_reached(std::size_t place) const {
+    std::vector<std::size_t> places = {place};
+    for (std::size_t other = 0; other < size(); ++other) {
+      if (other != place && reach[place][other]) places.push_back(other);
+    }
+    return places;
+  }
   bool moved_since(double time, std::uint32_t device, const ProcessRecord& record) const;
   bool may_not_have_begun(std::size_t place, const ProcessRecord& record) const;
 };
@@ -251,6 +259,18 @@ session::Stall StallRule::found(const session::Process& process, const Graph& gr
   return stall_of(failure);
 }
 
+bool StallRule::note_blocked(const Graph& graph, std::size_t place, double now) {
+  Head& head = heads_[graph.stream(place).index];
+  const bool blocked = !graph.stands(place) || !graph.is_cause(place);
+  const bool before = std::exchange(head.held_up, blocked);
+  if (!blocked && before) {
+    // The operation may have begun only now.
+    head.marked = now;
+    head.due = now + limit_ / kFarLonger;
+  }
+  return blocked || before;
+}
+
 std::vector<session::Stall> StallRule::judge(double now, const session::Process& process, bool others_work) {
   std::vector<session::Stall> stalls;
   others_work_ = others_work;
@@ -271,24 +291,10 @@ std::vector<session::Stall> StallRule::judge(double now, const session::Process&
       head.due = others_work_ ? std::min(graph.deadlines[place], now + limit_) : graph.deadlines[place];
     }
     if (graph.told(place) || !graph.overdue[place]) continue;
-    if (!graph.stands(place) || !graph.is_cause(place)) {
-      head.held_up = true;
-      continue;
-    }
-    if (std::exchange(head.held_up, false)) {
-      // The operation was held up, so it may have begun only now.
-      head.marked = now;
-      head.due = now + limit_ / kFarLonger;
-      continue;
-    }
+    if (note_blocked(graph, place, now)) continue;
     // Streams that wait for each other have one cause, so they are reported together.
-    std::vector<std::size_t> together = {place};
-    bool told = false;
-    for (std::size_t other = 0; other < graph.size(); ++other) {
-      if (other == place || !graph.reach[place][other]) continue;
-      together.push_back(other);
-      told = told || graph.told(other);
-    }
+    const std::vector<std::size_t> together = graph.with_reached(place);
+    const bool told = std::any_of(together.begin(), together.end(), [&](std::size_t each) { return graph.told(each); });
     if (told || graph.stream(place).candidates.empty() || graph.may_not_have_begun(place, process.record)) continue;
     stalls.push_back(found(process, graph, together, now));
     head.stall = stalls_++;

@@ -73,6 +73,8 @@ class StallRule {
   std::optional<double> deadline(const UnfinishedWork& work, const UnfinishedStream& stream,
                                  const session::ProcessRecord& record, double now) const;
   Graph graph_of(const UnfinishedWork& work, const session::ProcessRecord& record, double now);
+  // Notes whether another stream blocks the work. Returns true if one does, or did at the last check.
+  bool note_blocked(const Graph& graph, std::size_t place, double now);
   session::Stall found(const session::Process& process, const Graph& graph, const std::vector<std::size_t>& places,
                        double now);
 
