@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "analyse/cuda_errors.h"
 #include "base/printable.h"
@@ -115,73 +116,103 @@ Section withheld(const diagnose::Diagnosis& report) {
   return section;
 }
 
+// What decides which commands the report suggests.
+struct Prospects {
+  const diagnose::Diagnosis& report;
+  const diagnose::Finding& answer;
+  bool may_rerun = false;    // the report may suggest reruns
+  bool first_rerun = false;  // the report may suggest reruns, and the session has none yet
+  bool isolated = false;     // like the automatic reruns of cudadiag run, which the first rerun should resemble
+
+  std::string bisect(const char* options) const {
+    return diagnose::bisect_command(report.session, report.input_read, options);
+  }
+  const char* isolation() const { return isolated ? diagnose::kIsolated : ""; }
+  const char* limits() const { return isolated ? kIsIsolated : kWrites; }
+  std::string cost() const { return roughly(report.passes.front().seconds); }
+};
+
+// Each of the functions below returns one suggestion. The shell ignores the text after #, so users can paste the whole
+// line.
+using Suggestion = std::optional<std::string>;
+
+Suggestion rerun_for_proof(const Prospects& known) {
+  const diagnose::Finding& answer = known.answer;
+  const bool dumped = answer.grade == analyse::Grade::proven && answer.device && answer.device->of_first_run;
+  const bool may_prove = (known.first_rerun && !dumped) || (known.may_rerun && plain_rerun_may_prove(known.report));
+  if (!may_prove || !analyse::is_asynchronous(answer.kind) || answer.code == 0) return std::nullopt;
+  return fmt::format("{}  # {} a rerun{}", known.bisect(known.isolation()), known.cost(), known.limits());
+}
+
+// Waits for every operation, which shows whether the failed call only reported a failure of earlier GPU work.
+Suggestion rerun_for_earlier_work(const Prospects& known) {
+  const diagnose::Finding& answer = known.answer;
+  const bool refused = answer.kind == analyse::Kind::sync_error || answer.kind == analyse::Kind::unchecked_error;
+  const bool unclear = answer.grade == analyse::Grade::suspected && analyse::is_undocumented(answer.code);
+  if (!known.first_rerun || !refused || !unclear) return std::nullopt;
+  return known.bisect("--window all") + "  # shows whether earlier GPU work failed" + kWrites;
+}
+
+Suggestion more_attempts(const Prospects& known) {
+  if (!known.may_rerun || !known.report.may_come_back) return std::nullopt;
+  if (!known.report.was_repeated) {
+    return fmt::format("{}  # {} a rerun{}", known.bisect(diagnose::kRepeat), known.cost(), kWrites);
+  }
+  return fmt::format("cudadiag run --once -- {}{}  # a GPU core dump, if it fails",
+                     diagnose::shell_line(known.report.command), known.report.input_read ? " <INPUT" : "");
+}
+
+Suggestion rerun_for_tensor_names(const Prospects& known) {
+  if (!known.answer.race || !known.first_rerun) return std::nullopt;
+  const auto& accesses = known.answer.race->accesses;
+  const bool nameless = std::any_of(accesses.begin(), accesses.end(), [](const diagnose::ResolvedAccess& access) {
+    return access.location.language == symbolize::Language::python && !access.tensor;
+  });
+  if (!nameless) return std::nullopt;
+  return fmt::format("{}  # names the tensors, in {}{}", known.bisect(known.isolation()), known.cost(), known.limits());
+}
+
+Suggestion rerun_for_executing_line(const Prospects& known) {
+  if (!known.answer.standstill || known.answer.stall || !known.first_rerun) return std::nullopt;
+  const auto& launch = known.answer.launch;
+  // In a collective, the lines of the kernel's threads explain nothing, because the threads wait for other ranks.
+  const bool runs = launch &&
+                    (launch->operation == session::Work::kernel || launch->operation == session::Work::graph) &&
+                    !analyse::is_collective(launch->kernel);
+  if (!runs) return std::nullopt;
+  return known.bisect("") + "  # a rerun to find the line that the kernel's threads are executing" + kWrites;
+}
+
+Suggestion status_of_work(const Prospects& known) {
+  if (!known.answer.standstill) return std::nullopt;
+  return fmt::format("cudadiag status {}  # shows all unfinished work", diagnose::shell_word(known.report.session));
+}
+
+// After the reruns, compute-sanitizer may find the line of an access that no core dump shows.
+Suggestion rerun_under_sanitizer(const Prospects& known) {
+  const diagnose::Diagnosis& report = known.report;
+  const diagnose::Finding& answer = known.answer;
+  const bool sanitized = std::any_of(report.passes.begin(), report.passes.end(), [](const diagnose::PassLine& pass) {
+    return pass.kind == session::PassKind::sanitize;
+  });
+  const bool lineless = !answer.device || answer.device->line == 0 || !answer.device->block;
+  const bool may_help = lineless && diagnose::memcheck_may_help(answer);
+  if (!report.foreign.empty() || !was_rerun(report) || sanitized || !may_help) return std::nullopt;
+  return known.bisect("--sanitize") + "  # needs compute-sanitizer";
+}
+
 // Lists commands that can find out more.
 Section next_commands(const diagnose::Diagnosis& report, const TextOptions& options) {
   Section section{"Next", {}, 2, 0, Ink::plain, Wide::stays};
   if (report.session.empty() || report.findings.empty() || report.passes.empty()) return section;
+  Prospects known{report, report.findings.front()};
   // Does not suggest a rerun of another user's session, because that user has chosen the command.
-  const bool suggest_rerun = options.suggest_rerun && report.foreign.empty();
-  const bool first_rerun = suggest_rerun && !was_rerun(report);
-  const auto bisect = [&](const char* with = "") {
-    return diagnose::bisect_command(report.session, report.input_read, with);
-  };
-  // The first rerun should behave like an automatic rerun of cudadiag run, so it is isolated if possible.
-  const bool isolated = first_rerun && options.isolates;
-  const char *how = isolated ? diagnose::kIsolated : "", *limits = isolated ? kIsIsolated : kWrites;
-  // The shell ignores the text after #, so users can paste the whole line.
-  const diagnose::Finding& answer = report.findings.front();
-  const bool dumped = answer.grade == analyse::Grade::proven && answer.device && answer.device->of_first_run;
-  const bool may_prove = (first_rerun && !dumped) || (suggest_rerun && plain_rerun_may_prove(report));
-  if (may_prove && analyse::is_asynchronous(answer.kind) && answer.code != 0) {
-    section.lines.push_back(base::printable(
-        fmt::format("{}  # {} a rerun{}", bisect(how), roughly(report.passes.front().seconds), limits)));
-  }
-  // Suggests a rerun that waits for every operation. The rerun shows whether the failed call only reported a failure of
-  // earlier GPU work.
-  const bool refused = answer.kind == analyse::Kind::sync_error || answer.kind == analyse::Kind::unchecked_error;
-  if (first_rerun && refused && answer.grade == analyse::Grade::suspected && analyse::is_undocumented(answer.code)) {
-    section.lines.push_back(
-        base::printable(bisect("--window all") + "  # shows whether earlier GPU work failed" + kWrites));
-  }
-  if (suggest_rerun && report.may_come_back && report.was_repeated) {
-    section.lines.push_back(
-        base::printable(fmt::format("cudadiag run --once -- {}{}  # a GPU core dump, if it fails",
-                                    diagnose::shell_line(report.command), report.input_read ? " <INPUT" : "")));
-  } else if (suggest_rerun && report.may_come_back) {
-    section.lines.push_back(base::printable(
-        fmt::format("{}  # {} a rerun{}", bisect(diagnose::kRepeat), roughly(report.passes.front().seconds), kWrites)));
-  }
-  if (answer.race && first_rerun) {
-    const auto& accesses = answer.race->accesses;
-    const bool nameless = std::any_of(accesses.begin(), accesses.end(), [](const diagnose::ResolvedAccess& access) {
-      return access.location.language == symbolize::Language::python && !access.tensor;
-    });
-    if (nameless) {
-      section.lines.push_back(base::printable(fmt::format("{}  # names the tensors, in {}{}", bisect(how),
-                                                          roughly(report.passes.front().seconds), limits)));
-    }
-  }
-  if (report.findings.front().standstill) {
-    const auto& launch = report.findings.front().launch;
-    // In a collective, the lines of the kernel's threads explain nothing, because the threads wait for other ranks.
-    const bool runs = launch &&
-                      (launch->operation == session::Work::kernel || launch->operation == session::Work::graph) &&
-                      !analyse::is_collective(launch->kernel);
-    if (runs && first_rerun && !report.findings.front().stall) {
-      section.lines.push_back(
-          base::printable(bisect() + "  # a rerun to find the line that the kernel's threads are executing" + kWrites));
-    }
-    section.lines.push_back(base::printable(
-        fmt::format("cudadiag status {}  # shows all unfinished work", diagnose::shell_word(report.session))));
-  }
-  // After the reruns, compute-sanitizer may find the line of an access that no core dump shows.
-  const diagnose::Finding& first = report.findings.front();
-  const bool sanitized = std::any_of(report.passes.begin(), report.passes.end(), [](const diagnose::PassLine& pass) {
-    return pass.kind == session::PassKind::sanitize;
-  });
-  const bool lineless = !first.device || first.device->line == 0 || !first.device->block;
-  if (report.foreign.empty() && was_rerun(report) && !sanitized && lineless && diagnose::memcheck_may_help(first)) {
-    section.lines.push_back(base::printable(bisect("--sanitize") + "  # needs compute-sanitizer"));
+  known.may_rerun = options.suggest_rerun && report.foreign.empty();
+  known.first_rerun = known.may_rerun && !was_rerun(report);
+  known.isolated = known.first_rerun && options.isolates;
+  for (const auto suggest : {rerun_for_proof, rerun_for_earlier_work, more_attempts, rerun_for_tensor_names,
+                             rerun_for_executing_line, status_of_work, rerun_under_sanitizer}) {
+    if (const Suggestion command = suggest(known)) section.lines.push_back(base::printable(*command));
   }
   return section;
 }
