@@ -23,6 +23,7 @@
 #include "options/code_rules.h"
 #include "run/rerun_offer.h"
 #include "run/run_report.h"
+#include "sessions/chosen_window.h"
 #include "sessions/findings.h"
 #include "supervise/recording.h"
 #include "supervise/reruns/device_pass.h"

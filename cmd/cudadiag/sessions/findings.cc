@@ -4,15 +4,12 @@
 
 #include <filesystem>
 
-#include "analyse/reruns/rerun_window.h"
 #include "base/output_file.h"
 #include "diagnose/run_context.h"
 #include "diagnose/status.h"
 #include "diagnose/words.h"
 #include "report/json.h"
 #include "session/ownership.h"
-#include "session/session_folders.h"
-#include "session/session_reader.h"
 #include "session/session_writer.h"
 #include "symbolize/source_excerpt.h"
 #include "terminal/terminal.h"
@@ -57,23 +54,6 @@ void write_json_file(const diagnose::Diagnosis& report, const std::string& path)
   say(fmt::format(
       "cannot write the report to {}: {}; {} run: cudadiag report --json", path, failure->why,
       session::is_for_lack_of_room(failure->error) ? "free some space, then" : "choose a writable file, or"));
-}
-
-base::Result<std::string> window_of_session(const std::string& name, const std::optional<std::string>& output) {
-  std::optional<std::filesystem::path> root;
-  if (output) root = *output;
-  const auto folder = session::find_session(session::roots_to_read(root), name);
-  if (const auto* failure = std::get_if<base::Error>(&folder)) return *failure;
-  const auto opened = session::open_session(std::get<std::filesystem::path>(folder));
-  if (const auto* failure = std::get_if<base::Error>(&opened)) return *failure;
-  const auto& session = std::get<session::Session>(opened);
-  // The window covers all calls on the suspects' lines, because nobody can predict which call of a long job will fail.
-  auto window = analyse::rerun_window(diagnose::SessionState(session).analysis(), analyse::Reach::sites);
-  if (window.text.empty()) {
-    return base::Error{"the session " + session.folder.string() + " has no suspects to wait for",
-                       "choose a session with an asynchronous failure from cudadiag list"};
-  }
-  return window.text;
 }
 
 }  // namespace cudadiag::command

@@ -34,7 +34,4 @@ void empty_older_report(const std::string& path);
 // Writes the report to the file. If the file cannot be written, prints the reason.
 void write_json_file(const diagnose::Diagnosis& report, const std::string& path);
 
-// Returns the window of operations to wait for in order to catch this session's failure again (wire/rerun/window.h).
-base::Result<std::string> window_of_session(const std::string& session, const std::optional<std::string>& output);
-
 }  // namespace cudadiag::command
