@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "base/scratch_folder.h"
 #include "doctor/cuda_calls.h"
 #include "session/property.h"
 #include "session/session_reader.h"
@@ -146,12 +147,6 @@ int run_planted_fault() {
   return cuda.get<decltype(cuStreamSynchronize)>("cuStreamSynchronize")(stream) == CUDA_SUCCESS ? 5 : 0;
 }
 
-fs::path scratch_folder() {
-  std::error_code error;
-  std::string pattern = (fs::temp_directory_path(error) / "cudadiag-doctor-XXXXXX").string();
-  return ::mkdtemp(pattern.data()) == nullptr ? fs::path() : fs::path(pattern);
-}
-
 const char* explain_fault_exit(int status) {
   switch (WIFEXITED(status) ? WEXITSTATUS(status) : -1) {
     case 2:
@@ -269,11 +264,12 @@ DriverReport ask_driver() {
 CuptiReport ask_recorder() {
   CuptiReport report;
   report.problem = "the run for this check could not be recorded";
-  const fs::path scratch = scratch_folder();
-  if (scratch.empty()) return report;
-  run_self({"run", "-q", "--rerun=never", "-o", scratch.string(), "--", "/proc/self/exe", "doctor-child", "driver"},
-           {});
-  const auto sessions = session::sessions_in(scratch);
+  const base::ScratchFolder scratch("doctor");
+  if (scratch.path().empty()) return report;
+  run_self(
+      {"run", "-q", "--rerun=never", "-o", scratch.path().string(), "--", "/proc/self/exe", "doctor-child", "driver"},
+      {});
+  const auto sessions = session::sessions_in(scratch.path());
   if (!sessions.empty()) {
     const auto opened = session::open_session(sessions.front());
     const auto* session = std::get_if<session::Session>(&opened);
@@ -291,20 +287,16 @@ CuptiReport ask_recorder() {
       }
     }
   }
-  std::error_code ignored;
-  fs::remove_all(scratch, ignored);
   return report;
 }
 
 std::vector<Proof> prove_with_planted_fault() {
   std::vector<Proof> proofs;
-  const fs::path scratch = scratch_folder();
-  if (scratch.empty())
+  const base::ScratchFolder scratch("doctor");
+  if (scratch.path().empty())
     return {{"planted fault", "cannot create a temporary folder", "set TMPDIR to a writable folder"}};
-  prove_recording(scratch, proofs);
-  prove_core_dump(scratch, proofs);
-  std::error_code ignored;
-  fs::remove_all(scratch, ignored);
+  prove_recording(scratch.path(), proofs);
+  prove_core_dump(scratch.path(), proofs);
   return proofs;
 }
 

@@ -1,7 +1,5 @@
 #include "supervise/replays/launch_player.h"
 
-#include <stdlib.h>
-
 #include <system_error>
 
 #include "evidence/core_file.h"
@@ -16,12 +14,6 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kMostAnswer = std::uint64_t{16} << 20;
 constexpr std::uint64_t kMostLog = std::uint64_t{4} << 20;
 constexpr const char* kDumpFile = "gpu.core";
-
-fs::path make_scratch() {
-  std::error_code error;
-  std::string pattern = (fs::temp_directory_path(error) / "cudadiag-replay-XXXXXX").string();
-  return ::mkdtemp(pattern.data()) == nullptr ? fs::path() : fs::path(pattern);
-}
 
 std::optional<replay::Dumped> failure_in(const fs::path& dump) {
   std::error_code error;
@@ -40,12 +32,7 @@ std::optional<replay::Dumped> failure_in(const fs::path& dump) {
 }  // namespace
 
 LaunchPlayer::LaunchPlayer(const replay::LaunchFolder& folder, launch::SignalRelay& relay, PlaySettings settings)
-    : folder_(folder), relay_(relay), settings_(settings), scratch_(make_scratch()) {}
-
-LaunchPlayer::~LaunchPlayer() {
-  std::error_code ignored;
-  if (!scratch_.empty()) fs::remove_all(scratch_, ignored);
-}
+    : folder_(folder), relay_(relay), settings_(settings) {}
 
 std::vector<std::string> LaunchPlayer::command(const Order& order, const fs::path& answer) const {
   std::error_code error;
@@ -65,8 +52,8 @@ std::vector<std::string> LaunchPlayer::command(const Order& order, const fs::pat
 }
 
 replay::Run LaunchPlayer::run(const Order& order) {
-  if (scratch_.empty()) return {replay::Outcome::impossible, 0, "cannot create a temporary folder", {}, {}};
-  const fs::path answer = scratch_ / ("answer-" + std::to_string(++runs_));
+  if (scratch_.path().empty()) return {replay::Outcome::impossible, 0, "cannot create a temporary folder", {}, {}};
+  const fs::path answer = scratch_.path() / ("answer-" + std::to_string(++runs_));
   const ToolRun child = run_tool(command(order, answer), settings_.patience, relay_);
   if (!child.obstacle.empty()) return {replay::Outcome::impossible, 0, child.obstacle, {}, {}};
   latest_ = replay::read_answer(session::read_plain_file(answer, kMostAnswer).value_or(""));
@@ -99,7 +86,7 @@ replay::Run LaunchPlayer::run_at_old_addresses(const Order& order) {
 replay::Run LaunchPlayer::play(const std::vector<std::uint32_t>& without) {
   Order order{settings_.gpu, false, without, {}, {}, {}};
   if (failure_) {
-    order.dump = scratch_ / kDumpFile;
+    order.dump = scratch_.path() / kDumpFile;
     replay::Run done = run_at_old_addresses(order);
     if (done.outcome != replay::Outcome::did_not_fail) return replay::judged_by(*failure_, std::move(done));
     order.dump.clear();
@@ -116,7 +103,7 @@ replay::Run LaunchPlayer::play(const std::vector<std::uint32_t>& without) {
 // `run` is a replay that may have reproduced the failure. Replays the launch once more to find the failing instruction.
 replay::Run LaunchPlayer::with_instruction(replay::Run run, Order order) {
   using replay::Outcome;
-  order.dump = scratch_ / kDumpFile;
+  order.dump = scratch_.path() / kDumpFile;
   replay::Run again = this->run(order);
   if (again.dumped) {
     run.outcome = again.outcome;
@@ -134,7 +121,7 @@ replay::Run LaunchPlayer::play_for_outputs(const fs::path& outputs, const replay
 }
 
 replay::Run LaunchPlayer::play_sanitized(SanitizerTool tool, const std::string& sanitizer, std::string& log) {
-  const fs::path file = scratch_ / "sanitizer.log";
+  const fs::path file = scratch_.path() / "sanitizer.log";
   std::error_code ignored;
   fs::remove(file, ignored);
   Order order{settings_.gpu, true, {}, {}, {}, {}};

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/scratch_folder.h"
 #include "launch/process.h"
 #include "replay/launch_folder.h"
 #include "replay/player.h"
@@ -29,7 +30,6 @@ class LaunchPlayer {
  public:
   // `folder` and `relay` must outlive this object.
   LaunchPlayer(const replay::LaunchFolder& folder, launch::SignalRelay& relay, PlaySettings settings);
-  ~LaunchPlayer();
   LaunchPlayer(const LaunchPlayer&) = delete;
   LaunchPlayer& operator=(const LaunchPlayer&) = delete;
 
@@ -59,7 +59,7 @@ class LaunchPlayer {
   const replay::LaunchFolder& folder_;
   launch::SignalRelay& relay_;
   PlaySettings settings_;
-  std::filesystem::path scratch_;
+  base::ScratchFolder scratch_{"replay"};
   unsigned runs_ = 0;
   bool fixed_ = false;  // replays run without address randomisation
   bool fixed_tried_ = false;
