@@ -5,29 +5,25 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "base/printable.h"
+#include "base/words.h"
 #include "commands/commands.h"
 #include "diagnose/words.h"
-#include "evidence/tools/sanitizer_text.h"
 #include "options/command_line.h"
 #include "options/shared_options.h"
 #include "replay/launch_folder.h"
-#include "replay/output_comparison.h"
 #include "replay/player.h"
-#include "replay/smallest_set.h"
 #include "replays/replay_result.h"
-#include "session/notes/replay_tally.h"
+#include "replays/replay_sequence.h"
 #include "session/session_reader.h"
 #include "sessions/session_choice.h"
 #include "supervise/replays/launch_player.h"
@@ -40,24 +36,15 @@ namespace {
 namespace fs = std::filesystem;
 using base::Error;
 using base::Result;
-using replay::Outcome;
 using supervise::SanitizerTool;
 
 struct ReplayOptions {
   std::string folder;
   std::optional<std::string> output;  // folder that contains the sessions
-  unsigned times = 1;
-  std::optional<unsigned> device;  // nullopt: the GPU on which the launch was saved
+  ReplayPlan plan;
   double time_limit = 60;
-  std::string tool;  // a tool of compute-sanitizer; empty: none
-  bool minimise = false;
-  std::string minimal;  // where to write the smallest failing launch; empty: nowhere
-  bool compare = false;
-  std::optional<unsigned> compared_device;
   bool json = false, foreign = false;
 };
-
-constexpr unsigned kMostReplays = 2000;  // per search
 
 // Returns the folder of the session's most recently saved launch.
 Result<fs::path> folder_of_session(const fs::path& session) {
@@ -102,171 +89,19 @@ Result<replay::LaunchFolder> open_launch(const ReplayOptions& options) {
   return std::move(unparsed).parse();
 }
 
-// On another host, the saved bus id may belong to a different GPU, so it is ignored.
-replay::GpuChoice chosen_gpu(const replay::LaunchFolder& folder, const ReplayOptions& options) {
-  if (options.device) return {static_cast<int>(*options.device), {}, false, {}};
-  return {0, folder.why_foreign().empty() ? folder.launch().gpu.bus : "", false, {}};
-}
-
 void announce(const replay::LaunchFolder& folder, const ReplayOptions& options) {
   const replay::SavedLaunch& launch = folder.launch();
   const std::string name = base::printable(launch.demangled.empty() ? launch.kernel : launch.demangled);
   const std::string& why = folder.why_foreign();
   say(fmt::format("running the device code in {} on GPU {}: {}{}", diagnose::shell_word(folder.path().string()),
-                  words(chosen_gpu(folder, options)), name, why.empty() ? "" : "; " + why));
+                  words(chosen_gpu(folder, options.plan)), name, why.empty() ? "" : "; " + why));
 }
-
-// Returns the "========= " lines from the log of a tool for which we have no parser.
-std::vector<std::string> record_lines(const std::string& log) {
-  constexpr std::size_t kMost = 24;
-  std::vector<std::string> lines;
-  std::istringstream text(log);
-  for (std::string line; std::getline(text, line) && lines.size() < kMost;) {
-    const std::string_view start = "========= ";
-    if (!line.starts_with(start) || line.find("COMPUTE-SANITIZER") != std::string::npos) continue;
-    lines.push_back(line.substr(start.size()));
-  }
-  return lines;
-}
-
-std::optional<SanitizerTool> tool_of(const std::string& given) {
-  if (given == "true") return SanitizerTool::memcheck;  // CLI11 passes "true" for a flag without a value
-  for (const auto tool :
-       {SanitizerTool::memcheck, SanitizerTool::racecheck, SanitizerTool::initcheck, SanitizerTool::synccheck}) {
-    if (given == word(tool)) return tool;
-  }
-  return std::nullopt;
-}
-
-class Replaying {
- public:
-  Replaying(const replay::LaunchFolder& folder, const ReplayOptions& options, supervise::LaunchPlayer& player)
-      : folder_(folder), options_(options), player_(player) {
-    result_.tally = replay::tally_for(folder.launch());
-  }
-
-  std::optional<Error> run() {
-    if (const auto tool = tool_of(options_.tool)) return sanitize(*tool);
-    if (options_.compare) return compare();
-    for (unsigned i = 0; i < options_.times && !launch::asked_to_end(); ++i) {
-      const replay::Run done = player_.play();
-      replay::add(result_.tally, done);
-      if (i == 0) result_.first = done;
-      if (done.outcome == Outcome::impossible) break;
-    }
-    return options_.minimise ? minimise() : std::nullopt;
-  }
-
-  const ReplayResult& result() const { return result_; }
-  // Returns true if the failure happened again.
-  bool reproduced() const {
-    if (result_.sanitized)
-      return result_.sanitized->log.errors.value_or(0) > 0 || !result_.sanitized->log.accesses.empty();
-    if (options_.compare) {
-      return std::any_of(result_.compared.begin(), result_.compared.end(),
-                         [](const Compared& each) { return each.comparison && each.comparison->different > 0; });
-    }
-    return result_.tally.as_it_did > 0;
-  }
-
- private:
-  std::optional<Error> sanitize(SanitizerTool tool) {
-    const std::string sanitizer = supervise::find_sanitizer();
-    if (sanitizer.empty()) return Error{"compute-sanitizer is not installed here", "install the CUDA Toolkit"};
-    std::string log;
-    result_.first = player_.play_sanitized(tool, sanitizer, log);
-    Sanitized found{tool, evidence::sanitizer_log(log), {}};
-    if (tool != SanitizerTool::memcheck) found.lines = record_lines(log);
-    result_.sanitized = std::move(found);
-    return std::nullopt;
-  }
-
-  std::optional<Error> minimise() {
-    if (result_.tally.as_it_did == 0)
-      return Error{"cannot minimise the launch: the replay does not fail as the saved launch did",
-                   "to replay it more often: cudadiag replay --times 20"};
-    std::vector<std::uint32_t> blocks;
-    for (std::size_t i = 0; i < folder_.launch().blocks.size(); ++i) {
-      if (folder_.launch().blocks[i].contents) blocks.push_back(static_cast<std::uint32_t>(i));
-    }
-    const auto fails = [&](const std::vector<std::uint32_t>& without) {
-      return !launch::asked_to_end() && player_.play(without).outcome == Outcome::as_it_did;
-    };
-    result_.smallest = replay::smallest_set(blocks, fails, kMostReplays);
-    if (options_.minimal.empty()) return std::nullopt;
-    replay::SavedLaunch smaller = folder_.launch();
-    const auto& needed = result_.smallest->needed;
-    for (std::size_t i = 0; i < smaller.blocks.size(); ++i) {
-      if (!std::binary_search(needed.begin(), needed.end(), i)) smaller.blocks[i].contents.reset();
-    }
-    return replay::copy_folder(folder_, std::move(smaller), options_.minimal);
-  }
-
-  // Compares the memory contents after the first replay with those after each later replay.
-  std::optional<Error> compare() {
-    std::error_code error;
-    std::string pattern = (fs::temp_directory_path(error) / "cudadiag-outputs-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr)
-      return Error{"cannot create a temporary folder", "set TMPDIR to a writable folder"};
-    const fs::path scratch = pattern;
-    const replay::GpuChoice here = chosen_gpu(folder_, options_);
-    const replay::GpuChoice there =
-        options_.compared_device ? replay::GpuChoice{static_cast<int>(*options_.compared_device), {}, false, {}} : here;
-    const auto play = [&](unsigned number, const replay::GpuChoice& gpu) {
-      const fs::path folder = scratch / std::to_string(number);
-      fs::create_directory(folder, error);
-      const replay::Run done = player_.play_for_outputs(folder, gpu);
-      replay::add(result_.tally, done);
-      return done;
-    };
-    result_.first = play(0, here);
-    const unsigned times = std::max(options_.times, 2u);
-    for (unsigned i = 1; i < times && result_.tally.impossible == 0 && !launch::asked_to_end(); ++i) {
-      const replay::Run done = play(i, there);
-      Compared compared{there, {}, {}};
-      compared.obstacle = obstacle_to_comparing(done, here, there);
-      if (compared.obstacle.empty()) {
-        compared.comparison = replay::compare_outputs(folder_.launch(), scratch / "0", scratch / std::to_string(i));
-        if (!compared.comparison) compared.obstacle = "the memory contents after the launch could not be read";
-      }
-      fs::remove_all(scratch / std::to_string(i), error);
-      result_.compared.push_back(std::move(compared));
-    }
-    fs::remove_all(scratch, error);
-    return std::nullopt;
-  }
-
-  // Returns why the outputs of `done` and the first replay cannot be compared; empty if they can.
-  std::string obstacle_to_comparing(const replay::Run& done, const replay::GpuChoice& here,
-                                    const replay::GpuChoice& there) const {
-    const replay::Run& first = result_.first;
-    if (done.outcome == Outcome::impossible) return fmt::format("{}: {}", replay::word(done.outcome), done.why);
-    if (done.outcome != first.outcome) {
-      return fmt::format("on GPU {} the launch {}, but on GPU {} it {}", words(there), replay::word(done.outcome),
-                         words(here), replay::word(first.outcome));
-    }
-    for (const replay::Run* run : {&first, &done}) {
-      if (run->answer.outputs) continue;
-      if (run->outcome != Outcome::did_not_fail) return "a launch that fails leaves no memory to compare";
-      return "the memory contents after the launch could not be stored: " + run->answer.cannot;
-    }
-    return "";
-  }
-
-  const replay::LaunchFolder& folder_;
-  const ReplayOptions& options_;
-  supervise::LaunchPlayer& player_;
-  ReplayResult result_;
-};
 
 int carry_out(const ReplayOptions& options) {
-  if (!options.tool.empty() && !tool_of(options.tool)) {
-    say("--sanitize: expected one of memcheck, racecheck, initcheck, synccheck, got " + options.tool);
-    return kOwnFailure;
-  }
+  const ReplayPlan& plan = options.plan;
   std::error_code error;
-  if (!options.minimal.empty() && fs::exists(options.minimal, error)) {
-    say(Error{options.minimal + " already exists", "choose a new folder for --write"});
+  if (!plan.minimal.empty() && fs::exists(plan.minimal, error)) {
+    say(Error{plan.minimal + " already exists", "choose a new folder for --write"});
     return kOwnFailure;
   }
   auto opened = open_launch(options);
@@ -275,15 +110,15 @@ int carry_out(const ReplayOptions& options) {
   announce(folder, options);
   launch::SignalRelay relay;
   const supervise::PlaySettings settings{
-      chosen_gpu(folder, options), std::chrono::milliseconds(static_cast<std::int64_t>(options.time_limit * 1000))};
+      chosen_gpu(folder, plan), std::chrono::milliseconds(static_cast<std::int64_t>(options.time_limit * 1000))};
   supervise::LaunchPlayer player(folder, relay, settings);
-  Replaying replaying(folder, options, player);
-  if (const auto failure = replaying.run()) return say(*failure), kOwnFailure;
-  const ReplayResult& result = replaying.result();
+  const auto replayed = run_replays(folder, plan, player);
+  if (const auto* failure = std::get_if<Error>(&replayed)) return say(*failure), kOwnFailure;
+  const auto& result = std::get<ReplayResult>(replayed);
   print(options.json ? replay_json(folder, result) : replay_text(folder.launch(), result));
-  if (result.first.outcome == Outcome::impossible || (options.compare && result.tally.impossible > 0))
+  if (result.first.outcome == replay::Outcome::impossible || (plan.compare && result.tally.impossible > 0))
     return kOwnFailure;
-  return replaying.reproduced() ? 0 : 1;
+  return reproduced(plan, result) ? 0 : 1;
 }
 
 // ---- Child process
@@ -345,12 +180,17 @@ void add_child(CLI::App& app, int& status) {
 }
 
 // The name of the tool must follow an equals sign. A separate word is parsed as the name of the saved launch.
-void add_sanitize(CLI::App* command, ReplayOptions& replay) {
-  command
-      ->add_flag(
-          "--sanitize", replay.tool,
-          "run it once under compute-sanitizer; TOOL is memcheck (the default), racecheck, initcheck or synccheck")
-      ->type_name("[=TOOL]");
+void add_sanitize(CLI::App* command, std::optional<SanitizerTool>& tool) {
+  std::vector<std::string> words;
+  for (const auto& [each, word] : supervise::kSanitizerTools) words.emplace_back(word);
+  const auto read = [&tool, expected = diagnose::joined(words, ", ")](const std::string& given) -> std::string {
+    // CLI11 passes "true" for a flag without a value.
+    tool = given == "true" ? SanitizerTool::memcheck : base::value_of(supervise::kSanitizerTools, given);
+    return tool ? "" : "expected one of " + expected + ", got " + given;
+  };
+  words.front() += " (the default)";
+  const std::string help = "run it once under compute-sanitizer; TOOL is " + diagnose::joined(words, " or ");
+  command->add_flag("--sanitize", help)->type_name("[=TOOL]")->check(CLI::Validator(read, ""));
 }
 
 }  // namespace
@@ -359,22 +199,23 @@ void add_replay(CLI::App& app, int& status) {
   auto replay = std::make_shared<ReplayOptions>();
   auto* command = app.add_subcommand("replay", "repeat a saved launch on its own");
   add_input(command, replay->folder, replay->output);
-  add_number(command, "--times", replay->times, NumberRange<unsigned>{1u, 100'000u, "number from 1 to 100000"}, "N",
-             "how many times to repeat the launch")
+  add_number(command, "--times", replay->plan.times, NumberRange<unsigned>{1u, 100'000u, "number from 1 to 100000"},
+             "N", "how many times to repeat the launch")
       ->default_str("1");
-  add_number(command, "--device", replay->device, NumberRange<unsigned>{0u, 1023u, "number from 0 to 1023"}, "N",
+  add_number(command, "--device", replay->plan.device, NumberRange<unsigned>{0u, 1023u, "number from 0 to 1023"}, "N",
              "the GPU to use; default: the one on which the launch was saved");
   add_number(command, "--time-limit", replay->time_limit, NumberRange<double>{0.1, 1e7, "number from 0.1 to 10000000"},
              "SECONDS", "how long one replay may take")
       ->default_str("60");
-  add_sanitize(command, *replay);
-  command->add_flag("--minimise", replay->minimise,
+  add_sanitize(command, replay->plan.tool);
+  command->add_flag("--minimise", replay->plan.minimise,
                     "find the smallest set of memory blocks with which the launch fails");
-  add_text(command, "--write", replay->minimal, "FOLDER",
+  add_text(command, "--write", replay->plan.minimal, "FOLDER",
            "write a copy of the launch without the contents that --minimise found unnecessary")
       ->needs("--minimise");
-  auto* compare = command->add_flag("--compare", replay->compare, "compare the memory after each replay, byte by byte");
-  add_number(command, "--with-device", replay->compared_device,
+  auto* compare =
+      command->add_flag("--compare", replay->plan.compare, "compare the memory after each replay, byte by byte");
+  add_number(command, "--with-device", replay->plan.compared_device,
              NumberRange<unsigned>{0u, 1023u, "number from 0 to 1023"}, "N",
              "run all replays except the first on this GPU")
       ->needs(compare);

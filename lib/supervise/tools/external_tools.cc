@@ -8,7 +8,6 @@
 #include <cctype>
 
 #include "base/file_descriptor.h"
-#include "base/words.h"
 #include "evidence/core_file.h"
 #include "evidence/tools/debugger_text.h"
 
@@ -23,13 +22,6 @@ bool is_plain(const std::string& path) {
     return c < 0x80 && (std::isalnum(c) != 0 || std::string("/._-+@").find(static_cast<char>(c)) != std::string::npos);
   });
 }
-
-constexpr base::Words<SanitizerTool, 4> kTools = {{
-    {SanitizerTool::memcheck, "memcheck"},
-    {SanitizerTool::racecheck, "racecheck"},
-    {SanitizerTool::initcheck, "initcheck"},
-    {SanitizerTool::synccheck, "synccheck"},
-}};
 
 }  // namespace
 
@@ -57,7 +49,7 @@ bool is_compressed(const std::filesystem::path& dump) {
 
 bool has_debugger() { return !find_toolkit_program(kDebugger).empty(); }
 
-std::string_view word(SanitizerTool tool) { return base::word_of(kTools, tool); }
+std::string_view word(SanitizerTool tool) { return base::word_of(kSanitizerTools, tool); }
 
 std::string find_sanitizer() { return find_toolkit_program("compute-sanitizer"); }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/words.h"
 #include "launch/process.h"
 #include "supervise/tools/toolkit.h"
 
@@ -26,6 +27,12 @@ bool has_debugger();
 // Returns the path of compute-sanitizer; empty if it is not installed.
 std::string find_sanitizer();
 enum class SanitizerTool { memcheck, racecheck, initcheck, synccheck };
+inline constexpr base::Words<SanitizerTool, 4> kSanitizerTools = {{
+    {SanitizerTool::memcheck, "memcheck"},
+    {SanitizerTool::racecheck, "racecheck"},
+    {SanitizerTool::initcheck, "initcheck"},
+    {SanitizerTool::synccheck, "synccheck"},
+}};
 std::string_view word(SanitizerTool tool);
 // Returns the command that runs `command` under one of the sanitizer's tools. The tool checks only these kernels (all
 // if empty), and writes its output to `log`. Names stay mangled, so that we can compare them.
