@@ -89,9 +89,8 @@ void Recording::open_places(std::time_t now) {
 }
 
 void Recording::open_folder(std::time_t now) {
-  std::optional<std::filesystem::path> output;
-  if (options_.output) output = *options_.output;
-  auto writer = session::SessionWriter::create(session::roots(output), static_cast<std::uint32_t>(::getpid()), now);
+  auto writer =
+      session::SessionWriter::create(session::roots(options_.output), static_cast<std::uint32_t>(::getpid()), now);
   if (auto* failure = std::get_if<base::Error>(&writer)) {
     (options_.output ? refusal_ : no_session_) = std::move(*failure);
   } else {

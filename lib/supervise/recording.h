@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <ctime>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -24,7 +25,7 @@ namespace cudadiag::supervise {
 struct RecordingOptions {
   std::vector<std::string> command;
   std::vector<session::CodeRule> code_rules;
-  std::optional<std::string> output;  // folder for sessions; nullopt: the user's default folder
+  std::optional<std::filesystem::path> output;  // folder for sessions; nullopt: the user's default folder
   wire::RecordOptions record;
   std::vector<std::string> watch;   // Python lines (FILE:LINE) whose latest values to keep
   std::string window;               // what this run waits for (wire/rerun/window.h); empty: nothing

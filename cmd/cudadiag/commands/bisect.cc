@@ -31,7 +31,7 @@ namespace {
 struct BisectOptions {
   std::string session;
   std::vector<session::CodeRule> code_rules;
-  std::optional<std::string> output;
+  std::optional<std::filesystem::path> output;
   report::Verbosity verbosity = report::Verbosity::normal;
   supervise::RerunOptions rerun;
   std::optional<analyse::Reach> reach;

@@ -22,7 +22,7 @@ namespace {
 
 struct DumpOptions {
   std::string session;
-  std::optional<std::string> output;
+  std::optional<std::filesystem::path> output;
 };
 
 using session::ProcessRecord;

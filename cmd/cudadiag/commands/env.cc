@@ -19,7 +19,7 @@ namespace cudadiag::command {
 namespace {
 
 struct EnvOptions {
-  std::optional<std::string> output;
+  std::optional<std::filesystem::path> output;
   wire::RecordOptions record;
 };
 
@@ -33,10 +33,8 @@ std::string quoted(const std::string& text) {
 int carry_out(const EnvOptions& options) {
   const auto recorder = launch::find_recorder();
   if (const auto* failure = std::get_if<base::Error>(&recorder)) return say(*failure), kOwnFailure;
-  std::optional<std::filesystem::path> root;
-  if (options.output) root = *options.output;
-  auto writer =
-      session::SessionWriter::create(session::roots(root), static_cast<std::uint32_t>(::getpid()), std::time(nullptr));
+  auto writer = session::SessionWriter::create(session::roots(options.output), static_cast<std::uint32_t>(::getpid()),
+                                               std::time(nullptr));
   if (const auto* failure = std::get_if<base::Error>(&writer)) return say(*failure), kOwnFailure;
   const auto& found = std::get<std::filesystem::path>(recorder);
   if (const std::string dropped = launch::dropped_injection(found, options.record); !dropped.empty()) {

@@ -28,7 +28,7 @@ using base::Error;
 
 struct Selection {
   std::vector<std::string> wanted;
-  std::optional<std::string> output;
+  std::optional<fs::path> output;
   bool force = false;  // remove sessions even if they are protected
 };
 
@@ -63,9 +63,7 @@ bool is_folder_of(const std::string& wanted, const fs::path& session) {
 
 // Finds all sessions before removing any, because each removal renumbers the remaining sessions.
 int carry_out(const Selection& selection, Deed deed) {
-  std::optional<fs::path> root;
-  if (selection.output) root = *selection.output;
-  const auto roots = session::roots_to_read(root);
+  const auto roots = session::roots_to_read(selection.output);
   std::vector<fs::path> folders;
   for (const std::string& wanted : selection.wanted) {
     const auto found = session::find_session(roots, wanted);
@@ -98,8 +96,7 @@ std::shared_ptr<Selection> add(CLI::App& app, int& status, const char* name, con
       ->type_name("SESSION")
       ->check(some_text("SESSION"))
       ->required();
-  add_text(command, "-o,--output", selection->output, "FOLDER", "folder that holds the sessions")
-      ->check(an_existing_folder());
+  add_existing_output(command, selection->output);
   command->callback([selection, deed, &status] { status = carry_out(*selection, deed); });
   return selection;
 }

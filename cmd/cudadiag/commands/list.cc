@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "commands/commands.h"
-#include "options/command_line.h"
 #include "options/shared_options.h"
 #include "session/session_reader.h"
 #include "sessions/session_list.h"
@@ -19,14 +18,12 @@ namespace cudadiag::command {
 namespace {
 
 struct ListOptions {
-  std::optional<std::string> output;
+  std::optional<std::filesystem::path> output;
   bool json = false;
 };
 
 int carry_out(const ListOptions& options) {
-  std::optional<std::filesystem::path> folder;
-  if (options.output) folder = *options.output;
-  const std::vector<session::Root> roots = session::roots_to_read(folder);
+  const std::vector<session::Root> roots = session::roots_to_read(options.output);
   if (const auto failure = session::misnamed(roots)) return say(*failure), kOwnFailure;
   const std::vector<ListedSession> sessions = listed_sessions(session::listed_in(roots));
   if (options.json) {
@@ -46,8 +43,7 @@ int carry_out(const ListOptions& options) {
 void add_list(CLI::App& app, int& status) {
   auto options = std::make_shared<ListOptions>();
   auto* command = app.add_subcommand("list", "list the sessions, newest first");
-  add_output(command, options->output);
-  command->get_option("--output")->check(an_existing_folder());
+  add_existing_output(command, options->output);
   command->add_flag("--json", options->json, "print JSON");
   command->callback([options, &status] { status = carry_out(*options); });
 }

@@ -40,7 +40,7 @@ namespace {
 struct RanksOptions {
   std::vector<std::string> sessions;  // sessions or folders of sessions; if empty, all sessions in `output`
   bool foreign = false;               // also show source lines of sessions that may belong to another user
-  std::optional<std::string> output;
+  std::optional<std::filesystem::path> output;
   report::Verbosity verbosity = report::Verbosity::normal;
   bool json = false;
   std::optional<std::string> flight_recorder;  // folder or path prefix of the dumps written by PyTorch's Flight
@@ -64,7 +64,7 @@ std::vector<fs::path> each_once(const std::vector<fs::path>& folders) {
 // Returns the session folders that the user's arguments refer to. Sessions in the same folder are sorted by name.
 base::Result<std::vector<fs::path>> sessions_of(const RanksOptions& options) {
   std::vector<std::string> wanted = options.sessions;
-  if (wanted.empty() && options.output) wanted.push_back(*options.output);
+  if (wanted.empty() && options.output) wanted.push_back(options.output->string());
   if (wanted.empty()) {
     return base::Error{"no sessions were given",
                        "give the sessions of the job, or the folder that you passed to its launchers with -o"};
@@ -249,8 +249,7 @@ void add_ranks(CLI::App& app, int& status) {
   command->add_option("SESSION", options->sessions, "sessions of the job, or folders that hold them")
       ->type_name("SESSION")
       ->check(some_text("SESSION"));
-  add_text(command, "-o,--output", options->output, "FOLDER", "folder that holds the sessions")
-      ->check(an_existing_folder());
+  add_existing_output(command, options->output);
   add_verbosity(command, options->verbosity);
   command->add_flag("--json", options->json, "print JSON");
   add_text(command, "--flight-recorder", options->flight_recorder, "PATH",

@@ -40,7 +40,7 @@ using supervise::SanitizerTool;
 
 struct ReplayOptions {
   std::string folder;
-  std::optional<std::string> output;  // folder that contains the sessions
+  std::optional<fs::path> output;  // folder that contains the sessions
   ReplayPlan plan;
   double time_limit = 60;
   bool json = false, foreign = false;

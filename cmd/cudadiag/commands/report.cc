@@ -28,7 +28,7 @@ enum class Format { text, json, sarif, html };
 struct ReportOptions {
   std::string session;
   std::vector<session::CodeRule> code_rules;
-  std::optional<std::string> output;
+  std::optional<std::filesystem::path> output;
   report::Verbosity verbosity = report::Verbosity::normal;  // for Format::text
   Format format = Format::text;
   std::optional<std::string> bundle;  // file for the bundle; empty: named after the session

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <limits>
 #include <memory>
 
@@ -24,7 +25,7 @@ namespace {
 
 struct StatusOptions {
   std::string session;
-  std::optional<std::string> output;
+  std::optional<std::filesystem::path> output;
   report::Verbosity verbosity = report::Verbosity::normal;
   bool json = false;
 };

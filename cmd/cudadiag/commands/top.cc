@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <ctime>
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -27,7 +28,7 @@ namespace {
 
 struct TopOptions {
   std::string session;
-  std::optional<std::string> output;
+  std::optional<std::filesystem::path> output;
   std::optional<unsigned> count;  // the number of times to print the display before exiting; nullopt: no limit
 };
 

@@ -11,15 +11,24 @@ namespace {
 constexpr const char* kSession =
     "session: number in cudadiag list, name, beginning of the name, or folder; default: the latest";
 
-}  // namespace
-
-void add_output(CLI::App* command, std::optional<std::string>& output) {
-  add_text(command, "-o,--output", output, "FOLDER", "folder that holds the sessions");
+CLI::Option* add_folder(CLI::App* command, std::optional<std::filesystem::path>& output) {
+  const auto set = [&output](const std::string& given) { output = given; };
+  return command->add_option_function<std::string>("-o,--output", set, "folder that holds the sessions")
+      ->type_name("FOLDER")
+      ->check(some_text("FOLDER"));
 }
 
-void add_input(CLI::App* command, std::string& session, std::optional<std::string>& output) {
+}  // namespace
+
+void add_output(CLI::App* command, std::optional<std::filesystem::path>& output) { add_folder(command, output); }
+
+void add_existing_output(CLI::App* command, std::optional<std::filesystem::path>& output) {
+  add_folder(command, output)->check(an_existing_folder());
+}
+
+void add_input(CLI::App* command, std::string& session, std::optional<std::filesystem::path>& output) {
   add_text(command, "SESSION", session, "SESSION", kSession);
-  add_text(command, "-o,--output", output, "FOLDER", "folder that holds the sessions")->check(an_existing_folder());
+  add_existing_output(command, output);
 }
 
 void name_page(CLI::App* command, const std::string& example) {

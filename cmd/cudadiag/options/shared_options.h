@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -12,9 +13,10 @@
 
 namespace cudadiag::command {
 
-void add_output(CLI::App* command, std::optional<std::string>& output);
+void add_output(CLI::App* command, std::optional<std::filesystem::path>& output);
 // Like add_output(), for commands that only read. Rejects a missing folder, because it is probably a typo.
-void add_input(CLI::App* command, std::string& session, std::optional<std::string>& output);
+void add_existing_output(CLI::App* command, std::optional<std::filesystem::path>& output);
+void add_input(CLI::App* command, std::string& session, std::optional<std::filesystem::path>& output);
 // Ends the help with the example, if given, and the name of the manual page.
 void name_page(CLI::App* command, const std::string& example = "");
 // Adds -q and -v. Returns -q.

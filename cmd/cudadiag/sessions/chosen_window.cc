@@ -162,10 +162,8 @@ Result<std::optional<RerunWindow>> chosen_window(const session::Session& session
   return std::move(std::get<RerunWindow>(window));
 }
 
-Result<std::string> window_of_session(const std::string& name, const std::optional<std::string>& output) {
-  std::optional<std::filesystem::path> root;
-  if (output) root = *output;
-  const auto folder = session::find_session(session::roots_to_read(root), name);
+Result<std::string> window_of_session(const std::string& name, const std::optional<std::filesystem::path>& output) {
+  const auto folder = session::find_session(session::roots_to_read(output), name);
   if (const auto* failure = std::get_if<Error>(&folder)) return *failure;
   const auto opened = session::open_session(std::get<std::filesystem::path>(folder));
   if (const auto* failure = std::get_if<Error>(&opened)) return *failure;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -22,6 +23,7 @@ base::Result<std::optional<analyse::RerunWindow>> chosen_window(const session::S
                                                                 const WindowChoice& choice);
 
 // Returns the window of operations to wait for in order to catch this session's failure again (wire/rerun/window.h).
-base::Result<std::string> window_of_session(const std::string& session, const std::optional<std::string>& output);
+base::Result<std::string> window_of_session(const std::string& session,
+                                            const std::optional<std::filesystem::path>& output);
 
 }  // namespace cudadiag::command

@@ -65,11 +65,8 @@ base::Result<LiveRun> open_run(const fs::path& folder) {
 
 }  // namespace
 
-base::Result<fs::path> choose_session(const std::optional<std::string>& output, const std::string& wanted,
-                                      Older older) {
-  std::optional<fs::path> root;
-  if (output) root = *output;
-  const auto roots = session::roots_to_read(root);
+base::Result<fs::path> choose_session(const std::optional<fs::path>& output, const std::string& wanted, Older older) {
+  const auto roots = session::roots_to_read(output);
   auto found = session::find_session(roots, wanted);
   if (means_latest(wanted)) {
     const auto* folder = std::get_if<fs::path>(&found);
@@ -84,10 +81,8 @@ base::Result<fs::path> choose_session(const std::optional<std::string>& output, 
   return found;
 }
 
-base::Result<LiveRun> choose_run(const std::optional<std::string>& output, const std::string& wanted) {
-  std::optional<fs::path> root;
-  if (output) root = *output;
-  const auto roots = session::roots_to_read(root);
+base::Result<LiveRun> choose_run(const std::optional<fs::path>& output, const std::string& wanted) {
+  const auto roots = session::roots_to_read(output);
   if (means_latest(wanted)) {
     if (const auto live = session::newest_live(roots)) return open_run(*live);
   }

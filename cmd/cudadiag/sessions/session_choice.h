@@ -14,10 +14,11 @@ enum class Older { allowed, refused };
 
 // Returns the session that `wanted` refers to. The newest session has nothing to show if its run is in progress or its
 // launcher was killed. In that case, prints a message and returns an older session, or returns an error.
-base::Result<std::filesystem::path> choose_session(const std::optional<std::string>& output, const std::string& wanted,
-                                                   Older older = Older::allowed);
+base::Result<std::filesystem::path> choose_session(const std::optional<std::filesystem::path>& output,
+                                                   const std::string& wanted, Older older = Older::allowed);
 
 // If `wanted` is empty or "latest", returns the newest run in progress or, if there is none, the newest session.
-base::Result<supervise::LiveRun> choose_run(const std::optional<std::string>& output, const std::string& wanted);
+base::Result<supervise::LiveRun> choose_run(const std::optional<std::filesystem::path>& output,
+                                            const std::string& wanted);
 
 }  // namespace cudadiag::command
