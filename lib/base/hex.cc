@@ -1,7 +1,6 @@
 #include "base/hex.h"
 
-#include <charconv>
-#include <system_error>
+#include "base/number.h"
 
 namespace cudadiag::base {
 
@@ -21,12 +20,9 @@ std::optional<std::vector<std::byte>> bytes_of_hex(std::string_view digits) {
   std::vector<std::byte> bytes;
   bytes.reserve(digits.size() / 2);
   for (; !digits.empty(); digits.remove_prefix(2)) {
-    unsigned value = 0;
-    const char* end = digits.data() + 2;
-    if (const auto read = std::from_chars(digits.data(), end, value, 16); read.ec != std::errc() || read.ptr != end) {
-      return std::nullopt;
-    }
-    bytes.push_back(static_cast<std::byte>(value));
+    const auto value = whole_number<unsigned>(digits.substr(0, 2), 16);
+    if (!value) return std::nullopt;
+    bytes.push_back(static_cast<std::byte>(*value));
   }
   return bytes;
 }

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <iterator>
 #include <tuple>
 #include <utility>
 
+#include "base/number.h"
 #include "session/area/area_image.h"
 #include "session/area/area_reader.h"
 #include "session/area/live_place.h"
@@ -122,11 +122,10 @@ std::optional<fs::path> newest_begun(const fs::path& root) {
 // and an error for a number that is too large. A longer number is taken as the beginning of a session's name.
 std::optional<base::Result<fs::path>> by_number(const std::vector<Root>& roots, std::string_view wanted) {
   constexpr std::size_t kMostDigits = 3;
-  std::size_t number = 0;
-  const auto [end, error] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), number);
-  if (error != std::errc() || end != wanted.data() + wanted.size() || wanted.size() > kMostDigits) return std::nullopt;
+  const auto number = base::whole_number<std::size_t>(wanted);
+  if (!number || wanted.size() > kMostDigits) return std::nullopt;
   const std::vector<fs::path> sessions = listed_in(roots);
-  if (number >= 1 && number <= sessions.size()) return sessions[number - 1];
+  if (*number >= 1 && *number <= sessions.size()) return sessions[*number - 1];
   return base::Error{"session " + std::string(wanted) + " does not exist: " +
                          (sessions.empty()       ? "there are no sessions"
                           : sessions.size() == 1 ? "there is only 1 session"
@@ -416,10 +415,7 @@ Process describe_process(ProcessRecord record, const Manifest& manifest) {
   // Drops empty arguments at the end. They remain if a program overwrites its arguments with a title, as Ray's workers
   // do.
   while (process.argv.size() > 1 && process.argv.back().empty()) process.argv.pop_back();
-  const std::string& rank = value_of(record, Property::rank);
-  int number = 0;
-  const auto [rest, failure] = std::from_chars(rank.data(), rank.data() + rank.size(), number);
-  if (failure == std::errc() && rest == rank.data() + rank.size()) process.rank = number;
+  process.rank = base::whole_number<int>(value_of(record, Property::rank));
   const auto end = manifest.ends.find(process.pid);
   if (end != manifest.ends.end()) process.end = end->second;
   process.record = std::move(record);

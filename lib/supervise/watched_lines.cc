@@ -3,11 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <optional>
 
 #include "analyse/note_code.h"
+#include "base/number.h"
 #include "session/plain_file.h"
 #include "session/property.h"
 
@@ -107,9 +107,7 @@ std::vector<std::string> doubtful_lines(const std::vector<std::string>& lines,
     if (!text || text->empty()) continue;
     const auto ends = std::count(text->begin(), text->end(), '\n');
     const auto count = static_cast<std::uint64_t>(ends) + (text->back() == '\n' ? 0 : 1);
-    std::uint64_t wanted = UINT64_MAX;
-    std::from_chars(number.data(), number.data() + number.size(), wanted);
-    if (wanted > count) {
+    if (base::whole_number<std::uint64_t>(number).value_or(UINT64_MAX) > count) {
       sentences.push_back(fmt::format("--watch {}: {} ends at line {}", line, here->string(), count));
     }
   }

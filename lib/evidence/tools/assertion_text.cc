@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
 
+#include "base/number.h"
 #include "base/read_part.h"
 #include "base/trimmed.h"
 
@@ -25,19 +25,12 @@ constexpr std::string_view kAssertion = "] Assertion `";
 constexpr std::string_view kFailed = "` failed";
 constexpr std::string_view kUnnamed = "unknown";  // printed by Triton
 
-std::optional<std::uint32_t> number(std::string_view text) {
-  std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 std::optional<Dim3> dimensions(std::string_view text) {
   Dim3 found{};
   for (std::size_t i = 0; i < 3; ++i) {
     const std::size_t comma = i < 2 ? text.find(',') : text.size();
     if (comma == std::string_view::npos) return std::nullopt;
-    const auto value = number(text.substr(0, comma));
+    const auto value = base::whole_number<std::uint32_t>(text.substr(0, comma));
     if (!value) return std::nullopt;
     found[i] = *value;
     text.remove_prefix(std::min(text.size(), comma + 1));
@@ -62,7 +55,7 @@ bool read_place(std::string_view text, Assertion& assertion) {
   for (std::size_t end = text.rfind(": "); end != std::string_view::npos && end > 0; end = text.rfind(": ", end - 1)) {
     const std::size_t colon = text.find_last_not_of("0123456789", end - 1);
     if (colon == std::string_view::npos || colon == 0 || text[colon] != ':') continue;
-    const auto line = number(text.substr(colon + 1, end - colon - 1));
+    const auto line = base::whole_number<std::uint32_t>(text.substr(colon + 1, end - colon - 1));
     if (!line) continue;
     assertion.file = without_foreign_start(text.substr(0, colon));
     assertion.line = *line;
@@ -138,7 +131,8 @@ class Reader {
     if (!dsa_) return;
     if (const auto place = value(line, "File containing assertion = ")) {
       const std::size_t colon = place->rfind(':');
-      const auto number_of_line = colon == std::string_view::npos ? std::nullopt : number(place->substr(colon + 1));
+      const auto number_of_line =
+          colon == std::string_view::npos ? std::nullopt : base::whole_number<std::uint32_t>(place->substr(colon + 1));
       if (!number_of_line) return dsa_.reset();
       dsa_->file = place->substr(0, colon);
       dsa_->line = *number_of_line;

@@ -3,23 +3,15 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "base/demangle.h"
+#include "base/number.h"
 #include "base/trimmed.h"
 #include "evidence/tools/tool_text.h"
 
 namespace cudadiag::evidence {
 namespace {
-
-template <typename Number>
-std::optional<Number> number(std::string_view text, int base = 10) {
-  Number value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 // Returns the text after `mark`; nullopt if the text does not contain it.
 std::optional<std::string_view> after(std::string_view text, std::string_view mark) {
@@ -31,7 +23,7 @@ std::optional<std::string_view> after(std::string_view text, std::string_view ma
 DebuggerLine place(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos || colon == 0) return {};
-  const auto line = number<std::uint32_t>(base::trimmed(text.substr(colon + 1)));
+  const auto line = base::whole_number<std::uint32_t>(base::trimmed(text.substr(colon + 1)));
   return line ? DebuggerLine{taken_part(text.substr(0, colon)), *line} : DebuggerLine{};
 }
 

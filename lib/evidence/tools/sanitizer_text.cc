@@ -9,6 +9,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/number.h"
 #include "base/read_part.h"
 #include "base/trimmed.h"
 #include "evidence/tools/tool_text.h"
@@ -29,9 +30,7 @@ std::optional<std::uint64_t> take_number(std::string_view& text) {
     if (text.front() != ',') digits += text.front();
     text.remove_prefix(1);
   }
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  return digits.empty() || error != std::errc() ? std::nullopt : std::optional(value);
+  return base::whole_number<std::uint64_t>(digits);
 }
 
 struct Place {
@@ -44,12 +43,10 @@ struct Place {
 bool read_line(std::string_view text, Place& place) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos || colon == 0) return false;
-  const std::string_view digits = base::trimmed(text.substr(colon + 1), kMargin);
-  std::uint32_t line = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), line);
-  if (error != std::errc() || end != digits.data() + digits.size()) return false;
+  const auto line = base::whole_number<std::uint32_t>(base::trimmed(text.substr(colon + 1), kMargin));
+  if (!line) return false;
   place.file = taken_part(text.substr(0, colon));
-  place.line = line;
+  place.line = *line;
   return true;
 }
 

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/number.h"
 #include "session/plain_file.h"
 
 namespace cudadiag::session {
@@ -14,15 +15,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kLongest = 128;
-
-template <typename Number>
-bool take_number(std::string_view& text, Number& number, char end) {
-  const auto [rest, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const auto taken = static_cast<std::size_t>(rest - text.data());
-  if (failure != std::errc() || taken >= text.size() || *rest != end) return false;
-  text.remove_prefix(taken + 1);
-  return true;
-}
 
 // If `lives` is true, returns the newest session whose launcher is still running. Otherwise, returns the newest session
 // whose recording was lost because its launcher was killed.
@@ -60,8 +52,8 @@ std::string write_live_place(const LivePlace& place) {
 
 std::optional<LivePlace> parse_live_place(std::string_view text) {
   LivePlace place;
-  if (!take_number(text, place.pid, ' ') || !take_number(text, place.descriptor, ' ') ||
-      !take_number(text, place.inode, '\n') || !text.empty()) {
+  if (!base::take_number(text, place.pid, ' ') || !base::take_number(text, place.descriptor, ' ') ||
+      !base::take_number(text, place.inode, '\n') || !text.empty()) {
     return std::nullopt;
   }
   if (place.pid == 0 || place.pid > INT_MAX || place.descriptor < 0) return std::nullopt;

@@ -3,13 +3,13 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <charconv>
 #include <deque>
 #include <initializer_list>
 #include <iterator>
 #include <string_view>
 #include <utility>
 
+#include "base/number.h"
 #include "base/words.h"
 #include "session/json_values.h"
 #include "session/plain_file.h"
@@ -257,17 +257,9 @@ DeliveredNonFinite non_finite_of(const Json& object) {
   return found;
 }
 
-template <typename Number>
-bool take_number(std::string_view& text, Number& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end == text.data() + text.size() || *end != ' ') return false;
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()) + 1);
-  return true;
-}
-
 std::optional<Delivery> parse(std::string_view text) {
   Delivery delivery;
-  if (!take_number(text, delivery.tid) || !take_number(text, delivery.ticks)) return std::nullopt;
+  if (!base::take_number(text, delivery.tid, ' ') || !base::take_number(text, delivery.ticks, ' ')) return std::nullopt;
   const Json object = Json::parse(text, nullptr, false);
   if (!object.is_object()) return std::nullopt;
   delivery.kind = base::value_of(kDeliveries, short_text_of(object, "kind")).value_or(DeliveryKind::other);
@@ -348,11 +340,10 @@ void add_checked(const std::filesystem::path& folder, std::vector<Process>& proc
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
     const std::filesystem::path& file = entry.path();
-    const std::string pid = file.stem().string();
+    const auto pid = base::whole_number<decltype(Process::pid)>(file.stem().string());
+    if (file.extension() != wire::delivery::kSuffix || !pid) continue;
     Process process;
-    const auto [end, problem] = std::from_chars(pid.data(), pid.data() + pid.size(), process.pid);
-    if (file.extension() != wire::delivery::kSuffix || problem != std::errc() || end != pid.data() + pid.size())
-      continue;
+    process.pid = *pid;
     const auto known = [&](const Process& other) { return other.pid == process.pid; };
     if (std::any_of(processes.begin(), processes.end(), known) || processes.size() >= kMostProcesses) continue;
     process.deliveries = read_deliveries(file);

@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "base/file_descriptor.h"
+#include "base/number.h"
 
 namespace cudadiag::supervise {
 namespace {
@@ -22,11 +22,8 @@ constexpr auto kPatience = std::chrono::seconds(30);
 
 // Returns the pid in "4711.pipe"; 0 for any other name.
 int pid_of(const fs::path& path) {
-  const std::string stem = path.stem().string();
-  int pid = 0;
-  const auto [rest, failure] = std::from_chars(stem.data(), stem.data() + stem.size(), pid);
-  const bool whole = failure == std::errc() && rest == stem.data() + stem.size();
-  return whole && pid > 0 && path.extension() == kPipe ? pid : 0;
+  const int pid = base::whole_number<int>(path.stem().string()).value_or(0);
+  return pid > 0 && path.extension() == kPipe ? pid : 0;
 }
 
 // Requests a dump by writing a byte with any value. Returns false if no process reads the pipe.
