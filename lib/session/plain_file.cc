@@ -13,7 +13,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "base/file_descriptor.h"
+#include "base/plain_file.h"
 
 namespace cudadiag::session {
 namespace {
@@ -39,9 +39,8 @@ bool is_on_disk(int file) {
 }
 
 std::optional<std::string> read(const base::FileDescriptor& descriptor, std::uint64_t most) {
-  struct stat status {};
-  if (!descriptor.valid() || ::fstat(descriptor.get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
-  const auto size = static_cast<std::uint64_t>(status.st_size);
+  if (!descriptor.valid()) return std::nullopt;
+  const std::uint64_t size = base::size_of(descriptor);
   if (size > most) return std::nullopt;
   // Ignores data that is appended while the file is being read.
   std::string text(size, '\0');
@@ -69,7 +68,7 @@ base::FileDescriptor open_named_file(const std::filesystem::path& file) {
 }
 
 std::optional<std::string> read_plain_file(const std::filesystem::path& file, std::uint64_t most) {
-  return read(base::FileDescriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)), most);
+  return read(base::open_plain(file), most);
 }
 
 std::optional<std::string> read_named_file(const std::filesystem::path& file, std::uint64_t most) {

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/plain_file.h"
 #include "session/area/live_place.h"
 #include "session/manifest.h"
 #include "session/notes/replay_tally.h"
@@ -162,11 +163,9 @@ void remove_own(const base::FileDescriptor& folder, Level level) {
 }
 
 bool is_area(const fs::path& file) {
-  const base::FileDescriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  struct stat status {};
+  const base::FileDescriptor descriptor = base::open_plain(file);
   std::uint64_t magic = 0;
-  return descriptor.valid() && ::fstat(descriptor.get(), &status) == 0 && S_ISREG(status.st_mode) &&
-         ::pread(descriptor.get(), &magic, sizeof magic, 0) == sizeof magic && magic == wire::area::kMagicValue;
+  return ::pread(descriptor.get(), &magic, sizeof magic, 0) == sizeof magic && magic == wire::area::kMagicValue;
 }
 
 bool is_own_manifest(const fs::path& file) {

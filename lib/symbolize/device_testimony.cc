@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/demangle.h"
+#include "base/plain_file.h"
 #include "evidence/core_file.h"
 #include "evidence/exceptions.h"
 #include "evidence/tools/debugger_text.h"
@@ -17,6 +18,8 @@
 
 namespace cudadiag::symbolize {
 namespace {
+
+constexpr std::uint64_t kMostText = 4u << 20;  // of a rerun's output, or of the log of compute-sanitizer
 
 // The manifest is untrusted: a name must not lead out of the session's folder.
 bool is_plain_name(const std::string& name) {
@@ -76,7 +79,7 @@ std::filesystem::path folder_of(const session::Session& session, const session::
 WitnessWords debugger_words(const session::Session& session, const session::Pass& pass,
                             const evidence::Testimony& core) {
   const auto file = folder_of(session, pass) / session::kDebuggerFile;
-  const auto witness = evidence::debugger_witness(core.failure, evidence::read_log(file, kDebuggerTextKept),
+  const auto witness = evidence::debugger_witness(core.failure, base::read_start(file, kDebuggerTextKept),
                                                   session::how_it_failed(pass.debugger->end, pass.debugger->cut_short));
   return {evidence::outcome(witness), evidence::sentences(witness),
           !witness.failed.empty() || !witness.check.different.empty()};
@@ -86,7 +89,8 @@ void read_sanitizer(const session::Session& session, const session::Pass& pass, 
   if (!is_plain_name(pass.folder)) return;
   SanitizerTestimony& sanitizer = testimony.sanitizer.emplace();
   sanitizer.kernels = pass.kernels;
-  sanitizer.log = evidence::sanitizer_log(evidence::read_log(folder_of(session, pass) / session::kSanitizerFile));
+  sanitizer.log =
+      evidence::sanitizer_log(base::read_start(folder_of(session, pass) / session::kSanitizerFile, kMostText));
   // compute-sanitizer exits with an error if the program fails. Its exit status matters only if its log has no error
   // count.
   if (sanitizer.log.errors) return;
@@ -96,7 +100,7 @@ void read_sanitizer(const session::Session& session, const session::Pass& pass, 
 
 // Returns whether the driver printed that it began a dump (CUDA_COREDUMP_SHOW_PROGRESS), but not that it finished.
 bool left_a_dump_unfinished(const std::filesystem::path& output) {
-  const std::string text = evidence::read_log(output);
+  const std::string text = base::read_start(output, kMostText);
   return text.find("coredump: Starting GPU coredump generation") != std::string::npos &&
          text.find("coredump: All done") == std::string::npos;
 }
@@ -122,7 +126,7 @@ void read_dump(const session::Session& session, const session::Pass& pass, Devic
     testimony.failure = plain(*core.failure);
     testimony.failure->dumped = std::make_shared<const evidence::DumpedFailure>(*core.failure);
     constexpr std::size_t kMostCode = 16u << 20;
-    testimony.failure->code = evidence::read_log(folder_of(session, pass) / session::kCodeFile, kMostCode);
+    testimony.failure->code = base::read_start(folder_of(session, pass) / session::kCodeFile, kMostCode);
   } else if (!core.running.empty()) {
     for (const evidence::RunningKernel& kernel : core.running) testimony.running.push_back(plain(kernel));
   } else {

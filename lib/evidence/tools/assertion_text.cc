@@ -1,9 +1,5 @@
 #include "evidence/tools/assertion_text.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -11,6 +7,7 @@
 #include <utility>
 
 #include "base/number.h"
+#include "base/plain_file.h"
 #include "base/read_part.h"
 #include "base/trimmed.h"
 
@@ -195,20 +192,16 @@ std::vector<Assertion> assertions_in(std::string_view output) {
 }
 
 std::vector<Assertion> read_assertions(const std::filesystem::path& output, std::uint64_t kept) {
-  const int file = ::open(output.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-  if (file < 0) return {};
+  const base::FileDescriptor file = base::open_plain(output);
+  if (!file.valid()) return {};
   Reader reader;
-  struct stat status {};
-  if (::fstat(file, &status) == 0 && S_ISREG(status.st_mode)) {
-    const auto size = static_cast<std::uint64_t>(status.st_size);
-    if (size <= 2 * kept) {
-      reader.read(base::read_part(file, 0, size));
-    } else {
-      reader.read(base::read_part(file, 0, kept));
-      reader.read(base::read_part(file, size - kept, kept));
-    }
+  const std::uint64_t size = base::size_of(file);
+  if (size <= 2 * kept) {
+    reader.read(base::read_part(file.get(), 0, size));
+  } else {
+    reader.read(base::read_part(file.get(), 0, kept));
+    reader.read(base::read_part(file.get(), size - kept, kept));
   }
-  ::close(file);
   return std::move(reader).found();
 }
 

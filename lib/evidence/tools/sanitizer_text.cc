@@ -1,16 +1,11 @@
 #include "evidence/tools/sanitizer_text.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <charconv>
 #include <limits>
 #include <utility>
 
 #include "base/number.h"
-#include "base/read_part.h"
 #include "base/trimmed.h"
 #include "evidence/tools/tool_text.h"
 
@@ -222,18 +217,6 @@ std::string relation(const InvalidAccess& access) {
 }  // namespace
 
 SanitizerLog sanitizer_log(std::string_view text) { return Reader().read(text); }
-
-std::string read_log(const std::filesystem::path& path, std::uint64_t most) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-  if (file < 0) return "";
-  std::string text;
-  struct stat status {};
-  if (::fstat(file, &status) == 0 && S_ISREG(status.st_mode)) {
-    text = base::read_part(file, 0, std::min(most, static_cast<std::uint64_t>(status.st_size)));
-  }
-  ::close(file);
-  return text;
-}
 
 std::string sentence(const InvalidAccess& access) {
   if (access.mode.empty()) return access.headline;

@@ -13,7 +13,6 @@
 
 #include <array>
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -48,10 +47,6 @@ struct SanitizerLog {
 inline constexpr std::size_t kMostAccesses = 256;
 
 SanitizerLog sanitizer_log(std::string_view text);
-
-// Reads only the first `kept` bytes. Returns "" if `file` is not a regular file.
-inline constexpr std::uint64_t kLogKept = std::uint64_t{4} << 20;
-std::string read_log(const std::filesystem::path& file, std::uint64_t kept = kLogKept);
 
 // Returns "4-byte write at 0x7f0000001010, 16 bytes past the 4,096-byte allocation at 0x7f0000000000".
 std::string sentence(const InvalidAccess& access);

@@ -1,15 +1,13 @@
 #include "session/area/area_image.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <utility>
 
-#include "base/file_descriptor.h"
+#include "base/plain_file.h"
 #include "session/area/sparse_copy.h"
 
 namespace cudadiag::session {
@@ -24,12 +22,9 @@ base::Error unreadable(const std::filesystem::path& file, const char* why) {
 }  // namespace
 
 base::Result<AreaImage> AreaImage::load(const std::filesystem::path& file) {
-  const base::FileDescriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  if (!descriptor.valid()) return unreadable(file, std::strerror(errno));
-  struct stat status {};
-  if (::fstat(descriptor.get(), &status) != 0) return unreadable(file, std::strerror(errno));
-  if (!S_ISREG(status.st_mode)) return unreadable(file, "it is not a regular file");
-  const auto size = static_cast<std::uint64_t>(status.st_size);
+  const base::FileDescriptor descriptor = base::open_plain(file);
+  if (!descriptor.valid()) return unreadable(file, errno == 0 ? "it is not a regular file" : std::strerror(errno));
+  const std::uint64_t size = base::size_of(descriptor);
   if (size == 0) return unreadable(file, "it is empty");
   if (size > kMostBytes) return unreadable(file, "it is larger than any recording");
 

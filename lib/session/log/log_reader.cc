@@ -1,13 +1,13 @@
 #include "session/log/log_reader.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+
+#include "base/plain_file.h"
 
 namespace cudadiag::session {
 namespace {
@@ -16,13 +16,9 @@ constexpr std::size_t kReadBlock = 64u << 10;
 
 }  // namespace
 
-std::optional<LogReader> LogReader::open(const std::filesystem::path& file) {
-  return open(base::FileDescriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)));
-}
+std::optional<LogReader> LogReader::open(const std::filesystem::path& file) { return open(base::open_plain(file)); }
 
 std::optional<LogReader> LogReader::open(base::FileDescriptor file) {
-  struct stat status {};
-  if (!file.valid() || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
   alignas(8) std::array<std::byte, kLogHeader> header{};
   if (::pread(file.get(), header.data(), header.size(), 0) != static_cast<ssize_t>(header.size()) ||
       wire::load(header.data(), log_header::kMagic) != kLogMagic ||
