@@ -4,7 +4,8 @@
 #include <unistd.h>
 
 #include <array>
-#include <fstream>
+
+#include "base/processes.h"
 
 namespace cudadiag::launch {
 namespace {
@@ -27,11 +28,7 @@ bool counts_as_the_host() {
                                                                       // namespace
 }
 
-std::string name_of(unsigned int pid) {
-  std::string name;
-  if (counts_as_the_host()) std::getline(std::ifstream("/proc/" + std::to_string(pid) + "/comm"), name);
-  return name;
-}
+std::string name_of(unsigned int pid) { return counts_as_the_host() ? base::process_name(pid) : ""; }
 
 template <typename Function>
 Function* entry(void* library, const char* name) {

@@ -27,6 +27,7 @@ namespace bp = boost::process;
 #include <map>
 #include <optional>
 
+#include "base/processes.h"
 #include "launch/children.h"
 #include "launch/command_path.h"
 #include "launch/supervised/process_tree.h"
@@ -269,7 +270,7 @@ std::vector<pid_t> Target::processes() const {
     if (is_orphan && !mark_.empty() && !is_marked(process, mark_)) spared.push_back(process);
   }
   if (spared.size() > bystanders_.size()) alive = descendants_of(own, spared);
-  std::erase_if(alive, [](pid_t process) { return state_of(process).ended; });
+  std::erase_if(alive, [](pid_t process) { return base::state_of(process).ended; });
   return alive;
 }
 

@@ -1,12 +1,11 @@
 #include "supervise/hang_watch.h"
 
 #include <algorithm>
-#include <fstream>
 #include <iterator>
-#include <string>
 #include <vector>
 
 #include "analyse/hangs/hang.h"
+#include "base/processes.h"
 #include "session/area/area_progress.h"
 #include "supervise/recorded_processes.h"
 #include "wire/hash.h"
@@ -19,23 +18,6 @@ bool hangs(const session::Process& process, double seconds) {
 }
 
 }  // namespace
-
-Life life_of(std::uint32_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/status");
-  Life life = Life::gone;
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("State:")) {
-      const std::size_t letter = line.find_first_not_of(" \t", 6);
-      if (letter == std::string::npos || line[letter] == 'Z' || line[letter] == 'X') return Life::gone;
-      life = line[letter] == 'T' || line[letter] == 't' ? Life::stopped : Life::runs;
-    }
-    if (line.starts_with("TracerPid:") && line.find_first_of("123456789", 10) != std::string::npos)
-      return Life::stopped;
-  }
-  return life;
-}
-
-bool has_ended(std::uint32_t pid) { return life_of(pid) == Life::gone; }
 
 HangWatch::HangWatch(const launch::Arena& arena, double seconds)
     : arena_(arena),
@@ -64,9 +46,9 @@ bool HangWatch::look() {
   const std::vector<session::Process> processes = read_processes(&arena_, nullptr, session);
   bool found = false;
   for (const session::Process& process : processes) {
-    const Life life = life_of(process.pid);
-    if (life == Life::stopped) return still_ = {}, false;
-    found = found || (life == Life::runs && hangs(process, still_seconds()));
+    const base::Life life = base::life_of(process.pid);
+    if (life == base::Life::stopped) return still_ = {}, false;
+    found = found || (life == base::Life::runs && hangs(process, still_seconds()));
   }
   judged_ = digest;
   return found;

@@ -31,11 +31,4 @@ class HangWatch {
   Clock::duration still_{};  // how long no progress was seen; excludes time in which the launcher itself was stopped
 };
 
-// `stopped` means stopped by a signal or a debugger. `gone` includes zombies, and pids of another pid namespace.
-enum class Life { runs, gone, stopped };
-Life life_of(std::uint32_t pid);
-
-// Returns true for zombies, too.
-bool has_ended(std::uint32_t pid);
-
 }  // namespace cudadiag::supervise

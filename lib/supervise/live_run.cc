@@ -4,10 +4,10 @@
 #include <iterator>
 #include <utility>
 
+#include "base/processes.h"
 #include "session/process_life.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
-#include "supervise/hang_watch.h"
 #include "supervise/host_stacks.h"
 #include "supervise/recorded_processes.h"
 
@@ -76,7 +76,7 @@ base::Result<session::Session> LiveRun::read() {
 void LiveRun::add_host_stacks(session::Session& session) const {
   if (!goes_on_.value_or(false)) return;
   for (const session::Process& process : session.processes) {
-    const bool lives = arena_ ? !has_ended(process.pid) : session::lives(folder_, process.record).value_or(false);
+    const bool lives = arena_ ? !base::has_ended(process.pid) : session::lives(folder_, process.record).value_or(false);
     if (!lives) continue;
     std::ranges::move(host_stacks(process), std::back_inserter(session.manifest.host_stacks));
   }

@@ -9,13 +9,13 @@
 #include <set>
 #include <utility>
 
+#include "base/processes.h"
 #include "launch/gpu_processes.h"
 #include "session/host_name.h"
 #include "session/log/logged_history.h"
 #include "session/manifest.h"
 #include "session/property.h"
 #include "session/session_reader.h"
-#include "supervise/hang_watch.h"
 #include "supervise/host_stacks.h"
 #include "supervise/recorded_processes.h"
 #include "supervise/reruns/device_pass.h"
@@ -202,7 +202,7 @@ void Recording::read_hang(double seconds) {
   manifest_.host_stacks.clear();
   read();
   for (const session::Process& process : session_.processes) {
-    if (has_ended(process.pid)) manifest_.ended_before_hang.insert(process.pid);
+    if (base::has_ended(process.pid)) manifest_.ended_before_hang.insert(process.pid);
     std::ranges::move(host_stacks(process), std::back_inserter(manifest_.host_stacks));
   }
   session_.manifest = manifest_;

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "analyse/hangs/stall_rule.h"
+#include "base/processes.h"
 #include "session/area/area_progress.h"
 #include "session/area/area_reader.h"
 #include "session/session_reader.h"
-#include "supervise/hang_watch.h"
 #include "wire/area.h"
 #include "wire/clock.h"
 
@@ -72,12 +72,12 @@ void StallWatch::look_at(Watched& process, double passed, StallNews& news) {
   process.note_progress(streams, last_);
   const bool works = std::any_of(streams.begin(), streams.end(), [](const auto& stream) { return stream.busy(); });
   // While a program is stopped (SIGSTOP), its GPU work may be waiting for it. This time does not count towards a stall.
-  const Life life = works ? life_of(pid) : Life::runs;
-  if (life == Life::gone) return;
-  if (life == Life::runs) process.clock += passed;
+  const base::Life life = works ? base::life_of(pid) : base::Life::runs;
+  if (life == base::Life::gone) return;
+  if (life == base::Life::runs) process.clock += passed;
   const bool due = process.rule.look(process.clock, streams);
   take_ended(process, news);
-  if (!due || life != Life::runs) return;
+  if (!due || life != base::Life::runs) return;
   session::AreaContents contents = session::read_area(bytes, wire::ClockReading::now());
   if (!contents.error.empty()) return;
   const session::Process picture = session::describe_process(std::move(contents.record), {});

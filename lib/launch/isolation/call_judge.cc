@@ -20,6 +20,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/processes.h"
 #include "launch/isolation/endpoint.h"
 #include "launch/isolation/memory_of.h"
 #include "launch/isolation/private_network.h"
@@ -107,9 +108,8 @@ bool makes_folder(const CallRule& rule) {
   return rule.number == SYS_mkdirat;
 }
 
-std::string process_name(pid_t process) {
-  std::string name;
-  std::getline(std::ifstream("/proc/" + std::to_string(process) + "/comm"), name);
+std::string pid_and_name(pid_t process) {
+  const std::string name = base::process_name(process);
   return "process " + std::to_string(process) + (name.empty() ? "" : " (" + name + ")");
 }
 
@@ -372,7 +372,7 @@ CallJudge::Verdict CallJudge::judge_listen(const Call& call) {
 CallJudge::Verdict CallJudge::judge_process(const Call& call, pid_t process) {
   const bool is_gone = ::kill(process, 0) != 0 && errno == ESRCH;
   if (process <= 0 || is_gone || descends_from(process, owner_)) return kLetThrough;
-  return call.refuse(EPERM, process_name(process));
+  return call.refuse(EPERM, pid_and_name(process));
 }
 
 CallJudge::Verdict CallJudge::judge_processes(const Call& call, pid_t process) {

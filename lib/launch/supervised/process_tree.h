@@ -1,27 +1,16 @@
-// Reads the process tree from /proc, and sends signals that cannot hit a process with a reused pid.
+// Reads the tree of processes, and sends signals that cannot hit a process with a reused pid.
 #pragma once
 
 #include <sys/types.h>
 
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
 
 namespace cudadiag::launch {
 
-struct ProcessState {
-  pid_t parent = 0;         // 0 if the process is gone or belongs to the kernel
-  bool ended = false;       // a zombie: exited but not reaped
-  std::uint64_t start = 0;  // in clock ticks since boot; unique in combination with the pid
-};
-ProcessState state_of(pid_t process);
-
 // Returns 0 if the process is gone.
 pid_t parent_of(pid_t process);
-
-// Returns all processes that /proc shows.
-std::vector<pid_t> all_processes();
 
 // Returns true if the process is `ancestor` or one of its descendants. `process` may also be a thread id.
 bool descends_from(pid_t process, pid_t ancestor);

@@ -15,6 +15,7 @@
 #include <set>
 #include <utility>
 
+#include "base/processes.h"
 #include "launch/children.h"
 #include "launch/command_path.h"
 #include "launch/supervised/process_tree.h"
@@ -155,7 +156,7 @@ void Supervised::watch_tree() {
   const auto now = Clock::now();
   if (now < watch_again_) return;
   tree_.clear();
-  for (const pid_t process : descendants_of(supervisor_)) tree_[process] = state_of(process).start;
+  for (const pid_t process : descendants_of(supervisor_)) tree_[process] = base::state_of(process).start;
   // Limits the cost of this search to a twentieth of this process's time, even if there are very many processes.
   constexpr int kShare = 20;
   watch_again_ = Clock::now() + (Clock::now() - now) * kShare;
@@ -165,7 +166,7 @@ void Supervised::watch_tree() {
 // or carries the rerun's mark. An orphan that this process adopted also belongs to the rerun if it has the system call
 // filter and this process has none.
 bool Supervised::is_member(pid_t process) const {
-  const ProcessState state = state_of(process);
+  const base::ProcessState state = base::state_of(process);
   if (state.ended) return false;
   const auto seen = tree_.find(process);
   if (seen != tree_.end() && seen->second == state.start) return true;
@@ -180,7 +181,7 @@ void Supervised::end_orphans() {
   const auto patience = Clock::now() + kOrphansPatience;
   while (true) {
     std::set<pid_t> members;
-    for (const pid_t process : all_processes()) {
+    for (const pid_t process : base::all_processes()) {
       if (!is_member(process)) continue;
       members.insert(process);
       const auto below = descendants_of(process);
@@ -189,8 +190,8 @@ void Supervised::end_orphans() {
     left_.assign(members.begin(), members.end());
     if (members.empty() || Clock::now() > patience) return;
     for (const pid_t process : members) {
-      const std::uint64_t start = state_of(process).start;
-      signal_process(process, SIGKILL, [&](pid_t which) { return state_of(which).start == start; });
+      const std::uint64_t start = base::state_of(process).start;
+      signal_process(process, SIGKILL, [&](pid_t which) { return base::state_of(which).start == start; });
     }
     reap_children();
     ::poll(nullptr, 0, 20);

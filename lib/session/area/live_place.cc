@@ -1,12 +1,12 @@
 #include "session/area/live_place.h"
 
 #include <algorithm>
-#include <charconv>
 #include <climits>
 #include <fstream>
 #include <sstream>
 
 #include "base/number.h"
+#include "base/processes.h"
 #include "session/plain_file.h"
 
 namespace cudadiag::session {
@@ -75,12 +75,9 @@ bool is_held_by(const LivePlace& place, std::uint32_t pid) { return maps(std::to
 
 std::vector<std::uint32_t> holders_of(const LivePlace& place) {
   std::vector<std::uint32_t> found;
-  std::error_code error;
-  for (fs::directory_iterator it("/proc", error), end; !error && it != end; it.increment(error)) {
-    const std::string name = it->path().filename().string();
-    std::uint32_t pid = 0;
-    const auto [rest, failure] = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (failure == std::errc() && *rest == '\0' && maps(name, place.inode)) found.push_back(pid);
+  for (const pid_t process : base::all_processes()) {
+    const auto pid = static_cast<std::uint32_t>(process);
+    if (is_held_by(place, pid)) found.push_back(pid);
   }
   std::sort(found.begin(), found.end());
   return found;

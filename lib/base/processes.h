@@ -1,0 +1,34 @@
+// Reads from /proc which processes there are, and their states.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cudadiag::base {
+
+using Pid = std::int64_t;  // takes pid_t and the unsigned pids of records alike
+
+// Returns all processes that /proc shows.
+std::vector<pid_t> all_processes();
+
+struct ProcessState {
+  pid_t parent = 0;         // 0 if the process is gone or belongs to the kernel
+  bool ended = false;       // a zombie: exited but not reaped
+  std::uint64_t start = 0;  // in clock ticks since boot; unique in combination with the pid
+};
+ProcessState state_of(Pid process);
+
+// `stopped` means stopped by a signal or a debugger. `gone` includes zombies, and pids of another pid namespace.
+enum class Life { runs, gone, stopped };
+Life life_of(Pid process);
+
+// Returns true for zombies, too.
+bool has_ended(Pid process);
+
+// Returns the name of the program, truncated by the kernel to 15 bytes; "" if the process is gone.
+std::string process_name(Pid process);
+
+}  // namespace cudadiag::base
