@@ -1,9 +1,11 @@
-// Reads decimal and hexadecimal numbers from text.
+// Reads numbers from text, and writes large numbers.
 #pragma once
 
 #include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <system_error>
 
@@ -29,6 +31,13 @@ bool take_number(std::string_view& text, Number& number, char end) {
   number = *taken;
   text.remove_prefix(size + 1);
   return true;
+}
+
+// Formats a number with separators, such as "12,345".
+inline std::string thousands(std::uint64_t number) {
+  std::string digits = std::to_string(number);
+  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, 1, ',');
+  return digits;
 }
 
 }  // namespace cudadiag::base

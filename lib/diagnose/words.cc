@@ -199,12 +199,6 @@ std::string with_article(std::string_view word) {
   return (vowel ? "an " : "a ") + std::string(word);
 }
 
-std::string thousands(std::uint64_t number) {
-  std::string digits = std::to_string(number);
-  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, 1, ',');
-  return digits;
-}
-
 std::string duration(double seconds) {
   if (seconds > 0 && seconds < 0.1) return fmt::format("{:.0f} ms", std::ceil(seconds * 1000));
   if (seconds < 10) return fmt::format("{:.1f} s", seconds);

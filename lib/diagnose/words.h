@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analyse/analysis.h"
+#include "base/number.h"
 #include "diagnose/diagnosis.h"
 
 namespace cudadiag::diagnose {
@@ -53,8 +54,7 @@ inline constexpr int kRepeats = 20;
 std::string joined(const std::vector<std::string>& words, const char* last);
 // Adds the article: "a kernel" or "an event".
 std::string with_article(std::string_view word);
-// Formats a number with separators, such as "12,345".
-std::string thousands(std::uint64_t number);
+using base::thousands;
 // Formats a duration: "40 ms", "4.2 s", "62 s" or "3 min".
 std::string duration(double seconds);
 

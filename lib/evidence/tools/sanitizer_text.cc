@@ -184,13 +184,7 @@ class Reader {
   bool placed_ = false;  // the record's thread and block are known
 };
 
-std::string thousands(std::uint64_t number) {
-  std::string text = std::to_string(number);
-  for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
-  return text;
-}
-
-std::string bytes_of(std::uint64_t count) { return thousands(count) + (count == 1 ? " byte" : " bytes"); }
+std::string bytes_of(std::uint64_t count) { return base::thousands(count) + (count == 1 ? " byte" : " bytes"); }
 
 std::string hexadecimal(std::uint64_t value) {
   std::array<char, 2 + 16> text{'0', 'x'};
@@ -203,7 +197,7 @@ std::string hexadecimal(std::uint64_t value) {
 std::string relation(const InvalidAccess& access) {
   const auto [begin, size] = *access.nearest;
   const std::uint64_t at = *access.address;
-  const std::string it = thousands(size) + "-byte allocation at " + hexadecimal(begin);
+  const std::string it = base::thousands(size) + "-byte allocation at " + hexadecimal(begin);
   const bool ends = begin <= std::numeric_limits<std::uint64_t>::max() - size;
   if (at < begin) return bytes_of(begin - at) + " before the " + it;
   if (!ends || at - begin < size) {

@@ -40,4 +40,12 @@ TEST_CASE("a number without the character after it is left in the text") {
   }
 }
 
+TEST_CASE("large numbers have separators") {
+  CHECK(thousands(0) == "0");
+  CHECK(thousands(999) == "999");
+  CHECK(thousands(1000) == "1,000");
+  CHECK(thousands(123456789) == "123,456,789");
+  CHECK(thousands(UINT64_MAX) == "18,446,744,073,709,551,615");
+}
+
 }  // namespace cudadiag::base
