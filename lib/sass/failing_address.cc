@@ -40,12 +40,7 @@ std::optional<Term> term_of(std::string_view text, bool wide, bool alone) {
 
 std::optional<std::vector<Term>> terms_of(std::string_view place, bool wide) {
   std::vector<Term> terms;
-  std::vector<std::string_view> parts;
-  while (!place.empty()) {
-    const std::size_t plus = place.find('+');
-    parts.push_back(place.substr(0, plus));
-    place = plus == std::string_view::npos ? "" : place.substr(plus + 1);
-  }
+  const std::vector<std::string_view> parts = terms_in(place);
   const auto registers =
       std::count_if(parts.begin(), parts.end(), [](std::string_view part) { return !immediate(part, 0); });
   for (const std::string_view part : parts) {

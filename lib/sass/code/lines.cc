@@ -73,6 +73,16 @@ std::string_view address_in(std::string_view operand) {
   return rest.substr(0, rest.find(']'));
 }
 
+std::vector<std::string_view> terms_in(std::string_view address) {
+  std::vector<std::string_view> terms;
+  while (!address.empty()) {
+    const std::size_t plus = address.find('+');
+    terms.push_back(address.substr(0, plus));
+    address = plus == std::string_view::npos ? "" : address.substr(plus + 1);
+  }
+  return terms;
+}
+
 std::uint32_t register_of(std::string_view operand) {
   operand = without_signs(operand);
   const std::uint32_t base = operand.starts_with("UR") ? kUniform : 0;

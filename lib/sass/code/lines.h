@@ -35,6 +35,8 @@ struct ConstantPlace {
 std::optional<ConstantPlace> parse_constant(std::string_view operand);
 // Returns the text in the last pair of brackets: "R2.64+0x10" in "desc[UR6][R2.64+0x10]". Empty if there is none.
 std::string_view address_in(std::string_view operand);
+// Splits an address at each plus: "R2.64" and "0x10" in "R2.64+0x10".
+std::vector<std::string_view> terms_in(std::string_view address);
 
 // Registers are numbered R0..R255, then UR0..UR255, and then the first words of the stack, which are treated like
 // registers. RZ, URZ and everything that is not a register are kNone.

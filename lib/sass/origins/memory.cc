@@ -86,15 +86,12 @@ void Instructions::store_local(const Step& s) {
 Instructions::Halves Instructions::place(const Step& s, std::string_view text) {
   Halves out;
   std::vector<Term> terms;
-  while (!text.empty()) {
-    const std::size_t plus = text.find('+');
-    const std::string_view part = text.substr(0, plus);
+  for (const std::string_view part : terms_in(text)) {
     const std::uint32_t at = register_of(part);
     const Id low = at == kNone ? 0 : s.state.get(at, s.predicate);
     const bool narrow = at == kNone || part.find(".U32") != std::string_view::npos;
     if (!narrow) out.high = sets_.join(out.high, s.state.get(at + 1, s.predicate));
     terms.push_back({low, lead_of(part, low), at == kNone});
-    text = plus == std::string_view::npos ? "" : text.substr(plus + 1);
   }
   for (const Id each : led_by_others(terms)) out.low = sets_.join(out.low, each);
   return out;

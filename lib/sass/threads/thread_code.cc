@@ -116,13 +116,7 @@ void read_access(const Instruction& i, ThreadInstruction& out) {
   // A predicate among the operands may disable the access.
   const std::size_t first = atomic ? first_value(i) : 0;
   if (std::any_of(i.operands.begin() + static_cast<std::ptrdiff_t>(first), i.operands.end(), is_predicate)) return;
-  std::string_view place = memory_place_of(i);
-  std::vector<std::string_view> parts;
-  while (!place.empty()) {
-    const std::size_t plus = place.find('+');
-    parts.push_back(place.substr(0, plus));
-    place = plus == std::string_view::npos ? "" : place.substr(plus + 1);
-  }
+  const std::vector<std::string_view> parts = terms_in(memory_place_of(i));
   const auto is_number = [](std::string_view part) { return immediate(part, 0).has_value(); };
   const auto registers = std::count_if(parts.begin(), parts.end(), [&](auto part) { return !is_number(part); });
   for (const std::string_view part : parts) {
