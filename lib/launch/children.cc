@@ -28,6 +28,12 @@ bool reap_children() {
   return child == 0 || errno != ECHILD;
 }
 
+bool succeeds(pid_t child) {
+  int status = 1;
+  while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
 const std::map<std::uint32_t, session::ProcessEnd>& ends_of_children() { return known_ends; }
 
 const session::ProcessEnd* end_of_child(pid_t child) {

@@ -18,6 +18,10 @@ session::ProcessEnd end_of(int status);
 // Reaps every child that has exited. Returns false if this process has no child left.
 bool reap_children();
 
+// Waits until the child exits, and returns true if its status is 0. Its end is not kept. Returns false for the result of
+// a fork() that failed.
+bool succeeds(pid_t child);
+
 // Returns the ends of all reaped children by their pids.
 const std::map<std::uint32_t, session::ProcessEnd>& ends_of_children();
 

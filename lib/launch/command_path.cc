@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <string_view>
 
 namespace cudadiag::launch {
@@ -20,19 +21,20 @@ int executable_error(const std::string& path) {
 
 }  // namespace
 
-CommandPath find_command(const std::string& name) {
+CommandPath find_command(const std::string& name, const std::string& folder) {
   if (name.empty()) return {"", ENOENT};
   if (name.find('/') != std::string::npos) {
-    const int error = executable_error(name);
-    return {error == 0 ? name : "", error};
+    const std::string path = (std::filesystem::path(folder) / name).string();
+    const int error = executable_error(path);
+    return {error == 0 ? path : "", error};
   }
   const char* variable = std::getenv("PATH");
   std::string_view rest = variable == nullptr ? "/usr/local/bin:/usr/bin:/bin" : variable;
   int error = ENOENT;
   while (true) {
     const std::size_t end = std::min(rest.find(':'), rest.size());
-    const std::string folder(rest.substr(0, end));
-    const std::string path = (folder.empty() ? "." : folder) + "/" + name;
+    const std::string searched(rest.substr(0, end));
+    const std::string path = (searched.empty() ? "." : searched) + "/" + name;
     const int found = executable_error(path);
     if (found == 0) return {path, 0};
     if (found == EACCES) error = EACCES;

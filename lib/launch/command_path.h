@@ -10,6 +10,7 @@ struct CommandPath {
   int error = 0;     // ENOENT or EACCES if `path` is empty
 };
 
-CommandPath find_command(const std::string& name);
+// Resolves a relative path from `folder`; from the working folder if it is empty.
+CommandPath find_command(const std::string& name, const std::string& folder = "");
 
 }  // namespace cudadiag::launch

@@ -23,10 +23,10 @@ namespace bp = boost::process;
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <map>
 #include <optional>
 
+#include "base/c_strings.h"
 #include "base/processes.h"
 #include "launch/children.h"
 #include "launch/command_path.h"
@@ -57,13 +57,6 @@ class SignalsBlocked {
  private:
   sigset_t before_;
 };
-
-std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
-  pointers.push_back(nullptr);
-  return pointers;
-}
 
 // Sets argv[0] to the command as the user typed it. Boost would set it to the program's path.
 struct ExactCommand : bp::extend::handler {
@@ -115,8 +108,8 @@ struct StartFailure {
 
 StartFailure start(const std::string& path, const std::vector<std::string>& arguments,
                    const std::vector<std::string>& environment, const SpawnOptions& options, pid_t& pid) {
-  auto argument_pointers = pointers_to(arguments);
-  auto environment_pointers = pointers_to(environment);
+  auto argument_pointers = base::c_strings(arguments);
+  auto environment_pointers = base::c_strings(environment);
   ExactCommand command;
   command.path = path.c_str();
   command.arguments = argument_pointers.data();
@@ -219,9 +212,7 @@ void restore_signals_for_target(const sigset_t& blocked) {
 std::variant<pid_t, SpawnFailure> start_process(const std::vector<std::string>& command,
                                                 const std::vector<std::string>& environment,
                                                 const SpawnOptions& options) {
-  const bool is_path = command.front().find('/') != std::string::npos;
-  const std::filesystem::path start_folder = is_path ? options.directory : "";
-  const CommandPath found = find_command((start_folder / command.front()).string());
+  const CommandPath found = find_command(command.front(), options.directory);
   if (found.path.empty()) return spawn_failure(command.front(), found.error);
   pid_t pid = 0;
   StartFailure failure = start(found.path, command, environment, options, pid);

@@ -1,16 +1,15 @@
 // The seccomp filter of an isolated rerun: the system calls that it denies.
-#include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstddef>
 
+#include "launch/children.h"
 #include "launch/isolation/call_rules.h"
 
 namespace cudadiag::launch {
@@ -89,9 +88,7 @@ bool can_filter() {
   static const bool can = [] {
     const pid_t child = ::fork();
     if (child == 0) ::_exit(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && install_filter() >= 0 ? 0 : 1);
-    int status = 1;
-    while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-    return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    return succeeds(child);
   }();
   return can;
 }

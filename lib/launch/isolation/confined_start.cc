@@ -14,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/c_strings.h"
 #include "launch/isolation/call_rules.h"
 #include "launch/process.h"
 #include "wire/names/environment.h"
@@ -28,13 +29,6 @@ struct Told {
   int error = 0;
   Stage stage = Stage::none;
 };
-
-std::vector<char*> exec_words(const std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
-  pointers.push_back(nullptr);
-  return pointers;
-}
 
 void close_on_exec_from(unsigned first) {
   constexpr unsigned kCloseOnExec = 1u << 2;
@@ -95,8 +89,8 @@ ConfinedTarget start_here(ConfinedStart& start) {
   Told* told = new (shared) Told;
   std::vector<std::string> shell = {"sh", start.path};
   if (!start.arguments.empty()) shell.insert(shell.end(), start.arguments.begin() + 1, start.arguments.end());
-  const auto arguments = exec_words(start.arguments), shell_arguments = exec_words(shell),
-             environment = exec_words(start.environment);
+  const auto arguments = base::c_strings(start.arguments), shell_arguments = base::c_strings(shell),
+             environment = base::c_strings(start.environment);
   const Prepared prepared{start.path.c_str(),
                           arguments.data(),
                           shell_arguments.data(),

@@ -9,11 +9,9 @@
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -22,6 +20,7 @@
 #include <string_view>
 
 #include "base/file_descriptor.h"
+#include "launch/children.h"
 
 namespace cudadiag::launch {
 namespace {
@@ -88,12 +87,6 @@ pid_t start_map_writer(const FileDescriptor& ready, const FileDescriptor& keep_o
   ::_exit(written ? 0 : 1);
 }
 
-bool is_done(pid_t child) {
-  int status = 1;
-  while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-  return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
 // Maps all users. Without this, root would lose its access to other users' files.
 bool enter_namespace_as_root() {
   std::array<int, 2> ends{};
@@ -102,7 +95,7 @@ bool enter_namespace_as_root() {
   const pid_t writer = start_map_writer(ready, begun);
   const bool entered = ::unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0;
   begun = FileDescriptor();
-  return is_done(writer) && entered;
+  return succeeds(writer) && entered;
 }
 
 // Maps only this user and group. Their access to files does not change.
@@ -184,7 +177,7 @@ bool is_served(const std::string& table, std::uint16_t port, unsigned state) {
 bool can_have_private_network() {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(make_network() ? 0 : 1);
-  return is_done(child);
+  return succeeds(child);
 }
 
 bool enter_private_network() { return can_have_private_network() && make_network(); }

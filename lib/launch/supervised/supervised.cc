@@ -10,7 +10,6 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <set>
 #include <utility>
@@ -66,9 +65,7 @@ bool is_filtered(pid_t process) {
 std::variant<Supervised, SpawnFailure> Supervised::spawn(const std::vector<std::string>& command,
                                                          const std::vector<std::string>& environment,
                                                          const SupervisedOptions& options) {
-  const bool is_path = command.front().find('/') != std::string::npos;
-  const std::filesystem::path start_folder = is_path ? options.directory : "";
-  const CommandPath found = find_command((start_folder / command.front()).string());
+  const CommandPath found = find_command(command.front(), options.directory);
   if (found.path.empty()) return spawn_failure(command.front(), found.error);
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <vector>
 
+#include "base/c_strings.h"
 #include "base/file_descriptor.h"
 #include "base/write_all.h"
 #include "supervise/tools/json_disassembly.h"
@@ -61,9 +62,7 @@ std::string output_of(const std::vector<std::string>& command) {
   ::posix_spawnattr_setsigdefault(&attributes, &standard);
   ::posix_spawnattr_setpgroup(&attributes, 0);
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  std::vector<char*> arguments;
-  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
+  const std::vector<char*> arguments = base::c_strings(command);
   pid_t pid = 0;
   const int failed = ::posix_spawn(&pid, arguments[0], &actions, &attributes, arguments.data(), environ);
   ::posix_spawn_file_actions_destroy(&actions);

@@ -69,3 +69,13 @@ TEST_CASE("a name with a slash is a path and is not searched for") {
   CHECK(find_command((root / "tool").string()).path == (root / "tool").string());
   CHECK(find_command("./tool-that-is-only-in-PATH").error == ENOENT);
 }
+
+TEST_CASE("a relative path is resolved from the given folder, but a name or an absolute path is not") {
+  const cudadiag::test::ScratchFolder scratch;
+  const fs::path root = scratch.path();
+  write(root / "tool", kExecutable);
+  const SearchPath path("/nowhere");
+  CHECK(find_command("./tool", root.string()).path == (root / "./tool").string());
+  CHECK(find_command((root / "tool").string(), "/nowhere").path == (root / "tool").string());
+  CHECK(find_command("tool", root.string()).error == ENOENT);
+}
