@@ -7,6 +7,7 @@
 
 #include "base/hex.h"
 #include "base/json_limits.h"
+#include "base/number.h"
 #include "base/words.h"
 #include "replay/description.h"
 
@@ -142,12 +143,10 @@ std::vector<std::byte> bytes_of(const Json& value) {
 
 std::uint64_t address_of(const Json& value) {
   const std::string digits = text(value);
-  std::uint64_t address = 0;
-  const char* last = digits.data() + digits.size();
-  if (!digits.starts_with("0x")) throw Wrong{};
-  const auto [end, error] = std::from_chars(digits.data() + 2, last, address, 16);
-  if (error != std::errc() || end != last) throw Wrong{};
-  return address;
+  const auto address =
+      digits.starts_with("0x") ? base::whole_number<std::uint64_t>(digits.substr(2), 16) : std::nullopt;
+  if (!address) throw Wrong{};
+  return *address;
 }
 
 Dim3 dimensions(const Json& value) {
