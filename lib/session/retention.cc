@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <ctime>
 #include <optional>
@@ -69,6 +71,8 @@ bool keep(const fs::path& session) {
       ::open((session / kKept).c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600));
   return mark.valid();
 }
+
+bool unkeep(const fs::path& session) { return ::unlink((session / kKept).c_str()) == 0 || errno == ENOENT; }
 
 bool is_kept(const fs::path& session) {
   struct stat status {};

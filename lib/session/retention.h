@@ -16,6 +16,8 @@ struct Retention {
 
 // Marks a session so that retain() neither removes nor counts it. Returns false with errno set if that failed.
 bool keep(const std::filesystem::path& session);
+// Removes that mark. Returns false with errno set if that failed.
+bool unkeep(const std::filesystem::path& session);
 bool is_kept(const std::filesystem::path& session);
 
 // Removes the oldest sessions until the limits of `keep` are met, and returns the names of the removed sessions. Never

@@ -30,13 +30,14 @@ struct Selection {
   std::vector<std::string> wanted;
   std::optional<fs::path> output;
   bool force = false;  // remove sessions even if they are protected
+  bool undo = false;   // remove the protection
 };
 
 using Deed = std::optional<Error> (*)(const fs::path& session, const Selection& selection);
 
-std::optional<Error> keep_one(const fs::path& folder, const Selection&) {
-  if (session::keep(folder)) return std::nullopt;
-  return Error{"cannot mark " + folder.string() + " as kept: " + std::strerror(errno), ""};
+std::optional<Error> keep_one(const fs::path& folder, const Selection& selection) {
+  if (selection.undo ? session::unkeep(folder) : session::keep(folder)) return std::nullopt;
+  return Error{"cannot change the protection of " + folder.string() + ": " + std::strerror(errno), ""};
 }
 
 std::optional<Error> remove_one(const fs::path& folder, const Selection& selection) {
@@ -49,7 +50,7 @@ std::optional<Error> remove_one(const fs::path& folder, const Selection& selecti
   }
   const bool whole = session::remove_session(folder);
   session::mend_latest(folder.parent_path());
-  if (whole) return std::nullopt;
+  if (whole) return say("removed " + folder.string()), std::nullopt;
   return Error{"not all of " + folder.string() + " was removed: it holds files that cudadiag did not write",
                "check them, then remove the folder with rm -r"};
 }
@@ -103,7 +104,10 @@ std::shared_ptr<Selection> add(CLI::App& app, int& status, const char* name, con
 
 }  // namespace
 
-void add_keep(CLI::App& app, int& status) { add(app, status, "keep", "protect sessions from removal", keep_one); }
+void add_keep(CLI::App& app, int& status) {
+  const auto selection = add(app, status, "keep", "protect sessions from removal", keep_one);
+  app.get_subcommand("keep")->add_flag("--undo", selection->undo, "no longer protect them");
+}
 
 void add_rm(CLI::App& app, int& status) {
   const auto selection = add(app, status, "rm", "remove sessions", remove_one);

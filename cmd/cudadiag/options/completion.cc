@@ -295,7 +295,10 @@ function __cudadiag_command
     test $first = --; and break
     contains -- $first $argv; and set -e words[1]
   end
-  complete -C (string join ' ' -- (string escape -- $words) (commandline -ct))
+  # Without a word, the option that is being typed is cudadiag's own.
+  set -q words[1]; or not string match -q -- '-*' (commandline -ct); or return
+  set -l line (string join ' ' -- (string escape -- $words) (commandline -ct))
+  test -n "$line"; and complete -C "$line"
 end
 complete -c cudadiag -f
 )sh";

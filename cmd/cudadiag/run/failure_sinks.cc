@@ -149,7 +149,7 @@ FailureSinks::~FailureSinks() {
   if (command_ <= 0) return;
   const int status = wait_for(command_);
   if (status == kBySignal + SIGKILL) {
-    say(fmt::format("--on-failure: the command was killed; it may run for {} seconds", kOnFailureSeconds));
+    say(fmt::format("--on-failure: the command was killed, as cudadiag does after {} seconds", kOnFailureSeconds));
   } else if (status != 0) {
     say(fmt::format("--on-failure: the command exited with status {}", status));
   }

@@ -97,6 +97,8 @@ class Offer {
       outlook.limits = "it cannot write files";
     } else if (const auto missing = launch::missing_isolation(); missing && options_.rerun_mode == RerunMode::ask) {
       outlook.limits = "it can repeat everything that the program does (not isolated: " + *missing + ")";
+    } else {
+      outlook.limits = "it can repeat everything that the program does";
     }
     outlook.purpose = purpose();
     return outlook;

@@ -46,10 +46,10 @@ std::string newer_run(const std::vector<session::Root>& roots, const fs::path* f
                         diagnose::shell_word(newer->string()) + ")";
 }
 
-// If a newer session exists, but its folder is not writable, prints that an older session is used instead.
-void print_unwritable(const std::vector<session::Root>& roots, const base::Result<fs::path>& shown) {
+// If nothing has been recorded to a newer session, prints that an older one is used instead.
+void print_unused(const std::vector<session::Root>& roots, const base::Result<fs::path>& shown) {
   const auto* folder = std::get_if<fs::path>(&shown);
-  const auto newer = folder == nullptr ? std::nullopt : session::newest_unwritable(roots);
+  const auto newer = folder == nullptr ? std::nullopt : session::newest_unused(roots);
   if (!newer || session::age_of(*newer) <= session::age_of(*folder)) return;
   say(newer->string() + ": " + session::why_unused(*newer) + "; using " + folder->string() + " instead");
 }
@@ -76,7 +76,7 @@ base::Result<fs::path> choose_session(const std::optional<fs::path>& output, con
           newer, "to choose an older session instead: cudadiag bisect " + diagnose::shell_word(folder->string())};
     }
     if (!newer.empty()) say(folder == nullptr ? newer : newer + "; using " + folder->string() + " instead");
-    print_unwritable(roots, found);
+    print_unused(roots, found);
   }
   return found;
 }

@@ -86,9 +86,9 @@ std::string why_unused(const std::filesystem::path& session) {
              : kNothingYet;
 }
 
-std::optional<std::filesystem::path> newest_unwritable(const std::vector<Root>& roots) {
+std::optional<std::filesystem::path> newest_unused(const std::vector<Root>& roots) {
   for (const std::filesystem::path& session : sessions_in(roots)) {
-    if (is_unused(session) && obstacle_to_recording(session)) return session;
+    if (is_unused(session)) return session;
   }
   return std::nullopt;
 }

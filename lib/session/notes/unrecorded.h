@@ -32,7 +32,7 @@ std::optional<std::string> obstacle_to_recording(const std::filesystem::path& se
 // may be gone.
 std::string why_unused(const std::filesystem::path& session);
 
-// Returns the newest session in these roots that `cudadiag env` prepared, but that programs cannot write to.
-std::optional<std::filesystem::path> newest_unwritable(const std::vector<Root>& roots);
+// Returns the newest session in these roots that `cudadiag env` prepared and that no program has recorded to.
+std::optional<std::filesystem::path> newest_unused(const std::vector<Root>& roots);
 
 }  // namespace cudadiag::session

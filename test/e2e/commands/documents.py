@@ -116,7 +116,8 @@ def fish_completes_commands_options_and_words(machine):
                           ("cudadiag run --rerun a", ["always", "ask", "auto"]), ("cudadiag completion z", ["zsh"]),
                           ("cudadiag run -q -- mkfif", ["mkfifo"])):
         said = machine.plain("fish", "-c", f"complete -C '{line}'")
-        expect(sorted(row.split("\t")[0] for row in said.stdout.splitlines()), offered, f"{line}: {said.stderr}")
+        expect(sorted(row.split("\t")[0] for row in said.stdout.splitlines()), offered, line)
+        expect(said.stderr, "", f"messages for {line}")
 
 
 def zsh_reads_its_completion(machine):

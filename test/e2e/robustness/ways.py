@@ -298,7 +298,7 @@ def command_for_a_failure_inherits_standard_descriptors_only(machine):
 def failure_of_the_command_for_a_failure_is_reported(machine):
     machine.plan(FAULT)
     for command, said in (("exit 3", "the command exited with status 3"), ("no-such-command", "exited with status 127"),
-                          ("kill -KILL $$", "the command was killed; it may run for 60 seconds")):
+                          ("kill -KILL $$", "the command was killed, as cudadiag does after 60 seconds")):
         result = machine.run(machine.build / "targets/third_of_ten", options=["--on-failure", command])
         expect_in(f"{said}\n", result.stderr.partition("cudadiag: --on-failure: ")[2], f"message for {command}")
         expect(result.returncode, 1, "status")
