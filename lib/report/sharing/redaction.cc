@@ -65,6 +65,25 @@ std::size_t behind_annotation(std::string_view text, std::size_t at) {
 
 bool is_quote(char c) { return c == '"' || c == '\''; }
 
+// Returns the position of the quote in rb"value"; otherwise `at`.
+std::size_t behind_prefix(std::string_view text, std::size_t at) {
+  const std::size_t quote = text.find_first_not_of("rRbBuUfF", at);
+  return quote != text.npos && quote - at <= 2 && is_quote(text[quote]) ? quote : at;
+}
+
+// Returns the quotes that begin at `at`: one, or three of the same kind.
+std::string_view quotes_at(std::string_view text, std::size_t at) {
+  const std::string_view three = text.substr(at, 3);
+  return three == "\"\"\"" || three == "'''" ? three : three.substr(0, 1);
+}
+
+// Returns where the text between quotes ends. Single quotes end at the end of the line at the latest.
+std::size_t end_of_quoted(std::string_view text, std::size_t begin, std::string_view quotes) {
+  const std::size_t end =
+      quotes.size() > 1 ? text.find(quotes, begin) : text.find_first_of(std::string{quotes.front(), '\n'}, begin);
+  return std::min(end, text.size());
+}
+
 // Returns the position of the second argument of f("NAME", "value"). [begin, end) is the name with its quotes. If the
 // text is not a call like this, returns `end`.
 std::size_t second_argument(std::string_view text, std::size_t begin, std::size_t end) {
@@ -72,7 +91,8 @@ std::size_t second_argument(std::string_view text, std::size_t begin, std::size_
     return end;
   }
   const std::size_t at = text.find_first_not_of(' ', end + 1);
-  return at != text.npos && is_quote(text[at]) ? at : end;
+  const std::size_t quote = at == text.npos ? end : behind_prefix(text, at);
+  return is_quote(text[quote]) ? quote : end;
 }
 
 // The position of a secret's value; empty if the secret has no value.
@@ -90,8 +110,9 @@ Value value_behind(std::string_view text, std::size_t name, std::size_t at, bool
   if (name > 0 && at < text.size() && is_quote(text[at]) && text[name - 1] == text[at]) {
     if (const std::size_t second = second_argument(text, name - 1, at + 1); second != at + 1) {
       value.quoted = true;
-      value.begin = second + 1;
-      value.end = std::min(text.find_first_of(std::string{text[second], '\n'}, value.begin), text.size());
+      const std::string_view quotes = quotes_at(text, second);
+      value.begin = second + quotes.size();
+      value.end = end_of_quoted(text, value.begin, quotes);
       return value;
     }
   }
@@ -110,12 +131,16 @@ Value value_behind(std::string_view text, std::size_t name, std::size_t at, bool
   if (at < text.size() && text[at] == '=') return {};  // a comparison
   skip();
   if (may_be_annotated) at = behind_annotation(text, at);
-  const char quote = at < text.size() && is_quote(text[at]) ? text[at] : '\0';
-  value.quoted = quote != '\0';
-  value.begin = at + (value.quoted ? 1 : 0);
-  value.end = value.quoted ? text.find_first_of(std::string{quote, '\n'}, value.begin)
-                           : text.find_first_of(closing, value.begin);
-  value.end = std::min(value.end, text.size());
+  at = behind_prefix(text, at);
+  value.quoted = at < text.size() && is_quote(text[at]);
+  if (value.quoted) {
+    const std::string_view quotes = quotes_at(text, at);
+    value.begin = at + quotes.size();
+    value.end = end_of_quoted(text, value.begin, quotes);
+  } else {
+    value.begin = at;
+    value.end = std::min(text.find_first_of(closing, value.begin), text.size());
+  }
   return value;
 }
 
@@ -323,6 +348,7 @@ bool is_value_of(std::string_view option, std::string_view word) {
 
 Redaction::Redaction(std::vector<std::string> homes, std::vector<std::string> users, std::vector<std::string> hosts)
     : homes_(std::move(homes)), users_(std::move(users)), hosts_(std::move(hosts)) {
+  removes_users_ = !homes_.empty() || !users_.empty();
   // Also removes the first label of each host name, because a text may contain only this label.
   for (std::size_t i = hosts_.size(); i-- > 0;) {
     const std::size_t dot = hosts_[i].find('.');
@@ -339,7 +365,9 @@ Redaction::Redaction(std::vector<std::string> homes, std::vector<std::string> us
 std::string Redaction::text(std::string_view raw, Kind kind) const {
   std::string text(raw);
   for (const std::string& home : homes_) text = without_name(text, home, "~");
-  for (const char* root : {"/home/", "/Users/"}) text = without_user_of(text, root);
+  if (removes_users_) {
+    for (const char* root : {"/home/", "/Users/"}) text = without_user_of(text, root);
+  }
   for (const std::string& host : hosts_) text = without_name(text, host, "HOST");
   for (const std::string& user : users_) text = without_name(text, user, "USER");
   return without_shapes(text, kind);

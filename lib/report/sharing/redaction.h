@@ -14,7 +14,7 @@ std::vector<std::string> without_secrets(const std::vector<std::string>& command
 
 class Redaction {
  public:
-  // `homes` are folders; `users` and `hosts` are names.
+  // `homes` are folders; `users` and `hosts` are names. If all are empty, only secrets are removed.
   Redaction(std::vector<std::string> homes, std::vector<std::string> users, std::vector<std::string> hosts);
 
   // `text` may quote code, so an unquoted value is removed only if it looks like a secret. In a `word` of a command and
@@ -28,6 +28,7 @@ class Redaction {
 
  private:
   std::vector<std::string> homes_, users_, hosts_;
+  bool removes_users_ = false;  // also those whose names are unknown, in /home/NAME
 };
 
 }  // namespace cudadiag::report

@@ -23,6 +23,7 @@ TEST_CASE("homes, users and hosts are removed if they are whole names") {
   CHECK(text("on node7 (node7.cluster.example), not node71; localhost") == "on HOST (HOST), not node71; localhost");
   CHECK(text("ada, adapter, Canada, ada's") == "USER, adapter, Canada, USER's");
   CHECK(Redaction({}, {"root"}, {}).text("root") == "root");
+  CHECK(Redaction({}, {}, {}).text("/home/grace/x") == "/home/grace/x");
 }
 
 TEST_CASE("values of secrets are removed by their names") {
@@ -47,6 +48,12 @@ TEST_CASE("values of secrets in Python are removed even if their names are quote
         "os.environ.setdefault(\"AWS_SECRET\", \"REDACTED\")");
   CHECK(text("wandb.login(key=\"" + key + "\")") == "wandb.login(key=\"REDACTED\")");
   CHECK(text("PASSPHRASE = \"open sesame\"") == "PASSPHRASE = \"REDACTED\"");
+  CHECK(text("SECRET_KEY = b\"_5y2L\", DB_PASSWORD = r'x y'") ==
+        "SECRET_KEY = b\"REDACTED\", DB_PASSWORD = r'REDACTED'");
+  CHECK(text("keep(password=rb'x')") == "keep(password=rb'REDACTED')");
+  CHECK(text("API_TOKEN = \"\"\"q8\nW3\"\"\"\nx = 1") == "API_TOKEN = \"\"\"REDACTED\"\"\"\nx = 1");
+  CHECK(text("setdefault('DB_PASSWORD', f'''x''')") == "setdefault('DB_PASSWORD', f'''REDACTED''')");
+  CHECK(text("token = bar, rub") == "token = bar, rub");
   CHECK(text("mydb_pass = \"abc\", dbpass='abc'") == "mydb_pass = \"REDACTED\", dbpass='REDACTED'");
 }
 
