@@ -73,6 +73,14 @@ base::Result<fs::path> find_recorder() {
                      "install cudadiag again, or set " + std::string(kRecorderVariable) + " to its path"};
 }
 
+std::optional<base::Error> obstacle_to_preloading(const fs::path& recorder) {
+  const std::string folder = recorder.parent_path().string();
+  if (folder.find_first_of(" \t\n:") == std::string::npos) return std::nullopt;
+  return base::Error{"--once cannot use the cudadiag in " + folder +
+                         ": the dynamic linker accepts no blank or colon in the path of a preloaded library",
+                     "install cudadiag in a different folder"};
+}
+
 std::vector<Variable> recording_variables(const fs::path& recorder, const RecordingPlace& place,
                                           const std::vector<fs::path>& cupti, const wire::RecordOptions& options) {
   std::vector<Variable> variables;

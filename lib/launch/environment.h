@@ -2,9 +2,11 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "session/session.h"
 #include "wire/names/record_options.h"
 
@@ -54,6 +56,9 @@ std::vector<Variable> recording_variables(const std::filesystem::path& recorder,
 std::vector<std::string> environment_with(const std::vector<Variable>& changes);
 // Like environment_with(), but removes CUDA_INJECTION64_PATH, because the driver writes no core dumps while it is set.
 std::vector<std::string> environment_without_injection(const std::vector<Variable>& changes);
+
+// Returns why `recorder` cannot be used with --once; nullopt if it can.
+std::optional<base::Error> obstacle_to_preloading(const std::filesystem::path& recorder);
 
 // Returns a warning if a run with these options ignores the user's injection library; "" if it does not. The library is
 // ignored if the run writes a core dump, or if it is the recorder of another cudadiag installation.

@@ -132,6 +132,7 @@ void Recording::choose_variables() {
   }
   if (!manifest_.unrecorded.empty()) return;
   const auto& path = std::get<std::filesystem::path>(recorder);
+  if (options_.record.once) refusal_ = launch::obstacle_to_preloading(path);
   dropped_injection_ = launch::dropped_injection(path, options_.record);
   if (!dropped_injection_.empty()) manifest_.notes.push_back(dropped_injection_);
   wire::RecordOptions record_options = options_.record;

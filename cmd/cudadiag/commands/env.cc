@@ -11,7 +11,9 @@
 #include "diagnose/words.h"
 #include "launch/environment.h"
 #include "options/shared_options.h"
+#include "session/retention.h"
 #include "session/session_writer.h"
+#include "sessions/removed_sessions.h"
 #include "terminal/terminal.h"
 #include "wire/names/environment.h"
 
@@ -33,10 +35,13 @@ std::string quoted(const std::string& text) {
 int carry_out(const EnvOptions& options) {
   const auto recorder = launch::find_recorder();
   if (const auto* failure = std::get_if<base::Error>(&recorder)) return say(*failure), kOwnFailure;
+  const auto& found = std::get<std::filesystem::path>(recorder);
+  if (const auto obstacle = launch::obstacle_to_preloading(found); obstacle && options.record.once) {
+    return say(*obstacle), kOwnFailure;
+  }
   auto writer = session::SessionWriter::create(session::roots(options.output), static_cast<std::uint32_t>(::getpid()),
                                                std::time(nullptr));
   if (const auto* failure = std::get_if<base::Error>(&writer)) return say(*failure), kOwnFailure;
-  const auto& found = std::get<std::filesystem::path>(recorder);
   if (const std::string dropped = launch::dropped_injection(found, options.record); !dropped.empty()) {
     say(dropped);
     if (options.record.once) std::printf("unset %s\n", wire::environment::kInjection);
@@ -49,7 +54,9 @@ int carry_out(const EnvOptions& options) {
   }
   // Quotes the name, because the shell would execute everything after a newline in it.
   std::printf("# afterwards: cudadiag report %s\n", diagnose::shell_word(created.folder().string()).c_str());
-  if (!created.root().asked_for) session::remove_unused(created.root().folder);
+  if (created.root().asked_for) return 0;
+  session::remove_unused(created.root().folder);
+  print_removed(session::retain(created.root().folder, created.folder(), {}), created.root().folder);
   return 0;
 }
 

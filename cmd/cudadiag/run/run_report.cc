@@ -10,8 +10,8 @@
 #include "diagnose/run_context.h"
 #include "diagnose/words.h"
 #include "run/no_findings.h"
-#include "session/retention.h"
 #include "sessions/findings.h"
+#include "sessions/removed_sessions.h"
 #include "supervise/reruns/rerun_needs.h"
 #include "supervise/watched_lines.h"
 #include "terminal/terminal.h"
@@ -134,7 +134,8 @@ void RunReport::keep_session() {
   if (const auto failure = recording_.close()) say(*failure);
   const session::Root& root = recording_.writer()->root();
   if (!root.warning.empty()) say(root.warning);
-  if (options_.verbosity != report::Verbosity::quiet) print_removed();
+  if (options_.verbosity != report::Verbosity::quiet)
+    print_removed(recording_.writer()->removed(), recording_.writer()->root().folder);
 }
 
 void RunReport::finish(const supervise::RunEnd& end) {
@@ -177,18 +178,6 @@ void RunReport::print_end(const supervise::RunEnd& end, bool may_have_kept) {
   if (!findings_ && !told && (ended_at_work || options_.hang_after)) {
     print_unfinished(recording_.state(), recording_.writer() != nullptr);
   }
-}
-
-void RunReport::print_removed() const {
-  const std::vector<std::string>& removed = recording_.writer()->removed();
-  if (removed.empty()) return;
-  const session::Retention keep;
-  const std::string which =
-      removed.size() == 1 ? fmt::format("1 old session ({})", removed.front())
-                          : fmt::format("{} old sessions ({} to {})", removed.size(), removed.back(), removed.front());
-  say(fmt::format("removed {}: cudadiag keeps the newest {} in {}, up to {} GB; to protect one: cudadiag keep SESSION",
-                  which, keep.sessions, diagnose::shell_word(recording_.writer()->root().folder.string()),
-                  keep.bytes / 1'000'000'000));
 }
 
 std::string RunReport::no_longer_sought() const {

@@ -56,7 +56,6 @@ class RunReport {
   void print_rest();
   void print_end(const supervise::RunEnd& end, bool may_have_kept);
   // Prints which old sessions were removed to make room for this session.
-  void print_removed() const;
   // Returns the end of a message, such as "; cudadiag has stopped looking for hangs". Returns "" if cudadiag was not
   // looking for anything.
   std::string no_longer_sought() const;

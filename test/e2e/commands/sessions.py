@@ -201,6 +201,18 @@ def sessions_are_kept_and_removed_by_name(machine):
         expect(machine.cudadiag(command, "").stderr, 'cudadiag: SESSION: "" is not a SESSION\n', command + " of an empty name")
 
 
+def env_removes_old_sessions_too(machine):
+    machine.plan(FAULT)
+    machine.run(*program("ten_launches.py"))
+    root = machine.state / "cudadiag"
+    (first,) = machine.sessions()
+    for n in range(1, 21):
+        shutil.copytree(root / first, root / f"20200101-0000{n:02}-1")
+    said = expect_success(machine.cudadiag("env")).stderr
+    expect_in("removed 2 old sessions (20200101-000001-1 to 20200101-000002-1): ", said, "message")
+    expect((root / "20200101-000002-1").exists(), False, "whether an old session is still there")
+
+
 def where_a_folder_is_named_by_cudadiag_dir_no_other_is_looked_into(machine):
     program = faulty(machine)
     machine.environment.update(CUDADIAG_DIR="/dev/null/none")

@@ -304,6 +304,20 @@ def failure_of_the_command_for_a_failure_is_reported(machine):
         expect(result.returncode, 1, "status")
 
 
+def once_is_refused_if_the_library_cannot_be_preloaded(machine):
+    installed = machine.folder / "an installation"
+    (installed / "bin").mkdir(parents=True)
+    (installed / "lib").mkdir()
+    for file in ("bin/cudadiag", "lib/libcudadiag_record.so", "lib/libcudadiag_preload.so"):
+        shutil.copy(machine.build / file, installed / file)
+    for command in (["run", "--once", "--", "touch", "started"], ["env", "--once"]):
+        refused = machine.plain(installed / "bin/cudadiag", *command)
+        expect((refused.returncode, refused.stdout), (125, ""), f"status and output of {command[0]}")
+        expect_in(f"--once cannot use the cudadiag in {installed}/lib: the dynamic linker accepts no blank", refused.stderr,
+                  "message")
+    expect((machine.folder / "started").exists(), False, "whether the command was started")
+
+
 def report_has_the_time_of_the_error(machine):
     machine.plan(FAULT)
     before = int(time.time())
