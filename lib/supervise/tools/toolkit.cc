@@ -87,6 +87,14 @@ std::string find_disassembler(const std::vector<std::string>& command) {
       if (::access(tool.c_str(), X_OK) == 0) return tool.string();
     }
   }
+  // pipx and uv install cudadiag apart from the program's Python, with the extra next to it.
+  std::error_code error;
+  const auto prefix = std::filesystem::read_symlink("/proc/self/exe", error).parent_path().parent_path();
+  for (std::filesystem::directory_iterator it(prefix / "lib", error), end; !error && it != end; it.increment(error)) {
+    const std::filesystem::path tool = it->path() / "site-packages/nvidia/cu13/bin/nvdisasm";
+    if (it->path().filename().string().starts_with("python3") && ::access(tool.c_str(), X_OK) == 0)
+      return tool.string();
+  }
   return "";
 }
 

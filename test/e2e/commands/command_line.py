@@ -573,3 +573,18 @@ def doctor_proves_the_planted_fault(machine):
     out = machine.cudadiag("doctor", "--gpu").stdout
     for what in ("recorder", "driver", "CUPTI", "memory", "captures", "markers", "first failure"):
         assert any(line.split()[:2] == ["OK", what.split()[0]] for line in out.splitlines()), what + " in " + out
+
+
+def disassembler_in_the_python_of_cudadiag_is_found(machine):
+    installed = machine.folder / "venv"
+    tool = installed / "lib/python3.12/site-packages/nvidia/cu13/bin/nvdisasm"
+    for folder in ("bin", tool.parent.relative_to(installed)):
+        (installed / folder).mkdir(parents=True)
+    shutil.copy(machine.build / "bin/cudadiag", installed / "bin")
+    shutil.copy(machine.build / "lib/libcudadiag_record.so", installed / "lib")
+    tool.write_text("#!/bin/sh\n")
+    tool.chmod(0o755)
+    said = machine.plain(installed / "bin/cudadiag", "doctor").stdout
+    if "nvdisasm" in said and str(machine.folder) not in said:
+        skip("this machine has an nvdisasm that comes first")
+    expect_in(str(tool), said, "doctor")
