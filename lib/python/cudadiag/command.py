@@ -52,7 +52,7 @@ def report(session):
 
 
 def page(session):
-    return _output("report", "--html", str(session))
+    return _output("report", str(session), "--html", "-")
 
 
 def sarif(session):

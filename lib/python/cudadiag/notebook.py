@@ -24,8 +24,8 @@ class Recording:
     def show(self):
         from IPython.display import display
 
-        self.shown = True
         display({"text/html": command.page(self.session), "text/plain": command.text(self.session)}, raw=True)
+        self.shown = True
 
     def magic(self, line, cell=None):
         if cell is None:

@@ -1,4 +1,4 @@
-"""The Python package: pytest --cudadiag on suites in which some tests lose the context, and the GitHub Action."""
+"""The Python package: pytest --cudadiag on suites in which some tests lose the context, notebooks, the GitHub Action."""
 
 import os
 import re
@@ -51,6 +51,20 @@ def _suite(machine, tests=200, losing=LOSING):
     lines = text.splitlines()
     return {number: 4 + next(i for i, line in enumerate(lines, 1) if line == f"def test_{number:03}():") - 1
             for number in losing}
+
+
+def _faulty_suite(machine, tests):
+    """Writes a suite in which gpu("bad") loses the context. Leads `python3` to the package and the command."""
+    machine.plan("fault kernel=bad nth=every code=700")
+    machine.environment.update(PYTHONPATH=str(PACKAGE), PATH=f"{machine.build}/bin:{os.environ['PATH']}")
+    text = HEAD.format(programs=str(HERE / "programs")) + """
+def gpu(kernel):
+    ready()
+    launch, parameters = cuda.kernel(kernel)
+    cuda.check(launch(cuda.stream(), parameters, None))
+
+"""
+    (machine.folder / "test_suite.py").write_text(text + tests)
 
 
 def _pytest(machine, interpreter, *options):
@@ -112,6 +126,38 @@ def pytest_loses_the_context_with_the_same_errors_as_a_recording(machine):
     sys.path.insert(0, str(PACKAGE))
     from cudadiag import context
     expect(context.STICKY, {int(code) for code in re.findall(r"case (\d+):", cases)}, "sticky errors of the plugin")
+
+
+def _notebook(machine, *cells):
+    """Runs the cells in a shell of IPython. Prints whether each succeeded, and the beginning of each displayed page."""
+    interpreter = _interpreter("IPython")
+    _faulty_suite(machine, "")
+    script = """
+import sys
+from IPython.core import displaypub
+from IPython.core.interactiveshell import InteractiveShell
+
+shell = InteractiveShell.instance()
+shell.display_pub.publish = lambda data, **_: print("displayed", data["text/html"][:15], data["text/plain"])
+for cell in sys.argv[1:]:
+    print("success", shell.run_cell(cell).success)
+"""
+    return machine.plain(interpreter, "-c", script, "%load_ext cudadiag", "import test_suite", *cells)
+
+
+def notebook_shows_the_page_under_the_cell_that_fails(machine):
+    ended = _notebook(machine, "test_suite.gpu('bad')", "raise ValueError('later')", "raise ValueError('again')")
+    said = ended.stdout + ended.stderr
+    expect(ended.stdout.count("displayed <!DOCTYPE html> cudadiag: illegal memory access (700) in "), 1, said)
+
+
+def page_of_a_session_is_html(machine):
+    machine.plan(FAULT)
+    machine.run(*program("ten_launches.py"))
+    machine.environment.update(PYTHONPATH=str(PACKAGE), PATH=f"{machine.build}/bin:{os.environ['PATH']}")
+    session = machine.state / "cudadiag" / machine.sessions()[0]
+    ended = machine.plain(sys.executable, "-c", f"from cudadiag import command; print(command.page({str(session)!r}))")
+    expect(ended.stdout[:15], "<!DOCTYPE html>", ended.stderr)
 
 
 def github_action_annotates_the_line_and_keeps_the_status(machine):
