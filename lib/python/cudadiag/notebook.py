@@ -36,6 +36,7 @@ class Recording:
             self.show()
         if code and result.success:
             raise RuntimeError(f"this cell lost the CUDA context (error {code}); restart the kernel after reading the report")
+        result.raise_error()
         return None
 
 

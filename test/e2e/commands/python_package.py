@@ -151,6 +151,13 @@ def notebook_shows_the_page_under_the_cell_that_fails(machine):
     expect(ended.stdout.count("displayed <!DOCTYPE html> cudadiag: illegal memory access (700) in "), 1, said)
 
 
+def notebook_cell_that_raises_under_the_magic_fails(machine):
+    ended = _notebook(machine, "%%cudadiag\nraise ValueError('mine')", "%%cudadiag\n1", "%%cudadiag\ntest_suite.gpu('bad')")
+    said = ended.stdout + ended.stderr
+    expect(re.findall("^success .*|^displayed", ended.stdout, re.MULTILINE)[2:],
+           ["success False", "success True", "displayed", "success False"], said)
+
+
 def page_of_a_session_is_html(machine):
     machine.plan(FAULT)
     machine.run(*program("ten_launches.py"))
