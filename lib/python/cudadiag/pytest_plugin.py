@@ -56,6 +56,8 @@ class Plugin:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item):
+        if self.lost_in == item.nodeid:  # for example with pytest-rerunfailures
+            pytest.fail("an earlier attempt of this test lost the CUDA context; another attempt needs a new process", pytrace=False)
         if self.lost_in is not None:
             pytest.skip(f"CUDA context lost in {self.lost_in}")
 
@@ -140,6 +142,8 @@ class Plugin:
                 hook.pytest_runtest_logreport(report=_died(item))
             elif "report" in message:
                 report = self.config.hook.pytest_report_from_serializable(config=self.config, data=message["report"])
+                if isinstance(report.longrepr, list):
+                    report.longrepr = tuple(report.longrepr)  # the place and reason of a skip, of which JSON makes a list
                 hook.pytest_runtest_logreport(report=report)
                 continue
             if message is None or message["lost"]:

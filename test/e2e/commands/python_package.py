@@ -120,6 +120,49 @@ def pytest_leaves_nothing_of_a_suite_that_loses_no_context(machine):
     assert "cudadiag" not in ended.stdout.replace(str(machine.folder), ""), ended.stdout
 
 
+def pytest_skips_a_test_in_a_fresh_process(machine):
+    interpreter = _interpreter("pytest")
+    _faulty_suite(machine, """
+import pytest
+
+def test_loses(): gpu("bad")
+def test_skips(): pytest.skip("not today")
+def test_ends(): gpu("good")
+""")
+    ended = _pytest(machine, interpreter, "-rs")
+    said = ended.stdout + ended.stderr
+    expect_in("1 failed, 1 passed, 1 skipped", said, "result")
+    expect_in("SKIPPED [1] test_suite.py:23: not today\n", said, "reason")
+    skipped = xml.etree.ElementTree.parse(machine.folder / "results.xml").iter("skipped")
+    expect([each.get("message") for each in skipped], ["not today"], "reason in JUnit's file")
+
+
+def pytest_fails_a_test_that_runs_again_in_the_process_without_a_context(machine):
+    interpreter = _interpreter("pytest")
+    _faulty_suite(machine, """
+def test_loses(): gpu("bad")
+""")
+    # Runs a failed test again as pytest-rerunfailures does.
+    (machine.folder / "conftest.py").write_text("""
+import pytest
+from _pytest.runner import runtestprotocol
+
+def pytest_runtest_protocol(item, nextitem):
+    for reports in (runtestprotocol(item, nextitem=nextitem, log=False) for attempt in range(2)):
+        if not any(report.failed for report in reports):
+            break
+        item._initrequest()
+    for report in reports:
+        item.ihook.pytest_runtest_logreport(report=report)
+    return True
+""")
+    for options in ([], ["--cudadiag=skip"]):
+        ended = _pytest(machine, interpreter, *options)
+        said = ended.stdout + ended.stderr
+        expect(ended.returncode, 1, said)
+        expect_in("an earlier attempt of this test lost the CUDA context", said, "reason")
+
+
 def pytest_loses_the_context_with_the_same_errors_as_a_recording(machine):
     header = (PACKAGE.parent / "wire/error.h").read_text()
     cases = header[header.index("is_sticky"):header.index("default:")]
