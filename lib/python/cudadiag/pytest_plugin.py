@@ -16,10 +16,13 @@ PROPERTY = "cudadiag"
 
 
 def pytest_addoption(parser):
-    parser.getgroup("cudadiag", "CUDA failures").addoption(
-        "--cudadiag", nargs="?", const="fresh", choices=("fresh", "skip"), default=None,
-        help="name the test and source line of each lost CUDA context; run later tests in a fresh process (the "
-             "default), or skip them")
+    group = parser.getgroup("cudadiag", "CUDA failures")
+    # An optional value would take the next word, a file. argparse finds a whole word before it looks for a "=" in it.
+    for option, mode, text in (
+            ("--cudadiag", "fresh", "name the test and source line of each lost CUDA context; run later tests in a fresh process"),
+            ("--cudadiag=fresh", "fresh", "the same as --cudadiag"),
+            ("--cudadiag=skip", "skip", "like --cudadiag, but skip the tests after a lost context")):
+        group.addoption(option, dest="cudadiag", action="store_const", const=mode, default=None, help=text)
 
 
 def pytest_configure(config):

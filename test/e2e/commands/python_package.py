@@ -163,6 +163,22 @@ def pytest_runtest_protocol(item, nextitem):
         expect_in("an earlier attempt of this test lost the CUDA context", said, "reason")
 
 
+def pytest_option_leaves_the_next_word_alone(machine):
+    interpreter = _interpreter("pytest")
+    _faulty_suite(machine, """
+def test_loses(): gpu("bad")
+def test_follows(): gpu("good")
+""")
+    command = [interpreter, "-m", "pytest", "-p", "cudadiag.pytest_plugin", "-q"]
+    for options, result in ((["--cudadiag"], "1 failed, 1 passed"), (["--cudadiag=fresh"], "1 failed, 1 passed"),
+                            (["--cudadiag=skip"], "1 failed, 1 skipped")):
+        ended = machine.plain(*command, *options, "test_suite.py")
+        expect_in(result, ended.stdout, f"{options}, with stderr {ended.stderr}")
+    wrong = machine.plain(*command, "--cudadiag=skp", "test_suite.py")
+    expect((wrong.returncode, "--cudadiag" in wrong.stderr), (4, True), wrong.stderr)
+    expect_in("--cudadiag=skip", machine.plain(*command, "--help").stdout, "help")
+
+
 def pytest_loses_the_context_with_the_same_errors_as_a_recording(machine):
     header = (PACKAGE.parent / "wire/error.h").read_text()
     cases = header[header.index("is_sticky"):header.index("default:")]
