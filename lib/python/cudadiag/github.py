@@ -20,7 +20,8 @@ def escaped(text, more=""):
 def annotation(finding, workspace):
     location = finding["location"] or {}
     properties = {"title": "cudadiag"}
-    if location.get("file"):
+    # GitHub shows only files of the workspace.
+    if location.get("file") and pathlib.Path(location["file"]).is_relative_to(workspace):
         properties["file"] = os.path.relpath(location["file"], workspace)
         properties["line"] = str(location["line"])
     listed = ",".join(f"{name}={escaped(value, ':,')}" for name, value in properties.items())
@@ -37,21 +38,27 @@ def _append(variable, text):
             file.write(text)
 
 
-def main():
-    words, sarif = sys.argv[1:3]
-    sessions = tempfile.mkdtemp(prefix="cudadiag-", dir=os.environ.get("RUNNER_TEMP"))
-    ended = subprocess.run([command.find_command(), "run", "--rerun=never", "-o", sessions, "--", "bash", "-c", words])
-    try:
-        report = command.report(sessions)
-        pathlib.Path(sarif).write_text(command.sarif(sessions), encoding="utf-8")
-    except command.NoCommand as error:
-        print(f"::warning title=cudadiag::{escaped(str(error))}", flush=True)
-        return ended.returncode
+def _publish(sessions, sarif):
+    report = command.report(sessions)
     for finding in report["findings"]:
         print(annotation(finding, os.environ.get("GITHUB_WORKSPACE", os.getcwd())), flush=True)
     if report["findings"]:
         _append("GITHUB_STEP_SUMMARY", f"### cudadiag\n```\n{command.text(sessions)}```\n")
     _append("GITHUB_OUTPUT", f"verdict={report['verdict']}\n")
+    path = pathlib.Path(sarif)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(command.sarif(sessions), encoding="utf-8")
+
+
+def main():
+    words, sarif = sys.argv[1:3]
+    sessions = tempfile.mkdtemp(prefix="cudadiag-", dir=os.environ.get("RUNNER_TEMP"))
+    shell = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", words]  # as in a step of GitHub with `shell: bash`
+    ended = subprocess.run([command.find_command(), "run", "--rerun=never", "-o", sessions, "--", *shell])
+    try:
+        _publish(sessions, sarif)
+    except (command.NoCommand, OSError) as error:
+        print(f"::warning title=cudadiag::{escaped(str(error))}", flush=True)
     return ended.returncode if ended.returncode >= 0 else 128 - ended.returncode
 
 

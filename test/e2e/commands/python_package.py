@@ -226,16 +226,39 @@ def page_of_a_session_is_html(machine):
     expect(ended.stdout[:15], "<!DOCTYPE html>", ended.stderr)
 
 
+def _action(machine, workspace, words, sarif="x.sarif"):
+    machine.environment.update(PYTHONPATH=str(PACKAGE), PATH=f"{machine.build}/bin:{os.environ['PATH']}",
+                               GITHUB_WORKSPACE=str(workspace), RUNNER_TEMP=str(machine.folder),
+                               GITHUB_OUTPUT=str(machine.folder / "output"), GITHUB_STEP_SUMMARY=str(machine.folder / "summary"))
+    return machine.plain(sys.executable, "-m", "cudadiag.github", words, sarif)
+
+
 def github_action_annotates_the_line_and_keeps_the_status(machine):
     machine.plan(FAULT)
     path, line = true_line("ten_launches.py")
-    machine.environment.update(PYTHONPATH=str(PACKAGE), PATH=f"{machine.build}/bin:{os.environ['PATH']}",
-                               GITHUB_WORKSPACE=os.path.dirname(path), RUNNER_TEMP=str(machine.folder),
-                               GITHUB_OUTPUT=str(machine.folder / "output"), GITHUB_STEP_SUMMARY=str(machine.folder / "summary"))
-    ended = machine.plain(sys.executable, "-m", "cudadiag.github", shlex.join(map(str, program("ten_launches.py"))), "x.sarif")
+    ended = _action(machine, os.path.dirname(path), shlex.join(map(str, program("ten_launches.py"))))
     expect(ended.returncode, 3, "status: the command's own")
     expect_in(f"::error title=cudadiag,file=ten_launches.py,line={line}::CUDA_ERROR_ILLEGAL_ADDRESS (700) in ", ended.stdout,
               "annotation")
     expect((machine.folder / "output").read_text(), "verdict=cuda_failure\n", "output")
     expect_in(f" in {path}:{line} ", (machine.folder / "summary").read_text(), "summary")
     expect_in("2.1.0", (machine.folder / "x.sarif").read_text(), "SARIF")
+
+
+def github_action_ends_at_the_first_line_that_fails(machine):
+    ended = _action(machine, machine.folder, "echo first\nfalse | cat\necho second\n")
+    expect((ended.returncode, "first" in ended.stdout, "second" in ended.stdout), (1, True, False), ended.stdout + ended.stderr)
+    expect((machine.folder / "output").read_text(), "verdict=inconclusive\n", "output of a command that recorded nothing")
+
+
+def github_action_writes_sarif_where_it_can(machine):
+    machine.plan(FAULT)
+    words = shlex.join(map(str, program("ten_launches.py")))
+    ended = _action(machine, machine.folder, words, "new/folder/x.sarif")
+    expect(ended.returncode, 3, ended.stderr)
+    expect_in("2.1.0", (machine.folder / "new/folder/x.sarif").read_text(), "SARIF")
+    expect_in("::error title=cudadiag::CUDA_ERROR_ILLEGAL_ADDRESS (700) in ", ended.stdout, "annotation outside of the workspace")
+    ended = _action(machine, machine.folder, words, "/dev/null/x.sarif")
+    expect(ended.returncode, 3, ended.stderr)
+    expect_in("::warning title=cudadiag::", ended.stdout, "warning")
+    expect_in("::error title=cudadiag::", ended.stdout, "annotation without SARIF")
