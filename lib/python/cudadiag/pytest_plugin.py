@@ -4,6 +4,7 @@ The recorder is loaded into the test process, and the plugin waits for the GPU a
 context run in a fresh process, or are skipped as "CUDA context lost in TEST".
 """
 
+import contextlib
 import os
 
 import pytest
@@ -149,24 +150,44 @@ class Plugin:
                     report.longrepr = tuple(report.longrepr)  # the place and reason of a skip, of which JSON makes a list
                 hook.pytest_runtest_logreport(report=report)
                 continue
-            if message is None or message["lost"]:
+            if message != {"lost": False}:
                 self.channel.close()
                 self.channel = None
+            if message and "exit" in message:
+                raise pytest.exit.Exception(*message["exit"])
+            if message and "interrupted" in message:
+                raise KeyboardInterrupt
             break
         hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
 
     def _serve(self, channel):
         """The main loop of a fresh process: runs the tests whose numbers arrive on the channel."""
-        from _pytest.runner import runtestprotocol
+        from _pytest.runner import pytest_sessionfinish
 
         self.template, self.lost_in = None, None
+        try:
+            last = self._serve_tests(channel)
+        except pytest.exit.Exception as error:
+            last = {"exit": [error.msg, error.returncode]}
+        except KeyboardInterrupt:
+            last = {"interrupted": True}
+        with contextlib.suppress(BaseException):  # a fixture may need the lost context
+            pytest_sessionfinish(self.items[0].session)  # tears down the fixtures that are left
+        channel.send(last)
+
+    def _serve_tests(self, channel):
+        from _pytest.runner import runtestprotocol
+
         while (message := channel.receive()) is not None:
             number, following = message
             item = self.items[number]
             for report in runtestprotocol(item, log=False, nextitem=None if following is None else self.items[following]):
                 data = self.config.hook.pytest_report_to_serializable(config=self.config, report=report)
                 channel.send({"report": data})
-            channel.send({"lost": self.lost_in is not None})
+            if self.lost_in is not None:
+                break
+            channel.send({"lost": False})
+        return {"lost": True}
 
     # The summary
 

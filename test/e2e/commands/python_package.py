@@ -179,6 +179,52 @@ def test_follows(): gpu("good")
     expect_in("--cudadiag=skip", machine.plain(*command, "--help").stdout, "help")
 
 
+def pytest_ends_if_a_test_in_a_fresh_process_says_so(machine):
+    interpreter = _interpreter("pytest")
+    for line, status, said in (("pytest.exit('enough', 7)", 7, "Exit: enough"), ("raise KeyboardInterrupt", 2, "KeyboardInterrupt")):
+        _faulty_suite(machine, f"""
+import pytest
+
+@pytest.fixture(scope="session")
+def server():
+    yield
+    open("downs", "a").write("down ")
+
+def test_loses(): gpu("bad")
+def test_ends(server): {line}
+def test_never(): open("never", "w")
+""")
+        ended = _pytest(machine, interpreter)
+        expect(ended.returncode, status, ended.stdout + ended.stderr)
+        expect_in(said, ended.stdout + ended.stderr, "reason")
+        assert not (machine.folder / "never").exists(), ended.stdout
+    expect((machine.folder / "downs").read_text(), "down down ", "fixtures that were torn down")
+
+
+def pytest_tears_down_the_fixtures_of_a_fresh_process_that_loses_its_context(machine):
+    interpreter = _interpreter("pytest")
+    _faulty_suite(machine, """
+import pytest
+
+def log(word): open("log", "a").write(word + " ")
+
+@pytest.fixture(scope="session")
+def server():
+    log("up")
+    yield
+    log("down")
+    sys.exit("error of the lost context")
+
+def test_loses(): gpu("bad")
+def test_loses_again(server): gpu("bad")
+def test_ends(server): gpu("good")
+def test_needs_no_server(): log("last")
+""")
+    ended = _pytest(machine, interpreter)
+    expect_in("2 failed, 2 passed", ended.stdout, ended.stderr)
+    expect((machine.folder / "log").read_text(), "up down up last down ", "fixture")
+
+
 def pytest_loses_the_context_with_the_same_errors_as_a_recording(machine):
     header = (PACKAGE.parent / "wire/error.h").read_text()
     cases = header[header.index("is_sticky"):header.index("default:")]
