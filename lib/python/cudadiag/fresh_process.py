@@ -8,6 +8,7 @@ import json
 import os
 import socket
 import threading
+import warnings
 
 _ASK = b"?"
 
@@ -19,7 +20,11 @@ class Template:
         """`serve(channel)` runs in each fresh process."""
         ours, theirs = socket.socketpair()
         self._socket = ours
-        self._pid = os.fork()
+        # Python 3.12 warns if there are other threads. Before the first test, these belong to xdist and to libraries that
+        # were imported; they wait for work, so that the child inherits no lock that they hold.
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r".*multi-threaded, use of fork\(\) ", DeprecationWarning)
+            self._pid = os.fork()
         if self._pid == 0:
             ours.close()
             _in_child(lambda: _fork_when_asked(theirs, serve))

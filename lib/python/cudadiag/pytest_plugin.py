@@ -14,6 +14,7 @@ from .fresh_process import Template, can_fork
 
 SESSION = "CUDADIAG_PYTEST_SESSION"  # tells xdist workers the session's folder
 PROPERTY = "cudadiag"
+TOO_LATE = "cudadiag_too_late"  # tells xdist's controller a worker's value
 
 
 def pytest_addoption(parser):
@@ -53,6 +54,7 @@ class Plugin:
         self.lost_in = None   # the test that lost the context of this process
         self.template = None
         self.channel = None   # a connection to the fresh process that runs the tests
+        self.too_late = False  # whether CUDA was initialised before a fresh process could be prepared
         self.losses = []      # (test, headline) of each loss, for the summary
         self.items = []
 
@@ -113,9 +115,13 @@ class Plugin:
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session):
         runs_tests = self.is_worker or not self.config.getoption("numprocesses", None)
-        if runs_tests and self.mode == "fresh" and can_fork() and not context.is_initialized():
-            self.items = session.items
-            self.template = Template(self._serve)
+        if runs_tests and self.mode == "fresh" and can_fork():
+            self.too_late = context.is_initialized()
+            if self.is_worker:
+                self.config.workeroutput[TOO_LATE] = self.too_late
+            if not self.too_late:
+                self.items = session.items
+                self.template = Template(self._serve)
         yield
         if self.channel is not None:
             self.channel.close()
@@ -196,12 +202,18 @@ class Plugin:
             if name == PROPERTY and (report.nodeid, headline) not in self.losses:
                 self.losses.append((report.nodeid, headline))
 
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node):
+        self.too_late |= getattr(node, "workeroutput", {}).get(TOO_LATE, False)
+
     def pytest_terminal_summary(self, terminalreporter):
         if not self.losses:
             return
         terminalreporter.section("lost CUDA contexts")
         for test, headline in self.losses:
             terminalreporter.line(f"{test}: {headline}")
+        if self.too_late:
+            terminalreporter.line("tests after a lost context are skipped: a test module initialised CUDA while pytest imported it")
         terminalreporter.line(f"cudadiag report -v {self.session}")
 
     def pytest_unconfigure(self):

@@ -225,6 +225,39 @@ def test_needs_no_server(): log("last")
     expect((machine.folder / "log").read_text(), "up down up last down ", "fixture")
 
 
+def pytest_forks_a_fresh_process_without_a_warning_about_threads(machine):
+    machine.environment["PYTHONPATH"] = str(PACKAGE)
+    # Warns as Python 3.12 does if there are several threads.
+    ended = machine.plain(sys.executable, "-W", "always", "-c", """
+import os, warnings
+from cudadiag.fresh_process import Template
+
+fork = os.fork
+def warn():
+    warnings.warn("This process (pid=1) is multi-threaded, use of fork() may lead to deadlocks in the child.", DeprecationWarning)
+    return fork()
+os.fork = warn
+Template(lambda channel: None).close()
+os.fork()
+""")
+    expect((ended.returncode, ended.stderr.count("multi-threaded")), (0, 1), ended.stderr)
+
+
+def pytest_says_why_there_is_no_fresh_process(machine):
+    interpreter = _interpreter("pytest")
+    _faulty_suite(machine, """
+ready()
+
+def test_loses(): gpu("bad")
+def test_is_skipped(): gpu("good")
+def test_is_skipped_too(): gpu("good")
+""")
+    said = "tests after a lost context are skipped: a test module initialised CUDA while pytest imported it"
+    ended = _pytest(machine, interpreter)
+    expect((ended.stdout.count(said), "1 failed, 2 skipped" in ended.stdout), (1, True), ended.stdout + ended.stderr)
+    expect(_pytest(machine, interpreter, "--cudadiag=skip", "-p", "no:cacheprovider").stdout.count(said), 0, "as asked")
+
+
 def pytest_loses_the_context_with_the_same_errors_as_a_recording(machine):
     header = (PACKAGE.parent / "wire/error.h").read_text()
     cases = header[header.index("is_sticky"):header.index("default:")]
