@@ -20,8 +20,8 @@ class Template:
         """`serve(channel)` runs in each fresh process."""
         ours, theirs = socket.socketpair()
         self._socket = ours
-        # Python 3.12 warns if there are other threads. Before the first test, these belong to xdist and to libraries that
-        # were imported; they wait for work, so that the child inherits no lock that they hold.
+        # Python 3.12 warns if there are other threads. Before the first test, these belong to xdist and to imported
+        # libraries; they wait for work, so that the child inherits no lock that they hold.
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", r".*multi-threaded, use of fork\(\) ", DeprecationWarning)
             self._pid = os.fork()

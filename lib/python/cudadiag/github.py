@@ -53,7 +53,7 @@ def _publish(sessions, sarif):
 def main():
     words, sarif = sys.argv[1:3]
     sessions = tempfile.mkdtemp(prefix="cudadiag-", dir=os.environ.get("RUNNER_TEMP"))
-    shell = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", words]  # as in a step of GitHub with `shell: bash`
+    shell = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", words]  # as GitHub's `shell: bash`
     ended = subprocess.run([command.find_command(), "run", "--rerun=never", "-o", sessions, "--", *shell])
     try:
         _publish(sessions, sarif)

@@ -153,7 +153,7 @@ class Plugin:
             elif "report" in message:
                 report = self.config.hook.pytest_report_from_serializable(config=self.config, data=message["report"])
                 if isinstance(report.longrepr, list):
-                    report.longrepr = tuple(report.longrepr)  # the place and reason of a skip, of which JSON makes a list
+                    report.longrepr = tuple(report.longrepr)  # a skip's place and reason, of which JSON makes a list
                 hook.pytest_runtest_logreport(report=report)
                 continue
             if message != {"lost": False}:

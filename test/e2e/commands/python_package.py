@@ -258,6 +258,18 @@ def test_is_skipped_too(): gpu("good")
     expect(_pytest(machine, interpreter, "--cudadiag=skip", "-p", "no:cacheprovider").stdout.count(said), 0, "as asked")
 
 
+def pytest_says_why_a_worker_of_xdist_has_no_fresh_process(machine):
+    interpreter = _interpreter("pytest", "xdist")
+    _faulty_suite(machine, """
+ready()
+
+def test_loses(): gpu("bad")
+def test_is_skipped(): gpu("good")
+""")
+    ended = _pytest(machine, interpreter, "-n", "1")
+    expect_in("tests after a lost context are skipped: a test module initialised CUDA", ended.stdout, ended.stderr)
+
+
 def pytest_loses_the_context_with_the_same_errors_as_a_recording(machine):
     header = (PACKAGE.parent / "wire/error.h").read_text()
     cases = header[header.index("is_sticky"):header.index("default:")]
@@ -287,6 +299,12 @@ def notebook_shows_the_page_under_the_cell_that_fails(machine):
     ended = _notebook(machine, "test_suite.gpu('bad')", "raise ValueError('later')", "raise ValueError('again')")
     said = ended.stdout + ended.stderr
     expect(ended.stdout.count("displayed <!DOCTYPE html> cudadiag: illegal memory access (700) in "), 1, said)
+
+
+def notebook_shows_the_page_later_if_it_could_not_before(machine):
+    ended = _notebook(machine, "from cudadiag import command; page, command.page = command.page, None", "test_suite.gpu('bad')",
+                      "raise ValueError('unseen')", "command.page = page", "raise ValueError('seen')", "raise ValueError('again')")
+    expect(ended.stdout.count("displayed <!DOCTYPE html>"), 1, ended.stdout + ended.stderr)
 
 
 def notebook_cell_that_raises_under_the_magic_fails(machine):
