@@ -30,14 +30,14 @@ TEST_CASE("whatever is not a regular file is refused without waiting for it") {
     int error;
   } const cases[] = {
       {pipe, 0}, {folder.path(), 0}, {"/dev/null", 0}, {link, ELOOP}, {folder.path() / "missing", ENOENT}};
-  for (const auto& [path, error] : cases) {
-    CAPTURE(path);
+  for (const auto& each : cases) {
+    CAPTURE(each.path);
     errno = EBADF;
-    const bool opened = open_plain(path).valid();
+    const bool opened = open_plain(each.path).valid();
     const int why = errno;
     CHECK_FALSE(opened);
-    CHECK(why == error);
-    CHECK(read_start(path, 4) == "");
+    CHECK(why == each.error);
+    CHECK(read_start(each.path, 4) == "");
   }
 }
 
