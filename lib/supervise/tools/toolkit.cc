@@ -81,19 +81,16 @@ std::string find_toolkit_program(const std::string& name) {
 
 std::string find_disassembler(const std::vector<std::string>& command) {
   if (std::string path = find_toolkit_program("nvdisasm"); !path.empty()) return path;
-  // The `device` extra of our package installs a newer nvdisasm than Triton's.
-  for (const char* place : {"nvidia/cu13/bin/nvdisasm", "triton/backends/nvidia/bin/nvdisasm"}) {
-    for (const std::filesystem::path& tool : launch::files_in_python_packages(command, place)) {
-      if (::access(tool.c_str(), X_OK) == 0) return tool.string();
-    }
-  }
-  // pipx and uv install cudadiag apart from the program's Python, with the extra next to it.
+  // pipx and uv install cudadiag, with its `device` extra, apart from the program's Python.
   std::error_code error;
-  const auto prefix = std::filesystem::read_symlink("/proc/self/exe", error).parent_path().parent_path();
-  for (std::filesystem::directory_iterator it(prefix / "lib", error), end; !error && it != end; it.increment(error)) {
-    const std::filesystem::path tool = it->path() / "site-packages/nvidia/cu13/bin/nvdisasm";
-    if (it->path().filename().string().starts_with("python3") && ::access(tool.c_str(), X_OK) == 0)
-      return tool.string();
+  const std::vector<std::string> own = {std::filesystem::read_symlink("/proc/self/exe", error).string()};
+  // The extra installs a newer nvdisasm than Triton's.
+  for (const char* place : {"nvidia/cu13/bin/nvdisasm", "triton/backends/nvidia/bin/nvdisasm"}) {
+    for (const auto& program : {command, own}) {
+      for (const std::filesystem::path& tool : launch::files_in_python_packages(program, place)) {
+        if (::access(tool.c_str(), X_OK) == 0) return tool.string();
+      }
+    }
   }
   return "";
 }

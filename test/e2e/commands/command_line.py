@@ -584,7 +584,11 @@ def disassembler_in_the_python_of_cudadiag_is_found(machine):
     shutil.copy(machine.build / "lib/libcudadiag_record.so", installed / "lib")
     tool.write_text("#!/bin/sh\n")
     tool.chmod(0o755)
+    (installed / "bin/python3").symlink_to(sys.executable)
     said = machine.plain(installed / "bin/cudadiag", "doctor").stdout
     if "nvdisasm" in said and str(machine.folder) not in said:
         skip("this machine has an nvdisasm that comes first")
     expect_in(str(tool), said, "doctor")
+    tool.parent.chmod(0o777)
+    said = machine.plain(installed / "bin/cudadiag", "doctor").stdout
+    expect(str(tool) in said, False, "whether a program that anyone can replace is used")
