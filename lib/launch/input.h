@@ -23,8 +23,8 @@ class Input {
   bool was_read() const;
   // Returns true if every rerun can read the same complete input.
   bool is_lasting() const { return kind_ == Kind::file || copied_.valid(); }
-  // Returns a descriptor for a rerun, which reads the same input from its start, or /dev/null if there is no such input.
-  // It is invalid if the input could not be opened or copied again.
+  // Returns a descriptor for a rerun. It reads the same input from the start. If the first run had no input, it reads
+  // /dev/null. It is invalid if the input could not be opened or copied again.
   base::FileDescriptor again() const;
 
  private:

@@ -116,7 +116,7 @@ Section withheld(const diagnose::Diagnosis& report) {
   return section;
 }
 
-// What decides which commands the report suggests.
+// The report suggests commands that fit these facts.
 struct Prospects {
   const diagnose::Diagnosis& report;
   const diagnose::Finding& answer;

@@ -1,12 +1,12 @@
 #include "session/manifest.h"
 
 #include <algorithm>
-#include <array>
 #include <span>
 #include <string_view>
 #include <utility>
 
 #include "base/hex.h"
+#include "base/utc_text.h"
 #include "session/json_values.h"
 
 namespace cudadiag::session {
@@ -206,13 +206,7 @@ std::string_view word(Deed deed) {
   return "change";
 }
 
-std::string iso_time(std::time_t time) {
-  std::tm utc{};
-  ::gmtime_r(&time, &utc);
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return text.data();
-}
+std::string iso_time(std::time_t time) { return base::utc_text(time, "%Y-%m-%dT%H:%M:%SZ"); }
 
 std::string write_manifest(const Manifest& manifest) {
   Json passes = Json::array();

@@ -102,10 +102,4 @@ std::vector<std::string> retain(const fs::path& root, const fs::path& newest, co
   return removed;
 }
 
-void remove_unused(const fs::path& root) {
-  for (const fs::path& folder : sessions_in(root)) {
-    if (!is_being_written(folder)) remove_if_unused(folder);
-  }
-}
-
 }  // namespace cudadiag::session

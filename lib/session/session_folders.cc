@@ -17,6 +17,7 @@
 
 #include "base/environment_value.h"
 #include "base/file_descriptor.h"
+#include "base/utc_text.h"
 #include "session/plain_folder.h"
 #include "session/session_files.h"
 
@@ -118,12 +119,7 @@ bool is_blank(const fs::path& folder) {
                       [&](const fs::path& entry) { return fs::is_regular_file(fs::symlink_status(entry, error)); });
 }
 
-std::string second_text(std::time_t time) {
-  std::tm parts{};
-  char text[32] = "";
-  if (::gmtime_r(&time, &parts) != nullptr) std::strftime(text, sizeof text, "%Y%m%d-%H%M%S", &parts);
-  return text;
-}
+std::string second_text(std::time_t time) { return base::utc_text(time, "%Y%m%d-%H%M%S"); }
 
 SessionAge age_of(const fs::path& session) {
   constexpr std::size_t kSecond = 15;  // "20261121-101500"

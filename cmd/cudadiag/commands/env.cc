@@ -55,7 +55,6 @@ int carry_out(const EnvOptions& options) {
   // Quotes the name, because the shell would execute everything after a newline in it.
   std::printf("# afterwards: cudadiag report %s\n", diagnose::shell_word(created.folder().string()).c_str());
   if (created.root().asked_for) return 0;
-  session::remove_unused(created.root().folder);
   print_removed(session::retain(created.root().folder, created.folder(), {}), created.root().folder);
   return 0;
 }

@@ -1,4 +1,4 @@
-// What a rerun's failure proves about a failure of the first run.
+// Decides whether a rerun's failure proves a failure of the first run.
 #pragma once
 
 #include <string>

@@ -157,7 +157,7 @@ TEST_CASE("a folder that cudadiag env prepared is removed when it is a day old a
   write_area(used / "record/1.area");
   write(kept / "notes.txt", "mine");
   for (const fs::path& folder : {used, kept}) REQUIRE(::utimensat(AT_FDCWD, folder.c_str(), old, 0) == 0);
-  session::remove_unused(scratch.path());
+  session::retain(scratch.path(), {}, {});
   CHECK_FALSE(fs::exists(unused));
   CHECK(fs::exists(used / "record/1.area"));
   CHECK(fs::exists(kept / "notes.txt"));
