@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/printable.h"
+#include "replay/placement.h"
 #include "replay/standalone_program.h"
 
 namespace cudadiag::replay {
@@ -33,8 +34,6 @@ std::string hex(const std::byte* bytes, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) text += fmt::format("{:02x}", static_cast<unsigned>(bytes[i]));
   return text;
 }
-
-bool is_of_host(const Block& block) { return block.kind == MemoryKind::pinned || block.kind == MemoryKind::registered; }
 
 // Returns a table with at least one row, because C++ does not allow empty arrays. `count` is the name of a constant for
 // the actual number of rows.

@@ -8,14 +8,14 @@
 namespace cudadiag::replay {
 namespace {
 
-constexpr std::size_t kPiece = std::size_t{1} << 20;
+constexpr std::size_t kCompared = std::size_t{1} << 20;
 
 bool compare_file(const std::filesystem::path& here, const std::filesystem::path& there, const Contents& contents,
                   std::size_t block, Comparison& result) {
   std::ifstream a(here, std::ios::binary), b(there, std::ios::binary);
-  std::vector<char> of_a(kPiece), of_b(kPiece);
+  std::vector<char> of_a(kCompared), of_b(kCompared);
   for (std::uint64_t at = 0; at < contents.bytes;) {
-    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(kPiece, contents.bytes - at));
+    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(kCompared, contents.bytes - at));
     if (!a.read(of_a.data(), static_cast<std::streamsize>(size)) ||
         !b.read(of_b.data(), static_cast<std::streamsize>(size))) {
       return false;

@@ -9,7 +9,7 @@
 namespace cudadiag::sass {
 namespace {
 
-constexpr std::int64_t kWord = std::int64_t{1} << 32, kSign = std::int64_t{1} << 31;
+constexpr std::int64_t kSign = std::int64_t{1} << 31;
 constexpr std::int64_t kMostPieces = 64;  // limits the pieces into which one instruction cuts a box
 
 }  // namespace
@@ -201,7 +201,7 @@ void Calculator::set_pair(Slot slot, const Pair& pair) {
   } else if (pair.known) {
     low = word(pair.form);
     const auto above = quotient(pair.form, 32);
-    if (above) high = {Value::Kind::number, 0, constant(*above & (kWord - 1))};
+    if (above) high = number_of(*above & (kWord - 1));
   }
   set(slot, low);
   set(slot == kNone ? kNone : slot + 1, high);

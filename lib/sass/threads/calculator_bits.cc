@@ -7,12 +7,7 @@
 namespace cudadiag::sass {
 namespace {
 
-constexpr std::int64_t kWord = std::int64_t{1} << 32;
 constexpr std::uint32_t kOnes = 0xffffffff;
-
-Value number_of(std::int64_t value) { return {Value::Kind::number, 0, constant(value)}; }
-
-bool is_number(const Value& value) { return value.kind == Value::Kind::number; }
 
 // Returns the table's result for one combination of bits.
 bool entry(std::uint32_t table, bool a, bool b, bool c) {

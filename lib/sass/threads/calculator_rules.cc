@@ -5,15 +5,6 @@
 #include "sass/threads/calculator.h"
 
 namespace cudadiag::sass {
-namespace {
-
-constexpr std::int64_t kWord = std::int64_t{1} << 32;
-
-Value number_of(std::int64_t value) { return {Value::Kind::number, 0, constant(value)}; }
-
-bool is_number(const Value& value) { return value.kind == Value::Kind::number; }
-
-}  // namespace
 
 void Calculator::compute(const Step& step) {
   using Rule = void (Calculator::*)(const Step&);

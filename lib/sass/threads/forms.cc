@@ -7,9 +7,9 @@
 namespace cudadiag::sass {
 namespace {
 
-__extension__ using Wide = __int128;
+__extension__ using Int128 = __int128;
 
-bool fits(Wide value) { return value >= -kMostOfForm && value <= kMostOfForm; }
+bool fits(Int128 value) { return value >= -kMostOfForm && value <= kMostOfForm; }
 
 std::int64_t divided_down(std::int64_t value, std::int64_t by) {
   const std::int64_t quotient = value / by;
@@ -42,11 +42,11 @@ std::optional<Form> sum(const Form& a, const Form& b) {
 
 std::optional<Form> times(const Form& a, std::int64_t factor) {
   Form out;
-  const Wide base = Wide{a.base} * factor;
+  const Int128 base = Int128{a.base} * factor;
   bool fit = fits(base);
   out.base = static_cast<std::int64_t>(base);
   for (std::size_t i = 0; i < kCoordinates; ++i) {
-    const Wide step = Wide{a.steps[i]} * factor;
+    const Int128 step = Int128{a.steps[i]} * factor;
     fit &= fits(step);
     out.steps[i] = static_cast<std::int64_t>(step);
   }
@@ -65,9 +65,9 @@ bool same_low_word(const Form& a, const Form& b) {
 }
 
 std::optional<Range> range_of(const Form& form, const Box& box) {
-  Wide least = form.base, most = form.base;
+  Int128 least = form.base, most = form.base;
   for (std::size_t i = 0; i < kCoordinates; ++i) {
-    const Wide low = Wide{form.steps[i]} * box.low[i], high = Wide{form.steps[i]} * box.high[i];
+    const Int128 low = Int128{form.steps[i]} * box.low[i], high = Int128{form.steps[i]} * box.high[i];
     if (!fits(low) || !fits(high)) return std::nullopt;
     least += std::min(low, high);
     most += std::max(low, high);
@@ -79,7 +79,7 @@ std::optional<Range> range_of(const Form& form, const Box& box) {
 Form in_box(const Form& form, const Box& box) {
   Form out = form;
   for (std::size_t i = 0; i < kCoordinates; ++i) {
-    const Wide base = out.base + Wide{out.steps[i]} * box.low[i];
+    const Int128 base = out.base + Int128{out.steps[i]} * box.low[i];
     if (box.low[i] != box.high[i] || !fits(base)) continue;
     out.base = static_cast<std::int64_t>(base);
     out.steps[i] = 0;

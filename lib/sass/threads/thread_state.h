@@ -20,6 +20,12 @@ struct Value {
   bool operator==(const Value&) const = default;
 };
 
+inline constexpr std::int64_t kWord = std::int64_t{1} << 32;
+
+inline Value number_of(std::int64_t value) { return {Value::Kind::number, 0, constant(value)}; }
+
+inline bool is_number(const Value& value) { return value.kind == Value::Kind::number; }
+
 // `carry`: the carry from adding `more` (0 to 2^32) to the lower half of an address plus `form`. `number`: a known
 // carry from 0 to 2. If two predicates receive the carries of one sum, both have the same nonzero `shared`, and only
 // the total of both carries is known.
