@@ -10,7 +10,7 @@ namespace cudadiag::report {
 
 using Json = nlohmann::ordered_json;
 
-inline Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+Json text_or_null(const std::string& text);
 
 template <typename T>
 Json value_or_null(const std::optional<T>& value) {

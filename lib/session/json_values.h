@@ -6,44 +6,47 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace cudadiag::session {
 
 using Json = nlohmann::json;
 
-inline std::string text_of(const Json& object, const char* key) {
-  const auto it = object.find(key);
-  return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
-}
+// Returns a discarded value if the text is not JSON.
+Json parse_json(std::string_view text);
+// `indent` is the number of spaces for each level; with -1, the text has a single line. Replaces invalid UTF-8.
+std::string json_text(const Json& document, int indent);
 
+std::string text_of(const Json& object, const char* key);
 // Returns at most the first kilobyte, for names and other short texts.
-inline std::string short_text(const Json& value) {
-  return value.is_string() ? value.get<std::string>().substr(0, 1024) : std::string();
-}
-inline std::string short_text_of(const Json& object, const char* key) {
-  const auto it = object.find(key);
-  return it == object.end() ? std::string() : short_text(*it);
-}
+std::string short_text(const Json& value);
+std::string short_text_of(const Json& object, const char* key);
+bool bool_of(const Json& object, const char* key, bool otherwise = false);
 
-inline bool bool_of(const Json& object, const char* key, bool otherwise = false) {
-  const auto it = object.find(key);
-  return it != object.end() && it->is_boolean() ? it->get<bool>() : otherwise;
+// Internal to integer(). One member is set if the value is an integer.
+struct WholeNumber {
+  std::optional<std::uint64_t> positive;
+  std::optional<std::int64_t> negative;
+};
+WholeNumber whole_number(const Json& value);
+WholeNumber whole_number_of(const Json& object, const char* key);
+
+template <typename T>
+std::optional<T> fitting(const WholeNumber& number) {
+  if (number.positive && std::in_range<T>(*number.positive)) return static_cast<T>(*number.positive);
+  if (number.negative && std::in_range<T>(*number.negative)) return static_cast<T>(*number.negative);
+  return std::nullopt;
 }
 
 template <typename T>
 std::optional<T> integer(const Json& value) {
-  const auto fitting = [](auto number) {
-    return std::in_range<T>(number) ? std::optional<T>(static_cast<T>(number)) : std::nullopt;
-  };
-  if (value.is_number_unsigned()) return fitting(value.get<std::uint64_t>());
-  return value.is_number_integer() ? fitting(value.get<std::int64_t>()) : std::nullopt;
+  return fitting<T>(whole_number(value));
 }
 
 template <typename T>
 std::optional<T> integer_of(const Json& object, const char* key) {
-  const auto it = object.find(key);
-  return it == object.end() ? std::nullopt : integer<T>(*it);
+  return fitting<T>(whole_number_of(object, key));
 }
 
 // Copies an integer member into `number`. Leaves `number` unchanged if the member is missing or does not fit.

@@ -195,7 +195,7 @@ Pass pass_of(const Json& object) {
 
 bool is_manifest(std::string_view text) {
   if (text.find(kAnyVersion) == text.npos) return false;
-  const Json document = Json::parse(text, nullptr, false);
+  const Json document = parse_json(text);
   return document.is_object() && text_of(document, "schema").starts_with(kAnyVersion);
 }
 
@@ -251,7 +251,7 @@ std::string write_manifest(const Manifest& manifest) {
                    {"watch_by", manifest.watch_by},
                    {"ends", std::move(ends)},
                    {"hang", or_null(manifest.hang)},
-                   {"stalls", Json::parse(write_stalls(manifest.stalls))},
+                   {"stalls", parse_json(write_stalls(manifest.stalls))},
                    {"asked_to_end", manifest.asked_to_end},
                    {"ended_before_hang", manifest.ended_before_hang},
                    {"host_stacks", host_stacks(manifest)},
@@ -264,11 +264,11 @@ std::string write_manifest(const Manifest& manifest) {
                    {"code_rules", std::move(rules)}};
   add_hex(manifest, document);
   // Replaces invalid UTF-8 in arguments and folders. Without this handler, dump() would throw.
-  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(document, 2) + "\n";
 }
 
 base::Result<Manifest> parse_manifest(std::string_view text) {
-  const Json document = Json::parse(text, nullptr, false);
+  const Json document = parse_json(text);
   if (!document.is_object()) return base::Error{"it is not valid JSON", kMoveManifestAway};
   const std::string schema = text_of(document, "schema");
   if (schema != kSchema) {

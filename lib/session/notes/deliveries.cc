@@ -260,7 +260,7 @@ DeliveredNonFinite non_finite_of(const Json& object) {
 std::optional<Delivery> parse(std::string_view text) {
   Delivery delivery;
   if (!base::take_number(text, delivery.tid, ' ') || !base::take_number(text, delivery.ticks, ' ')) return std::nullopt;
-  const Json object = Json::parse(text, nullptr, false);
+  const Json object = parse_json(text);
   if (!object.is_object()) return std::nullopt;
   delivery.kind = base::value_of(kDeliveries, short_text_of(object, "kind")).value_or(DeliveryKind::other);
   delivery.op = short_text_of(object, "operator");

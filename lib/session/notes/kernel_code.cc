@@ -20,11 +20,11 @@ std::string write_kernel_code(const std::vector<KernelCode>& codes) {
                     {"text", code.text}});
   }
   const Json document = {{"schema", kKernelCodeSchema}, {"kernels", std::move(list)}};
-  return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(document, 1) + "\n";
 }
 
 std::optional<std::vector<KernelCode>> parse_kernel_code(std::string_view text) {
-  const Json document = Json::parse(text, nullptr, false);
+  const Json document = parse_json(text);
   if (!document.is_object() || text_of(document, "schema") != kKernelCodeSchema) return std::nullopt;
   const auto list = document.find("kernels");
   if (list == document.end() || !list->is_array() || list->size() > kMostCodes) return std::nullopt;

@@ -140,11 +140,11 @@ std::string write_races(const Races& races) {
                          {"overruns", to_json(races.overruns)},
                          {"counts", std::move(counts)},
                          {"kernels", std::move(kernels)}};
-  return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(document, 1) + "\n";
 }
 
 std::optional<Races> parse_races(std::string_view text) {
-  const Json document = Json::parse(text, nullptr, false);
+  const Json document = parse_json(text);
   if (!document.is_object() || text_of(document, "schema") != kRacesSchema) return std::nullopt;
   Races races;
   const auto each = [&](const char* key, const auto& add) {

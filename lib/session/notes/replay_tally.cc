@@ -59,11 +59,11 @@ std::string write_replay_tally(const ReplayTally& tally) {
                      {"lacks_more", tally.lacks_more},
                      {"gpu", tally.gpu},
                      {"why", tally.why}};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(json, -1) + "\n";
 }
 
 std::optional<ReplayTally> parse_replay_tally(std::string_view text) {
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = parse_json(text);
   if (!json.is_object()) return std::nullopt;
   constexpr std::uint32_t kMost = 1'000'000;
   ReplayTally tally;

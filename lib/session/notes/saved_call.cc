@@ -34,7 +34,7 @@ std::optional<SavedCall> read_saved_call(const std::filesystem::path& folder) {
 }
 
 std::optional<SavedCall> parse_saved_call(std::string_view text) {
-  const Json object = Json::parse(text, nullptr, false);
+  const Json object = parse_json(text);
   if (!object.is_object()) return std::nullopt;
   SavedCall call;
   call.op = short_text_of(object, "operator");

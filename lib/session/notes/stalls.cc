@@ -136,12 +136,12 @@ std::string write_stalls(const std::vector<Stall>& stalls) {
                      {"site", stall.site},
                      {"issues", or_null(stall.issues)}});
   }
-  return array.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_text(array, -1);
 }
 
 std::vector<Stall> parse_stalls(const std::string& array) {
   std::vector<Stall> stalls;
-  const Json document = Json::parse(array, nullptr, false);
+  const Json document = parse_json(array);
   if (!document.is_array()) return stalls;
   for (const Json& each : document) {
     if (each.is_object() && stalls.size() < kMostStalls) stalls.push_back(stall_of(each));
