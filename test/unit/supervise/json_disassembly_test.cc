@@ -27,7 +27,7 @@ std::string text_of_called() {
   return all.substr(begin, all.find("// ", begin) - begin);
 }
 
-sass::LaunchValues launch() {
+sass::LaunchValues launch_values() {
   sass::LaunchValues values{{3, 1, 1}, {32, 1, 1}, std::string(16, '\0'), {0}};
   const int n = 70;
   std::memcpy(values.parameters.data() + 8, &n, sizeof n);
@@ -41,7 +41,7 @@ TEST_CASE("the bytes of a kernel are the same from JSON as from text") {
   CHECK(lines.starts_with("/*0000*/ LDC R1,c[0x0][0x28] ;\n"));
   CHECK(lines.find("/*0070*/ @P0 EXIT  ;\n") != std::string::npos);
   const auto rows = [](const std::string& text) {
-    const auto bytes = sass::ByteRanges(text, {0x210, 16}).of(launch());
+    const auto bytes = sass::ByteRanges(text, {0x210, 16}).of(launch_values());
     REQUIRE(bytes.size() == 1);
     return bytes[0].rows;
   };
