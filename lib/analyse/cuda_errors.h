@@ -1,12 +1,10 @@
-// CUDA's error codes: their names, their meaning in one sentence, and how cudadiag treats them. CUresult and
-// cudaError_t use the same numbers (source: cuda.h and driver_types.h of CUDA 13.0). If only one of the two types
-// defines a code, the other type's name for it is empty.
+// The names and meanings of CUDA's error codes. wire/cuda_codes.def has the table.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
 
-#include "wire/error.h"
+#include "wire/cuda_codes.h"
 
 namespace cudadiag::analyse {
 
@@ -25,9 +23,7 @@ CudaError cuda_error(std::uint32_t code);
 // error, or in earlier GPU work.
 bool is_undocumented(std::uint32_t code);
 
-// Returns whether compute-sanitizer's memcheck detects kernel errors with this code.
-bool memcheck_may_help(std::uint32_t code);
-
-using wire::error::is_sticky;
+namespace cuda = wire::cuda;
+using cuda::is_sticky;
 
 }  // namespace cudadiag::analyse

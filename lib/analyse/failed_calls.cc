@@ -20,6 +20,7 @@
 #include "analyse/swallowed_failures.h"
 #include "session/area/call_name.h"
 #include "session/notes/forks.h"
+#include "wire/cuda_codes.h"
 
 namespace cudadiag::analyse {
 namespace {
@@ -134,7 +135,7 @@ std::string story_of(const FailedCall& call, const FailedCall& noticed) {
     return fmt::format("the call itself returned the error, and so did {} after its thread had continued",
                        visible_call(noticed));
   }
-  if (call.code == kCaptureInvalidated) {
+  if (call.code == wire::cuda::kStreamCaptureInvalidated) {
     return "an earlier, unknown call broke the capture: that call was not watched, or returned no error";
   }
   if (const wire::error::Pool* pool = wire::error::pool_of(call.call)) {
@@ -165,7 +166,7 @@ Failure fatal(const session::Process& process, const FailedCall& error, const Fa
   failure.grade = end.killed() ? Grade::suspected : doubt.at_best;
   const wire::error::Pool* pool = wire::error::pool_of(error.call);
   if (pool != nullptr && pool->may_raise_later) failure.grade = std::max(failure.grade, Grade::inferred);
-  if (error.code == kCaptureInvalidated) failure.grade = std::max(failure.grade, Grade::inferred);
+  if (error.code == wire::cuda::kStreamCaptureInvalidated) failure.grade = std::max(failure.grade, Grade::inferred);
   if (is_undocumented(error.code)) {
     failure.grade = Grade::suspected;
     failure.because = fmt::format(

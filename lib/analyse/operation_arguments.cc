@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "wire/cuda_codes.h"
 #include "wire/graph_node.h"
 
 namespace cudadiag::analyse {
@@ -135,10 +136,10 @@ OperationArgument stale_argument(const Failure& failure) {
 
 // Returns no arguments if records of allocations are lost: memory that seems freed may have been allocated again.
 OperationArguments refused_arguments(const Failure& failure) {
-  constexpr std::uint32_t kInvalidValue = 1;
   OperationArguments found;
   const ProcessRecord& record = failure.process->record;
-  if (failure.reported == nullptr || failure.code != kInvalidValue || !knows_all_allocations(record)) return found;
+  if (failure.reported == nullptr || failure.code != wire::cuda::kInvalidValue || !knows_all_allocations(record))
+    return found;
   const session::FailedCall& call = *failure.reported;
   const Operation* operation = refused_operation(record, call);
   if (operation == nullptr || !wire::operation::has_bytes(operation->kind)) return found;

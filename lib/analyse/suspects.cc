@@ -9,6 +9,7 @@
 #include "analyse/graphs/graph_nodes.h"
 #include "analyse/graphs/stale_pointers.h"
 #include "analyse/operation_arguments.h"
+#include "wire/cuda_codes.h"
 #include "wire/names/kernel_names.h"
 
 namespace cudadiag::analyse {
@@ -44,10 +45,6 @@ void drop_unless_all(std::vector<Suspect>& suspects, Predicate excluded) {
 }
 
 }  // namespace
-
-bool only_kernels_raise(std::uint32_t code) {
-  return code == 702 || code == 710 || (code >= 714 && code <= 718) || code == 721;
-}
 
 std::vector<Suspect> suspects_of(const StreamHistory& history, const Window& window, std::uint32_t code) {
   std::vector<Suspect> suspects;
@@ -90,13 +87,12 @@ void drop_not_started(std::vector<Suspect>& suspects, const std::vector<StreamSt
 }
 
 void drop_kinds_that_cannot_raise(std::vector<Suspect>& suspects, std::uint32_t code) {
-  if (!only_kernels_raise(code)) return;
+  if (!cuda::has(code, cuda::only_kernels)) return;
   drop_unless_all(suspects, [](const Suspect& suspect) { return !runs_kernels(suspect.operation->kind); });
 }
 
 void prefer_checking_kernels(std::vector<Suspect>& suspects, const session::ProcessRecord& record, std::uint32_t code) {
-  constexpr std::uint32_t kAssert = 710;
-  if (code != kAssert) return;
+  if (code != cuda::kAssert) return;
   for (Suspect& suspect : suspects) {
     const auto* site = session::by_id(record.sites, suspect.operation->site);
     const auto* kernel = site == nullptr ? nullptr : session::by_id(record.functions, site->function);
@@ -106,8 +102,7 @@ void prefer_checking_kernels(std::vector<Suspect>& suspects, const session::Proc
 }
 
 void prefer_stale_graphs(std::vector<Suspect>& suspects, const session::ProcessRecord& record, std::uint32_t code) {
-  constexpr std::uint32_t kIllegalAddress = 700;
-  if (code != kIllegalAddress || record.stale_pointers.empty()) return;
+  if (code != cuda::kIllegalAddress || record.stale_pointers.empty()) return;
   const Operation* latest = nullptr;
   for (Suspect& suspect : suspects) {
     if (suspect.call != Suspect::Call::queued) continue;

@@ -10,9 +10,6 @@
 
 namespace cudadiag::analyse {
 
-// Returns whether only a kernel can raise the exception. Copies and memsets can only raise 700, 719 or hardware errors.
-bool only_kernels_raise(std::uint32_t code);
-
 struct Suspect {
   // Whether the call that issued the operation succeeded in queuing it, is still running, or returned the error.
   enum class Call { queued, not_returned, refused };

@@ -8,6 +8,7 @@
 #include "analyse/benign_calls.h"
 #include "analyse/exit_doubt.h"
 #include "analyse/operation_arguments.h"
+#include "wire/cuda_codes.h"
 
 namespace cudadiag::analyse {
 namespace {
@@ -56,7 +57,6 @@ bool has_no_kernel(const FailedCall& failed, const ProcessRecord& record) {
 }  // namespace
 
 const FailedCall* swallowed_before(const FailedCall& failed, const ProcessRecord& record) {
-  constexpr std::uint32_t kNotFound = 500, kInvalidHandle = 400, kInvalidValue = 1;
   // The recorder's count of operations includes refused ones, unless the CUDA runtime refused them.
   const bool counted =
       failed.domain == wire::error::Domain::driver &&
@@ -67,17 +67,19 @@ const FailedCall* swallowed_before(const FailedCall& failed, const ProcessRecord
   const auto may_have_made = [&](const FailedCall& error) {
     const bool makes_nothing =
         error.flags & wire::error::kLaunch || wire::operation::can_fault(issued_by(error, record));
-    const bool may_matter = !is_benign(error) || (error.code == kNotFound && failed.code == kInvalidHandle);
+    const bool may_matter = !is_benign(error) || (error.code == wire::cuda::kSymbolNotFound &&
+                                                  failed.code == wire::cuda::kInvalidResourceHandle);
     return error.tid == failed.tid && error.serial < failed.serial && may_matter && !makes_nothing &&
-           !(failed.code == kInvalidHandle && is_of_memory(error)) && !(error.flags & wire::error::kSticky) &&
-           (failed.code != kInvalidValue || may_lack(failed, error, record));
+           !(failed.code == wire::cuda::kInvalidResourceHandle && is_of_memory(error)) &&
+           !(error.flags & wire::error::kSticky) &&
+           (failed.code != wire::cuda::kInvalidValue || may_lack(failed, error, record));
   };
   const auto& errors = record.errors;
   const auto found = std::find_if(errors.begin(), errors.end(), [&](const FailedCall& error) {
     return may_have_made(error) && nothing_between(error);
   });
   if (found != errors.end()) return &*found;
-  if (failed.code != kInvalidHandle || !has_no_kernel(failed, record)) return nullptr;
+  if (failed.code != wire::cuda::kInvalidResourceHandle || !has_no_kernel(failed, record)) return nullptr;
   const auto latest = std::find_if(errors.rbegin(), errors.rend(), [&](const FailedCall& error) {
     return may_have_made(error) && loads_kernels(error);
   });

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "analyse/operation_arguments.h"
-#include "diagnose/causes/host_memory.h"
-#include "diagnose/facts/relation.h"
+#include "diagnose/facts/where_is.h"
+#include "wire/cuda_codes.h"
 
 namespace cudadiag::diagnose {
 namespace {
@@ -13,24 +13,18 @@ namespace {
 using State = analyse::Whereabouts::State;
 using wire::allocation::Kind;
 
-constexpr std::uint32_t kIllegalAddress = 700, kMisaligned = 716, kInvalidSpace = 717;
-constexpr std::int64_t kNull = 64 << 10;
-constexpr std::int64_t kIndices = std::int64_t{1} << 32;  // the number of distinct 32-bit indices
-constexpr std::int64_t kPage = 2 << 20;                   // memory is mapped in pages of this size
-constexpr std::int64_t kSlack = 4096;                     // elements; an access that is off by fewer is not an overflow
+constexpr std::int64_t kPage = 2 << 20;  // memory is mapped in pages of this size
 // Within this distance of an allocation, the driver may have mapped memory that no recorded call allocated. On an H200,
 // accesses up to 200 MiB past a small allocation succeeded, and accesses 256 MiB or more past it failed. Pools keep
 // more memory mapped than they hand out.
 constexpr std::int64_t kMaybeMapped = 1 << 30;
 
-// Where an access lies relative to the memory that its parameter word points into.
+// An access that failed, or may have failed.
 struct Fault {
-  Relation relation = Relation::unknown;
-  std::uint64_t distance = 0;
-  bool overflow = false;
+  Placement placed;
   bool by_exclusion = false;  // the address may be mapped, but no other access can have failed
   const sass::CertainAccess* access = nullptr;
-  const ParameterWord* word = nullptr;  // null if unknown
+  const analyse::OperationArgument* through = nullptr;  // null if unknown
 };
 
 std::int64_t round_down(std::int64_t value) { return value / kPage * kPage; }
@@ -45,15 +39,16 @@ class Judgement {
     for (const sass::CertainAccess& access : all_.accesses) {
       if (access.space != sass::Space::global && access.space != sass::Space::generic) continue;
       const Fault fault = fault_of(access);
-      if (fault.relation == Relation::inside) continue;
-      if (fault.relation != Relation::unknown) faults.push_back(fault);
-      others |= fault.relation == Relation::unknown && fault.word != nullptr;
+      const Relation relation = fault.placed.relation;
+      if (relation == Relation::inside) continue;
+      if (relation != Relation::unknown) faults.push_back(fault);
+      others |= relation == Relation::unknown && fault.through != nullptr;
     }
     const Fault* worst = nullptr;
     for (const Fault& fault : faults) {
-      if (fault.word == nullptr || fault.word != faults.front().word) return std::nullopt;
+      if (fault.through == nullptr || fault.through != faults.front().through) return std::nullopt;
       if (fault.by_exclusion && others) return std::nullopt;
-      if (worst == nullptr || fault.distance > worst->distance) worst = &fault;
+      if (worst == nullptr || fault.placed.distance > worst->placed.distance) worst = &fault;
     }
     return worst == nullptr ? std::nullopt : std::optional(*worst);
   }
@@ -61,80 +56,62 @@ class Judgement {
  private:
   Fault fault_of(const sass::CertainAccess& access) const {
     const auto word =
-        std::ranges::find_if(launch_.words, [&](const ParameterWord& each) { return access.parameter == each.offset; });
-    Fault fault{.access = &access, .word = word == launch_.words.end() ? nullptr : &*word};
-    const std::int64_t from = fault.word == nullptr ? 0 : static_cast<std::int64_t>(fault.word->value);
-    if (launch_.error == kMisaligned) return misaligned(fault, from + access.least);
-    const bool has_memory = fault.word != nullptr && fault.word->where.allocation != nullptr;
-    fault.relation = has_memory ? of_memory(fault) : of_number(fault, from + access.least, from + access.most);
+        std::ranges::find_if(launch_.words, [&](const auto& each) { return access.parameter == each.word; });
+    Fault fault{{}, false, &access, word == launch_.words.end() ? nullptr : &*word};
+    const std::int64_t from = fault.through == nullptr ? 0 : static_cast<std::int64_t>(*fault.through->pointer);
+    Reach reach{from + access.least, from + access.most, access.bytes};
+    if (launch_.error == wire::cuda::kMisalignedAddress) {
+      if (reach.first >= 0)
+        fault.placed = misalignment(static_cast<std::uint64_t>(reach.first), access.bytes, access.step);
+      if (fault.placed.relation == Relation::inside) fault.placed = {};  // another error than this one
+      return fault;
+    }
+    fault.placed = where_is(reach, fault.through, launch_.all_known);
+    if (is_certain(fault, reach)) return fault;
+    // The last access may succeed although the first one, before the memory, does not.
+    reach.last = reach.first;
+    const bool both = fault.placed.relation == Relation::past_end;
+    fault.placed = both ? where_is(reach, fault.through, launch_.all_known) : Placement();
+    if (fault.placed.relation != Relation::before || !is_certain(fault, reach)) fault.placed = {};
     return fault;
   }
 
-  static Fault misaligned(Fault fault, std::int64_t first) {
-    const std::int64_t bytes = fault.access->bytes;
-    if (bytes < 2 || first < 0) return fault;
-    const std::int64_t off = first % bytes != 0 ? first % bytes : fault.access->step % bytes;
-    if (off == 0) return fault;
-    fault.relation = Relation::misaligned;
-    fault.distance = static_cast<std::uint64_t>(off);
-    return fault;
-  }
-
-  // Classifies an access through a parameter word that does not point into known memory.
-  Relation of_number(Fault& fault, std::int64_t least, std::int64_t most) const {
-    if (least < 0) return Relation::unknown;
-    if (least < kNull) return Relation::null;
-    if (most < static_cast<std::int64_t>(kLowestAddress)) return Relation::never_allocated;
-    const auto is_of_host = [](std::int64_t address) {
-      return causes::host_memory_at(static_cast<std::uint64_t>(address)) != nullptr;
-    };
-    if (is_of_host(least) && is_of_host(most)) return Relation::host;
-    const bool none_live = !is_live(least) && !is_live(most);
-    fault.by_exclusion = true;
-    return all_.only_these && launch_.all_known && none_live ? Relation::never_allocated : Relation::unknown;
-  }
-
-  Relation of_memory(Fault& fault) const {
-    const analyse::Whereabouts& where = fault.word->where;
-    if (where.state == State::freed) return of_freed(fault, *where.allocation);
-    if (fault.word->out_of_reach) return Relation::other_device;
-    const auto begin = static_cast<std::int64_t>(where.allocation->address);
-    const auto size = static_cast<std::int64_t>(where.bytes);
-    const std::int64_t bytes = fault.access->bytes;
-    const std::int64_t offset = static_cast<std::int64_t>(fault.word->value) - begin;
-    const std::int64_t first = offset + fault.access->least, last = offset + fault.access->most;
-    // If a 32-bit index overflows, the address is off by this many bytes.
-    const std::int64_t wrapped = kIndices * bytes;
-    if (last + bytes > size && fails(fault, begin + last, last - size, *where.allocation)) {
-      fault.distance = static_cast<std::uint64_t>(std::max<std::int64_t>(0, last - size));
-      const bool far = last - size > kSlack * bytes;  // not just off by a few elements
-      fault.overflow = far && last - wrapped >= -kSlack * bytes && last - wrapped < size;
-      return Relation::past_end;
+  // Returns true if an access that lies so must have failed, or cannot have failed.
+  bool is_certain(Fault& fault, const Reach& reach) const {
+    switch (fault.placed.relation) {
+      case Relation::past_end:
+        return fails(fault, reach.last);
+      case Relation::before:
+        return fails(fault, reach.first);
+      case Relation::freed:
+        return was_unmapped(fault);
+      case Relation::never_allocated:
+        if (reach.last < static_cast<std::int64_t>(kLowestAddress)) return reach.first >= 0;
+        fault.by_exclusion = true;
+        return all_.only_these && reach.first >= 0 && !is_live(reach.first) && !is_live(reach.last);
+      default:
+        return true;
     }
-    if (first < 0 && fails(fault, begin + first, -first, *where.allocation)) {
-      fault.distance = static_cast<std::uint64_t>(-first);
-      fault.overflow = -first > kSlack * bytes && first + wrapped >= 0 && first + wrapped < size;
-      return Relation::before;
-    }
-    return first >= 0 && last + bytes <= size ? Relation::inside : Relation::unknown;
   }
 
   // Freed memory may still be mapped, so an access to it may succeed. The access is certain to have failed if no other
   // access can have failed. It is also certain if the allocation was large, because the driver unmaps large
   // allocations.
-  Relation of_freed(Fault& fault, const session::Allocation& allocation) const {
+  bool was_unmapped(Fault& fault) const {
+    const session::Allocation& allocation = *fault.through->where.allocation;
     const bool unmapped = allocation.kind == Kind::device && allocation.bytes >= static_cast<std::uint64_t>(kPage);
-    const bool of_host = allocation.kind >= Kind::pinned;
     fault.by_exclusion = !unmapped;
-    return unmapped || (all_.only_these && !of_host) ? Relation::freed : Relation::unknown;
+    return unmapped || (all_.only_these && allocation.kind < Kind::pinned);
   }
 
-  // Returns true if an access to `address`, `beyond` bytes outside `allocation`, must be the one that failed.
-  bool fails(Fault& fault, std::int64_t address, std::int64_t beyond, const session::Allocation& allocation) const {
-    const bool unmapped = address < 0 || (beyond > kMaybeMapped && !may_be_mapped(address, allocation));
+  bool fails(Fault& fault, std::int64_t address) const {
+    const auto beyond = static_cast<std::int64_t>(fault.placed.distance);
+    const bool unmapped =
+        address < 0 || (beyond > kMaybeMapped && !may_be_mapped(address, *fault.through->where.allocation));
     fault.by_exclusion = !unmapped;
-    // Memory near an allocation is in a valid address space, so an access there cannot cause kInvalidSpace.
-    return unmapped || (all_.only_these && (launch_.error != kInvalidSpace || beyond >= kMaybeMapped));
+    // Memory near an allocation is in a valid address space, so an access there cannot cause that error.
+    return unmapped ||
+           (all_.only_these && (launch_.error != wire::cuda::kInvalidAddressSpace || beyond >= kMaybeMapped));
   }
 
   // Returns whether the address may be in a page that is mapped for another allocation.
@@ -178,22 +155,25 @@ std::string bytes_of(const session::Arguments& arguments) {
   return bytes;
 }
 
-std::vector<ParameterWord> words_of(const Recorded& launch, const std::string& bytes, const analyse::AllocationMap& map,
-                                    const std::vector<analyse::OperationArgument>& arguments) {
+// Returns every 8-byte word of the parameters as an argument, whether it is a pointer or not.
+std::vector<analyse::OperationArgument> words_of(const Recorded& launch, const std::string& bytes,
+                                                 const analyse::AllocationMap& map,
+                                                 const std::vector<analyse::OperationArgument>& arguments) {
   const bool layout_known = (launch.arguments.flags & wire::intern::kBuffer) == 0;
-  std::vector<ParameterWord> words;
+  std::vector<analyse::OperationArgument> words;
   for (std::uint32_t at = 0; at + 8 <= bytes.size(); at += 8) {
-    ParameterWord word{.offset = at, .value = analyse::number_at<std::uint64_t>(bytes, at)};
-    word.where = map.find(word.value);
+    analyse::OperationArgument& word = words.emplace_back();
+    word.word = at;
+    word.pointer = analyse::number_at<std::uint64_t>(bytes, at);
+    word.where = map.find(*word.pointer);
     for (std::uint32_t i = 0; layout_known && i < launch.arguments.parameters.size(); ++i) {
       const session::Parameter& parameter = launch.arguments.parameters[i];
       if (at < parameter.offset || at >= parameter.offset + parameter.bytes.size()) continue;
       word.parameter = i + 1;
-      word.byte = at - parameter.offset;
+      word.parameter_byte = at - parameter.offset;
     }
     word.out_of_reach = std::ranges::any_of(
         arguments, [&](const analyse::OperationArgument& each) { return each.word == at && each.out_of_reach; });
-    words.push_back(word);
   }
   return words;
 }
@@ -227,12 +207,9 @@ bool may_be(const Access& dumped, const Access& found) {
 
 }  // namespace
 
-bool is_address_error(std::uint32_t code) {
-  return code == kIllegalAddress || code == kMisaligned || code == kInvalidSpace;
-}
-
 const session::Operation* only_kernel(const analyse::Failure& failure) {
-  if (!is_address_error(failure.code) || !analyse::is_asynchronous(failure.kind)) return nullptr;
+  if (!wire::cuda::has(failure.code, wire::cuda::bad_address) || !analyse::is_asynchronous(failure.kind))
+    return nullptr;
   if (failure.candidates.size() != 1 || failure.stale != nullptr) return nullptr;
   const session::Operation* operation = failure.candidates.front().operation;
   return operation->kind == wire::operation::Kind::kernel ? operation : nullptr;
@@ -241,18 +218,17 @@ const session::Operation* only_kernel(const analyse::Failure& failure) {
 std::optional<AccessByCode> access_by_code(const sass::CertainAccesses& accesses, const FailedLaunch& launch) {
   const auto fault = Judgement(accesses, launch).run();
   if (!fault) return std::nullopt;
-  AccessByCode out{{}, fault->word};
+  AccessByCode out{{}, fault->through};
   Access& access = out.access;
   access.by_code = true;
   access.kind = fault->access->kind;
   access.bytes = fault->access->bytes;
-  access.parameter = fault->word->parameter;
-  access.parameter_byte = fault->word->byte;
-  access.relation = fault->relation;
-  access.overflow = fault->overflow;
-  const bool measured = fault->relation == Relation::past_end || fault->relation == Relation::before ||
-                        fault->relation == Relation::misaligned;
-  if (measured) access.distance = fault->distance;
+  if (fault->through->parameter != 0) access.parameter = fault->through->parameter;
+  access.parameter_byte = fault->through->parameter_byte;
+  access.pointer = fault->through->pointer;
+  access.relation = fault->placed.relation;
+  access.overflow = fault->placed.overflow;
+  if (is_measured(access.relation)) access.distance = fault->placed.distance;
   return out;
 }
 
@@ -268,20 +244,15 @@ void add_access_by_code(Diagnosis& report, const session::Session& session,
     FailedLaunch failed{failures[i]->code, words_of(*launch, bytes, map, analyse::arguments_of(*failures[i]).arguments),
                         map, analyse::knows_all_allocations(launch->process.record)};
     sass::LaunchValues values{launch->operation.grid, launch->operation.block, bytes, {}};
-    for (const ParameterWord& word : failed.words) {
-      if (word.where.allocation != nullptr) values.addresses.push_back(word.offset);
+    for (const analyse::OperationArgument& word : failed.words) {
+      if (word.where.allocation != nullptr) values.addresses.push_back(*word.word);
     }
     const auto accesses = accesses_of(finding.launch->mangled, session, values);
     const auto found = accesses ? access_by_code(*accesses, failed) : std::nullopt;
     if (!found || (finding.access && !may_be(*finding.access, found->access))) continue;
     finding.access = found->access;
-    analyse::OperationArgument pointer;
-    pointer.pointer = found->word->value;
-    pointer.where = found->word->where;
-    pointer.out_of_reach = found->word->out_of_reach;
-    if (pointer.where.allocation != nullptr) {
-      finding.access->allocation = allocation_of(pointer, launch->process, resolve);
-    }
+    if (found->through->where.allocation != nullptr)
+      finding.access->allocation = allocation_of(*found->through, launch->process, resolve);
   }
 }
 

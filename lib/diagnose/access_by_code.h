@@ -15,30 +15,17 @@
 
 namespace cudadiag::diagnose {
 
-// An 8-byte word among the parameters of a launch.
-struct ParameterWord {
-  std::uint32_t offset = 0;  // from the beginning of the first parameter
-  std::uint64_t value = 0;
-  analyse::Whereabouts where{};
-  bool out_of_reach = false;                 // points to memory that the kernel's device could not access
-  std::optional<std::uint32_t> parameter{};  // the parameter's number, from 1
-  std::uint32_t byte = 0;                    // offset of the word in the parameter
-};
-
 struct FailedLaunch {
   std::uint32_t error = 0;
-  std::vector<ParameterWord> words;
-  const analyse::AllocationMap& map;  // the allocations at the time of the launch
-  bool all_known = false;             // the map contains every allocation of the process
+  std::vector<analyse::OperationArgument> words;  // every 8-byte word of the parameters; `pointer` is its value
+  const analyse::AllocationMap& map;              // the allocations at the time of the launch
+  bool all_known = false;                         // the map contains every allocation of the process
 };
 
 struct AccessByCode {
   Access access;
-  const ParameterWord* word = nullptr;  // one of FailedLaunch::words
+  const analyse::OperationArgument* through = nullptr;  // one of FailedLaunch::words
 };
-
-// Returns true if this driver error reports a bad address: illegal, misaligned, or in the wrong memory space.
-bool is_address_error(std::uint32_t code);
 
 // Returns the kernel launch if `failure` is an address error with a single candidate; null otherwise.
 const session::Operation* only_kernel(const analyse::Failure& failure);

@@ -19,7 +19,7 @@
 #include "diagnose/facts/hang.h"
 #include "diagnose/facts/location.h"
 #include "diagnose/facts/origin.h"
-#include "diagnose/facts/relation.h"
+#include "diagnose/facts/where_is.h"
 #include "sass/failing_address.h"
 #include "session/notes/replay_tally.h"
 #include "session/session.h"
@@ -124,6 +124,7 @@ struct Access {
   std::optional<std::uint64_t> address{};     // address in the dump of the first failing thread
   std::optional<std::uint32_t> parameter{};   // number (from 1) of the parameter that the address was computed from
   std::uint32_t parameter_byte = 0;           // byte offset of the pointer in the parameter
+  std::optional<std::uint64_t> pointer{};     // the parameter's value; in a rerun's dump, that of the rerun
   std::string parameter_name{};               // empty if unknown
   std::optional<PointedMemory> allocation{};  // the memory that the parameter pointed to
   Relation relation = Relation::unknown;

@@ -30,19 +30,6 @@ namespace {
 
 constexpr std::string_view kVariables = "env.";
 
-// Returns how the access relates to memory, or nullopt if no rule uses this relation.
-std::optional<Relation> relation_of(const Access& access) {
-  switch (access.relation) {
-    case Relation::inside:
-    case Relation::unknown:
-      return std::nullopt;
-    case Relation::host:
-      return Relation::never_allocated;
-    default:
-      return access.relation;
-  }
-}
-
 std::string parameter_of(const Access& access) {
   if (!access.parameter) return "";
   std::string name = fmt::format("parameter {}", *access.parameter);
@@ -53,20 +40,20 @@ std::string parameter_of(const Access& access) {
 std::optional<causes::FailedAccess> access_of(const Finding& finding) {
   if (!finding.access) return std::nullopt;
   const Access& access = *finding.access;
-  const auto relation = relation_of(access);
-  if (!relation) return std::nullopt;
+  if (access.relation == Relation::inside || access.relation == Relation::unknown) return std::nullopt;
   constexpr const char* kVerbs[] = {"reads", "writes", "updates", "copies"};
   constexpr std::size_t kColumns = 60;
   const std::string kernel = finding.launch ? short_kernel_name(finding.launch->kernel, kColumns) : "";
-  return causes::FailedAccess{.relation = *relation,
+  return causes::FailedAccess{.relation = access.relation,
                               .shared = access.space == sass::Space::shared,
                               .kernel = kernel.empty() ? "the kernel" : kernel + "()",
                               .verb = kVerbs[static_cast<int>(access.kind)],
                               .parameter = parameter_of(access),
+                              .pointer = access.pointer,
                               .bytes = access.bytes,
                               .alignment = sass::alignment_of(access.bytes),
                               .distance = access.distance,
-                              .farthest = access.by_code && *relation != Relation::misaligned,
+                              .farthest = access.by_code && access.relation != Relation::misaligned,
                               .overflow = access.overflow,
                               .allocation = access.allocation};
 }

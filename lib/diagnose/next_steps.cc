@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "wire/cuda_codes.h"
+
 namespace cudadiag::diagnose {
 namespace {
 
@@ -24,7 +26,8 @@ bool is_launch(const analyse::Failure& failure) {
 }
 
 std::string refused_call(const analyse::Failure& failure) {
-  if (failure.code == 9) return "compare the grid, block and shared memory with the limits of this GPU";
+  if (failure.code == wire::cuda::kInvalidConfiguration)
+    return "compare the grid, block and shared memory with the limits of this GPU";
   return is_launch(failure) ? "check the grid, block, shared memory and stream of this launch"
                             : "check the arguments of this call";
 }

@@ -1,6 +1,7 @@
 #include "replay/verdict.h"
 
 #include "base/words.h"
+#include "wire/cuda_codes.h"
 
 namespace cudadiag::replay {
 namespace {
@@ -18,7 +19,6 @@ bool same(const Instruction& a, const Instruction& b) { return a.function == b.f
 
 // For a failed assertion, which is a trap, the driver may report 710 or 719, even for the same launch. If it writes a
 // core dump, it usually reports 719 (measured with driver 580).
-constexpr std::uint32_t kAssertion = 710, kAssertionAsTrap = 719;
 
 }  // namespace
 
@@ -48,7 +48,7 @@ Run judge(const SavedLaunch& launch, const Answer& answer, bool cut_short, std::
 }
 
 bool may_be_same_assertion(const SavedLaunch& launch, const Run& run) {
-  return launch.failure && launch.failure->code == kAssertion && run.code == kAssertionAsTrap;
+  return launch.failure && launch.failure->code == wire::cuda::kAssert && run.code == wire::cuda::kLaunchFailure;
 }
 
 Run judged_by(const Dumped& first, Run run) {

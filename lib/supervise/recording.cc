@@ -23,16 +23,15 @@
 #include "supervise/tools/suspect_code.h"
 #include "supervise/tools/toolkit.h"
 #include "supervise/watched_lines.h"
+#include "wire/cuda_codes.h"
 
 namespace cudadiag::supervise {
 namespace {
 
-constexpr std::uint32_t kOutOfMemory = 2;  // the error code of both the driver and the runtime
-
 bool found_no_memory(const session::Process& process) {
   const auto& errors = process.record.errors;
   return std::any_of(errors.begin(), errors.end(),
-                     [](const session::FailedCall& error) { return error.code == kOutOfMemory; });
+                     [](const session::FailedCall& error) { return error.code == wire::cuda::kMemoryAllocation; });
 }
 
 // If processes ran out of device memory, adds all processes on the same devices. Returns false if it added none.

@@ -7,36 +7,12 @@
 #include <string_view>
 
 #include "wire/bytes.h"
+#include "wire/cuda_codes.h"
 
 namespace cudadiag::wire::error {
 
-// Returns true if the context is unusable after this error, because every later call in it fails too. cuda.h documents
-// this for all codes below except the first two. After these two, the contents of memory are lost.
-constexpr bool is_sticky(std::uint32_t code) {
-  switch (code) {
-    case 214:  // ECC
-    case 220:  // NVLink
-    case 226:  // contained corruption of memory
-    case 700:  // illegal address
-    case 702:  // time-out
-    case 710:  // assert
-    case 714:  // hardware stack error
-    case 715:  // illegal instruction
-    case 716:  // misaligned address
-    case 717:  // invalid address space
-    case 718:  // invalid program counter
-    case 719:  // launch failed
-    case 721:  // tensor memory leak
-    case 810:  // MPS client terminated
-    case 911:  // external device
-      return true;
-    default:
-      return false;
-  }
-}
-
-// Returns true for the errors of stream capture: CUDA_ERROR_STREAM_CAPTURE_… and CUDA_ERROR_CAPTURED_EVENT.
-constexpr bool is_of_capture(std::uint32_t code) { return code >= 900 && code <= 908; }
+using cuda::is_of_capture;
+using cuda::is_sticky;
 
 // A Python library's memory pool may reject a request although no CUDA call failed. One of these names is then recorded
 // as the failed call.

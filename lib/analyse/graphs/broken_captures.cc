@@ -1,5 +1,7 @@
 #include "analyse/graphs/broken_captures.h"
 
+#include "wire/cuda_codes.h"
+
 namespace cudadiag::analyse {
 namespace {
 
@@ -12,7 +14,7 @@ constexpr std::uint32_t kUnsupported = 900;
 bool same(const Capture& a, const Capture& b) { return a.began != 0 && a.began == b.began && a.tid == b.tid; }
 
 bool breaks(const FailedCall& call, const Capture& capture) {
-  if (!wire::error::is_of_capture(call.code) || call.code == kCaptureInvalidated) return false;
+  if (!wire::error::is_of_capture(call.code) || call.code == wire::cuda::kStreamCaptureInvalidated) return false;
   if (same(call.capture, capture)) return true;
   // An unsafe call breaks every capture that forbids unsafe calls.
   if (call.code != kUnsupported) return false;
@@ -27,7 +29,7 @@ const FailedCall* cause_of(const FailedCall& noticed, const std::vector<const Fa
   const Capture& capture = noticed.capture;
   const FailedCall* found_broken = nullptr;
   for (const FailedCall* error : errors) {
-    if (error->code == kCaptureInvalidated && same(error->capture, capture)) {
+    if (error->code == wire::cuda::kStreamCaptureInvalidated && same(error->capture, capture)) {
       found_broken = error;
       break;
     }

@@ -10,8 +10,6 @@
 
 namespace cudadiag::analyse {
 
-inline constexpr std::uint32_t kCaptureInvalidated = 901;
-
 class BrokenCaptures {
  public:
   // `errors` must be sorted by serial and outlive this object.

@@ -10,6 +10,7 @@
 #include "analyse/graphs/graph_progress.h"
 #include "analyse/site_keys.h"
 #include "analyse/suspects.h"
+#include "wire/cuda_codes.h"
 #include "wire/graph_node.h"
 #include "wire/names/kernel_names.h"
 
@@ -21,7 +22,6 @@ using session::GraphNode;
 using session::ProcessRecord;
 
 namespace graph_node = wire::graph_node;
-constexpr std::uint32_t kNoError = 0, kAssert = 710;
 
 // Returns, for each node, whether it contains other recorded nodes, in a child graph or in the bodies of a conditional
 // node. Empty bodies cannot be distinguished from unknown ones.
@@ -36,7 +36,8 @@ std::vector<bool> nodes_that_hold_others(const Graph& graph) {
 // A conditional node whose bodies are unknown stands for all nodes in them, so it can raise any error.
 bool can_raise(const GraphNode& node, bool holds_others, std::uint32_t code) {
   if (node.type == graph_node::kConditional) return !holds_others;
-  return node.type == graph_node::kKernel || (graph_node::is_marked(node.type) && !only_kernels_raise(code));
+  return node.type == graph_node::kKernel ||
+         (graph_node::is_marked(node.type) && !wire::cuda::has(code, wire::cuda::only_kernels));
 }
 
 const std::string* kernel_of(const GraphNode& node, const ProcessRecord& record) {
@@ -65,8 +66,8 @@ std::vector<Group> groups_of(const std::vector<std::uint32_t>& nodes, const Grap
     const std::uint32_t site = changed != 0 ? changed : node.site;
     const auto [at, is_new] = by_line.try_emplace({site, site == 0 ? node.function : 0}, groups.size());
     if (is_new) {
-      groups.push_back(
-          {index, 0, changed, code == kAssert && checks_data(node, record), node.type == graph_node::kKernel});
+      groups.push_back({index, 0, changed, code == wire::cuda::kAssert && checks_data(node, record),
+                        node.type == graph_node::kKernel});
     }
     Group& group = groups[at->second];
     ++group.size;
@@ -77,7 +78,7 @@ std::vector<Group> groups_of(const std::vector<std::uint32_t>& nodes, const Grap
   }
   std::stable_partition(groups.begin(), groups.end(), [](const Group& group) { return group.checks_data; });
   // Copies and memsets wait for nothing, so they are the least likely to hang.
-  if (code == kNoError) {
+  if (code == wire::cuda::kSuccess) {
     std::stable_partition(groups.begin(), groups.end(), [](const Group& group) { return group.runs_kernel; });
   }
   return groups;

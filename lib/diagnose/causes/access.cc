@@ -50,7 +50,18 @@ bool null(const Symptoms& symptoms, Facts& facts) {
   if (!symptoms.swallowed.empty()) facts.add("swallowed", symptoms.swallowed);
   return is(symptoms, Relation::null, facts);
 }
-bool host(const Symptoms& symptoms, Facts& facts) { return is(symptoms, Relation::never_allocated, facts); }
+bool never_allocated(const Symptoms& symptoms, Facts& facts) { return is(symptoms, Relation::never_allocated, facts); }
+// CUDA gives out no address this low. The parameter holds something else, such as a key or an index.
+bool number(const Symptoms& symptoms, Facts& facts) {
+  if (!never_allocated(symptoms, facts) || symptoms.access->pointer.value_or(0) == 0) return false;
+  facts.add("value", std::to_string(*symptoms.access->pointer));
+  return *symptoms.access->pointer < diagnose::kLowestAddress;
+}
+bool host(const Symptoms& symptoms, Facts& facts) {
+  if (!is(symptoms, Relation::host, facts)) return false;
+  if (const char* where = diagnose::host_memory_at(symptoms.access->pointer.value_or(0))) facts.add("where", where);
+  return true;
+}
 
 bool other_device(const Symptoms& symptoms, Facts& facts) {
   if (!is(symptoms, Relation::other_device, facts)) return false;
@@ -150,10 +161,26 @@ const std::vector<Rule>& access_rules() {
                "or enable access to the other device's memory, if the two devices can reach each other: "
                "{cuda:cudaDeviceEnablePeerAccess|cuCtxEnablePeerAccess}"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#peer-to-peer-memory-access"},
+      {.id = "number-as-address",
+       .codes = {700, 717},
+       .when = number,
+       .texts = {"{kernel} {verb} memory through {parameter}, which is {value}: a number, not an address"},
+       .fix = {"compare the arguments of the launch with the kernel's parameters: a key, an index, a size or a handle "
+               "was passed in place of a pointer"},
+       .link = kSanitizerLink},
+      {.id = "host-pointer",
+       .codes = {700, 717},
+       .when = host,
+       .texts = {"{kernel} {verb} memory through {parameter}, which points into the process's {where}: the GPU cannot "
+                 "access it",
+                 "{kernel} {verb} memory at an address in the process's heap or stack: the GPU cannot access it"},
+       .fix = {"allocate the memory with {cuda:cudaMalloc or cudaMallocManaged|cuMemAlloc or cuMemAllocManaged}, and "
+               "copy the data into it"},
+       .link = kSanitizerLink},
       {.id = "host-pointer",
        .sure = Sure::often,
        .codes = {700, 717},
-       .when = host,
+       .when = never_allocated,
        .texts = {"{kernel} {verb} memory through {parameter}, which does not point into CUDA memory, often because it "
                  "is a host address (malloc, new, a stack variable), or was never set"},
        .fix = {"allocate the memory with {cuda:cudaMalloc or cudaMallocManaged|cuMemAlloc or cuMemAllocManaged}, and "

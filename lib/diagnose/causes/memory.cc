@@ -8,7 +8,6 @@
 
 #include "diagnose/causes/argument_facts.h"
 #include "diagnose/causes/families.h"
-#include "diagnose/causes/host_memory.h"
 #include "diagnose/facts/parameter_types.h"
 
 namespace cudadiag::causes {
@@ -172,10 +171,10 @@ bool zero_of_unknown_type(const Symptoms& symptoms, Facts& facts) {
 bool of_the_host(const Symptoms& symptoms, Facts& facts) {
   const Argument* pointer = add_first(symptoms, facts, [&](const Argument& argument) {
     return argument.origin == session::ValueOrigin::kernel && !argument.allocation &&
-           is_pointer_by_type(symptoms, argument) && host_memory_at(argument.pointer.value_or(0)) != nullptr;
+           is_pointer_by_type(symptoms, argument) && diagnose::host_memory_at(argument.pointer.value_or(0)) != nullptr;
   });
   if (pointer == nullptr) return false;
-  facts.add("where", host_memory_at(*pointer->pointer));
+  facts.add("where", diagnose::host_memory_at(*pointer->pointer));
   return true;
 }
 

@@ -11,7 +11,7 @@
 
 #include "diagnose/facts/argument.h"
 #include "diagnose/facts/hang.h"
-#include "diagnose/facts/relation.h"
+#include "diagnose/facts/where_is.h"
 #include "session/work.h"
 
 namespace cudadiag::causes {
@@ -27,12 +27,13 @@ using session::Work;
 // The access that failed, according to the recording and to a core dump or the kernel's code.
 struct FailedAccess {
   Relation relation = Relation::past_end;
-  bool shared = false;          // the access is to shared memory
-  std::string kernel;           // "scale()"
-  std::string verb;             // "reads"
-  std::string parameter;        // "parameter 1"; empty if unknown
-  std::uint32_t bytes = 0;      // size of the access; 0 if unknown
-  std::uint32_t alignment = 0;  // the address must be a multiple of this
+  bool shared = false;                   // the access is to shared memory
+  std::string kernel;                    // "scale()"
+  std::string verb;                      // "reads"
+  std::string parameter;                 // "parameter 1"; empty if unknown
+  std::optional<std::uint64_t> pointer;  // value of the parameter
+  std::uint32_t bytes = 0;               // size of the access; 0 if unknown
+  std::uint32_t alignment = 0;           // the address must be a multiple of this
   std::optional<std::uint64_t> distance;
   bool farthest = false;  // the distance is that of the farthest thread
   bool overflow = false;  // moved by 2^32 elements, the access would be inside the allocation

@@ -11,6 +11,7 @@
 #include "session/library_paths.h"
 #include "session/plain_file.h"
 #include "symbolize/source_excerpt.h"
+#include "wire/cuda_codes.h"
 
 namespace cudadiag::diagnose {
 namespace {
@@ -244,8 +245,6 @@ int line_of_nodes(std::string_view source, int first, const std::vector<SourceNo
 
 namespace {
 
-constexpr std::uint32_t kIllegalAddress = 700, kAssert = 710;
-
 std::optional<Location> line_inside(const Finding& finding, const session::Code& function) {
   const auto& frames = finding.stack.python;
   const auto launch = std::find_if(frames.begin(), frames.end(), [](const symbolize::PythonFrame& frame) {
@@ -265,7 +264,7 @@ std::optional<Location> line_inside(const Finding& finding, const session::Code&
   if (kernel.line <= 0) {
     const auto source = session::read_named_file(function.file, kMostText);
     if (!source) return std::nullopt;
-    const bool by_index = finding.code == kIllegalAddress || finding.code == kAssert;
+    const bool by_index = finding.code == wire::cuda::kIllegalAddress || finding.code == wire::cuda::kAssert;
     location.line = line_of_nodes(*source, first, kernel.nodes, by_index);
   }
   if (location.line < 1) return std::nullopt;

@@ -1,10 +1,9 @@
 #include "diagnose/reruns/access.h"
 
 #include <algorithm>
-#include <limits>
+#include <optional>
 
-#include "diagnose/causes/host_memory.h"
-#include "diagnose/facts/relation.h"
+#include "diagnose/facts/where_is.h"
 
 namespace cudadiag::diagnose {
 namespace {
@@ -12,24 +11,16 @@ namespace {
 using analyse::OperationArgument;
 using State = analyse::Whereabouts::State;
 
-constexpr std::uint64_t kNull = 64u << 10;
-
-// How an address relates to the memory that the parameter pointed to.
-struct Lying {
-  Relation relation = Relation::unknown;
-  std::uint64_t distance = 0;
-  std::int64_t position = 0;  // offset from the beginning of the allocation
-};
-
 class Join {
  public:
   Join(const DumpAccess& dump, const OperationArgument* argument, bool all_known)
-      : dump_(dump), argument_(argument), all_known_(all_known) {
+      : dump_(dump), argument_(argument), all_known_(all_known && argument != nullptr) {
     const auto found = std::find_if(dump.parameters.begin(), dump.parameters.end(), [&](const BaseParameter& each) {
       return argument == nullptr || argument->word == each.word;
     });
     const bool one = dump.parameters.size() == 1 || argument != nullptr;
     if (found != dump.parameters.end() && one) parameter_ = &*found;
+    through_ = through();
   }
 
   Access run() {
@@ -37,9 +28,10 @@ class Join {
     if (parameter_ != nullptr) {
       access.parameter = parameter_->number;
       access.parameter_byte = parameter_->byte;
+      access.pointer = parameter_->value;
     }
     if (dump_.lanes.empty()) {
-      access.relation = by_parameter();
+      access.relation = through_ ? where_is(std::nullopt, &*through_, false).relation : Relation::unknown;
       access.others = dump_.unknown;
       return access;
     }
@@ -48,78 +40,34 @@ class Join {
   }
 
  private:
-  bool is_global() const { return dump_.space == sass::Space::global || dump_.space == sass::Space::generic; }
-
-  // Returns the relation that holds for every address computed from the parameter. If the relation depends on the
-  // address, returns `unknown`.
-  Relation by_parameter() const {
-    if (parameter_ == nullptr) return Relation::unknown;
-    if (parameter_->value == 0u) return Relation::null;
-    if (argument_ == nullptr) return Relation::unknown;
-    if (argument_->pointer == 0u) return Relation::null;
-    if (argument_->where.state == State::freed) return Relation::freed;
-    return argument_->out_of_reach ? Relation::other_device : Relation::unknown;
+  // Returns the pointer from which the addresses were computed, as the recording and the dump know it.
+  std::optional<OperationArgument> through() const {
+    if (parameter_ == nullptr) return std::nullopt;
+    OperationArgument pointer = argument_ == nullptr ? OperationArgument() : *argument_;
+    if (argument_ == nullptr || parameter_->value == 0u) pointer.pointer = parameter_->value;
+    return pointer;
   }
 
-  Lying lying(std::uint64_t address) const {
-    if (dump_.misaligned) {
-      const std::uint64_t remainder = address % sass::alignment_of(dump_.bytes);
-      return {remainder == 0 ? Relation::inside : Relation::misaligned, remainder, 0};
-    }
-    if (dump_.space == sass::Space::shared) {
-      if (dump_.shared_bytes == 0) return {};
-      if (address >= dump_.shared_bytes) return {Relation::past_end, address - dump_.shared_bytes, 0};
-      return {Relation::inside, 0, 0};
-    }
-    if (!is_global()) return {};
-    if (address < kNull && (parameter_ == nullptr || parameter_->value == 0u)) return {Relation::null, 0, 0};
-    const Relation by_it = by_parameter();
-    if (by_it != Relation::unknown) return {by_it, 0, 0};
-    if (parameter_ != nullptr && parameter_->value && causes::host_memory_at(*parameter_->value) != nullptr) {
-      return {Relation::host, 0, 0};
-    }
-    if (address < kLowestAddress) return {Relation::never_allocated, 0, 0};
-    // The address is not computed from a parameter, so the kernel read this pointer from memory.
-    if (parameter_ == nullptr && causes::host_memory_at(address) != nullptr) return {Relation::host, 0, 0};
-    return in_allocation(address);
-  }
-
-  Lying in_allocation(std::uint64_t address) const {
-    if (parameter_ == nullptr || !parameter_->value || argument_ == nullptr || !argument_->pointer) return {};
-    if (argument_->where.allocation == nullptr)
-      return {all_known_ ? Relation::never_allocated : Relation::unknown, 0, 0};
-    const auto offset = static_cast<std::int64_t>(*argument_->pointer - argument_->where.allocation->address);
-    const auto position = static_cast<std::int64_t>(address - *parameter_->value) + offset;
-    const auto size = static_cast<std::int64_t>(argument_->where.bytes);
-    if (position < 0) return {Relation::before, static_cast<std::uint64_t>(-position), position};
-    if (position >= size) return {Relation::past_end, static_cast<std::uint64_t>(position - size), position};
-    // The access begins inside the memory, but its last bytes are past the end.
-    const std::int64_t end = position + static_cast<std::int64_t>(dump_.bytes);
-    if (end > size) return {Relation::past_end, 0, position};
-    return {Relation::inside, 0, position};
+  Placement placed(std::uint64_t address) const {
+    if (dump_.misaligned) return misalignment(address, sass::alignment_of(dump_.bytes));
+    if (dump_.space == sass::Space::shared) return where_in_shared(address, dump_.shared_bytes);
+    if (dump_.space == sass::Space::local) return {};
+    const bool comparable = through_ && through_->pointer && parameter_->value;
+    // Without both values of the pointer, the address of another run says nothing about this memory.
+    if (through_ && !comparable) return where_is(std::nullopt, &*through_, false);
+    const auto here = static_cast<std::int64_t>(through_ ? address - *parameter_->value + *through_->pointer : address);
+    return where_is(Reach{here, here, dump_.bytes}, through_ ? &*through_ : nullptr, all_known_);
   }
 
   // A bulk copy also needs an aligned size and an aligned address in shared memory. One of those may be misaligned
   // instead.
   bool may_be_misaligned_elsewhere() const { return dump_.misaligned && dump_.bytes == 0; }
 
-  // If a 32-bit index overflows, the address is off by 2^32 elements.
-  bool is_overflow(const Lying& its) const {
-    if (argument_ == nullptr || argument_->where.allocation == nullptr || dump_.bytes == 0) return false;
-    constexpr std::int64_t kSlack = 4096;
-    const std::int64_t wrapped = (std::int64_t{1} << 32) * dump_.bytes;
-    const auto size = static_cast<std::int64_t>(argument_->where.bytes);
-    if (its.distance <= static_cast<std::uint64_t>(kSlack) * dump_.bytes) return false;  // off by only a few elements
-    if (its.relation == Relation::before) return its.position + wrapped >= 0 && its.position + wrapped < size;
-    return its.relation == Relation::past_end && its.position - wrapped >= -kSlack * dump_.bytes &&
-           its.position - wrapped < size;
-  }
-
   void count(Access& access) const {
     const LaneAddress* first = nullptr;
-    Lying of_first;
+    Placement of_first;
     for (const LaneAddress& lane : dump_.lanes) {
-      const Lying its = lying(lane.address);
+      const Placement its = placed(lane.address);
       if (its.relation == Relation::inside) continue;
       if (first == nullptr) {
         first = &lane;
@@ -141,17 +89,18 @@ class Join {
     access.block = first->block;
     access.thread = first->thread;
     access.relation = of_first.relation;
-    const bool measured = of_first.relation == Relation::past_end || of_first.relation == Relation::before ||
-                          of_first.relation == Relation::misaligned;
-    if (measured) access.distance = of_first.distance;
-    if (!measured) access.farthest.reset();
-    access.overflow = is_overflow(of_first);
+    if (is_measured(access.relation))
+      access.distance = of_first.distance;
+    else
+      access.farthest.reset();
+    access.overflow = of_first.overflow;
   }
 
   const DumpAccess& dump_;
   const OperationArgument* argument_;
   const bool all_known_;
   const BaseParameter* parameter_ = nullptr;
+  std::optional<OperationArgument> through_;
 };
 
 // Returns the pointer among the parameter words that add up to the address; null unless there is exactly one.

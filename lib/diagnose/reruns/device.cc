@@ -12,6 +12,7 @@
 #include "session/processes.h"
 #include "session/property.h"
 #include "symbolize/source_excerpt.h"
+#include "wire/cuda_codes.h"
 
 namespace cudadiag::diagnose {
 namespace {
@@ -21,7 +22,6 @@ using symbolize::DeviceFailure;
 using symbolize::DeviceTestimony;
 using Dim3 = std::array<std::uint32_t, 3>;
 
-constexpr std::uint32_t kDeviceAssert = 710;
 constexpr std::size_t kAssertionsNoted = 3;
 constexpr std::size_t kWholeName = 16u << 10;
 
@@ -68,7 +68,7 @@ Fit fit(const DeviceFailure& failure, const Finding& finding, const Launch& laun
     ++fit.points;
     fit.words += fmt::format("; kernel {} of its process in the dump too", *failure.grid_id);
   }
-  if (!finding.standstill && failure.assertion != (finding.code == kDeviceAssert)) {
+  if (!finding.standstill && failure.assertion != (finding.code == wire::cuda::kAssert)) {
     fit.words += fmt::format("; the first run's error was {}", finding.code);
   }
   return fit;
@@ -336,7 +336,7 @@ class Matching {
   void join_text() {
     for (std::size_t i = 0; i < report_.findings.size(); ++i) {
       Finding& finding = report_.findings[i];
-      if (!async(finding) || finding.code != kDeviceAssert || !finding.launch || finding.launch->kernel.empty())
+      if (!async(finding) || finding.code != wire::cuda::kAssert || !finding.launch || finding.launch->kernel.empty())
         continue;
       const std::vector<Assertion>* proof = printed_in_proof(*failures_[i]);
       const std::span<const Assertion> printed = proof == nullptr ? printed_ : std::span<const Assertion>(*proof);

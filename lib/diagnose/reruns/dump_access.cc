@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "diagnose/facts/relation.h"
+#include "diagnose/facts/where_is.h"
 #include "diagnose/words.h"
 
 namespace cudadiag::diagnose {

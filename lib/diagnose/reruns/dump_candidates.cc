@@ -11,6 +11,7 @@
 #include "analyse/graphs/stale_pointers.h"
 #include "diagnose/resolved_site.h"
 #include "session/property.h"
+#include "wire/cuda_codes.h"
 
 namespace cudadiag::diagnose {
 namespace {
@@ -18,8 +19,6 @@ namespace {
 using analyse::Failure;
 using session::ProcessRecord;
 using symbolize::DeviceFailure;
-
-constexpr std::uint32_t kDeviceAssert = 710, kLaunchFailed = 719;
 
 // Returns the CUDA error for an exception that is not a failed assertion; nullopt if CUDA has no specific error for it.
 std::optional<std::uint32_t> own_error(const DeviceFailure& exception) {
@@ -36,9 +35,9 @@ std::optional<std::uint32_t> own_error(const DeviceFailure& exception) {
 // Returns whether CUDA can report the exception with this error code. CUDA uses the exception's own code, if it has
 // one, or the general code 719.
 bool fits(const DeviceFailure& exception, std::uint32_t code) {
-  if (exception.assertion || code == kDeviceAssert) return exception.assertion && code == kDeviceAssert;
+  if (exception.assertion || code == wire::cuda::kAssert) return exception.assertion && code == wire::cuda::kAssert;
   const auto own = own_error(exception);
-  return code == kLaunchFailed || !own || code == *own;
+  return code == wire::cuda::kLaunchFailure || !own || code == *own;
 }
 
 const std::string* kernel_of(const ProcessRecord& record, const session::Site& site) {
@@ -252,7 +251,7 @@ void prove_in_graph(Failure& failure, const DeviceFailure& exception) {
 
 // Keeps the candidates that may have run the kernel in the first run's own dump.
 void prove_by_own_dump(Failure& failure, const DeviceFailure& exception) {
-  failure.code = exception.assertion ? kDeviceAssert : own_error(exception).value_or(kLaunchFailed);
+  failure.code = exception.assertion ? wire::cuda::kAssert : own_error(exception).value_or(wire::cuda::kLaunchFailure);
   if (exception.mangled.empty() || exception.from_kernel || failure.candidates.empty()) return;
   if (are_nodes_of_one_launch(failure)) {
     if (name_node(failure, exception, "GPU core dump of this run")) failure.grade = analyse::Grade::proven;

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "analyse/cuda_errors.h"
 #include "base/demangle.h"
 #include "diagnose/kernel_name.h"
 #include "diagnose/launch.h"
 #include "diagnose/words.h"
+#include "wire/cuda_codes.h"
 
 namespace cudadiag::diagnose {
 namespace {
@@ -176,7 +176,8 @@ void add_wanted(Diagnosis& report, const symbolize::DeviceTestimony& testimony) 
                                   [](const Finding& f) { return analyse::is_asynchronous(f.kind) && f.launch; });
   if (first == report.findings.end()) return;
   const std::string& kernel = first->launch->mangled;
-  if (!testimony.sanitizer && !kernel.empty() && analyse::memcheck_may_help(first->code) && !report.command.empty()) {
+  if (!testimony.sanitizer && !kernel.empty() && wire::cuda::has(first->code, wire::cuda::memcheck_helps) &&
+      !report.command.empty()) {
     std::string text = report.torch.empty() ? "" : "PYTORCH_NO_CUDA_MEMORY_CACHING=1 ";
     text += "compute-sanitizer --tool memcheck";
     // If several kernels are possible, filtering for the likeliest one could leave the failing one unchecked.
@@ -199,7 +200,7 @@ void add_external_findings(Diagnosis& report, const symbolize::DeviceTestimony& 
 
 bool memcheck_may_help(const Finding& finding) {
   const bool kernel = (finding.launch && !finding.launch->mangled.empty()) || possible_kernels(finding).known > 0;
-  return kernel && analyse::memcheck_may_help(finding.code);
+  return kernel && wire::cuda::has(finding.code, wire::cuda::memcheck_helps);
 }
 
 std::string outcome_of(const SanitizerTestimony& testimony) {

@@ -8,14 +8,15 @@
 
 #include <cstdint>
 
+#include "wire/cuda_codes.h"
+
 namespace cudadiag::record {
 
 class Recorder;
 
 namespace forks {
 
-// The value of CUDA_ERROR_NOT_INITIALIZED and cudaErrorInitializationError.
-constexpr std::uint32_t kRefused = 3;
+constexpr std::uint32_t kRefused = wire::cuda::kInitializationError;
 
 struct Origin {
   const Recorder* parent = nullptr;

@@ -56,8 +56,6 @@ std::optional<fs::path> first_written(const fs::path& folder, const std::string&
 
 }  // namespace
 
-bool leaves_a_dump(std::uint32_t code) { return code == 700 || code == 710 || (code >= 714 && code <= 719); }
-
 std::vector<launch::Variable> dump_variables(const fs::path& folder, const std::string& cuda, bool isolated) {
   std::vector<launch::Variable> variables = {{"CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "1"},
                                              {"CUDA_COREDUMP_SHOW_PROGRESS", "1"},

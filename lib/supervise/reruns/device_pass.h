@@ -13,9 +13,6 @@
 
 namespace cudadiag::supervise {
 
-// Returns whether the code is a device exception. Only these leave a dump; time-outs and hardware errors do not.
-bool leaves_a_dump(std::uint32_t code);
-
 // Returns variables that make the driver write a light dump into `folder`. The user's own settings for core dumps take
 // precedence, except for the file's location if the rerun is isolated. `cuda` is the driver's version, such as "13.0".
 std::vector<launch::Variable> dump_variables(const std::filesystem::path& folder, const std::string& cuda,

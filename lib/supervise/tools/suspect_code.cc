@@ -8,6 +8,7 @@
 #include "diagnose/access_by_code.h"
 #include "session/plain_file.h"
 #include "supervise/tools/kernel_text.h"
+#include "wire/cuda_codes.h"
 
 namespace cudadiag::supervise {
 namespace {
@@ -20,8 +21,9 @@ constexpr std::uint64_t kMostImage = 64u << 20;      // bytes
 constexpr std::size_t kMostInstructions = 1u << 20;  // bytes
 
 bool has_failed(const session::Process& process) {
-  return std::ranges::any_of(process.record.errors,
-                             [](const session::FailedCall& error) { return diagnose::is_address_error(error.code); });
+  return std::ranges::any_of(process.record.errors, [](const session::FailedCall& error) {
+    return wire::cuda::has(error.code, wire::cuda::bad_address);
+  });
 }
 
 // Returns "" unless exactly one kernel can have caused the failure.

@@ -15,6 +15,7 @@ Symptoms access(Relation relation, std::optional<std::uint64_t> distance = {}) {
                                  .kernel = "scale()",
                                  .verb = "reads",
                                  .parameter = "parameter 1",
+                                 .pointer = std::nullopt,
                                  .bytes = 4,
                                  .alignment = 4,
                                  .distance = distance,
@@ -95,10 +96,22 @@ TEST_CASE("accesses to freed, null, host, other devices' and misaligned addresse
   CHECK(explain(null)->id == "null-pointer");
   CHECK(explain(null)->text == "scale() reads memory through parameter 1, which is a null pointer");
   CHECK(explain(null)->certain);
-  Symptoms host = access(Relation::never_allocated);
-  host.access->allocation.reset();
+  Symptoms unknown = access(Relation::never_allocated);
+  unknown.access->allocation.reset();
+  unknown.access->pointer = 0x7f1200001000;
+  CHECK(explain(unknown)->id == "host-pointer");
+  CHECK_FALSE(explain(unknown)->certain);
+  Symptoms number = unknown;
+  number.access->pointer = 5700;
+  CHECK(explain(number)->id == "number-as-address");
+  CHECK(explain(number)->text == "scale() reads memory through parameter 1, which is 5700: a number, not an address");
+  Symptoms host = unknown;
+  host.access->relation = Relation::host;
+  host.access->pointer = 0x55aa00001000;
   CHECK(explain(host)->id == "host-pointer");
-  CHECK_FALSE(explain(host)->certain);
+  CHECK(explain(host)->certain);
+  CHECK(explain(host)->text ==
+        "scale() reads memory through parameter 1, which points into the process's heap: the GPU cannot access it");
   Symptoms other = access(Relation::other_device);
   other.device = 0;
   other.access->allocation->device = 1;

@@ -45,7 +45,11 @@ struct Fixture {
     map.emplace(record, 10);
     launch.emplace(FailedLaunch{error, {}, *map, true});
     for (std::uint32_t i = 0; i < values.size(); ++i) {
-      launch->words.push_back({8 * i, values[i], map->find(values[i]), false, i + 1, 0});
+      analyse::OperationArgument& word = launch->words.emplace_back();
+      word.word = 8 * i;
+      word.pointer = values[i];
+      word.where = map->find(values[i]);
+      word.parameter = i + 1;
     }
     return access_by_code(accesses, *launch);
   }
@@ -215,7 +219,7 @@ TEST_CASE_FIXTURE(Fixture, "an access through a null pointer or a number must ha
     access(0, 256 * kMiB, 256 * kMiB + 124);
     const auto found = run();
     REQUIRE(found);
-    CHECK(found->access.relation == Relation::never_allocated);
+    CHECK(found->access.relation == Relation::null);
   }
   SUBCASE("a number that is in no known word") {
     access(std::nullopt, 0, 124);

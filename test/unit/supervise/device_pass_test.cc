@@ -18,8 +18,9 @@ std::string value_of(const std::vector<launch::Variable>& variables, const std::
 }
 
 TEST_CASE("only device exceptions leave a dump") {
-  for (const std::uint32_t code : {700u, 710u, 714u, 719u}) CHECK(leaves_a_dump(code));
-  for (const std::uint32_t code : {0u, 2u, 701u, 702u, 713u, 720u, 999u}) CHECK_FALSE(leaves_a_dump(code));
+  for (const std::uint32_t code : {700u, 710u, 714u, 719u}) CHECK(wire::cuda::has(code, wire::cuda::leaves_dump));
+  for (const std::uint32_t code : {0u, 2u, 701u, 702u, 713u, 720u, 999u})
+    CHECK_FALSE(wire::cuda::has(code, wire::cuda::leaves_dump));
 }
 
 TEST_CASE("a small dump is requested by the variables of the driver's version") {
