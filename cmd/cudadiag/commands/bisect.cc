@@ -20,7 +20,7 @@
 #include "sessions/chosen_window.h"
 #include "sessions/session_choice.h"
 #include "supervise/reruns/device_pass.h"
-#include "supervise/reruns/rerun_needs.h"
+#include "supervise/reruns/passes.h"
 #include "supervise/reruns/rerun_sequence.h"
 #include "supervise/tools/external_tools.h"
 #include "terminal/terminal.h"
@@ -80,24 +80,35 @@ Error no_reruns_of(const session::Session& session) {
 }
 
 // Returns the names of the options that could still add evidence in a rerun.
-std::string more_to_ask_for(const analyse::Analysis& analysis, const session::Manifest& manifest) {
-  constexpr std::pair<const char*, bool supervise::RerunOptions::*> kOptions[] = {
-      {"--sanitize", &supervise::RerunOptions::sanitize},
-      {"--cross-check", &supervise::RerunOptions::cross_check},
-      {"--save-launch", &supervise::RerunOptions::save_launch},
-      {"--save-inputs", &supervise::RerunOptions::save_inputs},
-      {"--origin", &supervise::RerunOptions::origin}};
+std::string more_to_ask_for(const session::Session& session, diagnose::SessionState& state) {
+  using supervise::RerunOptions;
+  using supervise::Task;
+  struct Request {
+    const char* name;
+    bool RerunOptions::*option;
+    Task task;
+  };
+  constexpr Request kRequests[] = {{"--sanitize", &RerunOptions::sanitize, Task::sanitize},
+                                   {"--cross-check", &RerunOptions::cross_check, Task::cross_check},
+                                   {"--save-launch", &RerunOptions::save_launch, Task::save_launch},
+                                   {"--save-inputs", &RerunOptions::save_inputs, Task::confirm},
+                                   {"--origin", &RerunOptions::origin, Task::trace_origin}};
   std::string names;
-  for (const auto& [name, option] : kOptions) {
-    supervise::RerunOptions only;
-    only.device = only.values = false;
-    only.*option = true;
-    if (supervise::wants_reruns(analysis, manifest, only)) names += (names.empty() ? "" : ", ") + std::string(name);
+  for (const Request& request : kRequests) {
+    supervise::RerunPlan plan;
+    plan.options.*request.option = true;
+    const auto known = supervise::known(session, state, plan);
+    if (std::ranges::any_of(supervise::passes(), [&](const supervise::PassRow& row) {
+          return row.task == request.task && is_wanted(row, known);
+        })) {
+      names += (names.empty() ? "" : ", ") + std::string(request.name);
+    }
   }
   return names;
 }
 
-std::string nothing_to_narrow(const session::Session& session, const analyse::Analysis& analysis, bool cross_check) {
+std::string nothing_to_narrow(const session::Session& session, diagnose::SessionState& state, bool cross_check) {
+  const analyse::Analysis& analysis = state.analysis();
   const bool proven = !analysis.failures.empty() && analysis.failures.front().grade == analyse::Grade::proven;
   if (!proven) {
     return "a rerun would add nothing: this session has no failed GPU work, and no race for which a rerun could name "
@@ -107,7 +118,7 @@ std::string nothing_to_narrow(const session::Session& session, const analyse::An
   if (const auto obstacle = supervise::obstacle_to_cross_check(session.manifest); cross_check && obstacle) {
     text += "; " + sentence(*obstacle);
   }
-  const std::string more = more_to_ask_for(analysis, session.manifest);
+  const std::string more = more_to_ask_for(session, state);
   return more.empty() ? text : text + "; for more evidence, use: " + more;
 }
 
@@ -194,14 +205,11 @@ int carry_out(const BisectOptions& options) {
   plan.isolated = options.isolated;
   plan.reach = options.reach;
   plan.window = std::move(std::get<std::optional<analyse::RerunWindow>>(window));
-  // The user may want a rerun even if nothing failed: waiting for every operation can change how the program behaves.
-  const bool asked_for = plan.window || options.reach == analyse::Reach::everything;
   diagnose::SessionState state(session);
-  if (asked_for || supervise::wants_races(session) ||
-      supervise::wants_reruns(state.analysis(), session.manifest, options.rerun)) {
+  if (supervise::wants_reruns(supervise::known(session, state, plan))) {
     return rerun(session, state, std::move(plan), options);
   }
-  say(nothing_to_narrow(session, state.analysis(), options.rerun.cross_check));
+  say(nothing_to_narrow(session, state, options.rerun.cross_check));
   print_report(state, options.verbosity);
   return 0;
 }

@@ -15,7 +15,7 @@
 #include "run/rerun_speech.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
-#include "supervise/reruns/rerun_needs.h"
+#include "supervise/reruns/passes.h"
 #include "supervise/reruns/rerun_policy.h"
 #include "supervise/reruns/rerun_sequence.h"
 #include "supervise/reruns/rerun_times.h"
@@ -75,9 +75,10 @@ class Offer {
  private:
   bool is_wanted() const {
     if (options_.rerun_mode == RerunMode::never && !for_hang_dump_) return false;
-    return supervise::wants_reruns(recording_.state().analysis(), session_.manifest, options_.rerun) ||
-           supervise::wants_races(session_);
+    return supervise::wants_reruns(known());
   }
+
+  supervise::Known known() const { return supervise::known(session_, recording_.state(), plan_); }
 
   // Prints the proof if an operation is newly proven. Builds a diagnosis only in that case, because symbolizing takes
   // time.
@@ -91,7 +92,7 @@ class Offer {
 
   RerunOutlook outlook() const {
     RerunOutlook outlook;
-    outlook.runs = supervise::planned_reruns(recording_.state().analysis(), session_, plan_);
+    outlook.runs = supervise::planned_reruns(known());
     outlook.seconds = supervise::expected_seconds(session_);
     if (plan_.isolated) {
       outlook.limits = "it cannot write files";

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "supervise/reruns/rerun_listener.h"
-#include "supervise/reruns/rerun_needs.h"
+#include "supervise/reruns/passes.h"
 #include "supervise/reruns/rerun_policy.h"
 #include "terminal/progress.h"
 

@@ -12,7 +12,7 @@
 #include "run/no_findings.h"
 #include "sessions/findings.h"
 #include "sessions/removed_sessions.h"
-#include "supervise/reruns/rerun_needs.h"
+#include "supervise/reruns/passes.h"
 #include "supervise/watched_lines.h"
 #include "terminal/terminal.h"
 

@@ -8,13 +8,12 @@
 #include <utility>
 
 #include "analyse/reruns/eager.h"
-#include "diagnose/values/origin.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
 #include "supervise/replays/save_launch.h"
+#include "supervise/reruns/passes.h"
 #include "supervise/reruns/replay.h"
 #include "supervise/reruns/rerun.h"
-#include "supervise/reruns/rerun_needs.h"
 #include "supervise/reruns/rerun_times.h"
 #include "supervise/reruns/suspect_lines.h"
 #include "supervise/reruns/window_sequence.h"
@@ -63,24 +62,45 @@ class RerunSequence {
         listener_(listener) {}
 
   bool run() {
-    const session::Manifest& manifest = session_.manifest;
-    confirm();
-    if (options_.save_launch && continues()) save_launch();
-    if (options_.values && continues() && wants_memory(analysis(), manifest)) ask_allocator();
-    if (options_.values && continues() && wants_origin(analysis(), manifest, options_.origin)) trace_origin();
-    if (options_.save_inputs && continues()) replay_saved_call();
-    if (!plan_.window && continues() && wants_races(session_)) find_racing_tensors();
-    if (!plan_.window && continues() && wants_eager(analysis(), manifest)) run_eagerly();
-    if (options_.device && continues() && wants_dump(analysis(), manifest)) get_dump();
-    if (options_.hang_dump && continues() && wants_hang_dump(analysis(), manifest)) get_hang_dump();
-    if (options_.cross_check && !interrupted_) cross_check();
-    if (options_.sanitize && continues() && !was_made(manifest, PassKind::sanitize)) sanitize();
-    if (options_.save_launch && !interrupted_) try_launch();
+    for (const PassRow& row : passes()) {
+      if (row.option != nullptr && !(options_.*row.option)) continue;
+      if (interrupted_ || (row.runs != nullptr && !continues())) continue;
+      if (row.says_why_not || row.adds(known(session_, state_, plan_))) start(row.task);
+    }
     return possible_;
   }
 
  private:
   const Analysis& analysis() { return state_.analysis(); }
+
+  void start(Task task) {
+    switch (task) {
+      case Task::confirm:
+        return confirm();
+      case Task::save_launch:
+        return save_launch();
+      case Task::ask_allocator:
+        return ask_allocator();
+      case Task::trace_origin:
+        return trace_origin();
+      case Task::replay_saved_call:
+        return replay_saved_call();
+      case Task::find_racing_tensors:
+        return find_racing_tensors();
+      case Task::run_eagerly:
+        return run_eagerly();
+      case Task::get_dump:
+        return get_dump();
+      case Task::get_hang_dump:
+        return get_hang_dump();
+      case Task::cross_check:
+        return cross_check();
+      case Task::sanitize:
+        return sanitize();
+      case Task::replay_launch:
+        return replay_launch();
+    }
+  }
 
   // If isolation kept a rerun from reproducing the failure, further reruns cannot reproduce it either.
   bool continues() const { return possible_ && !interrupted_ && !kept_; }
@@ -117,8 +137,8 @@ class RerunSequence {
     add(spec);
   }
 
-  // Call this after the device pass, which finds the failing instruction.
-  void try_launch() {
+  // Follows the device pass, which finds the failing instruction.
+  void replay_launch() {
     if (const auto problem = try_saved_launch(session_, state_, writer_, relay_)) listener_.cannot(*problem);
   }
 
@@ -128,10 +148,7 @@ class RerunSequence {
     add(spec);
   }
 
-  // Runs this pass only if a finding names a bad value, or if the user requested the pass.
   void trace_origin() {
-    const auto& findings = state_.diagnosis().findings;
-    if (!options_.origin && std::none_of(findings.begin(), findings.end(), diagnose::names_bad_value)) return;
     RerunSpec spec = spec_of(PassKind::origin);
     spec.seconds_for_values = std::max(kOriginSeconds, kOriginShare * expected_seconds(session_));
     spec.time_limit = options_.time_limit.value_or(spec.time_limit + spec.seconds_for_values);
@@ -204,13 +221,7 @@ class RerunSequence {
   void sanitize() {
     RerunSpec spec = spec_of(PassKind::sanitize);
     SuspectedKernels kernels = suspected_kernels(analysis());
-    if (kernels.names.empty()) {
-      const auto& failures = analysis().failures;
-      const bool wanted = std::any_of(failures.begin(), failures.end(),
-                                      [](const analyse::Failure& failure) { return memcheck_may_help(failure); });
-      if (wanted) listener_.cannot({Problem::no_suspected_kernel});
-      return;
-    }
+    if (kernels.names.empty()) return listener_.cannot({Problem::no_suspected_kernel});
     if (kernels.all) spec.kernels = std::move(kernels.names);
     spec.sanitizer = find_sanitizer();
     if (spec.sanitizer.empty()) return listener_.cannot({Problem::no_sanitizer});

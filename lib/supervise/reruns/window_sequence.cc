@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "supervise/reruns/rerun_needs.h"
+#include "supervise/reruns/passes.h"
 
 namespace cudadiag::supervise {
 

@@ -1,0 +1,235 @@
+#include "supervise/reruns/passes.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "analyse/allocations.h"
+#include "analyse/reruns/eager.h"
+#include "diagnose/values/origin.h"
+#include "session/property.h"
+#include "supervise/reruns/suspect_lines.h"
+#include "wire/cuda_codes.h"
+
+namespace cudadiag::supervise {
+namespace {
+
+using analyse::Analysis;
+using session::PassKind;
+
+template <typename Predicate>
+bool any_failure(const Analysis& analysis, const Predicate& predicate) {
+  return std::any_of(analysis.failures.begin(), analysis.failures.end(), predicate);
+}
+
+bool is_async(const analyse::Failure& failure) { return analyse::is_asynchronous(failure.kind) && failure.code != 0; }
+
+bool any_async(const Analysis& analysis) { return any_failure(analysis, is_async); }
+
+bool is_python(const analyse::Failure& failure) {
+  return failure.process != nullptr && session::has(failure.process->record, session::Property::python);
+}
+
+// Returns whether the process uses PyTorch on a GPU from Python.
+bool uses_pytorch(const session::ProcessRecord& record) {
+  return session::has(record, session::Property::python) &&
+         std::any_of(record.modules.begin(), record.modules.end(), [](const session::Module& module) {
+           return module.path.find("libc10_cuda") != std::string::npos ||
+                  module.path.find("libtorch_cuda") != std::string::npos;
+         });
+}
+
+template <typename Passes>
+auto* find_unchecked(Passes& passes) {
+  const auto found = std::find_if(passes.rbegin(), passes.rend(), [](const auto& pass) { return !pass.dump.empty(); });
+  return found == passes.rend() || found->debugger ? nullptr : &*found;
+}
+
+void add_kernel(const session::ProcessRecord& record, const analyse::Candidate& candidate, SuspectedKernels& kernels) {
+  const session::Site* site = session::by_id(record.sites, candidate.operation->site);
+  const std::uint32_t function = candidate.node != nullptr ? candidate.node->function
+                                 : site != nullptr         ? site->function
+                                                           : 0;
+  const std::string* name = session::by_id(record.functions, function);
+  const bool of_graph = candidate.operation->kind == wire::operation::Kind::graph;
+  kernels.all &= !of_graph || (candidate.node != nullptr && candidate.alike && name != nullptr);
+  if (name == nullptr || name->empty()) return;
+  const bool known = std::find(kernels.names.begin(), kernels.names.end(), *name) != kernels.names.end();
+  if (!known) kernels.names.push_back(*name);
+}
+
+// Returns whether compute-sanitizer can detect this kind of failure.
+bool memcheck_may_help(const analyse::Failure& failure) {
+  return is_async(failure) && wire::cuda::has(failure.code, wire::cuda::memcheck_helps);
+}
+
+// Also true for everything that the user asks to wait for: this can change how the program behaves. Only calls from
+// Python can be saved.
+bool adds_proof(const Known& known) {
+  const RerunPlan& plan = known.plan;
+  return plan.window || plan.reach == analyse::Reach::everything || wants_proof(known.analysis) ||
+         (plan.options.save_inputs && any_failure(known.analysis, [](const analyse::Failure& failure) {
+            return is_async(failure) && is_python(failure);
+          }));
+}
+
+bool adds_launch(const Known& known) { return any_async(known.analysis); }
+
+bool adds_holders(const Known& known) {
+  return !was_made(known.session.manifest, PassKind::memory) &&
+         any_failure(known.analysis, [](const analyse::Failure& failure) {
+           if (failure.kind != analyse::Kind::out_of_memory || failure.reported == nullptr) return false;
+           return !analyse::wanted_host_memory(*failure.reported) && uses_pytorch(failure.process->record);
+         });
+}
+
+// A bad value may be the reason for a failed assertion in a Python process, because operators assert that values are
+// within bounds. If the user asked for the search, for any failure of a Python process.
+bool adds_origin(const Known& known) {
+  const bool asked = known.plan.options.origin;
+  const auto& analysis = known.analysis;
+  const bool may_have = any_failure(analysis, [&](const analyse::Failure& failure) {
+    return is_async(failure) && is_python(failure) && (asked || failure.code == wire::cuda::kAssert);
+  });
+  if (!may_have || was_made(known.session.manifest, PassKind::origin)) return false;
+  if (asked) return true;
+  if (known.names_bad_value) return known.names_bad_value();
+  return any_failure(analysis, [](const auto& failure) { return uses_pytorch(failure.process->record); });
+}
+
+bool adds_tensors(const Known& known) { return !known.plan.window && wants_races(known.session); }
+
+bool adds_line_inside(const Known& known) {
+  return !known.plan.window && !was_made(known.session.manifest, PassKind::eager) &&
+         any_failure(known.analysis, [](const analyse::Failure& failure) {
+           return is_async(failure) && analyse::is_compiled(failure);
+         });
+}
+
+bool adds_dump(const Known& known) {
+  return !was_made(known.session.manifest, PassKind::device) &&
+         any_failure(known.analysis, [](const analyse::Failure& failure) {
+           return is_async(failure) && !failure.dumped && wire::cuda::has(failure.code, wire::cuda::leaves_dump);
+         });
+}
+
+bool adds_hang_dump(const Known& known) {
+  const session::Manifest& manifest = known.session.manifest;
+  const bool has_dump = std::any_of(manifest.passes.begin(), manifest.passes.end(), [](const session::Pass& pass) {
+    return pass.kind == PassKind::device && !pass.dump.empty();
+  });
+  // If the rerun hangs too, cudadiag can terminate it only if the hang of the first run was recorded.
+  return manifest.hang && !has_dump && any_failure(known.analysis, [](const analyse::Failure& failure) {
+           return failure.kind == analyse::Kind::hang;
+         });
+}
+
+bool adds_second_reading(const Known& known) { return find_unchecked(known.session.manifest.passes) != nullptr; }
+
+bool adds_sanitizer(const Known& known) {
+  return !was_made(known.session.manifest, PassKind::sanitize) && any_failure(known.analysis, memcheck_may_help);
+}
+
+unsigned once(const Known& /*known*/) { return 1; }
+
+// One rerun without torch.compile finds the failing line, and a second one reads the values of that line.
+unsigned once_and_for_values(const Known& known) { return known.plan.options.values ? 2 : 1; }
+
+constexpr PassRow kPasses[] = {
+    {Task::confirm, nullptr, adds_proof, once, false, "confirm", "always",
+     "Waits for each candidate while nothing else runs on the GPU, as in cudadiag-bisect(1). Proves the line, and "
+     "reads "
+     "values at the candidates' lines."},
+    {Task::save_launch, &RerunOptions::save_launch, adds_launch, once, false, "launch", "--save-launch",
+     "Saves the failing launch just before it is issued; see cudadiag-replay(1)."},
+    {Task::ask_allocator, &RerunOptions::values, adds_holders, once, false, "memory",
+     "PyTorch's allocator ran out of memory",
+     "Asks the allocator, at the moment when memory runs out, which memory it holds."},
+    {Task::trace_origin, &RerunOptions::values, adds_origin, once, false, "origin",
+     "a PyTorch assertion failed, and the report names a bad value",
+     "Runs without the recorder. Python code that starts when PyTorch is imported traces the value back to its origin; "
+     "see cudadiag-report(1)."},
+    {Task::replay_saved_call, &RerunOptions::save_inputs, adds_launch, nullptr},
+    {Task::find_racing_tensors, nullptr, adds_tensors, once, false, "races", "races at Python lines",
+     "Names the tensors involved in the races; see cudadiag-races(1)."},
+    {Task::run_eagerly, nullptr, adds_line_inside, once_and_for_values, false, "eager",
+     "torch.compile generated the kernel",
+     "Runs with TORCH_COMPILE_DISABLE=1 and TORCHDYNAMO_DISABLE=1, waits for no operation, and shows which line of the "
+     "function fails. A further rerun reads values at that line. Both results are inferred."},
+    {Task::get_dump, &RerunOptions::device, adds_dump, once, false, "device", "after a device exception",
+     "Runs without the recorder, and gets a GPU core dump, which shows the device line, block and thread."},
+    {Task::get_hang_dump, &RerunOptions::hang_dump, adds_hang_dump, once},
+    {Task::cross_check, &RerunOptions::cross_check, adds_second_reading, nullptr, true},
+    {Task::sanitize, &RerunOptions::sanitize, adds_sanitizer, once, false, "sanitize", "--sanitize",
+     "Runs under compute-sanitizer."},
+    {Task::replay_launch, &RerunOptions::save_launch, adds_launch, nullptr},
+};
+
+}  // namespace
+
+bool wants_proof(const Analysis& analysis) {
+  return any_failure(analysis, [](const analyse::Failure& failure) {
+    return is_async(failure) && failure.grade != analyse::Grade::proven;
+  });
+}
+
+bool was_made(const session::Manifest& manifest, PassKind kind) {
+  return std::any_of(manifest.passes.begin(), manifest.passes.end(), [&](const session::Pass& each) {
+    return each.kind == kind && (!each.cut_short || !each.dump.empty());
+  });
+}
+
+bool wants_races(const session::Session& session) {
+  return !was_made(session.manifest, PassKind::races) && !racing_lines(session, 0).empty();
+}
+
+SuspectedKernels suspected_kernels(const Analysis& analysis) {
+  constexpr std::size_t kMost = 8;
+  SuspectedKernels kernels;
+  for (const analyse::Failure& failure : analysis.failures) {
+    if (!memcheck_may_help(failure) || failure.process == nullptr || !kernels.names.empty()) continue;
+    for (const analyse::Candidate& candidate : failure.candidates) {
+      add_kernel(failure.process->record, candidate, kernels);
+    }
+    kernels.all &= failure.unlisted == 0 && kernels.names.size() <= kMost;
+  }
+  return kernels;
+}
+
+std::optional<NoCrossCheck> obstacle_to_cross_check(const session::Manifest& manifest) {
+  if (find_unchecked(manifest.passes) != nullptr) return std::nullopt;
+  const bool asked = std::any_of(manifest.passes.begin(), manifest.passes.end(),
+                                 [](const session::Pass& pass) { return pass.debugger.has_value(); });
+  return asked ? NoCrossCheck::asked_already : NoCrossCheck::no_dump;
+}
+
+session::Pass* unchecked_dump(session::Manifest& manifest) { return find_unchecked(manifest.passes); }
+
+std::span<const PassRow> passes() { return kPasses; }
+
+Known known(const session::Session& session, diagnose::SessionState& state, const RerunPlan& plan) {
+  Known known{session, state.analysis(), plan};
+  const auto& made = session.manifest.passes;
+  if (std::any_of(made.begin(), made.end(), [](const session::Pass& pass) { return pass.values; })) {
+    known.names_bad_value = [&state] {
+      const auto& findings = state.diagnosis().findings;
+      return std::any_of(findings.begin(), findings.end(), diagnose::names_bad_value);
+    };
+  }
+  return known;
+}
+
+bool is_wanted(const PassRow& row, const Known& known) {
+  return (row.option == nullptr || known.plan.options.*row.option) && row.adds(known);
+}
+
+bool wants_reruns(const Known& known) {
+  return std::any_of(std::begin(kPasses), std::end(kPasses), [&](const PassRow& row) { return is_wanted(row, known); });
+}
+
+unsigned planned_reruns(const Known& known) {
+  return std::accumulate(std::begin(kPasses), std::end(kPasses), 0u, [&](unsigned sum, const PassRow& row) {
+    return row.runs != nullptr && is_wanted(row, known) ? sum + row.runs(known) : sum;
+  });
+}
+
+}  // namespace cudadiag::supervise

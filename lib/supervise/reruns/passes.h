@@ -1,0 +1,99 @@
+// The table of reruns: for each pass, when it is wanted, how often it runs the command, and what it finds.
+//
+// A rerun repeats the side effects of somebody else's program, and takes as long as the program. Therefore a pass is
+// made only if it can still add a fact, and only once. The table is read by everything that has to agree about this: the
+// offer at the terminal and its estimate, the sequence of reruns, `bisect`, its --help, and the table in
+// cudadiag-run(1), which a test compares.
+//
+// The order of the rows is the order of the passes. Each pass uses what the earlier ones found: the proof comes first,
+// because it may leave a single suspect, whose values the origin pass then traces and whose launch can be saved. The
+// passes without the recorder come last, because they find nothing that another pass needs.
+//
+// Whether the command may be run again at all is another question: see rerun_policy.h.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyse/analysis.h"
+#include "diagnose/session_state.h"
+#include "session/pass_kind.h"
+#include "session/session.h"
+#include "supervise/reruns/rerun_options.h"
+
+namespace cudadiag::supervise {
+
+enum class Task {
+  confirm,
+  save_launch,
+  ask_allocator,
+  trace_origin,
+  replay_saved_call,  // runs a script, not the command
+  find_racing_tensors,
+  run_eagerly,
+  get_dump,
+  get_hang_dump,
+  cross_check,  // runs cuda-gdb, not the command
+  sanitize,
+  replay_launch,  // runs the saved launch, not the command
+};
+
+// What is known when a pass is considered.
+struct Known {
+  const session::Session& session;
+  const analyse::Analysis& analysis;
+  const RerunPlan& plan;
+  // Whether a finding names a bad value. Null if no rerun has read values yet; then PyTorch is expected to have one.
+  std::function<bool()> names_bad_value{};
+};
+
+// `state` must belong to `session`. The result refers to all arguments.
+Known known(const session::Session& session, diagnose::SessionState& state, const RerunPlan& plan);
+
+struct PassRow {
+  Task task;
+  bool RerunOptions::*option;       // must be set; null if no option is needed
+  bool (*adds)(const Known&);       // it can still add a fact
+  unsigned (*runs)(const Known&);   // how many times it runs the command if it succeeds; null: never
+  bool says_why_not = false;        // if it was requested but can add nothing, the user gets the reason
+  std::string_view kind{};          // as in CUDADIAG_PASS and on the manual page; empty if it runs no command
+  std::string_view when{}, does{};  // the manual's words
+};
+
+std::span<const PassRow> passes();
+
+// Returns whether the options include this pass and it can still add a fact.
+bool is_wanted(const PassRow& row, const Known& known);
+// Returns whether any pass is wanted.
+bool wants_reruns(const Known& known);
+// Returns how many times the wanted passes run the command if all of them succeed. A rerun that does not succeed makes
+// further ones necessary.
+unsigned planned_reruns(const Known& known);
+
+// Returns whether the session has a failure of GPU work that is not proven yet.
+bool wants_proof(const analyse::Analysis& analysis);
+// Returns whether a rerun may name the tensors that race, or decide whether undecided pairs of operations race.
+bool wants_races(const session::Session& session);
+
+// Returns whether the session has a pass of this kind. Ignores a pass that was cut short and left no dump.
+bool was_made(const session::Manifest& manifest, session::PassKind kind);
+
+struct SuspectedKernels {
+  std::vector<std::string> names;  // mangled, most likely first
+  bool all = true;                 // the failing kernel must be one of these
+};
+
+// Finds the first failure of a kind that compute-sanitizer can detect. Returns the kernels that may have caused it.
+SuspectedKernels suspected_kernels(const analyse::Analysis& analysis);
+
+// Why cuda-gdb has no GPU core dump to read.
+enum class NoCrossCheck { asked_already, no_dump };
+std::optional<NoCrossCheck> obstacle_to_cross_check(const session::Manifest& manifest);
+// Returns the newest pass whose dump cuda-gdb has not read; null if there is none.
+session::Pass* unchecked_dump(session::Manifest& manifest);
+
+}  // namespace cudadiag::supervise

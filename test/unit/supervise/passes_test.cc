@@ -1,0 +1,175 @@
+#include "supervise/reruns/passes.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <regex>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "unit/supervise/failing_session.h"
+
+namespace cudadiag::supervise {
+namespace {
+
+using session::PassKind;
+
+// The session as it is, with the default options.
+struct Considered {
+  explicit Considered(const session::Session& its) : session(its), analysis(analyse::analyse(its)) {}
+  Known known() const { return {session, analysis, plan}; }
+  bool wants(Task task) const {
+    return std::any_of(passes().begin(), passes().end(),
+                       [&](const PassRow& row) { return row.task == task && is_wanted(row, known()); });
+  }
+  const session::Session& session;
+  analyse::Analysis analysis;
+  RerunPlan plan;
+};
+
+TEST_CASE("a failure that is not proven calls for reruns") {
+  const session::Session session = failing_session();
+  Considered considered(session);
+  CHECK(wants_proof(considered.analysis));
+  CHECK(wants_reruns(considered.known()));
+  CHECK(planned_reruns(considered.known()) == 2);  // one that waits for the operation, and one for a core dump
+  considered.plan.options.device = false;
+  CHECK(planned_reruns(considered.known()) == 1);
+}
+
+TEST_CASE("a session without a failure needs none, unless the user asks to wait for every operation") {
+  session::Session session = failing_session();
+  session.processes.clear();
+  Considered considered(session);
+  CHECK_FALSE(wants_reruns(considered.known()));
+  CHECK(planned_reruns(considered.known()) == 0);
+  CHECK_FALSE(wants_races(session));
+  considered.plan.reach = analyse::Reach::everything;
+  CHECK(planned_reruns(considered.known()) == 1);
+}
+
+TEST_CASE("a pass is run once, and again only if it was cut short and left no dump") {
+  session::Session session = failing_session();
+  const Considered considered(session);
+  CHECK(considered.wants(Task::get_dump));
+  session.manifest.passes.push_back(rerun_pass(PassKind::device));
+  session::Pass& device = session.manifest.passes.back();
+  CHECK_FALSE(considered.wants(Task::get_dump));
+  device.cut_short = session::CutShort::time_limit;
+  CHECK(considered.wants(Task::get_dump));
+  device.dump = "4711.gpucore";
+  CHECK_FALSE(considered.wants(Task::get_dump));
+  CHECK_FALSE(was_made(session.manifest, PassKind::sanitize));
+}
+
+TEST_CASE("only device exceptions call for a core dump") {
+  for (const std::uint32_t code : {700u, 710u, 719u, 702u}) {
+    const session::Session session = failing_session(2, code);
+    CHECK(Considered(session).wants(Task::get_dump) == (code != 702));
+  }
+}
+
+TEST_CASE("after a failed assertion in Python, the origin of its bad value is traced") {
+  session::Session session = failing_session(2, 710);
+  const auto wants = [&](bool asked, std::function<bool()> names_bad_value = {}) {
+    Considered considered(session);
+    considered.plan.options.origin = asked;
+    Known known = considered.known();
+    known.names_bad_value = std::move(names_bad_value);
+    return std::any_of(passes().begin(), passes().end(),
+                       [&](const PassRow& row) { return row.task == Task::trace_origin && is_wanted(row, known); });
+  };
+  CHECK_FALSE(wants(true));  // the program does not use Python
+  session.processes[0].record.properties["python"] = "3.11";
+  CHECK(wants(true));
+  CHECK_FALSE(wants(false));  // only PyTorch's operators can be observed without values
+  CHECK(wants(false, [] { return true; }));
+  CHECK(planned_reruns(Considered(session).known()) == 2);  // one that waits for the operation, one for a core dump
+  session.processes[0].record.modules.push_back({"/x/torch/lib/libc10_cuda.so", "", 0, 0, 1});
+  CHECK(wants(false));
+  CHECK_FALSE(wants(false, [] { return false; }));  // a rerun has read the values, and none is bad
+  CHECK(planned_reruns(Considered(session).known()) == 3);
+  session.manifest.passes.push_back(rerun_pass(PassKind::origin));
+  CHECK_FALSE(wants(true));
+  session::Session access = failing_session(2, 700);
+  access.processes[0].record.properties["python"] = "3.11";
+  CHECK_FALSE(Considered(access).wants(Task::trace_origin));
+}
+
+TEST_CASE("what an option requests is wanted only with the option") {
+  const session::Session session = failing_session(3);
+  Considered considered(session);
+  CHECK_FALSE(considered.wants(Task::sanitize));
+  CHECK_FALSE(considered.wants(Task::save_launch));
+  considered.plan.options.sanitize = considered.plan.options.save_launch = true;
+  CHECK(considered.wants(Task::sanitize));
+  CHECK(considered.wants(Task::save_launch));
+  CHECK(planned_reruns(considered.known()) == 4);
+}
+
+TEST_CASE("the manual page has the table's words") {
+  std::ifstream page(TEST_DATA "/../../man/cudadiag-run.1");
+  std::string text(std::istreambuf_iterator<char>(page), {});
+  // Removes font macros, escapes and line breaks.
+  text = std::regex_replace(text, std::regex(R"(\n\.BR? ([^\n]*))"), "\n$1");
+  text = std::regex_replace(text, std::regex(R"(\\-)"), "-");
+  text = std::regex_replace(text, std::regex(R"( ([(,.;]))"), "$1");
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  for (const PassRow& row : passes()) {
+    if (row.kind.empty()) continue;
+    CAPTURE(row.kind);
+    const std::string words =
+        std::string(row.kind) + " T} T{ " + std::string(row.when) + " T} T{ " + std::string(row.does) + " T}";
+    CHECK(text.find(words) != std::string::npos);
+  }
+}
+
+TEST_CASE("the suspected kernels are those of the candidates") {
+  const session::Session session = failing_session(3);
+  const auto kernels = suspected_kernels(analyse::analyse(session));
+  CHECK(kernels.all);
+  CHECK(std::set<std::string>(kernels.names.begin(), kernels.names.end()) ==
+        std::set<std::string>{"kernel1", "kernel2", "kernel3"});
+  // memcheck does not report failed assertions.
+  const session::Session assertion = failing_session(3, 710);
+  CHECK(suspected_kernels(analyse::analyse(assertion)).names.empty());
+}
+
+TEST_CASE("if there are too many kernels to list, the list is marked as incomplete") {
+  const session::Session session = failing_session(9);
+  CHECK_FALSE(suspected_kernels(analyse::analyse(session)).all);
+}
+
+TEST_CASE("the debugger is run once for a dump") {
+  session::Session session = failing_session();
+  CHECK(obstacle_to_cross_check(session.manifest) == NoCrossCheck::no_dump);
+  session.manifest.passes.push_back(rerun_pass(PassKind::device));
+  session.manifest.passes.back().dump = "4711.gpucore";
+  CHECK_FALSE(obstacle_to_cross_check(session.manifest));
+  CHECK(unchecked_dump(session.manifest) == &session.manifest.passes.back());
+  session.manifest.passes.back().debugger = session::Witness{};
+  CHECK(obstacle_to_cross_check(session.manifest) == NoCrossCheck::asked_already);
+  CHECK(unchecked_dump(session.manifest) == nullptr);
+}
+
+TEST_CASE("a hang is rerun only for its dump, and only if the run was ended because of it") {
+  session::Session session = failing_session();
+  Considered considered(session);
+  considered.analysis.failures.resize(1);
+  considered.analysis.failures.front().kind = analyse::Kind::hang;
+  considered.plan.options.hang_dump = true;
+  CHECK_FALSE(considered.wants(Task::get_hang_dump));
+  session.manifest.hang = 5;
+  CHECK(considered.wants(Task::get_hang_dump));
+  session.manifest.passes.push_back(rerun_pass(PassKind::device));
+  CHECK(considered.wants(Task::get_hang_dump));
+  session.manifest.passes.back().dump = "4711.gpucore";
+  CHECK_FALSE(considered.wants(Task::get_hang_dump));
+}
+
+}  // namespace
+}  // namespace cudadiag::supervise
