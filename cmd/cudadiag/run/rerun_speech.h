@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "supervise/reruns/rerun_listener.h"
 #include "supervise/reruns/passes.h"
+#include "supervise/reruns/rerun_listener.h"
 #include "supervise/reruns/rerun_policy.h"
 #include "terminal/progress.h"
 
