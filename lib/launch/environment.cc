@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/environment_value.h"
+#include "launch/own_libraries.h"
 #include "launch/profiler_plugin.h"
 #include "wire/names/environment.h"
 
@@ -15,10 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 namespace names = wire::environment;
 using base::environment_value;
-
-constexpr const char* kRecorderVariable = "CUDADIAG_RECORDER";
-constexpr const char* kRecorderFile = "libcudadiag_record.so";
-constexpr const char* kPreloadFile = "libcudadiag_preload.so";
 
 std::string joined(const std::vector<fs::path>& paths) {
   std::string out;
@@ -31,12 +28,12 @@ std::string joined(const std::vector<fs::path>& paths) {
 // verify_asan_link_order=0.
 std::vector<Variable> preloading(const fs::path& recorder) {
   const std::string others = environment_value("LD_PRELOAD"), sanitizer = environment_value("ASAN_OPTIONS");
-  const std::string own = (recorder.parent_path() / kPreloadFile).string();
+  const std::string own = preload_library(recorder).string();
   return {{"LD_PRELOAD", others.empty() ? own : own + ":" + others},
           {"ASAN_OPTIONS", (sanitizer.empty() ? "" : sanitizer + ":") + "verify_asan_link_order=0"}};
 }
 
-bool is_a_recorder(const fs::path& library) { return library.filename() == kRecorderFile; }
+bool is_a_recorder(const fs::path& library) { return library.filename() == "libcudadiag_record.so"; }
 
 // Returns the library in CUDA_INJECTION64_PATH. Returns "" if it is a recorder, because two recorders would write to
 // the same session.
@@ -51,35 +48,6 @@ wire::RecordOptions as_recorded(wire::RecordOptions options) {
 }
 
 }  // namespace
-
-base::Result<fs::path> find_recorder() {
-  std::error_code error;
-  const std::string named = environment_value(kRecorderVariable);
-  if (!named.empty()) {
-    if (fs::is_regular_file(named, error)) return fs::absolute(named, error);
-    return base::Error{std::string(kRecorderVariable) + " names " + named + ", which is not a file", "unset it"};
-  }
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  if (error) {
-    return base::Error{"cannot look for " + std::string(kRecorderFile) + ": /proc/self/exe: " + error.message(),
-                       "mount /proc, or set " + std::string(kRecorderVariable) + " to its path"};
-  }
-  const fs::path prefix = program.parent_path().parent_path();
-  for (const char* folder : {"lib", "lib64", "lib/cudadiag"}) {
-    const fs::path candidate = prefix / folder / kRecorderFile;
-    if (fs::is_regular_file(candidate, error)) return candidate;
-  }
-  return base::Error{std::string(kRecorderFile) + " is not in lib, lib64 or lib/cudadiag of " + prefix.string(),
-                     "install cudadiag again, or set " + std::string(kRecorderVariable) + " to its path"};
-}
-
-std::optional<base::Error> obstacle_to_preloading(const fs::path& recorder) {
-  const std::string folder = recorder.parent_path().string();
-  if (folder.find_first_of(" \t\n:") == std::string::npos) return std::nullopt;
-  return base::Error{"--once cannot use the cudadiag in " + folder +
-                         ": the dynamic linker accepts no blank or colon in the path of a preloaded library",
-                     "install cudadiag in a different folder"};
-}
 
 std::vector<Variable> recording_variables(const fs::path& recorder, const RecordingPlace& place,
                                           const std::vector<fs::path>& cupti, const wire::RecordOptions& options) {

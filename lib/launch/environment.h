@@ -12,9 +12,6 @@
 
 namespace cudadiag::launch {
 
-// Returns $CUDADIAG_RECORDER, or the libcudadiag_record.so in lib/ or lib64/ next to this program's folder.
-base::Result<std::filesystem::path> find_recorder();
-
 // Returns copies of libcupti for a target that has not loaded one itself, best first. Searches $CUDADIAG_CUPTI,
 // $LD_LIBRARY_PATH, $CUDA_HOME, /usr/local/cuda*, the system's folders, and the wheels of the Python environment of
 // `command`. Runs no program.
@@ -56,9 +53,6 @@ std::vector<Variable> recording_variables(const std::filesystem::path& recorder,
 std::vector<std::string> environment_with(const std::vector<Variable>& changes);
 // Like environment_with(), but removes CUDA_INJECTION64_PATH, because the driver writes no core dumps while it is set.
 std::vector<std::string> environment_without_injection(const std::vector<Variable>& changes);
-
-// Returns why `recorder` cannot be used with --once; nullopt if it can.
-std::optional<base::Error> obstacle_to_preloading(const std::filesystem::path& recorder);
 
 // Returns a warning if a run with these options ignores the user's injection library; "" if it does not. The library is
 // ignored if the run writes a core dump, or if it is the recorder of another cudadiag installation.

@@ -4,6 +4,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
 
 #include "base/processes.h"
 
@@ -66,6 +69,32 @@ std::vector<session::GpuProcess> gpu_processes(const std::string& pci_bus_id) {
   std::vector<session::GpuProcess> found = ask(library, pci_bus_id);
   stop();
   return found;
+}
+
+bool has_mapped(pid_t process, const std::string& path) {
+  std::ifstream maps("/proc/" + std::to_string(process) + "/maps");
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find(path) != std::string::npos) return true;
+  }
+  return false;
+}
+
+bool has_opened_gpu(pid_t process) {
+  bool device = false, memory_manager = false;
+  std::error_code error;
+  std::filesystem::directory_iterator files("/proc/" + std::to_string(process) + "/fd", error), end;
+  for (; !error && files != end; files.increment(error)) {
+    std::error_code closed;
+    // A process in another root folder has another path above /dev.
+    const std::string target = std::filesystem::read_symlink(files->path(), closed).string();
+    const std::size_t dev = target.rfind("/dev/");
+    if (dev == std::string::npos) continue;
+    const std::string name = target.substr(dev + 5);
+    const bool is_whole = name == "dxg" || name == "nvmap";  // WSL2; Tegra
+    device |= is_whole || (name.starts_with("nvidia") && name.size() > 6 && std::isdigit(name[6]) != 0);
+    memory_manager |= is_whole || name == "nvidia-uvm";
+  }
+  return device && memory_manager && has_mapped(process, "/libcuda.so");
 }
 
 }  // namespace cudadiag::launch

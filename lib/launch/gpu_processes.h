@@ -1,6 +1,8 @@
-// Lists the other processes on a GPU, using NVIDIA's management library (NVML). Only the launcher loads NVML, never the
-// target.
+// Finds processes that use a GPU: those of the machine through NVIDIA's management library (NVML), and those of the
+// target through /proc. Only the launcher loads NVML, never the target.
 #pragma once
+
+#include <sys/types.h>
 
 #include <string>
 #include <vector>
@@ -11,5 +13,12 @@ namespace cudadiag::launch {
 
 // Returns the processes that use memory of the device with this PCI bus id; empty if NVML is missing or fails.
 std::vector<session::GpuProcess> gpu_processes(const std::string& pci_bus_id);
+
+// Returns whether /proc shows that the process has opened a GPU through the CUDA driver: it has mapped libcuda, and has
+// open the files of a GPU and of its memory manager. A process that only links the driver, or that uses only NVML, does
+// not count. Returns false if this process may not inspect it.
+bool has_opened_gpu(pid_t process);
+// Returns whether the process has mapped a file whose path contains this text.
+bool has_mapped(pid_t process, const std::string& path);
 
 }  // namespace cudadiag::launch

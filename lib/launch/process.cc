@@ -265,6 +265,8 @@ std::vector<pid_t> Target::processes() const {
   return alive;
 }
 
+std::vector<pid_t> Target::seen_processes() const { return listed_descendants_of(::getpid(), bystanders_); }
+
 bool Target::signal_all(int signal) const {
   if (!ended_) ::kill(-pid_, signal);
   bool any = false;

@@ -95,6 +95,9 @@ class Target {
   // Returns the target and its descendants, if /proc shows them. Includes an orphan only if its environment marks it as
   // part of the target, because this process also adopts orphans of other programs.
   std::vector<pid_t> processes() const;
+  // Returns the target and its descendants, with orphans whose environment was cleared. If this process had descendants
+  // before, their orphans may be among them. Cheaper than processes(), and less reliable.
+  std::vector<pid_t> seen_processes() const;
   // Sends the signal to the target, its group, and processes(). Returns false if none of them exists.
   bool signal_all(int signal) const;
 

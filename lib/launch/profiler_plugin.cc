@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/environment_value.h"
+#include "launch/own_libraries.h"
 #include "wire/names/environment.h"
 
 namespace cudadiag::launch {
@@ -43,17 +44,25 @@ bool is_recorder(const std::string& plugin, const fs::path& recorder) {
   return fs::path(plugin).filename() == recorder.filename();
 }
 
+// Returns the plugin that NCCL would load without cudadiag; "" for NCCL's default plugin.
+std::string wanted_profiler(const fs::path& recorder) {
+  const char* set = std::getenv(names::kProfilerPlugin);
+  const std::string wanted = set == nullptr ? in_files_of_settings() : set;
+  return is_recorder(wanted, recorder) ? environment_value(names::kProfiler) : wanted;
+}
+
 }  // namespace
 
-std::string wanted_profiler() {
-  const char* set = std::getenv(names::kProfilerPlugin);
-  return set == nullptr ? in_files_of_settings() : set;
+std::optional<base::Error> fault_in_profiler(const fs::path& recorder) {
+  const std::string wanted = wanted_profiler(recorder);
+  if (wanted.find('/') == std::string::npos) return std::nullopt;  // NCCL searches for it
+  return fault_in_foreign(wanted, std::string("correct ") + names::kProfilerPlugin);
 }
 
 std::vector<Variable> profiler_variables(const fs::path& recorder) {
-  std::string wanted = wanted_profiler();
-  if (is_recorder(wanted, recorder)) wanted = environment_value(names::kProfiler);
+  std::string wanted = wanted_profiler(recorder);
   if (::strcasecmp(wanted.c_str(), "none") == 0) return {};
+  if (fault_in_profiler(recorder)) wanted.clear();
   std::vector<Variable> variables = {{names::kProfilerPlugin, recorder.string()}};
   if (!wanted.empty() || std::getenv(names::kProfiler) != nullptr) variables.push_back({names::kProfiler, wanted});
   return variables;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,10 +11,10 @@
 
 namespace cudadiag::launch {
 
-// Returns the profiler plugin that NCCL would load without cudadiag. This is $NCCL_PROFILER_PLUGIN, or the setting of
-// that name in NCCL's files ($NCCL_CONF_FILE or ~/.nccl.conf, then /etc/nccl.conf). Returns "" for NCCL's default
-// plugin.
-std::string wanted_profiler();
+// Returns what is wrong with the plugin that the user chose by its path; nullopt if nothing is. The user's plugin is the
+// one in $NCCL_PROFILER_PLUGIN, or in NCCL's files ($NCCL_CONF_FILE or ~/.nccl.conf, then /etc/nccl.conf). The recorder
+// loads no plugin that has a fault: a truncated one would crash the program.
+std::optional<base::Error> fault_in_profiler(const std::filesystem::path& recorder);
 
 // Returns no variables if the user turned profilers off ("none").
 std::vector<Variable> profiler_variables(const std::filesystem::path& recorder);

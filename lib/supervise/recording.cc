@@ -9,8 +9,11 @@
 #include <set>
 #include <utility>
 
+#include "analyse/coverage_notes.h"
 #include "base/processes.h"
 #include "launch/gpu_processes.h"
+#include "launch/own_libraries.h"
+#include "launch/profiler_plugin.h"
 #include "session/host_name.h"
 #include "session/log/logged_history.h"
 #include "session/manifest.h"
@@ -74,7 +77,8 @@ Recording::Recording(const RecordingOptions& options)
     : options_(options), started_(std::chrono::steady_clock::now()), started_at_(std::chrono::system_clock::now()) {
   const std::time_t now = std::chrono::system_clock::to_time_t(started_at_);
   manifest_ = first_manifest(options, now);
-  open_places(now);
+  if (!options.runs_python()) find_recorder();
+  if (!refusal_) open_places(now);
   if (refusal_) return;
   options_.runs_python() ? choose_python_variables() : choose_variables();
 }
@@ -124,16 +128,29 @@ void Recording::choose_python_variables() {
   }
 }
 
-void Recording::choose_variables() {
-  const auto recorder = launch::find_recorder();
-  if (const auto* failure = std::get_if<base::Error>(&recorder)) {
+void Recording::find_recorder() {
+  auto recorder = launch::usable_recorder(options_.record.once);
+  const auto* failure = std::get_if<base::Error>(&recorder);
+  if (failure == nullptr) {
+    recorder_ = std::move(std::get<std::filesystem::path>(recorder));
+  } else if (::access("/proc/self", F_OK) == 0) {
+    refusal_ = *failure;
+  } else {
     manifest_.unrecorded = failure->what + "; " + failure->hint;
   }
+}
+
+void Recording::choose_variables() {
   if (!manifest_.unrecorded.empty()) return;
-  const auto& path = std::get<std::filesystem::path>(recorder);
-  if (options_.record.once) refusal_ = launch::obstacle_to_preloading(path);
-  dropped_injection_ = launch::dropped_injection(path, options_.record);
-  if (!dropped_injection_.empty()) manifest_.notes.push_back(dropped_injection_);
+  const std::filesystem::path& path = recorder_;
+  if (options_.record.nccl) {
+    if (const auto fault = launch::fault_in_profiler(path)) {
+      warnings_.push_back("running without NCCL's profiler plugin: " + fault->what + "; " + fault->hint);
+    }
+  }
+  const std::string dropped = launch::dropped_injection(path, options_.record);
+  if (!dropped.empty()) warnings_.push_back(dropped);
+  manifest_.notes.insert(manifest_.notes.end(), warnings_.begin(), warnings_.end());
   wire::RecordOptions record_options = options_.record;
   // Races are found in the arena while the target runs. Without an arena, the launcher reads the recording only after
   // the target has ended.
@@ -231,6 +248,15 @@ void Recording::read_stalls(const StallNews& news) {
   read();
 }
 
+void Recording::note_unreached(const std::string& what) {
+  void_ = true;
+  if (!manifest_.unrecorded.empty()) return;  // no process is recorded, and the reason is known
+  manifest_.notes.push_back(what);
+  manifest_.whole = false;
+}
+
+bool Recording::is_void() const { return void_ || std::ranges::any_of(session_.processes, analyse::is_unrecorded); }
+
 void Recording::note_failures(std::vector<base::Error> failures) {
   for (const base::Error& failure : failures) manifest_.notes.push_back(failure.what);
   failures_ = std::move(failures);
@@ -257,16 +283,10 @@ void Recording::note_end(const RunEnd& end) {
   pass.end = end.end;
   manifest_.ends = end.ends;
   if (arena_) {
-    if (auto note = note_on_unrecorded(*arena_, writer())) {
-      manifest_.notes.push_back(std::move(*note));
-      manifest_.whole = false;
-    }
+    if (auto note = note_on_unrecorded(*arena_, writer())) unrecorded_.push_back(std::move(*note));
   }
-  if (auto unrecorded = left_unrecorded(arena(), writer())) {
-    unrecorded_ = *unrecorded;
-    manifest_.notes.push_back(std::move(*unrecorded));
-    manifest_.whole = false;
-  }
+  if (auto note = left_unrecorded(arena(), writer())) unrecorded_.push_back(std::move(*note));
+  for (const std::string& note : unrecorded_) note_unreached(note);
   manifest_.outlived_by = {end.outliving.begin(), end.outliving.end()};
   manifest_.asked_to_end = end.interrupted;
   // Once a hanging program has been asked to terminate, its actions say nothing about the hang.

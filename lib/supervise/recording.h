@@ -54,15 +54,19 @@ class Recording {
   // `options` must outlive this object.
   explicit Recording(const RecordingOptions& options);
 
-  // Returns an error if the target must not be started, because the folder that the user chose cannot contain a
-  // session.
+  // Returns an error if the target must not be started: a library of cudadiag's is damaged, or the folder that the user
+  // chose cannot contain a session.
   const std::optional<base::Error>& refusal() const { return refusal_; }
   // Returns why no session will be kept; nullopt if a session will be kept.
   const std::optional<base::Error>& obstacle_to_keeping() const { return no_session_; }
-  // A warning about the injection library that this recording replaced; empty if there was none.
-  const std::string& dropped_injection() const { return dropped_injection_; }
+  // Warnings about libraries of the user that this run goes without.
+  const std::vector<std::string>& warnings() const { return warnings_; }
 
   launch::Arena* arena() { return arena_ ? &*arena_ : nullptr; }
+  // Empty if the run uses only Python code.
+  const std::filesystem::path& recorder() const { return recorder_; }
+  // The variables that tell the target's processes to record.
+  const std::vector<launch::Variable>& variables() const { return variables_; }
   std::vector<std::string> environment() const;
   const session::Manifest& manifest() const { return manifest_; }
   session::Session& session() { return session_; }
@@ -81,8 +85,11 @@ class Recording {
   bool is_whole() const { return whole_; }
   // The errors that note_failures() received.
   const std::vector<base::Error>& failures() const { return failures_; }
-  // A sentence about processes that could not be recorded; empty if there are none. Valid after note_end().
-  const std::string& unrecorded() const { return unrecorded_; }
+  // Sentences about processes that the recorder reached but could not record. Valid after note_end().
+  const std::vector<std::string>& unrecorded() const { return unrecorded_; }
+  // Returns whether a process that uses a GPU was not recorded, so that the absence of a finding proves nothing. Valid
+  // after note_end().
+  bool is_void() const;
 
   // Sets the log that is stored with the areas. `log` must exist until close(). If the disk has no room for both the
   // log and the areas, the log is removed.
@@ -101,6 +108,8 @@ class Recording {
   // Like read_stalls(), but reads nothing. Call this when the target has ended, before note_end().
   void note_stalls(const StallNews& news);
 
+  // Notes that a process uses a GPU, but is not recorded. Call this before note_end().
+  void note_unreached(const std::string& what);
   // Call this before note_end().
   void note_failures(std::vector<base::Error> failures);
   void note_input(bool read) { manifest_.input_read = read; }
@@ -128,6 +137,8 @@ class Recording {
   void open_places(std::time_t now);
   void open_folder(std::time_t now);
   void open_memory();
+  // Sets `recorder_`, or the reason why nothing can be recorded.
+  void find_recorder();
   void choose_variables();
   void choose_python_variables();
   double seconds_so_far() const;
@@ -144,6 +155,7 @@ class Recording {
   session::Manifest manifest_;  // from the launcher; `session_` adds the recordings
   session::Session session_;
   std::optional<diagnose::SessionState> state_;  // of `session_`; reset by each read, and set by state()
+  std::filesystem::path recorder_;
   std::vector<launch::Variable> variables_;
   std::optional<launch::Arena> arena_;
   std::optional<session::SessionWriter> writer_;
@@ -155,8 +167,8 @@ class Recording {
   std::optional<base::Error> refusal_, no_session_;
   std::optional<base::Error> not_stored_;  // why the last attempt to store the recording failed
   std::vector<base::Error> failures_;
-  std::string dropped_injection_, unrecorded_;
-  bool whole_ = true;
+  std::vector<std::string> warnings_, unrecorded_;
+  bool whole_ = true, void_ = false;
 };
 
 }  // namespace cudadiag::supervise

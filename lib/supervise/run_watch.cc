@@ -76,6 +76,12 @@ void RunWatch::look_for_stalls(RunListener& listener, milliseconds& patience) {
   listener.stalls(news);
 }
 
+void RunWatch::look_for_unreached(RunListener& listener, milliseconds& patience) {
+  if (onlookers_.unreached == nullptr) return;
+  for (const std::string& what : onlookers_.unreached->look()) listener.unreached(what);
+  patience = std::min(patience, onlookers_.unreached->interval());
+}
+
 void RunWatch::end_racing(RunListener& listener) {
   RaceWatch* races = onlookers_.stop_on_race;
   if (races == nullptr || !races->found_any() || target_.reap()) return;
@@ -98,6 +104,7 @@ void RunWatch::wait(const Onlookers& onlookers, RunListener& listener) {
     if (freeze == Freeze::reported) continue;
     if (hang_) patience = std::min(patience, hang_->interval());
     look_for_stalls(listener, patience);
+    look_for_unreached(listener, patience);
     if (end_hanging(listener)) return;
     if (const auto turn = listener.turns()) patience = std::min(patience, *turn);
     relay_.wait(static_cast<int>(patience.count()));
@@ -127,6 +134,12 @@ std::vector<std::uint32_t> RunWatch::wait_for_rest() {
     relay_.take_signals();
     target_.reap();
   }
+}
+
+std::vector<std::uint32_t> RunWatch::rest() const {
+  if (target_.seen_processes().empty()) return {};
+  const std::vector<pid_t> processes = target_.processes();
+  return {processes.begin(), processes.end()};
 }
 
 }  // namespace cudadiag::supervise

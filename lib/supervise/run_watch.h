@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "launch/arena.h"
@@ -14,6 +15,7 @@
 #include "supervise/hang_watch.h"
 #include "supervise/race_watch.h"
 #include "supervise/stall_watch.h"
+#include "supervise/unreached_watch.h"
 
 namespace cudadiag::supervise {
 
@@ -34,6 +36,8 @@ class RunListener {
   virtual void hangs(double seconds) = 0;
   // Some operations hang, or have finished after they hung. The target continues.
   virtual void stalls(const StallNews& news) = 0;
+  // A process uses a GPU but is not recorded. `what` is a sentence with the reason and the remedy.
+  virtual void unreached(const std::string& what) = 0;
   // A signal to terminate the target has arrived, and is about to be relayed.
   virtual void interrupts() = 0;
   // Even SIGKILL did not terminate the target, because it is stuck in the GPU driver. It keeps running.
@@ -53,6 +57,7 @@ struct Onlookers {
   FullLog* full_log = nullptr;
   RaceWatch* stop_on_race = nullptr;  // ends the target at the first race
   StallWatch* stalls = nullptr;
+  UnreachedWatch* unreached = nullptr;
 };
 
 class RunWatch {
@@ -67,6 +72,9 @@ class RunWatch {
   void wait_alone();
   // Gives the target's remaining processes a moment to end, and returns the pids of those that keep running.
   std::vector<std::uint32_t> wait_for_rest();
+
+  // Returns the target's remaining processes, whether they record or not. Call this after the target has ended.
+  std::vector<std::uint32_t> rest() const;
 
   // The signals that this object or the terminal sent to the target.
   const std::set<int>& sent() const { return sent_; }
@@ -87,6 +95,7 @@ class RunWatch {
   bool end_hanging(RunListener& listener);
   // Reduces `patience` to the time until the next check, if that time is shorter.
   void look_for_stalls(RunListener& listener, std::chrono::milliseconds& patience);
+  void look_for_unreached(RunListener& listener, std::chrono::milliseconds& patience);
   void end_racing(RunListener& listener);
 
   launch::Target& target_;

@@ -51,13 +51,14 @@ import terminal
 import unasked
 import unrecorded
 import values
+import void
 import ways
 import witnesses
 from harness import Machine, expect, expect_in
 
 ROOMS = (addresses, backward_passes, bisecting, cases, command_line, documents, eager, ends, flight_recorder, full_log, groups, hangs, host_writes, isolation, launch_folders, lines, memory, nans, pages, processes,
          python_package, races, recipes, replays, reruns, scarcity, sessions, shapes, stalls, survival, tensors, terminal, unasked, unrecorded, values,
-         ways, witnesses)
+         void, ways, witnesses)
 
 
 def check_target(machine, name):

@@ -80,6 +80,10 @@ std::string Plan::parse_rule(const std::vector<std::string>& words, std::uint64_
     shuffle_.emplace(static_cast<std::minstd_rand::result_type>(*seed));
     return {};
   }
+  if (first == "injection=refused") {
+    loads_injection_ = false;
+    return {};
+  }
   if (first == "mps") {
     shared_ = true;
     return {};

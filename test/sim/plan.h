@@ -73,6 +73,7 @@ class Plan {
   // Bytes of device memory; 0 means the default.
   std::uint64_t memory() const { return memory_; }
   CuptiPolicy cupti() const { return cupti_; }
+  bool loads_injection() const { return loads_injection_; }
   const std::string& dump() const { return dump_; }  // file to copy as a core dump; empty if none is written
   // A value of dump() that is not a file name. It means that operations do not fault while core dumps are enabled.
   static constexpr std::string_view kLost = "lost";
@@ -90,6 +91,7 @@ class Plan {
   bool shared_ = false;
   std::uint64_t memory_ = 0;
   CuptiPolicy cupti_ = CuptiPolicy::normal;
+  bool loads_injection_ = true;
   std::string dump_;
 };
 

@@ -26,10 +26,12 @@
 #include "launch/environment.h"
 #include "launch/isolation/isolation.h"
 #include "launch/isolation/private_network.h"
+#include "launch/own_libraries.h"
+#include "launch/profiler_plugin.h"
 #include "session/session_folders.h"
-#include "supervise/recorder_check.h"
 #include "supervise/tools/toolkit.h"
 #include "terminal/terminal.h"
+#include "wire/area.h"
 
 namespace cudadiag::command {
 namespace {
@@ -61,14 +63,21 @@ class Checklist {
   int problems_ = 0;
 };
 
-// Returns true if the recorder works.
-bool check_recorder(Checklist& checks) {
-  const auto recorder = supervise::loadable_recorder();
-  if (const auto* failure = std::get_if<base::Error>(&recorder)) {
-    checks.bad("recorder", failure->what, failure->hint);
+// Checks the libraries that run inside the program. Returns true if the recorder works.
+bool check_libraries(Checklist& checks) {
+  const auto recorder = launch::usable_recorder(false);
+  if (const auto* fault = std::get_if<base::Error>(&recorder)) {
+    checks.bad("recorder", fault->what, fault->hint);
     return false;
   }
-  checks.good("recorder", std::get<std::filesystem::path>(recorder).string());
+  const auto& path = std::get<std::filesystem::path>(recorder);
+  checks.good("recorder", path.string());
+  if (const auto fault = launch::fault_in_preload(path)) {
+    checks.bad("preload library", fault->what, fault->hint);
+  } else {
+    checks.good("preload library", launch::preload_library(path).string());
+  }
+  if (const auto fault = launch::fault_in_profiler(path)) checks.bad("NCCL plugin", fault->what, fault->hint);
   return true;
 }
 
@@ -126,18 +135,23 @@ void check_cupti(Checklist& checks, const std::string& lacking) {
   const std::vector<std::string> python = python3.path.empty() ? std::vector<std::string>{} : std::vector{python3.path};
   const auto found = launch::find_cupti(python);
   for (const std::string& missing : launch::missing_cupti()) checks.bad("CUPTI", missing, launch::kCorrectCupti);
+  const char* instead = "; cudadiag watches programs by hooks instead, which miss errors inside some libraries; ";
   if (!lacking.empty()) {
-    if (found.empty()) return checks.bad("CUPTI", "no libcupti found", install);
+    if (found.empty()) return checks.known("CUPTI", std::string("no libcupti found") + instead + install);
     for (const auto& path : found) checks.known("CUPTI", path.string() + " (not tested: no " + lacking + ")");
     return;
   }
   const CuptiReport taken = ask_recorder();
   if (!taken.problem.empty()) {
     const char* remedy = analyse::remedy_for(taken.note);
-    checks.bad("CUPTI", taken.problem,
-               taken.note == analyse::NoteCode::other ? "see what cudadiag run -- COMMAND prints"
-               : remedy == nullptr || taken.note == analyse::NoteCode::cupti_not_found ? install
-                                                                                       : remedy);
+    const std::string fix = taken.note == analyse::NoteCode::other ? "see what cudadiag run -- COMMAND prints"
+                            : remedy == nullptr || taken.note == analyse::NoteCode::cupti_not_found ? install
+                                                                                                    : remedy;
+    if (taken.by_hooks) {
+      checks.known("CUPTI", taken.problem + instead + fix);
+    } else {
+      checks.bad("CUPTI", taken.problem, fix);
+    }
   } else {
     checks.good("CUPTI", taken.path + " (version " + taken.version + ") is used: " + why_taken(taken.path, python) +
                              "; a program that has already loaded a different copy uses that one");
@@ -188,12 +202,24 @@ void check_reruns(Checklist& checks) {
   }
 }
 
+// Returns an error if the disk has no room for a recording.
+std::optional<base::Error> lack_of_room(std::filesystem::path folder) {
+  std::error_code error;
+  while (!std::filesystem::exists(folder, error) && folder.has_relative_path()) folder = folder.parent_path();
+  const auto space = std::filesystem::space(folder, error);
+  if (error || space.available >= wire::area::kAreaSize) return std::nullopt;
+  return base::Error{folder.string() + " is on a disk without room for the " +
+                         std::to_string(wire::area::kAreaSize >> 20) + " MB recording",
+                     "free some space, or choose a folder on another disk with CUDADIAG_DIR"};
+}
+
 void check_sessions(Checklist& checks) {
   const auto roots = session::roots(std::nullopt);
   if (roots.empty()) return checks.bad("sessions", "found no folder to keep sessions in", "set CUDADIAG_DIR");
   std::optional<base::Error> first;
   for (const session::Root& root : roots) {
-    const auto obstacle = session::obstacle_in(root);
+    auto obstacle = session::obstacle_in(root);
+    if (!obstacle) obstacle = lack_of_room(root.folder);
     if (!obstacle && !first) return checks.known("sessions", root.folder.string());
     if (!obstacle)
       return checks.bad("sessions", first->what + ", so sessions go to " + root.folder.string(), first->hint);
@@ -227,7 +253,7 @@ void check_environment(Checklist& checks) {
 
 int carry_out(bool gpu) {
   Checklist checks;
-  const bool recorder_works = check_recorder(checks);
+  const bool recorder_works = check_libraries(checks);
   const bool driver_works = check_driver(checks);
   const std::string lacking = !driver_works ? "working driver" : !recorder_works ? "working recorder" : "";
   check_cupti(checks, lacking);

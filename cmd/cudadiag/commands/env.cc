@@ -10,6 +10,7 @@
 #include "commands/commands.h"
 #include "diagnose/words.h"
 #include "launch/environment.h"
+#include "launch/own_libraries.h"
 #include "options/shared_options.h"
 #include "session/retention.h"
 #include "session/session_writer.h"
@@ -33,12 +34,9 @@ std::string quoted(const std::string& text) {
 }
 
 int carry_out(const EnvOptions& options) {
-  const auto recorder = launch::find_recorder();
+  const auto recorder = launch::usable_recorder(options.record.once);
   if (const auto* failure = std::get_if<base::Error>(&recorder)) return say(*failure), kOwnFailure;
   const auto& found = std::get<std::filesystem::path>(recorder);
-  if (const auto obstacle = launch::obstacle_to_preloading(found); obstacle && options.record.once) {
-    return say(*obstacle), kOwnFailure;
-  }
   auto writer = session::SessionWriter::create(session::roots(options.output), static_cast<std::uint32_t>(::getpid()),
                                                std::time(nullptr));
   if (const auto* failure = std::get_if<base::Error>(&writer)) return say(*failure), kOwnFailure;

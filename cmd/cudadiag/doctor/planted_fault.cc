@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "analyse/coverage_notes.h"
 #include "base/scratch_folder.h"
 #include "doctor/cuda_calls.h"
 #include "session/property.h"
@@ -275,6 +276,7 @@ CuptiReport ask_recorder() {
     const auto* session = std::get_if<session::Session>(&opened);
     if (session != nullptr && !session->processes.empty()) {
       const session::ProcessRecord& record = session->processes.front().record;
+      report.by_hooks = !analyse::is_unrecorded(session->processes.front());
       for (const session::Note& note : record.notes) {
         const analyse::NoteCode code = analyse::note_code(note.code);
         if (!analyse::is_about_cupti(code)) continue;
@@ -283,7 +285,7 @@ CuptiReport ask_recorder() {
       }
       if (session::has(record, session::Property::cupti_path)) {
         report = {session::value_of(record, session::Property::cupti_path),
-                  session::value_of(record, session::Property::cupti), "", analyse::NoteCode::other};
+                  session::value_of(record, session::Property::cupti), "", analyse::NoteCode::other, false};
       }
     }
   }

@@ -23,6 +23,7 @@ struct CuptiReport {
   std::string path, version;
   std::string problem;                                // why no libcupti is usable; empty if one is
   analyse::NoteCode note = analyse::NoteCode::other;  // the recorder's code for `problem`
+  bool by_hooks = false;                              // the recorder works without it
 };
 
 CuptiReport ask_recorder();

@@ -14,7 +14,6 @@
 #include "diagnose/values/non_finite.h"
 #include "diagnose/words.h"
 #include "doctor/planted_fault.h"
-#include "supervise/recorder_check.h"
 #include "terminal/terminal.h"
 
 namespace cudadiag::command {
@@ -65,21 +64,18 @@ void print_no_failure(const diagnose::Diagnosis& report) {
       handled);
 }
 
-// Checks the recorder and the driver to find out why no process was recorded, and prints the reason.
+// Asks the driver why no process was recorded, and prints the reason.
 void print_why_no_process() {
-  const auto recorder = supervise::loadable_recorder();
   const DriverReport driver = ask_driver();
-  if (const auto* failure = std::get_if<base::Error>(&recorder)) {
-    say("nothing was recorded: the recorder cannot be loaded (" + failure->what + "); " + failure->hint);
-  } else if (!driver.library_found) {
+  if (!driver.library_found) {
     say("the program could not use CUDA: this machine has no NVIDIA driver (libcuda.so.1); install it, or start the "
         "container with --gpus all");
   } else if (!driver.problem.empty()) {
     say("the program could not use CUDA: " + driver.problem +
         "; check that nvidia-smi works for this user and that CUDA_VISIBLE_DEVICES names a GPU");
   } else {
-    say("the program did not use CUDA, as far as the recording shows. If it should have used CUDA, run: cudadiag "
-        "doctor");
+    say("the program did not use CUDA, as far as the recording shows. A process that used a GPU for less than a second "
+        "without being recorded may have been missed. If it should have used CUDA, run: cudadiag doctor");
   }
 }
 
@@ -89,13 +85,13 @@ bool explain_no_recording(const supervise::Recording& recording, const RunOption
                           const supervise::RunEnd& end, const diagnose::Diagnosis& report) {
   const auto& processes = recording.session().processes;
   if (!recording.manifest().unrecorded.empty() || print_unrecorded(processes)) return true;
+  for (const std::string& sentence : recording.unrecorded()) say(sentence);
   const bool none = processes.empty();
-  const bool quiet = options.verbosity == report::Verbosity::quiet;
-  if (!recording.unrecorded().empty() && (none || !quiet)) say(recording.unrecorded());
-  if (!recording.unrecorded().empty() && none) return true;
-  const bool wanted = failed(end.end) || (none && options.print_no_race);
-  if (!wanted || quiet) return false;
-  if (!none) return print_no_failure(report), false;
+  if (none && recording.is_void()) return true;  // the reason has been printed
+  if (options.verbosity == report::Verbosity::quiet) return false;
+  if (!none && failed(end.end)) return print_no_failure(report), false;
+  // A program without a GPU gets no message, unless the user asks about its races or for details.
+  if (!none || (!options.print_no_race && options.verbosity != report::Verbosity::verbose)) return false;
   // An interrupted program may not have reached its first CUDA call.
   if (end.interrupted && !options.print_no_race) return false;
   if (end.interrupted) return say("the program did not use CUDA before it was interrupted"), true;

@@ -35,7 +35,7 @@ RunReport::RunReport(supervise::Recording& recording, const RunOptions& options)
   if (const std::string& why = recording.manifest().unrecorded; !why.empty()) {
     say("running without recording: " + why);
   }
-  if (!recording.dropped_injection().empty()) say(recording.dropped_injection());
+  for (const std::string& warning : recording.warnings()) say(warning);
 }
 
 void RunReport::tell(const supervise::Stored& stored) const {

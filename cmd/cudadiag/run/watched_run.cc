@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <exception>
@@ -14,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/processes.h"
 #include "diagnose/words.h"
 #include "launch/children.h"
 #include "launch/endable_work.h"
@@ -104,6 +106,12 @@ class RunSpeech : public supervise::RunListener {
     begin_on_own_row();
     guarded([&] { report_.report_stalls(news); });
   }
+  void unreached(const std::string& what) override {
+    recording_.note_unreached(what);
+    if (!recording_.manifest().unrecorded.empty()) return;  // RunReport has given the reason
+    begin_on_own_row();
+    say(what);
+  }
   void interrupts() override {
     guarded([&] { recording_.read_host_stacks(); });
   }
@@ -134,7 +142,10 @@ class WatchedRun {
 
   // Returns the exit status if the command cannot run; nullopt if it was started.
   std::optional<int> start() {
-    if (recording_.refusal()) return say(*recording_.refusal()), kOwnFailure;
+    if (recording_.refusal()) {
+      recording_.discard();
+      return say(*recording_.refusal()), kOwnFailure;
+    }
     report_.emplace(recording_, options_);
     relay_.emplace();
     auto spawned = launch::Target::spawn(options_.recording.command, recording_.environment());
@@ -153,7 +164,9 @@ class WatchedRun {
     const bool waited = guarded([&] { wait_with_onlookers(); });
     if (!waited) watch_->wait_alone();
     guarded([&] {
-      if (!recording_.hung()) outliving_ = watch_->wait_for_rest();
+      if (recording_.hung()) return;
+      outliving_ = watch_->wait_for_rest();
+      print_unrecorded_rest();
     });
   }
 
@@ -186,6 +199,8 @@ class WatchedRun {
 
   const session::ProcessEnd& end() const { return target_->end(); }
   bool found_any() const { return report_->findings(); }
+  // Returns true if a process that used a GPU was not recorded or checked.
+  bool is_void() const { return recording_.is_void(); }
   // Returns true if cudadiag sent this signal to the target.
   bool sent(int signal) const { return watch_->sent().contains(signal); }
 
@@ -201,9 +216,30 @@ class WatchedRun {
     } else if (options_.hang_report) {
       stalls_.emplace(*recording_.arena(), *options_.hang_report);
     }
+    supervise::UnreachedWatch unreached(*target_, recording_);
     watch_->wait({options_.hang_after, full_log_.get(), options_.stop_on_race ? races_.get() : nullptr,
-                  stalls_ ? &*stalls_ : nullptr},
+                  stalls_ ? &*stalls_ : nullptr, &unreached},
                  speech);
+    if (const std::size_t more = unreached.unnamed(); more > 0) {
+      say(diagnose::thousands(more) + (more == 1 ? " more process" : " more processes") +
+          " used a GPU without being recorded");
+    }
+  }
+
+  // Names the processes that outlive the command and have not used CUDA yet. Their recorders will write to the folder
+  // that the session has now, even if it is removed or renamed.
+  void print_unrecorded_rest() const {
+    if (options_.verbosity == report::Verbosity::quiet || recording_.writer() == nullptr) return;
+    std::vector<std::uint32_t> rest = watch_->rest();
+    std::erase_if(rest, [&](std::uint32_t pid) { return std::ranges::find(outliving_, pid) != outliving_.end(); });
+    if (rest.empty()) return;
+    const std::string folder = diagnose::shell_word(recording_.writer()->folder().string());
+    const std::string others = rest.size() == 1 ? "" : " and " + diagnose::thousands(rest.size() - 1) + " more";
+    say("process " + std::to_string(rest.front()) + " (" + base::process_name(rest.front()) + ")" + others +
+        (rest.size() == 1 ? " was" : " were") +
+        " still running when the command exited, so cudadiag stopped watching; if a process still uses CUDA, read its "
+        "recording when it has exited: cudadiag report " +
+        folder);
   }
 
   // Returns null if the user did not request race detection. If race detection is impossible, prints the reason and
@@ -266,7 +302,7 @@ int run(const RunOptions& given) {
   for (const std::string& missing : launch::missing_cupti()) say(missing + ": " + launch::kCorrectCupti);
   for (const std::string& sentence : supervise::doubtful_lines(options.recording.watch, command)) say(sentence);
   session::ProcessEnd end;
-  bool found_any = false, sent_from_here = false;
+  bool found_any = false, is_void = false, sent_from_here = false;
   {
     WatchedRun watched(options);
     if (const auto status = watched.start()) return *status;
@@ -274,9 +310,10 @@ int run(const RunOptions& given) {
     watched.finish();
     end = watched.end();
     found_any = watched.found_any();
+    is_void = watched.is_void();
     sent_from_here = end.signal && watched.sent(*end.signal);
   }
-  if (found_any && options.error_exit_status) return *options.error_exit_status;
+  if ((found_any || is_void) && options.error_exit_status) return *options.error_exit_status;
   if (end.signal && !sent_from_here && options.verbosity != report::Verbosity::quiet) print_signal(*end.signal);
   launch::exit_like(end);
 }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <string>
@@ -30,6 +31,23 @@ std::vector<pid_t> descendants_of(pid_t ancestor, const std::vector<pid_t>& spar
     const auto [begin, end] = children.equal_range(found[i]);
     for (auto child = begin; child != end; ++child) {
       if (std::find(spared.begin(), spared.end(), child->second) == spared.end()) found.push_back(child->second);
+    }
+  }
+  found.erase(found.begin());
+  return found;
+}
+
+std::vector<pid_t> listed_descendants_of(pid_t ancestor, const std::vector<pid_t>& spared) {
+  if (::access("/proc/thread-self/children", R_OK) != 0) return descendants_of(ancestor, spared);
+  std::vector<pid_t> found = {ancestor};
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    std::error_code error;
+    std::filesystem::directory_iterator threads("/proc/" + std::to_string(found[i]) + "/task", error), end;
+    for (; !error && threads != end; threads.increment(error)) {
+      std::ifstream children(threads->path() / "children");
+      for (pid_t child = 0; children >> child;) {
+        if (std::find(spared.begin(), spared.end(), child) == spared.end()) found.push_back(child);
+      }
     }
   }
   found.erase(found.begin());

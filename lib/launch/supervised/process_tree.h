@@ -17,6 +17,9 @@ bool descends_from(pid_t process, pid_t ancestor);
 
 // Returns all descendants, except the processes in `spared` and their descendants.
 std::vector<pid_t> descendants_of(pid_t ancestor, const std::vector<pid_t>& spared = {});
+// Like descendants_of(), but asks the kernel for each thread's children. This is cheaper on a machine with many
+// processes, and may miss processes that are created or end meanwhile.
+std::vector<pid_t> listed_descendants_of(pid_t ancestor, const std::vector<pid_t>& spared = {});
 
 // Returns true if the process was started with this environment variable, "NAME=value".
 bool is_marked(pid_t process, const std::string& mark);

@@ -2,9 +2,12 @@
 
 import ctypes
 import os
+import pathlib
 
 NOT_INITIALIZED = 3
 DEINITIALIZED = 4
+UNRECORDED = ("CUDA was initialised without cudadiag's recorder, so a lost context will have no source line: the variable "
+              "CUDA_INJECTION64_PATH was changed, or the driver did not load the recorder; to check it: cudadiag doctor")
 # Errors after which the context is lost, as in lib/wire/error.h.
 STICKY = {214, 220, 226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721, 810, 911}
 
@@ -20,6 +23,11 @@ def is_initialized():
     driver = _loaded_driver()
     count = ctypes.c_int()
     return driver is not None and driver.cuDeviceGetCount(ctypes.byref(count)) not in (NOT_INITIALIZED, DEINITIALIZED)
+
+
+def is_unrecorded(session):
+    """Returns whether this process has initialised CUDA without being recorded to the session."""
+    return is_initialized() and not any(pathlib.Path(session, "record").glob(f"{os.getpid()}[.-]*"))
 
 
 def lost_with():

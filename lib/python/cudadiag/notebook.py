@@ -13,11 +13,15 @@ class Recording:
     def __init__(self, shell):
         self.shell = shell
         self.shown = False
+        self.warned = False
         variables, self.session = command.prepare()
         os.environ.update(variables)
 
     def after_cell(self, result):
         """Called by IPython. Shows the report if a cell raised an exception and a context is lost."""
+        if not self.warned and context.is_unrecorded(self.session):
+            self.warned = True
+            print(f"cudadiag: {context.UNRECORDED}")
         if getattr(result, "error_in_exec", None) is not None and not self.shown and context.lost_with():
             self.show()
 

@@ -15,6 +15,7 @@ from .fresh_process import Template, can_fork
 SESSION = "CUDADIAG_PYTEST_SESSION"  # tells xdist workers the session's folder
 PROPERTY = "cudadiag"
 TOO_LATE = "cudadiag_too_late"  # tells xdist's controller a worker's value
+UNRECORDED = "cudadiag_unrecorded"  # the same
 
 
 def pytest_addoption(parser):
@@ -55,6 +56,7 @@ class Plugin:
         self.template = None
         self.channel = None   # a connection to the fresh process that runs the tests
         self.too_late = False  # whether CUDA was initialised before a fresh process could be prepared
+        self.unrecorded = False  # whether a test process initialised CUDA without being recorded
         self.losses = []      # (test, headline) of each loss, for the summary
         self.items = []
 
@@ -202,11 +204,20 @@ class Plugin:
             if name == PROPERTY and (report.nodeid, headline) not in self.losses:
                 self.losses.append((report.nodeid, headline))
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self):
+        self.unrecorded |= context.is_unrecorded(self.session)
+        if self.is_worker:
+            self.config.workeroutput[UNRECORDED] = self.unrecorded
+
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node):
+        self.unrecorded |= getattr(node, "workeroutput", {}).get(UNRECORDED, False)
         self.too_late |= getattr(node, "workeroutput", {}).get(TOO_LATE, False)
 
     def pytest_terminal_summary(self, terminalreporter):
+        if self.unrecorded:
+            terminalreporter.line(f"cudadiag: {context.UNRECORDED}")
         if not self.losses:
             return
         terminalreporter.section("lost CUDA contexts")

@@ -13,6 +13,7 @@
 #include "launch/environment.h"
 #include "launch/isolation/isolation.h"
 #include "launch/isolation/private_folders.h"
+#include "launch/own_libraries.h"
 #include "launch/supervised/supervised.h"
 #include "session/property.h"
 #include "supervise/python_start.h"
@@ -86,7 +87,7 @@ Start sanitized_start(const RerunSpec& spec, const session::Session& session, co
 
 base::Result<Start> recorded_start(const RerunSpec& spec, const session::Session& session,
                                    const std::filesystem::path& folder) {
-  const auto recorder = launch::find_recorder();
+  const auto recorder = launch::usable_recorder(false);
   if (const auto* failure = std::get_if<base::Error>(&recorder)) return *failure;
   auto arena = launch::Arena::create();
   if (const auto* failure = std::get_if<base::Error>(&arena)) return *failure;

@@ -120,6 +120,17 @@ def pytest_leaves_nothing_of_a_suite_that_loses_no_context(machine):
     assert "cudadiag" not in ended.stdout.replace(str(machine.folder), ""), ended.stdout
 
 
+def pytest_says_that_its_tests_are_not_recorded(machine):
+    interpreter = _interpreter("pytest")
+    _suite(machine, tests=3, losing=())
+    said = "cudadiag: CUDA was initialised without cudadiag's recorder"
+    assert said not in _pytest(machine, interpreter).stdout
+    machine.folder.joinpath("conftest.py").write_text(
+        "import os\ndef pytest_collection_modifyitems(): os.environ.pop('CUDA_INJECTION64_PATH')\n")
+    ended = _pytest(machine, interpreter)
+    expect((ended.returncode, ended.stdout.count(said)), (0, 1), f"status and lines in {ended.stdout}")
+
+
 def pytest_skips_a_test_in_a_fresh_process(machine):
     interpreter = _interpreter("pytest")
     _faulty_suite(machine, """
@@ -299,6 +310,11 @@ def notebook_shows_the_page_under_the_cell_that_fails(machine):
     ended = _notebook(machine, "test_suite.gpu('bad')", "raise ValueError('later')", "raise ValueError('again')")
     said = ended.stdout + ended.stderr
     expect(ended.stdout.count("displayed <!DOCTYPE html> cudadiag: illegal memory access (700) in "), 1, said)
+
+
+def notebook_says_once_that_it_is_not_recorded(machine):
+    ended = _notebook(machine, "import os; del os.environ['CUDA_INJECTION64_PATH']", "test_suite.gpu('good')", "1 + 1")
+    expect(ended.stdout.count("cudadiag: CUDA was initialised without cudadiag's recorder"), 1, f"lines in {ended.stdout}")
 
 
 def notebook_shows_the_page_later_if_it_could_not_before(machine):

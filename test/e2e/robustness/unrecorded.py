@@ -35,8 +35,7 @@ def little_data(machine):
 
 
 def another_user(machine):
-    """The program drops its rights before it initialises CUDA, so it cannot reach the launcher's memory. The message
-    gives this as a possible reason."""
+    """The program drops its rights before it initialises CUDA, so it cannot reach the launcher's memory."""
     if os.geteuid() != 0 or not shutil.which("setpriv"):
         skip("only root can become another user, with setpriv")
     program = faulty(machine)
@@ -48,7 +47,6 @@ def another_user(machine):
     plain, recorded = machine.plain(*command), machine.run(*command)
     expect((recorded.returncode, recorded.stdout), (plain.returncode, plain.stdout), "status and stdout")
     assert "could not use CUDA" not in recorded.stderr, recorded.stderr
-    expect_in("the program did not use CUDA, as far as the recording shows", recorded.stderr, "what is said")
 
 
 def _older_session(machine):

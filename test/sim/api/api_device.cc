@@ -1,5 +1,7 @@
 // The driver itself and its devices.
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -40,9 +42,24 @@ CUresult take_plan(Gpu& gpu) {
   return gpu.plan.devices() > 0 ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
 }
 
+// Opens files that stand in for those of a GPU, as a real driver opens /dev/nvidia0 and /dev/nvidia-uvm. Uses high
+// numbers, so that programs with few descriptors run as before.
+void open_devices() {
+  Dl_info self{};
+  dladdr(reinterpret_cast<void*>(&cuInit), &self);
+  const std::string path = self.dli_fname;
+  for (const char* device : {"dev/nvidia0", "dev/nvidia-uvm"}) {
+    const int file = open((path.substr(0, path.rfind('/') + 1) + device).c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) continue;
+    constexpr int kHigh = 900;
+    fcntl(file, F_DUPFD_CLOEXEC, kHigh);
+    close(file);
+  }
+}
+
 void load_injection() {
   const char* path = std::getenv("CUDA_INJECTION64_PATH");
-  if (!path || !*path) return;
+  if (!path || !*path || !Gpu::instance().plan.loads_injection()) return;
   void* library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
   if (!library) {
     std::fprintf(stderr, "simulated CUDA driver: injection: %s\n", dlerror());
@@ -60,6 +77,7 @@ CUresult initialize() {
   result = take_plan(Gpu::instance());
   if (result != CUDA_SUCCESS) return result;
   sim::set_driver_ready(true);
+  open_devices();
   load_injection();
   return result;
 }

@@ -24,6 +24,7 @@
 #include "launch/children.h"
 #include "launch/command_path.h"
 #include "launch/environment.h"
+#include "launch/own_libraries.h"
 #include "launch/process.h"
 #include "launch/profiler_plugin.h"
 #include "launch/watcher.h"
