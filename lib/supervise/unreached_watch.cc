@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -33,6 +34,13 @@ constexpr std::size_t kNamed = 4;
 constexpr const char* kPreload = "LD_PRELOAD";
 
 std::string in_proc(pid_t process, const std::string& name) { return "/proc/" + std::to_string(process) + "/" + name; }
+
+// Returns the time for which this thread has used a processor. On a busy machine, a check takes much longer.
+std::chrono::nanoseconds processor_time() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
 
 // The environment with which the process's program was started.
 class StartEnvironment {
@@ -105,12 +113,12 @@ std::vector<std::string> UnreachedWatch::look() {
   std::vector<std::string> news;
   const Clock::time_point begin = Clock::now();
   if (begin < next_) return news;
+  const Clock::duration used = processor_time();
   for (const pid_t process : target_.seen_processes()) {
     if (auto text = look_at(process, begin)) news.push_back(std::move(*text));
   }
-  const Clock::time_point end = Clock::now();
   pause_ = std::min<Clock::duration>(2 * pause_, kRhythm);
-  next_ = end + std::max<Clock::duration>(pause_, kCostShare * (end - begin));
+  next_ = Clock::now() + std::max<Clock::duration>(pause_, kCostShare * (processor_time() - used));
   return news;
 }
 

@@ -1,8 +1,9 @@
 // Finds processes of the target that use a GPU but are not recorded, while they run: afterwards nothing shows whether
 // they used one. Reads the descriptors of each process of the target, and more only of a process that uses a GPU.
 //
-// A check takes about 0.1 ms per process. The checks begin 10 ms after the start, and their distance doubles up to one
-// second, or to a hundred times what a check takes. A process that lives between two checks is missed.
+// A check takes about 0.1 ms of a processor per process. The first comes 10 ms after the start. The time between two
+// checks doubles up to one second, or to a hundred times the processor time of a check. A process that lives only
+// between two checks is missed.
 // Rejected: ptrace and seccomp change how programs run; a watch of the device files does not tell whose process it was.
 #pragma once
 

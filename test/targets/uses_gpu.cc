@@ -25,7 +25,9 @@ int main(int argc, char** argv) {
   Driver driver;
   CHECK(LAUNCH(driver.kernel("fill"), nullptr));
   CHECK(cuCtxSynchronize());
-  const int gate = open(argv[1], O_RDONLY);
+  // The writer may be gone already. Without O_NONBLOCK, open would wait for another one.
+  const int gate = open(argv[1], O_RDONLY | O_NONBLOCK);
+  fcntl(gate, F_SETFL, 0);
   char byte = 0;
   while (read(gate, &byte, 1) > 0) continue;
   return std::atoi(argv[2]);

@@ -263,7 +263,7 @@ def missing_cupti_is_said_with_a_remedy(machine):
 def program_that_clears_its_environment_is_left_alone(machine):
     clearing = machine.build / "targets/clears_environment"
     result = machine.run(clearing)
-    expect((result.stdout, result.stderr, result.returncode), ("done\n", "", 0), "result of a healthy program")
+    expect((result.stdout, result.returncode), ("done\n", 0), "result of a healthy program")
     machine.plan(FAULT)
     kept = [f"{name}={machine.environment[name]}" for name in ("LD_LIBRARY_PATH", "CUDADIAG_SIM_PLAN")]
     result = machine.run("env", "-i", *kept, *program("ten_launches.py"))

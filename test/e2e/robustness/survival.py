@@ -436,10 +436,13 @@ def nothing_is_claimed_where_nothing_was_recorded(machine):
     kept = [f"{name}={machine.environment[name]}" for name in ("LD_LIBRARY_PATH", "CUDADIAG_SIM_PLAN")]
     out = machine.folder / "out.json"
     for command in (["env", "-i", *kept, *program("ten_launches.py")], ["true"]):
-        machine.run(*command, options=["-o", "kept", "--json", out])
+        said = machine.run(*command, options=["-o", "kept", "--json", out]).stderr
+        seen = "uses a GPU but is not recorded" in said  # a process that ends before a check is not seen
         for report in (machine.report("-o", "kept"), json.loads(out.read_text())):
             expect((report["verdict"], report["processes"]), ("inconclusive", []), "verdict")
-            expect([note["code"] for note in report["notes"]], ["nothing-recorded"], "notes")
+            expect([note["code"] for note in report["notes"]], ["launcher" if seen else "nothing-recorded"], "notes")
+        if seen:
+            continue
         expect_in("cannot tell whether CUDA failed in this session: no process of the program loaded the recorder: either "
                   "the program did not use CUDA, or it cleared CUDA_INJECTION64_PATH (",
                   expect_success(machine.cudadiag("report", "-o", "kept")).stdout, "report")
