@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 namespace names = wire::environment;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kFirst{10}, kRhythm{1000};
+constexpr milliseconds kFirstPause{10}, kLongestPause{1000};
 // A check may take a hundredth of the launcher's time.
 constexpr int kCostShare = 100;
 // The driver opens the GPU before it loads the recorder, so a process may take this long to become recorded.
@@ -102,7 +102,7 @@ struct UnreachedWatch::Why {
 };
 
 UnreachedWatch::UnreachedWatch(const launch::Target& target, Recording& recording)
-    : target_(target), recording_(recording), next_(Clock::now() + kFirst), pause_(kFirst) {}
+    : target_(target), recording_(recording), next_(Clock::now() + kFirstPause), pause_(kFirstPause) {}
 
 milliseconds UnreachedWatch::interval() const {
   const auto left = std::chrono::ceil<milliseconds>(next_ - Clock::now());
@@ -117,7 +117,7 @@ std::vector<std::string> UnreachedWatch::look() {
   for (const pid_t process : target_.seen_processes()) {
     if (auto text = look_at(process, begin)) news.push_back(std::move(*text));
   }
-  pause_ = std::min<Clock::duration>(2 * pause_, kRhythm);
+  pause_ = std::min<Clock::duration>(2 * pause_, kLongestPause);
   next_ = Clock::now() + std::max<Clock::duration>(pause_, kCostShare * (processor_time() - used));
   return news;
 }
