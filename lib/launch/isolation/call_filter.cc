@@ -49,6 +49,7 @@ class FilterText {
     }
     const auto low = static_cast<std::uint32_t>(offsetof(seccomp_data, args) +
                                                 static_cast<std::size_t>(rule.tested) * sizeof(std::uint64_t));
+    if (rule.when == CallRule::When::unlisted) return add_unlisted(number, low);
     if (rule.when == CallRule::When::nonzero) {
       add(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 6);
       load(low);
@@ -64,6 +65,20 @@ class FilterText {
       answer(SECCOMP_RET_USER_NOTIF);
     }
     load(offsetof(seccomp_data, nr));
+  }
+
+  // Allows the listed requests. The jump to the next rule is filled in last, when its length is known.
+  void add_unlisted(std::uint32_t number, std::uint32_t argument) {
+    const std::uint16_t jump = size_;
+    add(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 0);
+    for (const HarmlessRequest& each : harmless_requests()) {
+      load(argument);
+      add(BPF_ALU | BPF_AND | BPF_K, each.mask, 0, 0);
+      add(BPF_JMP | BPF_JEQ | BPF_K, each.value, 0, 1);
+      answer(SECCOMP_RET_ALLOW);
+    }
+    answer(SECCOMP_RET_USER_NOTIF);
+    text_[jump].jf = static_cast<std::uint8_t>(size_ - jump - 1);
   }
 
   void load(std::size_t offset) { add(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset), 0, 0); }

@@ -2,8 +2,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/seccomp.h>
 #include <signal.h>
+#include <sys/fsuid.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -85,6 +87,7 @@ SeenPath see_itself(pid_t process, int folder) {
 const CallRule* rule_of(const seccomp_data& call) {
   for (const CallRule& rule : call_rules()) {
     if (rule.number != call.nr) continue;
+    // The other tests do not tell rules of the same call apart.
     const bool equal = rule.when != CallRule::When::equal ||
                        static_cast<std::uint32_t>(call.args[static_cast<std::size_t>(rule.tested)]) == rule.bits;
     if (equal) return &rule;
@@ -92,21 +95,58 @@ const CallRule* rule_of(const seccomp_data& call) {
   return nullptr;
 }
 
-// Returns the process that the pidfd `number` of `holder` refers to; 0 if that process has exited.
-pid_t process_of(pid_t holder, int number) {
+// Returns the process that the pidfd `number` of `holder` refers to, and -1 if that process has exited. Returns nullopt
+// if the process cannot be named: it is in another pid namespace, or the descriptor is a folder of /proc.
+std::optional<pid_t> process_of(pid_t holder, int number) {
   std::ifstream information("/proc/" + std::to_string(holder) + "/fdinfo/" + std::to_string(number));
+  if (!information) return -1;
   for (std::string name, value; information >> name >> value;) {
-    if (name == "Pid:") return std::max(std::atoi(value.c_str()), 0);
+    if (name == "Pid:" && value != "0") return std::atoi(value.c_str());
   }
-  return 0;
+  return std::nullopt;
 }
 
-bool makes_folder(const CallRule& rule) {
+// Returns true if the call acts on the entry of a folder, as opposed to a file or a link.
+bool is_call_on_folder(const CallRule& rule, const seccomp_data& data) {
 #ifdef SYS_mkdir
-  if (rule.number == SYS_mkdir) return true;
+  if (rule.number == SYS_mkdir || rule.number == SYS_rmdir) return true;
 #endif
-  return rule.number == SYS_mkdirat;
+  return rule.number == SYS_mkdirat || (rule.number == SYS_unlinkat && (data.args[2] & AT_REMOVEDIR) != 0);
 }
+
+bool is_shared_entry(const SeenPath& seen) { return seen.path.parent_path() == kSharedMemory; }
+
+FileIdentity identity_of_entry(const fs::path& path) {
+  struct statx status {};
+  ::statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_INO | STATX_BTIME, &status);
+  return identity_of(status);
+}
+
+// For the lifetime of this object, files that this process creates get the owner and mode that they would get if
+// `thread` created them.
+class CreateAs {
+ public:
+  explicit CreateAs(pid_t thread)
+      : mask_(::umask(static_cast<mode_t>(std::strtoul(status_line(thread, "Umask:").c_str(), nullptr, 8)))),
+        group_(::setfsgid(file_id(thread, "Gid:"))),
+        user_(::setfsuid(file_id(thread, "Uid:"))) {}
+  ~CreateAs() {
+    ::setfsuid(static_cast<uid_t>(user_));
+    ::setfsgid(static_cast<gid_t>(group_));
+    ::umask(mask_);
+  }
+  CreateAs(const CreateAs&) = delete;
+  CreateAs& operator=(const CreateAs&) = delete;
+
+ private:
+  // The line has the real, effective, saved and file system ids.
+  static unsigned file_id(pid_t thread, std::string_view name) {
+    const std::string ids = status_line(thread, name);
+    return static_cast<unsigned>(std::strtoul(ids.c_str() + ids.rfind('\t') + 1, nullptr, 10));
+  }
+  mode_t mask_;
+  int group_, user_;
+};
 
 std::string pid_and_name(pid_t process) {
   const std::string name = base::process_name(process);
@@ -125,6 +165,10 @@ struct CallJudge::Call {
   Verdict refuse(int error, std::string object) const {
     return {error, session::KeptFrom{rule.deed, std::move(object)}};
   }
+  // Answers a call whose path cannot be checked. The path is empty if the thread's memory cannot be read.
+  Verdict refuse_unchecked(const SeenPath& seen) const {
+    return seen.path.empty() ? Verdict{seen.error, {}} : refuse(seen.error, seen.path.native());
+  }
 };
 
 CallJudge::CallJudge(Isolation isolation, pid_t owner, int landlock_version)
@@ -139,15 +183,14 @@ CallJudge::Verdict CallJudge::judge(const seccomp_data& data, pid_t thread) {
   const CallRule* rule = rule_of(data);
   if (rule == nullptr) return {EPERM, {}};
   const Call call{*rule, data, thread};
+  made_now_.clear();
+  opened_ = base::FileDescriptor();
   switch (rule->kind) {
     case Kind::open:
-      return judge_open(call, rule->flags < 0 ? O_WRONLY | O_CREAT | O_TRUNC : call.argument(rule->flags));
-    case Kind::open_how: {
-      std::uint64_t flags = 0;
-      if (!read_memory(thread, call.argument(rule->flags), &flags, sizeof flags)) return kLetThrough;
-      const bool writes = (flags & (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC)) != 0;
-      return writes ? judge_open(call, flags) : kLetThrough;
-    }
+      if (rule->flags < 0) return judge_open(call, O_WRONLY | O_CREAT | O_TRUNC, call.argument(1));
+      return judge_open(call, call.argument(rule->flags), call.argument(rule->flags + 1));
+    case Kind::open_how:
+      return judge_open_how(call);
     case Kind::change:
       if (rule->folder >= 0 && call.argument(rule->path) == 0)
         return judge_descriptor(call, call.integer(rule->folder));
@@ -160,6 +203,8 @@ CallJudge::Verdict CallJudge::judge(const seccomp_data& data, pid_t thread) {
       return judge_two_paths(call);
     case Kind::descriptor:
       return judge_descriptor(call, call.integer(0));
+    case Kind::control:
+      return judge_control(call);
     case Kind::address:
     case Kind::datagram:
       return judge_address(call, call.argument(rule->path), call.argument(rule->path + 1));
@@ -175,7 +220,7 @@ CallJudge::Verdict CallJudge::judge(const seccomp_data& data, pid_t thread) {
     case Kind::processes:
       return judge_processes(call, call.integer(0));
     case Kind::process:
-      if (rule->path < 0) return judge_process(call, process_of(thread, call.integer(0)));
+      if (rule->path < 0) return judge_pidfd(call);
       return judge_process(call, call.integer(rule->path));
     case Kind::priority:
       return judge_priority(call);
@@ -187,13 +232,19 @@ CallJudge::Verdict CallJudge::judge(const seccomp_data& data, pid_t thread) {
 
 SeenPath CallJudge::see(const Call& call, int folder_argument, int path_argument, bool follows) const {
   const auto path = read_text(call.thread, call.argument(path_argument));
-  if (!path) return {};
+  if (!path) {
+    SeenPath unread;
+    unread.error = EFAULT;
+    return unread;
+  }
   const int folder = folder_argument < 0 ? AT_FDCWD : call.integer(folder_argument);
   // With AT_EMPTY_PATH, an empty path refers to the descriptor itself.
   const bool itself = path->empty() && folder_argument >= 0;
   if (itself && (folder != AT_FDCWD || call.rule.kind == Kind::change)) return see_itself(call.thread, folder);
   return see_path(call.thread, folder, *path, follows);
 }
+
+bool CallJudge::is_of_rerun(pid_t process) const { return process != owner_ && descends_from(process, owner_); }
 
 // Returns true if the file is below /proc and belongs to a process of the rerun. Programs write to such files to name
 // their threads, for example.
@@ -202,45 +253,105 @@ bool CallJudge::is_own_process(const SeenPath& seen) const {
   constexpr std::string_view kProcesses = "/proc/";
   if (!path.starts_with(kProcesses)) return false;
   const int process = std::atoi(path.c_str() + kProcesses.size());
-  return process > 0 && process != owner_ && descends_from(process, owner_);
+  return process > 0 && is_of_rerun(process);
 }
 
-bool CallJudge::may_change(const SeenPath& seen) {
-  if (is_own_process(seen)) return true;
-  if (is_below(seen.path, writable_)) return true;
-  return isolation_.shared_memory && is_below(seen.path, {kSharedMemory}) &&
-         shared_.contains(seen.path.lexically_relative(kSharedMemory).begin()->native());
+bool CallJudge::is_made(const SeenPath& seen) const {
+  if (!isolation_.shared_memory || !is_below(seen.path, {kSharedMemory})) return false;
+  if (is_shared_entry(seen)) return seen.exists && made_.contains(identity_of(seen.status));
+  const std::string entry = seen.path.lexically_relative(kSharedMemory).begin()->native();
+  return made_.contains(identity_of_entry(fs::path(kSharedMemory) / entry));
 }
 
-bool CallJudge::may_use(const SeenPath& seen) {
+bool CallJudge::may_change(const SeenPath& seen) const {
+  return is_own_process(seen) || is_below(seen.path, writable_) || is_made(seen);
+}
+
+bool CallJudge::may_use(const SeenPath& seen) const {
   const auto& pipes = isolation_.pipes;
   return may_change(seen) || std::find(pipes.begin(), pipes.end(), seen.path) != pipes.end();
 }
 
-bool CallJudge::may_make(const SeenPath& seen) {
-  if (is_below(seen.path, isolation_.folders)) return true;
-  if (!isolation_.shared_memory || !is_below(seen.path, {kSharedMemory})) return false;
-  const fs::path relative = seen.path.lexically_relative(kSharedMemory);
-  const std::string entry = relative.begin()->native();
-  if (std::next(relative.begin()) != relative.end()) return shared_.contains(entry);
-  shared_.insert(entry);
-  return true;
+bool CallJudge::may_make(const SeenPath& seen) const {
+  return is_below(seen.path, isolation_.folders) || is_made(seen);
 }
 
-CallJudge::Verdict CallJudge::judge_open(const Call& call, std::uint64_t flags) {
+CallJudge::Verdict CallJudge::judge_open_how(const Call& call) {
+  struct {
+    std::uint64_t flags, mode, resolve;
+  } how{};
+  if (!read_memory(call.thread, call.argument(call.rule.flags), &how, sizeof how)) return {EFAULT, {}};
+  if ((how.flags & (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC)) == 0) return kLetThrough;
+  constexpr std::uint64_t kInRoot = 0x10;  // RESOLVE_IN_ROOT
+  if ((how.resolve & kInRoot) != 0) return call.refuse(EACCES, "a file in a different root folder");
+  return judge_open(call, how.flags, how.mode);
+}
+
+CallJudge::Verdict CallJudge::judge_open(const Call& call, std::uint64_t flags, std::uint64_t mode) {
+  if ((flags & O_PATH) != 0) return kLetThrough;
   const bool makes = (flags & O_CREAT) != 0;
   const bool alone = makes && (flags & O_EXCL) != 0;
   const SeenPath seen = see(call, call.rule.folder, call.rule.path, !alone && (flags & O_NOFOLLOW) == 0);
+  if (seen.error != 0) return call.refuse_unchecked(seen);
   if (!seen.reachable || !seen.is_file) return kLetThrough;
-  struct stat status {};
-  const bool is_folder = ::stat(seen.path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
   const bool nameless = (flags & O_TMPFILE) == O_TMPFILE;
   // The kernel rejects these calls anyway, with its own error code.
-  if (!nameless && ((!seen.exists && !makes) || (seen.exists && (alone || is_folder)))) return kLetThrough;
-  if (nameless && isolation_.shared_memory && seen.path == kSharedMemory) return kLetThrough;
+  const bool taken = seen.exists && (alone || seen.has_type(S_IFDIR));
+  if (!nameless && ((!seen.exists && !makes) || taken)) return kLetThrough;
+  if (isolation_.shared_memory && nameless && seen.path == kSharedMemory) return kLetThrough;
+  if (isolation_.shared_memory && is_shared_entry(seen) && (seen.exists ? is_made(seen) : !nameless)) {
+    return open_shared(call, seen, flags, mode);
+  }
   if (seen.exists ? may_use(seen) : may_make(seen)) return kLetThrough;
   if (is_refused_anyway(seen.exists ? seen.path : seen.path.parent_path())) return kLetThrough;
   return call.refuse(EACCES, seen.path.native());
+}
+
+CallJudge::Verdict CallJudge::open_shared(const Call& call, const SeenPath& seen, std::uint64_t flags,
+                                          std::uint64_t mode) {
+  constexpr int kTaken = O_ACCMODE | O_APPEND | O_NONBLOCK | O_DSYNC | O_SYNC | O_DIRECT | O_NOATIME;
+  const int taken = (static_cast<int>(flags) & kTaken) | O_CLOEXEC;
+  const CreateAs as(call.thread);
+  if (seen.exists) {
+    // Opens the file that was checked, not the one that has its name by now.
+    if (!seen.has_type(S_IFREG)) return kLetThrough;
+    const std::string path = "/proc/self/fd/" + std::to_string(seen.file.get());
+    opened_ = base::FileDescriptor(::open(path.c_str(), taken | (static_cast<int>(flags) & O_TRUNC)));
+  } else {
+    if ((flags & O_DIRECTORY) != 0) return {EINVAL, {}};
+    const int makes = O_CREAT | O_EXCL | O_NOFOLLOW;
+    opened_ = base::FileDescriptor(::open(seen.path.c_str(), taken | makes, static_cast<mode_t>(mode)));
+  }
+  if (!opened_.valid()) {
+    const bool lost = !seen.exists && errno == EEXIST && (flags & O_EXCL) == 0;
+    return lost ? call.refuse(EACCES, seen.path.native()) : Verdict{errno, {}};
+  }
+  if (!seen.exists) {
+    struct statx status {};
+    ::statx(opened_.get(), "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &status);
+    remember(identity_of(status));
+    made_now_ = seen.path;
+  }
+  return {0, {}, false, opened_.get(), (flags & O_CLOEXEC) != 0};
+}
+
+// Without an identity, which statx() denies if another program has removed the file, nothing counts as created.
+void CallJudge::remember(const FileIdentity& identity) {
+  if (identity != FileIdentity{}) made_.insert(identity);
+}
+
+CallJudge::Verdict CallJudge::make_shared_folder(const Call& call, const SeenPath& seen) {
+  const CreateAs as(call.thread);
+  if (::mkdir(seen.path.c_str(), static_cast<mode_t>(call.argument(call.rule.path + 1))) != 0) return {errno, {}};
+  remember(identity_of_entry(seen.path));
+  made_now_ = seen.path;
+  return {0, {}, true};
+}
+
+CallJudge::Verdict CallJudge::remove_shared(const SeenPath& seen) {
+  if (::unlink(seen.path.c_str()) != 0) return {errno, {}};
+  if (seen.status.stx_nlink == 1) made_.erase(identity_of(seen.status));
+  return {0, {}, true};
 }
 
 CallJudge::Verdict CallJudge::judge_path(const Call& call) {
@@ -248,37 +359,41 @@ CallJudge::Verdict CallJudge::judge_path(const Call& call) {
   const bool makes = rule.kind == Kind::make;
   const bool stays = rule.flags >= 0 && (call.integer(rule.flags) & AT_SYMLINK_NOFOLLOW) != 0;
   const SeenPath seen = see(call, rule.folder, rule.path, rule.follows && !stays);
+  if (seen.error != 0) return call.refuse_unchecked(seen);
   if (!seen.reachable || !seen.is_file || seen.exists == makes) return kLetThrough;
-  if (makes ? may_make(seen) : may_change(seen)) {
-    if (rule.kind == Kind::remove && isolation_.shared_memory && seen.path.parent_path() == kSharedMemory) {
-      shared_.erase(seen.path.filename().native());
-    }
-    return kLetThrough;
+  const bool on_folder = is_call_on_folder(rule, call.data);
+  if (isolation_.shared_memory && is_shared_entry(seen)) {
+    if (makes && on_folder) return make_shared_folder(call, seen);
+    if (rule.kind == Kind::remove && !on_folder && is_made(seen) && !seen.has_type(S_IFDIR)) return remove_shared(seen);
   }
+  if (makes ? may_make(seen) : may_change(seen)) return kLetThrough;
   const bool in_folder = makes || rule.kind == Kind::remove;
   if (rule.deed != Deed::change && is_refused_anyway(in_folder ? seen.path.parent_path() : seen.path)) {
     return kLetThrough;
   }
-  struct stat status {};
-  const bool is_folder = !makes && ::lstat(seen.path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
   return call.refuse(rule.deed == Deed::change ? EPERM : EACCES,
-                     seen.path.native() + (is_folder || makes_folder(rule) ? "/" : ""));
+                     seen.path.native() + (seen.has_type(S_IFDIR) || (makes && on_folder) ? "/" : ""));
 }
 
 CallJudge::Verdict CallJudge::judge_two_paths(const Call& call) {
   const bool in_folders = call.rule.folder >= 0;
-  const int from_folder = in_folders ? 0 : -1, to_folder = in_folders ? 2 : -1;
-  const SeenPath from = see(call, from_folder, call.rule.path, false);
-  const SeenPath to = see(call, to_folder, in_folders ? 3 : 1, false);
+  const bool links = call.rule.kind == Kind::link;
+  const bool follows = links && in_folders && (call.argument(4) & AT_SYMLINK_FOLLOW) != 0;
+  const SeenPath from = see(call, in_folders ? 0 : -1, call.rule.path, follows);
+  const SeenPath to = see(call, in_folders ? 2 : -1, in_folders ? 3 : 1, false);
+  for (const SeenPath* seen : {&from, &to}) {
+    if (seen->error != 0) return call.refuse_unchecked(*seen);
+  }
   if (!from.reachable || !from.exists || !to.reachable) return kLetThrough;
-  if (!from.is_file && call.rule.kind != Kind::link) return kLetThrough;
-  // Checks the source of a link as well, because the call could give a name to a file opened with O_TMPFILE.
-  const bool from_ours = !from.is_file || may_change(from) || from.path == fs::path(kSharedMemory);
-  const bool to_ours = to.exists ? may_change(to) : may_make(to);
+  if (!from.is_file && !links) return kLetThrough;
+  // The file was created nameless (O_TMPFILE), and gets its first name.
+  const bool first_name = links && isolation_.shared_memory && is_shared_entry(from) && from.status.stx_nlink == 0;
+  // Checks the source of a link as well, because the file could be changed through its new name.
+  const bool from_ours = !from.is_file || may_change(from) || first_name;
+  const bool to_shared = is_shared_entry(to) && (first_name || is_made(from));
+  const bool to_ours = to.exists ? may_change(to) : may_make(to) || to_shared;
   if (from_ours && to_ours) {
-    if (call.rule.kind == Kind::move && from.path.parent_path() == kSharedMemory) {
-      shared_.erase(from.path.filename().native());
-    }
+    if (first_name) remember(identity_of(from.status));
     return kLetThrough;
   }
   const SeenPath& theirs = from_ours ? to : from;
@@ -288,8 +403,24 @@ CallJudge::Verdict CallJudge::judge_two_paths(const Call& call) {
 
 CallJudge::Verdict CallJudge::judge_descriptor(const Call& call, int descriptor) {
   const SeenPath seen = see_itself(call.thread, descriptor);
+  if (seen.error != 0) return call.refuse_unchecked(seen);
   if (!seen.is_file || may_change(seen)) return kLetThrough;
   return call.refuse(EPERM, seen.path.native());
+}
+
+// Only requests that are not harmless on every descriptor come here. The rerun's own devices and objects without a
+// name get all of them. Its own files get only those that change one file: others concern the whole file system.
+CallJudge::Verdict CallJudge::judge_control(const Call& call) {
+  const SeenPath seen = see_descriptor(call.thread, call.integer(0));
+  if (seen.error != 0) return call.refuse_unchecked(seen);
+  if (!seen.is_file || is_below(seen.path, isolation_.devices)) return kLetThrough;
+  constexpr std::uint32_t kSetVersion = FS_IOC_SETVERSION, kSetFlags = FS_IOC_SETFLAGS;
+  const auto request = static_cast<std::uint32_t>(call.argument(1));
+  const bool one_file = request == kSetFlags || request == kSetVersion || request == FS_IOC_FSSETXATTR;
+  if (one_file && may_change(seen)) return kLetThrough;
+  const bool is_device = seen.has_type(S_IFCHR) || seen.has_type(S_IFBLK);
+  // Programs take ENOTTY for a file system without this request, and do without.
+  return call.refuse(one_file || is_device ? EPERM : ENOTTY, seen.path.native());
 }
 
 CallJudge::Verdict CallJudge::judge_address(const Call& call, std::uint64_t address, std::uint64_t bytes) {
@@ -344,6 +475,7 @@ CallJudge::Verdict CallJudge::judge_local_address(const Call& call, std::span<co
   }
   const std::string path(bytes.begin(), std::find(bytes.begin(), bytes.end(), '\0'));
   const SeenPath seen = see_path(call.thread, AT_FDCWD, path, !binds);
+  if (seen.error != 0) return call.refuse_unchecked(seen);
   if (!seen.reachable || seen.exists == binds) return kLetThrough;
   if (binds ? may_make(seen) : may_use(seen) || is_service(seen.path)) return kLetThrough;
   if (binds && is_refused_anyway(seen.path.parent_path())) return kLetThrough;
@@ -371,7 +503,7 @@ CallJudge::Verdict CallJudge::judge_listen(const Call& call) {
 
 CallJudge::Verdict CallJudge::judge_process(const Call& call, pid_t process) {
   const bool is_gone = ::kill(process, 0) != 0 && errno == ESRCH;
-  if (process <= 0 || is_gone || descends_from(process, owner_)) return kLetThrough;
+  if (process <= 0 || is_gone || is_of_rerun(process)) return kLetThrough;
   return call.refuse(EPERM, pid_and_name(process));
 }
 
@@ -380,8 +512,24 @@ CallJudge::Verdict CallJudge::judge_processes(const Call& call, pid_t process) {
   // From version 6 on, Landlock itself blocks signals to processes outside the rerun.
   if (landlock_version_ >= 6) return kLetThrough;
   if (process == -1) return call.refuse(EPERM, "all processes");
-  const pid_t group = process == 0 ? ::getpgid(call.thread) : -process;
-  return judge_process(call, group);
+  return judge_group(call, process == 0 ? ::getpgid(call.thread) : -process);
+}
+
+CallJudge::Verdict CallJudge::judge_group(const Call& call, pid_t group) {
+  for (const pid_t process : base::all_processes()) {
+    if (::getpgid(process) == group && !is_of_rerun(process)) return call.refuse(EPERM, pid_and_name(process));
+  }
+  return kLetThrough;
+}
+
+CallJudge::Verdict CallJudge::judge_pidfd(const Call& call) {
+  // Negative numbers refer to the caller itself.
+  if (call.integer(0) < 0) return kLetThrough;
+  const auto process = process_of(call.thread, call.integer(0));
+  if (!process) return call.refuse(EPERM, "a process without a number");
+  constexpr std::uint64_t kWholeGroup = 4;  // PIDFD_SIGNAL_PROCESS_GROUP
+  const bool whole_group = call.rule.number == SYS_pidfd_send_signal && (call.argument(3) & kWholeGroup) != 0;
+  return whole_group && *process > 0 ? judge_group(call, *process) : judge_process(call, *process);
 }
 
 CallJudge::Verdict CallJudge::judge_priority(const Call& call) {
@@ -392,12 +540,19 @@ CallJudge::Verdict CallJudge::judge_priority(const Call& call) {
   return call.refuse(EPERM, "several processes");
 }
 
+void CallJudge::undo() {
+  if (made_now_.empty() || !made_.contains(identity_of_entry(made_now_))) return;
+  std::error_code ignored;
+  fs::remove(made_now_, ignored);
+}
+
 void CallJudge::clean_shared_memory() {
-  for (const std::string& entry : shared_) {
+  if (made_.empty()) return;
+  std::error_code error;
+  for (fs::directory_iterator it(kSharedMemory, error), end; !error && it != end; it.increment(error)) {
     std::error_code ignored;
-    fs::remove_all(fs::path(kSharedMemory) / entry, ignored);
+    if (made_.contains(identity_of_entry(it->path()))) fs::remove_all(it->path(), ignored);
   }
-  shared_.clear();
 }
 
 }  // namespace cudadiag::launch

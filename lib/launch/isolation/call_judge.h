@@ -30,21 +30,29 @@ class CallJudge {
   CallJudge(Isolation isolation, pid_t owner, int landlock_version);
 
   struct Verdict {
-    int error = 0;  // 0 to let the kernel execute the call
+    int error = 0;  // 0 to let the kernel execute the call, unless this process has executed it:
     std::optional<session::KeptFrom> kept;
+    bool done = false;  // the call returns 0
+    int file = -1;      // the call returns this descriptor of the judge, which closes it at the next call
+    bool close_on_exec = false;
   };
   // `thread` issued the call, and is blocked until the supervisor answers the call.
   Verdict judge(const seccomp_data& call, pid_t thread);
+
+  // Call this if the caller did not get the result of a verdict with `done` or `file`: removes what the call created.
+  void undo();
 
   // Removes the files that the rerun created in /dev/shm and did not remove.
   void clean_shared_memory();
 
  private:
   struct Call;
-  Verdict judge_open(const Call& call, std::uint64_t flags);
+  Verdict judge_open(const Call& call, std::uint64_t flags, std::uint64_t mode);
+  Verdict judge_open_how(const Call& call);
   Verdict judge_path(const Call& call);
   Verdict judge_two_paths(const Call& call);
   Verdict judge_descriptor(const Call& call, int descriptor);
+  Verdict judge_control(const Call& call);
   Verdict judge_address(const Call& call, std::uint64_t address, std::uint64_t bytes);
   Verdict judge_endpoint(const Call& call, const Endpoint& endpoint);
   Verdict judge_local_address(const Call& call, std::span<const char> address);
@@ -52,14 +60,25 @@ class CallJudge {
   Verdict judge_listen(const Call& call);
   Verdict judge_process(const Call& call, pid_t process);
   Verdict judge_processes(const Call& call, pid_t process);
+  Verdict judge_group(const Call& call, pid_t group);
+  Verdict judge_pidfd(const Call& call);
   Verdict judge_priority(const Call& call);
 
+  // Opens or creates the file in /dev/shm itself. If the kernel did, nobody would know which file it created.
+  Verdict open_shared(const Call& call, const SeenPath& seen, std::uint64_t flags, std::uint64_t mode);
+  Verdict make_shared_folder(const Call& call, const SeenPath& seen);
+  Verdict remove_shared(const SeenPath& seen);
+  void remember(const FileIdentity& identity);
+
+  // Returns true for a process that the rerun started, and for its threads.
+  bool is_of_rerun(pid_t process) const;
   bool is_own_process(const SeenPath& seen) const;
-  bool may_change(const SeenPath& seen);
+  // Returns true if the rerun created this entry of /dev/shm, or the entry that contains the file.
+  bool is_made(const SeenPath& seen) const;
+  bool may_change(const SeenPath& seen) const;
   // Returns true if the rerun may open the file for writing, or connect to the socket.
-  bool may_use(const SeenPath& seen);
-  // Returns true if the rerun may create this directory entry, and remembers the entry.
-  bool may_make(const SeenPath& seen);
+  bool may_use(const SeenPath& seen) const;
+  bool may_make(const SeenPath& seen) const;
   SeenPath see(const Call& call, int folder_argument, int path_argument, bool follows) const;
 
   Isolation isolation_;
@@ -68,7 +87,9 @@ class CallJudge {
   int landlock_version_;
   std::set<std::string> addresses_;    // the addresses of the rerun's private network
   std::set<std::uint16_t> met_ports_;  // the ports in the private network that the rerun tried to connect to
-  std::set<std::string> shared_;       // the entries of /dev/shm that the rerun created
+  std::set<FileIdentity> made_;        // the files and folders that the rerun created directly in /dev/shm
+  std::filesystem::path made_now_;     // the entry that the latest call created; empty: none
+  base::FileDescriptor opened_;        // the file of the latest verdict
   std::set<std::string> sockets_;      // the abstract names to which the rerun bound sockets
 };
 

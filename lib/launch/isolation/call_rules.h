@@ -20,6 +20,7 @@ struct CallRule {
     move,        // moves an entry; argument pairs (folder, path) for source and target start at `folder` and `path`
     link,        // creates a link; same arguments as `move`
     descriptor,  // changes the file of the descriptor in argument 0
+    control,     // ioctl
     address,     // connect or bind: `path` points to the address, the next argument is its length
     datagram,    // sendto: `path` points to the address, the next argument is its length
     message,     // sendmsg
@@ -27,12 +28,12 @@ struct CallRule {
     listen,
     signal,     // sends a signal to the process in argument `path`
     processes,  // kill: argument 0 may refer to several processes
-    process,    // acts on the process in argument `path`
+    process,    // acts on the process in argument `path`, or if `path` is -1, on the process of the pidfd in argument 0
     priority,   // setpriority: argument 0 says whether the target is a process, a group or a user
     refuse,
   };
-  enum class When : std::uint8_t { always, nonzero, any_bit, equal };  // the test on the low 32 bits of argument
-                                                                       // `tested`
+  // The test on the low 32 bits of argument `tested`. `unlisted`: not one of harmless_requests().
+  enum class When : std::uint8_t { always, nonzero, any_bit, equal, unlisted };
 
   long number = 0;
   Kind kind = Kind::refuse;
@@ -50,6 +51,13 @@ struct CallRule {
 
 // Returns the rules for the system calls of this architecture.
 std::span<const CallRule> call_rules();
+
+// The ioctl requests that the filter allows on every descriptor: those with request & mask == value. All others are
+// checked, because a list of dangerous requests would never be complete: each driver and file system has its own.
+struct HarmlessRequest {
+  std::uint32_t mask = 0, value = 0;
+};
+std::span<const HarmlessRequest> harmless_requests();
 
 // Installs the filter for this thread, which must have no_new_privs set. Returns the descriptor on which the caller
 // receives and answers the system calls. Returns -1 with errno set on failure; EBUSY means that another listener

@@ -101,20 +101,39 @@ class CallDesk {
       std::array<char, 1024> room{};
     };
     if (::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_RECV, &room) != 0) return errno == EINTR || errno == ENOENT;
-    CallJudge::Verdict verdict = judge_.judge(call.data, static_cast<pid_t>(call.pid));
+    const CallJudge::Verdict verdict = judge_.judge(call.data, static_cast<pid_t>(call.pid));
     // If the process has stopped waiting, its pid may have been reused, and the memory just read may belong to another
     // process.
-    if (::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_ID_VALID, &call.id) != 0) return true;
-    seccomp_notif_resp response{};
-    response.id = call.id;
-    response.error = -verdict.error;
-    if (verdict.error == 0) response.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-    if (verdict.kept) report(*verdict.kept);
-    ::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_SEND, &response);
+    const bool waits = ::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_ID_VALID, &call.id) == 0;
+    if (waits && verdict.kept) report(*verdict.kept);
+    if (!waits || !send(call.id, verdict)) judge_.undo();
     return true;
   }
 
  private:
+  // Returns false if the process did not get the result of a call that the judge executed.
+  bool send(std::uint64_t call, const CallJudge::Verdict& verdict) {
+    seccomp_notif_resp response{};
+    response.id = call;
+    response.error = -verdict.error;
+    const bool executed = verdict.done || verdict.file >= 0;
+    if (verdict.error == 0 && !executed) response.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+    if (verdict.file >= 0) {
+      seccomp_notif_addfd given{};
+      given.id = call;
+      given.flags = SECCOMP_ADDFD_FLAG_SEND;
+      given.srcfd = static_cast<std::uint32_t>(verdict.file);
+      given.newfd_flags = verdict.close_on_exec ? O_CLOEXEC : 0;
+      if (::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_ADDFD, &given) >= 0) return true;
+      // Linux 5.13 cannot answer the call at the same time.
+      given.flags = 0;
+      const int number = errno == EINVAL ? ::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_ADDFD, &given) : -1;
+      response.val = std::max(number, 0);
+      response.error = number >= 0 ? 0 : -errno;
+    }
+    return ::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_SEND, &response) == 0 && (!executed || response.error == 0);
+  }
+
   void report(const session::KeptFrom& kept) {
     if (kept_.size() == kMostKept || std::find(kept_.begin(), kept_.end(), kept) != kept_.end()) return;
     kept_.push_back(kept);

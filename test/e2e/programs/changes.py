@@ -162,6 +162,26 @@ def changes_time_by_descriptor():
     os.utime(number, (0, os.fstat(number).st_mtime - 100))
 
 
+def by_descriptor(spelling):
+    """The file system of /proc resolves `self` for the process that asks, however the path spells it."""
+    number = os.open(PLACE / "large", os.O_RDONLY)
+    os.chmod(spelling + str(number), (os.fstat(number).st_mode & 0o777) + 1)
+
+
+def changes_mode_by_a_path_with_two_slashes():
+    by_descriptor("/proc//self/fd/")
+
+
+def changes_mode_by_a_path_with_a_dot():
+    by_descriptor("/proc/./self/fd/")
+
+
+def changes_mode_by_a_link_to_its_descriptors():
+    if not os.path.islink("descriptors"):
+        os.symlink("/proc/self/fd", "descriptors")
+    by_descriptor("descriptors/")
+
+
 def changes_attribute():
     count = int(os.getxattr(PLACE / "large", "user.count"))
     os.setxattr(PLACE / "large", "user.count", str(count + 1).encode())
@@ -216,6 +236,12 @@ def sends_to_a_nameless_server():
 def sends_a_local_datagram():
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
         sender.sendto(b"x", str(PLACE / "datagrams"))
+
+
+def sends_to_a_local_server_by_descriptor():
+    number = os.open(PLACE / "socket", os.O_PATH)
+    with socket.socket(socket.AF_UNIX) as sender:
+        sender.connect(f"/proc//self/fd/{number}")
 
 
 def writes_to_a_pipe():
@@ -294,6 +320,53 @@ def adds_to_a_file_in_shared_memory():
     append(pathlib.Path("/dev/shm") / (PLACE / "shared").read_text())
 
 
+def writes_to_a_file_that_replaced_its_own():
+    """A service removes the file, and makes one of the same name."""
+    path = pathlib.Path(f"/dev/shm/{(PLACE / 'shared').read_text()}.{PASS}")
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+    while not path.exists() or path.read_text() != "service\n":
+        pass
+    append(path)
+
+
+def fails_to_make_a_file_that_a_service_makes():
+    """The name is not its own, because its creation failed."""
+    name = f"/dev/shm/{(PLACE / 'shared').read_text()}.{PASS}"
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) - 1, limits[1]))
+    try:
+        os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+    except OSError:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        append(name + ".failed")
+    while not os.path.exists(name):
+        pass
+
+
+def resizes_a_terminal():
+    terminal = os.open((PLACE / "terminal").read_text(), os.O_RDONLY | os.O_NOCTTY)
+    columns = 81 if PASS == "record" else 82
+    fcntl.ioctl(terminal, 0x5414, struct.pack("4H", 24, columns, 0, 0))  # TIOCSWINSZ
+
+
+def changes_version():
+    number = os.open(PLACE / "large", os.O_RDONLY)
+    version = array.array("l", [0])
+    fcntl.ioctl(number, 0x80086603, version)  # EXT4_IOC_GETVERSION
+    version[0] += 1
+    fcntl.ioctl(number, 0x40086604, version)
+
+
+def signals_a_group_without_leader():
+    os.killpg(int((PLACE / "group").read_text()), signal.SIGUSR1)
+    time.sleep(0.2)
+
+
+def signals_by_a_folder_of_a_process():
+    signal.pidfd_send_signal(os.open(f"/proc/{stranger()}", os.O_RDONLY), signal.SIGUSR1)
+    time.sleep(0.2)
+
+
 def signals_a_stranger():
     os.kill(stranger(), signal.SIGUSR1)
     time.sleep(0.2)
@@ -316,6 +389,27 @@ def slows_a_stranger():
 def marks_a_stranger():
     path = pathlib.Path(f"/proc/{stranger()}/oom_score_adj")
     path.write_text(str(int(path.read_text()) + 1))
+
+
+def stops_its_parent():
+    if PASS != "record":
+        os.kill(os.getppid(), signal.SIGSTOP)
+
+
+def limits_its_parent():
+    resource.prlimit(os.getppid(), resource.RLIMIT_CORE, resource.prlimit(os.getppid(), resource.RLIMIT_CORE))
+
+
+def advises_a_stranger():
+    libc.syscall(440, os.pidfd_open(1), None, 0, 20, 0)  # process_madvise, MADV_COLD
+
+
+def takes_a_descriptor_of_its_parent():
+    """In a rerun, from the confined thread, which Landlock takes for a part of the rerun."""
+    for thread in os.listdir(f"/proc/{os.getppid()}/task"):
+        pidfd = libc.syscall(434, int(thread), os.O_EXCL)  # pidfd_open, PIDFD_THREAD
+        if pidfd >= 0:
+            libc.syscall(438, pidfd, 2, 0)  # pidfd_getfd
 
 
 def saves_after_the_failure():

@@ -79,8 +79,62 @@ def shares_memory():
 
 
 def leaves_a_file_in_shared_memory():
-    name = pathlib.Path.cwd().name + "." + os.environ["CUDADIAG_PASS"]
-    pathlib.Path("/dev/shm", name).write_text("x")
+    _shared_name().write_text("x")
+
+
+def _shared_name():
+    return pathlib.Path("/dev/shm", pathlib.Path.cwd().name + "." + os.environ["CUDADIAG_PASS"])
+
+
+def names_a_nameless_file_in_shared_memory():
+    number = os.open("/dev/shm", os.O_TMPFILE | os.O_RDWR, 0o600)
+    os.link(f"/proc/self/fd/{number}", _shared_name(), follow_symlinks=True)
+    os.close(os.open(_shared_name(), os.O_RDWR))
+    os.unlink(_shared_name())
+
+
+def makes_a_folder_in_shared_memory():
+    folder = _shared_name()
+    folder.mkdir(mode=0o750)
+    assert folder.stat().st_mode & 0o777 == 0o750
+    (folder / "file").write_text("x")
+    shutil.rmtree(folder)
+
+
+def moves_a_file_in_shared_memory():
+    name = _shared_name()
+    other = name.with_suffix(".other")
+    os.umask(0o027)
+    name.write_text("x")
+    assert name.stat().st_mode & 0o777 == 0o640
+    name.rename(other)
+    os.link(other, name)
+    os.chmod(name, 0o600)
+    with open(other, "a+") as file:
+        os.unlink(other)
+        os.unlink(name)
+        file.write("x")
+        with open(f"/proc/self/fd/{file.fileno()}", "r+") as again:
+            again.write("y")
+
+
+def has_no_descriptor_left_for_shared_memory():
+    """The failed creation leaves no file, so the same name can be created later."""
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) - 1, limits[1]))
+    try:
+        while True:
+            os.dup(0)
+    except OSError:
+        pass
+    try:
+        os.open(_shared_name(), os.O_CREAT | os.O_EXCL | os.O_RDWR)
+        raise AssertionError("it has a descriptor left")
+    except OSError as error:
+        assert error.errno == 24, error  # EMFILE
+    resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    os.close(os.open(_shared_name(), os.O_CREAT | os.O_EXCL | os.O_RDWR))
+    os.unlink(_shared_name())
 
 
 def spawns_processes():

@@ -2,8 +2,10 @@
 
 import contextlib
 import ctypes
+import fcntl
 import os
 import pathlib
+import pty
 import resource
 import shutil
 import socket
@@ -11,6 +13,7 @@ import sqlite3
 import struct
 import subprocess
 import sys
+import termios
 import threading
 import time
 
@@ -55,6 +58,8 @@ class Place:
         (machine.folder / "linked.txt").symlink_to(self.path / "count")
         self.closing = contextlib.ExitStack()
         self.closing.callback(shutil.rmtree, self.path, ignore_errors=True)
+        for name in ("results", "linked.txt"):
+            self.closing.callback((machine.folder / name).unlink)
 
     def __enter__(self):
         return self
@@ -93,8 +98,8 @@ class Place:
             return len(count)
         return counted
 
-    def stranger(self):
-        child = subprocess.Popen([sys.executable, "-c", COUNTING], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    def stranger(self, before=""):
+        child = subprocess.Popen([sys.executable, "-c", before + COUNTING], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.closing.callback(child.kill)
         child.stdout.readline()
         self.note("stranger", child.pid)
@@ -125,6 +130,8 @@ def _counters(machine, path):
         "moves": lambda: len(list((path / "done").iterdir())),
         "changes_mode": lambda: (path / "large").stat().st_mode & 7,
         "changes_mode_by_descriptor": lambda: (path / "large").stat().st_mode & 7,
+        **{"changes_mode_by_" + way: lambda: (path / "large").stat().st_mode & 7
+           for way in ("a_path_with_two_slashes", "a_path_with_a_dot", "a_link_to_its_descriptors")},
         "changes_time": lambda: round((1_000_000_000 - (path / "large").stat().st_mtime) / 100),
         "changes_time_by_descriptor": lambda: round((1_000_000_000 - (path / "large").stat().st_mtime) / 100),
         "changes_owner": lambda: (path / "large").stat().st_uid - os.getuid(),
@@ -197,6 +204,90 @@ def _inherited_descriptor(machine, place):
 def _signalled_stranger(machine, place):
     child = place.stranger()
     yield lambda: int(child.communicate()[0].split()[0])
+
+
+def _group_without_leader(machine, place):
+    child = place.stranger("import os\nos.setpgid(0, 0)\nif os.fork():\n    os._exit(0)\n")
+    child.wait()
+    place.note("group", child.pid)
+    yield lambda: int(child.communicate()[0].split()[0])
+
+
+def _terminal(machine, place):
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 24, 80, 0, 0))
+    place.note("terminal", os.ttyname(theirs))
+    yield lambda: struct.unpack("4H", fcntl.ioctl(ours, termios.TIOCGWINSZ, bytes(8)))[1] - 80
+    os.close(ours)
+    os.close(theirs)
+
+
+def _version(machine, place):
+    number = os.open(place.path / "large", os.O_RDONLY)
+
+    def version():
+        return struct.unpack("l", fcntl.ioctl(number, 0x80086603, bytes(8)))[0]
+    try:
+        before = version()
+    except OSError:
+        skip("this file system has no versions of files")
+    yield lambda: version() - before
+    os.close(number)
+
+
+def _replaced_file(machine, place):
+    """A service that replaces each file that the program makes."""
+    names = {name: pathlib.Path(f"/dev/shm/{place.path.name}.{name}") for name in ("record", "confirm")}
+    place.note("shared", place.path.name)
+    over = threading.Event()
+
+    def replace(path):
+        while not over.is_set():
+            if path.exists():
+                path.unlink()
+                service = path.with_name(path.name + ".service")
+                service.write_text("service\n")
+                return service.rename(path)
+    threads = [threading.Thread(target=replace, args=(path,)) for path in names.values()]
+    for thread in threads:
+        thread.start()
+
+    def count():
+        over.set()
+        for thread in threads:
+            thread.join()
+        expect(names["confirm"].read_text(), "service\n", "the file of the service")
+        return lines_of(names["record"]) - 1
+    yield count
+    over.set()
+    for path in names.values():
+        path.unlink(missing_ok=True)
+
+
+def _made_file(machine, place):
+    """A service that makes each file that the program failed to make."""
+    names = [pathlib.Path(f"/dev/shm/{place.path.name}.{name}") for name in ("record", "confirm")]
+    place.note("shared", place.path.name)
+    over = threading.Event()
+
+    def make(path):
+        while not over.is_set():
+            if path.with_name(path.name + ".failed").exists():
+                return path.write_text("service\n")
+    threads = [threading.Thread(target=make, args=(path,)) for path in names]
+    for thread in threads:
+        thread.start()
+
+    def count():
+        over.set()
+        for thread in threads:
+            thread.join()
+        return sum(path.exists() for path in names)
+    yield count
+    over.set()
+    for path in names:
+        path.unlink(missing_ok=True)
+        path.with_name(path.name + ".failed").unlink(missing_ok=True)
 
 
 def _limited_stranger(machine, place):
@@ -291,6 +382,8 @@ NEEDS = {
     "sends_a_message": _server("udp", socket.AF_INET, socket.SOCK_DGRAM, lambda path: ("127.0.0.1", 0)),
     "sends_to_a_local_server": _server("name", socket.AF_UNIX, socket.SOCK_STREAM, lambda path: str(path / "socket")),
     "sends_to_a_nameless_server": _server("abstract", socket.AF_UNIX, socket.SOCK_STREAM, lambda path: "\0" + path.name),
+    "sends_to_a_local_server_by_descriptor":
+        _server("name", socket.AF_UNIX, socket.SOCK_STREAM, lambda path: str(path / "socket")),
     "sends_a_local_datagram": _server("name", socket.AF_UNIX, socket.SOCK_DGRAM, lambda path: str(path / "datagrams")),
     "listens": _free_port,
     "leaves_a_server": _free_port,
@@ -298,6 +391,8 @@ NEEDS = {
     "writes_to_an_inherited_descriptor": _inherited_descriptor,
     "signals_a_stranger": _signalled_stranger,
     "signals_by_descriptor": _signalled_stranger,
+    "signals_by_a_folder_of_a_process": _signalled_stranger,
+    "signals_a_group_without_leader": _group_without_leader,
     "limits_a_stranger": _limited_stranger,
     "slows_a_stranger": _slowed_stranger,
     "marks_a_stranger": _marked_stranger,
@@ -306,6 +401,10 @@ NEEDS = {
     "adds_to_a_message_queue": _message_queue,
     "adds_to_a_posix_queue": _posix_queue,
     "adds_to_a_file_in_shared_memory": _file_in_shared_memory,
+    "writes_to_a_file_that_replaced_its_own": _replaced_file,
+    "fails_to_make_a_file_that_a_service_makes": _made_file,
+    "resizes_a_terminal": _terminal,
+    "changes_version": _version,
     "saves_after_the_failure": _checkpoint,
 }
 

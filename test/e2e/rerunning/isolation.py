@@ -32,8 +32,6 @@ def _expect_once(machine, *kinds, reached=False):
                 expect_in("not confirmed: a rerun", result.stderr, kind)
                 expect_in("was kept from", result.stderr, kind)
                 expect_in("; to allow it: cudadiag bisect\n", result.stderr, kind)
-        (machine.folder / "results").unlink()
-        (machine.folder / "linked.txt").unlink()
 
 
 def _has_private_network(machine):
@@ -76,6 +74,43 @@ def rerun_removes_and_makes_nothing(machine):
 def rerun_changes_nothing_about_a_file(machine):
     kinds = ["changes_mode", "changes_mode_by_descriptor", "changes_time", "changes_time_by_descriptor"]
     _expect_once(machine, *kinds, *(["changes_owner"] if os.getuid() == 0 else []))
+
+
+def rerun_changes_no_file_by_its_own_descriptor(machine):
+    _expect_once(machine, "changes_mode_by_a_path_with_two_slashes", "changes_mode_by_a_path_with_a_dot",
+                 "changes_mode_by_a_link_to_its_descriptors", "sends_to_a_local_server_by_descriptor")
+
+
+def rerun_changes_no_version_of_a_file(machine):
+    _expect_once(machine, "changes_version")
+
+
+def rerun_writes_to_no_file_that_replaced_its_own(machine):
+    _expect_once(machine, "writes_to_a_file_that_replaced_its_own")
+
+
+def rerun_removes_no_file_that_it_failed_to_make(machine):
+    machine.plan(AGAIN)
+    with Place(machine) as place:
+        count, result = changed(machine, place, "fails_to_make_a_file_that_a_service_makes")
+        expect(count, 2, "files of the service, with stderr " + result.stderr)
+        expect(evidence(machine.report())[0], "proven", "grade")
+
+
+def _expect_kept_from(machine, kinds):
+    machine.plan(AGAIN)
+    for kind, deed in kinds.items():
+        with Place(machine) as place:
+            _, result = changed(machine, place, kind)
+            kept = machine.report()["passes"][1]["kept_from"]
+            expect((kind, {each["deed"] for each in kept}), (kind, {deed}), "what it was denied, with stderr " + result.stderr)
+
+
+def rerun_leaves_its_supervisor_alone(machine):
+    kinds = {"stops_its_parent": "signal", "limits_its_parent": "change"}
+    if sys.version_info >= (3, 9):
+        kinds.update({"takes_a_descriptor_of_its_parent": "trace", "advises_a_stranger": "trace"})
+    _expect_kept_from(machine, kinds)
 
 
 def rerun_changes_no_attribute_of_a_file(machine):
@@ -200,8 +235,13 @@ def program_with_temporary_files_is_proven(machine):
 
 
 def program_of_several_processes_is_proven(machine):
-    _expect_proven(machine, "uses_a_pool", "uses_a_queue", "uses_a_lock", "uses_a_manager", "shares_memory",
-                   "spawns_processes", "forks", "detaches_a_child", "kills_a_child", "ends_a_group")
+    _expect_proven(machine, "uses_a_pool", "uses_a_queue", "uses_a_lock", "uses_a_manager", "spawns_processes",
+                   "forks", "detaches_a_child", "kills_a_child", "ends_a_group")
+
+
+def program_with_shared_memory_is_proven(machine):
+    _expect_proven(machine, "shares_memory", "names_a_nameless_file_in_shared_memory", "makes_a_folder_in_shared_memory",
+                   "moves_a_file_in_shared_memory", "has_no_descriptor_left_for_shared_memory")
 
 
 def program_that_runs_commands_is_proven(machine):
@@ -261,6 +301,37 @@ def bisect_may_do_what_the_program_does(machine):
         expect(lines_of(place.path / "count"), 2, "lines that were written")
         expect(evidence(machine.report())[0], "proven", "grade")
         expect([(each["isolated"], each["kept_from"]) for each in machine.report()["passes"]], [(False, [])] * 2, "passes")
+
+
+# ---- on kernels whose Landlock covers less
+
+
+def _with_landlock(machine, version):
+    machine.environment["OLD_LANDLOCK"] = str(version)
+    machine.wrapper = ["env", f"LD_PRELOAD={machine.build / 'targets/libold_landlock.so'}"]
+
+
+def _expect_the_same_with_old_landlock(machine, version):
+    _with_landlock(machine, version)
+    _expect_once(machine, "appends_elsewhere", "replaces", "removes", "makes_a_link", "changes_mode",
+                 "sends_to_a_local_server", "sends_to_a_nameless_server", "signals_a_stranger",
+                 "signals_a_group_without_leader", "resizes_a_terminal")
+    if sys.version_info >= (3, 9):
+        _expect_once(machine, "signals_by_a_folder_of_a_process")
+    rerun_leaves_its_supervisor_alone(machine)
+    _expect_proven(machine, "uses_a_pool", "shares_memory", "ends_a_group", "kills_a_child", "prints_to_both", "forks")
+
+
+def rerun_is_as_isolated_with_the_first_landlock(machine):
+    _expect_the_same_with_old_landlock(machine, 1)
+
+
+def rerun_is_as_isolated_with_a_landlock_that_covers_no_devices(machine):
+    _expect_the_same_with_old_landlock(machine, 4)
+
+
+def rerun_is_as_isolated_with_a_landlock_that_covers_no_signals(machine):
+    _expect_the_same_with_old_landlock(machine, 5)
 
 
 # ---- its end

@@ -7,12 +7,16 @@
 #include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -23,6 +27,7 @@
 
 #include "base/file_descriptor.h"
 #include "launch/isolation/call_judge.h"
+#include "launch/isolation/call_rules.h"
 #include "launch/isolation/seen_path.h"
 #include "launch/supervised/process_tree.h"
 #include "unit/scratch_folder.h"
@@ -40,11 +45,11 @@ std::uint64_t word(const void* pointer) { return reinterpret_cast<std::uint64_t>
 std::uint64_t word(long number) { return static_cast<std::uint64_t>(number); }
 
 struct Rerun {
-  explicit Rerun(Isolation isolation = {}) {
+  explicit Rerun(Isolation isolation = {}, int landlock_version = 7) {
     fs::create_directories(own);
     fs::create_directories(others);
     isolation.folders = {own};
-    judge.emplace(isolation, ::getppid(), 7);
+    judge.emplace(isolation, ::getppid(), landlock_version);
   }
 
   CallJudge::Verdict ask(long number, std::vector<std::uint64_t> arguments) {
@@ -144,7 +149,62 @@ TEST_CASE("modes and times are protected, by path and by descriptor") {
   const base::FileDescriptor file(::open(theirs.c_str(), O_RDONLY | O_CLOEXEC));
   CHECK(rerun.ask(SYS_fchmod, {word(file.get()), 0600}).error == EPERM);
   CHECK(rerun.ask(SYS_utimensat, {word(file.get()), 0, 0, 0}).error == EPERM);
-  CHECK(rerun.ask(SYS_ioctl, {word(file.get()), 0x40086602}).error == EPERM);
+}
+
+TEST_CASE("a rerun may issue any ioctl to its devices and nameless objects, but only few to files") {
+  constexpr std::uint64_t kSetFlags = 0x40086602, kShutDown = 0x8004587d, kSetSize = 0x5414;
+  Isolation isolation;
+  isolation.devices = {"/dev/null"};
+  Rerun rerun(isolation);
+  const auto ask = [&](const fs::path& path, std::uint64_t request) {
+    const base::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    REQUIRE(file.valid());
+    return rerun.ask(SYS_ioctl, {word(file.get()), request}).error;
+  };
+  const fs::path mine = rerun.scratch.file("own/file"), theirs = rerun.scratch.file("others/file");
+  CHECK(ask(theirs, kSetFlags) == EPERM);
+  CHECK(ask(mine, kSetFlags) == 0);
+  // These concern the whole file system.
+  CHECK(ask(theirs, kShutDown) == ENOTTY);
+  CHECK(ask(mine, kShutDown) == ENOTTY);
+  CHECK(ask(rerun.own, kShutDown) == ENOTTY);
+  CHECK(ask("/dev/null", kSetSize) == 0);
+  CHECK(ask("/dev/zero", kSetSize) == EPERM);
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);
+  const base::FileDescriptor from(ends[0]), to(ends[1]), socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  for (const auto* each : {&from, &socket}) CHECK(rerun.ask(SYS_ioctl, {word(each->get()), kSetSize}).error == 0);
+  CHECK(rerun.ask(SYS_ioctl, {999, kSetSize}).error == 0);  // the kernel rejects it
+}
+
+TEST_CASE("the filter passes the requests of the GPU's drivers, and those that change nothing") {
+  // Without a supervisor, calls that must be checked fail with ENOSYS.
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    const int file = ::open("/dev/null", O_RDONLY);
+    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) ::_exit(77);
+    const int listener = launch::install_filter();
+    if (listener < 0) ::_exit(77);
+    ::close(listener);
+    const auto is_checked = [&](unsigned long request) {
+      return ::ioctl(file, request, nullptr) != 0 && errno == ENOSYS;
+    };
+    int number = 0;
+    for (const unsigned long passed : {0xc020462aul, 0xc00446d6ul, 0x21ul, 0x7ful, 0xc0104703ul, 0x5401ul, 0x541bul}) {
+      ++number;
+      if (is_checked(passed)) ::_exit(number);
+    }
+    for (const unsigned long checked : {0x4601ul, 0x1bul, 0x80ul, 0x5402ul, 0x5412ul, 0x5414ul, 0x4c00ul, 0x1277ul,
+                                        0x40086602ul, 0x40086604ul, 0x8004587dul, 0xc0045877ul, 0x541cul}) {
+      ++number;
+      if (!is_checked(checked)) ::_exit(number);
+    }
+    ::_exit(0);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK((WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77));
 }
 
 TEST_CASE("the working folder is protected like others if a call gives it as an empty path") {
@@ -290,6 +350,91 @@ TEST_CASE("processes outside the rerun are protected") {
   CHECK(rerun.ask(SYS_setpriority, {0, 0, 0}).error == 0);
 }
 
+TEST_CASE("the process that owns a rerun is not part of it") {
+  Rerun rerun;
+  const std::uint64_t owner = word(::getppid());
+  CHECK(rerun.ask(SYS_kill, {owner, SIGSTOP}).error == EPERM);
+  CHECK(rerun.ask(SYS_prlimit64, {owner, 0, 1, 0}).error == EPERM);
+  CHECK(rerun.ask(SYS_process_vm_writev, {owner}).error == EPERM);
+  const base::FileDescriptor its(static_cast<int>(::syscall(SYS_pidfd_open, ::getppid(), 0)));
+  const base::FileDescriptor ours(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));
+  constexpr long kPidfdGetfd = 438, kProcessMadvise = 440;
+  for (const long call : {kPidfdGetfd, kProcessMadvise, long{SYS_pidfd_send_signal}}) {
+    CHECK(rerun.ask(call, {word(its.get()), 1}).error == EPERM);
+    CHECK(rerun.ask(call, {word(ours.get()), 1}).error == 0);
+    CHECK(rerun.ask(call, {999, 1}).error == 0);  // the kernel rejects it
+  }
+  const base::FileDescriptor folder(::open("/proc/1", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  CHECK(rerun.ask(SYS_pidfd_send_signal, {word(folder.get()), 1}).error == EPERM);
+}
+
+TEST_CASE("a group may be signalled if all of its processes belong to the rerun") {
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);
+  const base::FileDescriptor from(ends[0]);
+  base::FileDescriptor to(ends[1]);
+  const pid_t member = ::fork();
+  if (member == 0) {
+    ::close(to.get());
+    char byte = 0;
+    ::_exit(static_cast<int>(::read(from.get(), &byte, 1)));
+  }
+  ::setpgid(member, member);
+  constexpr std::uint64_t kWholeGroup = 4;
+  const base::FileDescriptor pidfd(static_cast<int>(::syscall(SYS_pidfd_open, member, 0)));
+  for (const int version : {1, 4, 5}) {
+    Rerun rerun({}, version);
+    CHECK(rerun.ask(SYS_kill, {word(-member), SIGTERM}).error == 0);
+    CHECK(rerun.ask(SYS_pidfd_send_signal, {word(pidfd.get()), SIGTERM, 0, kWholeGroup}).error == 0);
+    // The owner of this group has this process as a child, but the group has other members.
+    CHECK(rerun.ask(SYS_kill, {word(-1), SIGTERM}).error == EPERM);
+    CHECK(rerun.ask(SYS_kill, {word(-::getpgid(::getppid())), SIGTERM}).error == EPERM);
+  }
+  to = base::FileDescriptor();
+  ::waitpid(member, nullptr, 0);
+}
+
+TEST_CASE("a file in shared memory belongs to a rerun if the rerun made it, whatever it is called") {
+  if (::access(launch::kSharedMemory, W_OK) != 0) return;
+  Isolation isolation;
+  isolation.shared_memory = true;
+  Rerun rerun(isolation);
+  const fs::path name = fs::path(launch::kSharedMemory) / ("cudadiag-test-" + std::to_string(::getpid()));
+  const fs::path moved = name.string() + ".moved", folder = name.string() + ".folder";
+  const auto made = rerun.open(name, O_CREAT | O_EXCL | O_RDWR);
+  CHECK(made.error == 0);
+  REQUIRE(made.file >= 0);
+  CHECK(::write(made.file, "mine", 4) == 4);
+  CHECK(fs::file_size(name) == 4);
+  CHECK(rerun.open(name, O_RDWR | O_CREAT).file >= 0);
+  fs::rename(name, moved);
+  CHECK(rerun.open(moved, O_WRONLY).file >= 0);
+  // Another program uses the old name.
+  const base::FileDescriptor theirs(::open(name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
+  CHECK(rerun.open(name, O_WRONLY).error == EACCES);
+  CHECK(rerun.open(name, O_WRONLY | O_CREAT | O_TRUNC).error == EACCES);
+  CHECK(rerun.ask(SYS_unlinkat, {word(AT_FDCWD), word(name.c_str()), 0}).error == EACCES);
+  CHECK(rerun.ask(SYS_mkdirat, {word(AT_FDCWD), word(folder.c_str()), 0700}).done);
+  CHECK(rerun.open(folder / "file", O_WRONLY | O_CREAT).error == 0);
+  CHECK(rerun.ask(SYS_symlinkat, {word("/"), word(AT_FDCWD), word((name.string() + ".link").c_str())}).error == EACCES);
+  rerun.judge->clean_shared_memory();
+  CHECK_FALSE(fs::exists(moved));
+  CHECK_FALSE(fs::exists(folder));
+  CHECK(fs::exists(name));
+  fs::remove(name);
+}
+
+TEST_CASE("a file in shared memory that the caller could not be given is removed") {
+  if (::access(launch::kSharedMemory, W_OK) != 0) return;
+  Isolation isolation;
+  isolation.shared_memory = true;
+  Rerun rerun(isolation);
+  const fs::path name = fs::path(launch::kSharedMemory) / ("cudadiag-test-" + std::to_string(::getpid()));
+  REQUIRE(rerun.open(name, O_CREAT | O_EXCL | O_RDWR).file >= 0);
+  rerun.judge->undo();
+  CHECK_FALSE(fs::exists(name));
+}
+
 TEST_CASE("changes to what all processes share are denied and reported") {
   Rerun rerun;
   const auto refused = rerun.ask(SYS_shmget, {1, 4096, 0});
@@ -307,12 +452,45 @@ TEST_CASE("files in /proc of the rerun's own processes may be written, those of 
   CHECK((others.error == EACCES || ::access("/proc/1/comm", W_OK) != 0));
 }
 
-TEST_CASE("a path with /proc/self is resolved as the rerun's process sees it") {
-  const auto seen = launch::see_path(::getpid(), AT_FDCWD, "/proc/self/status", true);
-  CHECK(seen.path == "/proc/" + std::to_string(::getpid()) + "/status");
-  CHECK(seen.exists);
-  CHECK(launch::see_path(::getpid(), AT_FDCWD, ".", true).path == fs::canonical("."));
-  CHECK_FALSE(launch::see_path(::getpid(), AT_FDCWD, "/nowhere/file", true).reachable);
+TEST_CASE("a path with /proc/self is resolved as the rerun's process sees it, however it is spelled") {
+  const ScratchFolder scratch;
+  const fs::path folder = fs::canonical(scratch.path()), file = scratch.file("file");
+  fs::create_symlink("/proc/self", folder / "me");
+  const pid_t other = ::getppid(), own = ::getpid();
+  for (const std::string start : {"/proc/self", "/proc//self", "/proc/./self", "/proc/../proc/self", "//proc/self"}) {
+    CHECK(launch::see_path(other, AT_FDCWD, start + "/status", true).path ==
+          "/proc/" + std::to_string(other) + "/status");
+  }
+  CHECK(launch::see_path(other, AT_FDCWD, (folder / "me/status").string(), true).path ==
+        "/proc/" + std::to_string(other) + "/status");
+  CHECK(launch::see_path(own, AT_FDCWD, "/proc/self/status", true).exists);
+  CHECK(launch::see_path(own, AT_FDCWD, "/proc/thread-self/comm", true).path.native().ends_with("/comm"));
+  CHECK(launch::see_path(own, AT_FDCWD, ".", true).path == fs::canonical("."));
+  CHECK(launch::see_path(own, AT_FDCWD, "/proc/self/root/usr/..", true).path == "/");
+  CHECK_FALSE(launch::see_path(own, AT_FDCWD, "/nowhere/file", true).reachable);
+  const base::FileDescriptor opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  const std::string name = "/proc/self/fd/" + std::to_string(opened.get());
+  CHECK(launch::see_path(own, AT_FDCWD, name, true).path == fs::canonical(file));
+  // The file has no name any more, but still exists.
+  fs::remove(file);
+  CHECK(launch::see_path(own, AT_FDCWD, name, true).exists);
+}
+
+TEST_CASE("a link is followed if a slash comes after it") {
+  const ScratchFolder scratch;
+  const fs::path folder = fs::canonical(scratch.path());
+  fs::create_directory(folder / "real");
+  fs::create_symlink("real", folder / "link");
+  fs::create_symlink("loop", folder / "loop");
+  CHECK(launch::see_path(::getpid(), AT_FDCWD, (folder / "link").string(), false).path == folder / "link");
+  CHECK(launch::see_path(::getpid(), AT_FDCWD, (folder / "link").string() + "/", false).path == folder / "real");
+  CHECK_FALSE(launch::see_path(::getpid(), AT_FDCWD, (folder / "loop").string(), true).reachable);
+}
+
+TEST_CASE("a call with unreadable arguments is not let through") {
+  Rerun rerun;
+  CHECK(rerun.ask(SYS_fchmodat, {word(AT_FDCWD), 1, 0600}).error == EFAULT);
+  CHECK(rerun.ask(SYS_unlinkat, {word(AT_FDCWD), 1, 0}).error == EFAULT);
 }
 
 TEST_CASE("ancestry is read from /proc") {
