@@ -56,6 +56,11 @@ bool found_no_function(const session::FailedCall& error) {
   return error.code == kNotFound && (asks("GetFunction") || asks("GetKernel"));
 }
 
+bool found_nothing_to_do(const session::FailedCall& error) {
+  constexpr std::uint32_t kEnabled = 704, kActive = 708, kCannotUpdate = 910;
+  return error.code == kEnabled || error.code == kActive || (error.code == kCannotUpdate && is_benign(error));
+}
+
 bool found_no_device(const session::FailedCall& error) {
   const bool code = std::find(std::begin(kNoDevice), std::end(kNoDevice), error.code) != std::end(kNoDevice);
   return code && std::any_of(std::begin(kStarts), std::end(kStarts), [&](std::string_view start) {

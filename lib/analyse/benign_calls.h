@@ -11,6 +11,10 @@ bool is_benign(const session::FailedCall& error);
 // matters only if nothing else explains the failure.
 bool found_no_function(const session::FailedCall& error);
 
+// Returns whether the call changes nothing because what it asks for is done already, or cannot be done this way. Most
+// programs expect this, so it matters only if nothing else explains the failure.
+bool found_nothing_to_do(const session::FailedCall& error);
+
 // Returns whether CUDA could not start at all: no driver, no GPU, or no GPU visible to this process. Programs try this
 // to decide whether to use the CPU.
 bool found_no_device(const session::FailedCall& error);

@@ -33,10 +33,14 @@ Ending own_ending(const session::Process& process) {
 }
 
 Ending ending_of(const session::Session& session, const session::Process& process) {
-  if (const Ending own = own_ending(process); own.known) return own;
-  if (session.manifest.passes.empty() || session.manifest.outlived_by.contains(process.pid)) return {};
-  Ending result = ending(session.manifest.passes.front().end);
-  result.of_process = false;
+  const auto& passes = session.manifest.passes;
+  const Ending command = passes.empty() ? Ending{} : ending(passes.front().end);
+  Ending result = own_ending(process);
+  if (!result.known && !session.manifest.outlived_by.contains(process.pid)) {
+    result = command;
+    result.of_process = passes.empty();
+  }
+  result.command_succeeded = command.known && !command.bad;
   return result;
 }
 

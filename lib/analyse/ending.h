@@ -15,6 +15,8 @@ struct Ending {
   int signal = 0;          // 0: none
   int status = 0;          // if no signal ended it
   std::string text;        // "status 1", "signal 9"
+  // The command ended with status 0. A bad end is then the end of a child, and its parent took it for an answer.
+  bool command_succeeded = false;
 
   // Returns whether the process was killed by a signal that usually comes from outside, such as SIGKILL.
   bool killed() const;

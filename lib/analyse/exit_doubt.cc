@@ -57,16 +57,14 @@ double lived_on(const ProcessRecord& record, const FailedCall& error) {
 
 // Returns the doubt raised by what happened after the error: how the process continued, and how it ended.
 ExitDoubt doubt_of_what_followed(const FailedCall& error, const ProcessRecord& record, const Ending& end) {
-  const auto suspected = [](const char* why) { return ExitDoubt{Grade::suspected, 0, why}; };
-  if (was_given_memory(record, error, kEver)) return suspected("; a later allocation of its thread succeeded");
-  if (end.signal == 0 && main_thread_went_on(record, error)) {
-    return suspected("; the main thread continued in between");
-  }
+  const auto handled = [](const char* why) { return ExitDoubt{Grade::suspected, 0, why, true}; };
+  if (was_given_memory(record, error, kEver)) return handled("; a later allocation of its thread succeeded");
+  if (end.signal == 0 && main_thread_went_on(record, error)) return handled("; the main thread continued in between");
   if (python_chose_to_end(record, error, end)) {
-    return suspected("; Python exits with status 1 after an uncaught exception");
+    return handled("; Python exits with status 1 after an uncaught exception");
   }
   if (end.signal == 0 && !record.exit_status && record.state == wire::area::State::recording) {
-    return suspected("; it ended without exit(), or replaced itself with another program (exec)");
+    return {Grade::suspected, 0, "; it ended without exit(), or replaced itself with another program (exec)"};
   }
   if (error.flags & wire::error::kAskedBefore) {
     return {Grade::inferred, 0, "; its thread had already queried this error, and continued"};

@@ -19,6 +19,7 @@
 #include "analyse/stream_history.h"
 #include "analyse/swallowed_failures.h"
 #include "session/area/call_name.h"
+#include "session/library_paths.h"
 #include "session/notes/forks.h"
 #include "wire/cuda_codes.h"
 
@@ -69,6 +70,20 @@ void keep_first_refusal(Errors& errors) {
   });
 }
 
+// Returns whether the call failed after the program had called exit(). Destructors make such calls, and the exit status
+// was already chosen.
+bool is_after_exit(const FailedCall& error, const ProcessRecord& record, const Ending& end) {
+  return record.state == wire::area::State::finished && record.clock_last != 0 && error.ticks > record.clock_last &&
+         end.signal == 0 && record.exit_status == end.status;
+}
+
+// A context that no longer exists, or never did, refuses every call. That is no failure of a program that releases its
+// objects late, but may be what another program dies of.
+bool is_of_lost_context(const FailedCall& error) {
+  constexpr std::uint32_t kContextIsDestroyed = 709;
+  return error.code == kContextIsDestroyed && error.of_call == 0 && !releases(error);
+}
+
 // Returns the last failed call of each thread, if no later call on that thread succeeded.
 Errors last_words(const Errors& errors) {
   std::map<std::uint32_t, const FailedCall*> last;
@@ -84,15 +99,17 @@ Errors last_words(const Errors& errors) {
   return result;
 }
 
-// A program may look up a function that need not exist. A failed look-up counts as the reason for the exit only if it
-// happened once, and if no later CUDA call is known.
-const FailedCall* last_question(const ProcessRecord& record) {
-  if (record.errors.empty() || !found_no_function(record.errors.back())) return nullptr;
+bool is_often_expected(const FailedCall& error) { return found_no_function(error) || found_nothing_to_do(error); }
+
+// A program may look up a function that need not exist, or enable what is enabled already. Such a call counts as the
+// reason for the exit only if it failed once, and if no later CUDA call is known.
+const FailedCall* last_expected(const ProcessRecord& record) {
+  if (record.errors.empty() || !is_often_expected(record.errors.back())) return nullptr;
   const FailedCall& last = record.errors.back();
   const bool went_on = std::any_of(record.threads.begin(), record.threads.end(),
                                    [&](const session::Thread& thread) { return thread.call_ticks > last.ticks; });
   const bool again = std::any_of(record.errors.begin(), record.errors.end(), [&](const FailedCall& error) {
-    return error.serial < last.serial && error.site == last.site && found_no_function(error);
+    return error.serial < last.serial && error.site == last.site && is_often_expected(error);
   });
   const bool watched = last.thread < record.threads.size() && !(last.flags & wire::error::kThenWorked);
   return watched && !went_on && !again ? &last : nullptr;
@@ -105,6 +122,21 @@ std::string times(std::size_t count, bool complete, std::string_view one, std::s
 
 bool is_runtimes(const FailedCall& error) {
   return error.domain == wire::error::Domain::runtime || !error.outer.empty();
+}
+
+// Returns whether the code went to a script: the call was made by ctypes, or by a binding that returns or raises each
+// code. Nobody queries the last error there, so that it was not queried means nothing.
+bool is_returned_to_script(const FailedCall& error, const ProcessRecord& record) {
+  const session::Site* site = session::by_id(record.sites, error.site);
+  const auto* stack = site == nullptr ? nullptr : session::by_id(record.native_stacks, site->native);
+  if (stack == nullptr) return false;
+  for (const session::RawNativeFrame& frame : stack->frames) {
+    const session::Module* module = session::by_id(record.modules, frame.module);
+    if (module == nullptr) return false;
+    if (session::is_cuda_module(module->path)) continue;
+    return session::is_foreign_function_interface(module->path) || session::is_cuda_binding(module->path);
+  }
+  return false;
 }
 
 // Returns whether the program should have queried the last error. A driver call returns its error only to its caller,
@@ -175,12 +207,13 @@ Failure fatal(const session::Process& process, const FailedCall& error, const Fa
         visible_call(error), who, end.text);
     return failure;
   }
-  if (found_no_function(error)) {
+  if (is_often_expected(error)) {
     failure.grade = Grade::suspected;
     failure.because = fmt::format(
         "the call itself returned the error, cudadiag saw no later call, and {} ended with {} afterwards{}; programs "
-        "also look up functions that need not exist",
-        who, end.text, doubt.why);
+        "also {}",
+        who, end.text, doubt.why,
+        found_no_function(error) ? "look up functions that need not exist" : "expect this error, and continue");
     return failure;
   }
   failure.because = fmt::format("{}, and {} ended with {}{}afterwards{}", story_of(error, noticed), who, end.text,
@@ -205,15 +238,20 @@ class HandledCalls {
     std::vector<Note> notes;
     for (const auto& [code, entry] : by_code_) {
       const std::string name = entry.calls.size() == 1 ? " of " + *entry.calls.begin() : "";
-      const char* then =
-          entry.all_worked || end.of_process ? " and the program continued" : "; it is unknown how this process ended";
+      std::string then = " and the program continued";
+      if (!entry.all_worked && !end.of_process) then = "; it is unknown how this process ended";
+      if (!entry.all_worked && end.of_process && end.bad && end.command_succeeded) {
+        then = fmt::format("; process {} ended with {}, but the command succeeded", process.pid, end.text);
+      }
       const std::string calls = times(entry.count, complete, "call", "calls") + name;
       notes.push_back({NoteCode::error_handled,
                        fmt::format("{} returned {} ({}){}{}", calls, cuda_error(code).title, code, then,
                                    end.asked_for() ? " until " + end.text : ""),
                        // If the program ends normally, lines are not looked up, because looking them up delays the
                        // exit.
-                       end.bad ? std::optional(NotedCalls{&process, entry.sites, calls.size()}) : std::nullopt});
+                       end.bad && !end.command_succeeded
+                           ? std::optional(NotedCalls{&process, entry.sites, calls.size()})
+                           : std::nullopt});
     }
     return notes;
   }
@@ -300,17 +338,25 @@ std::vector<Story> stories_of(const Errors& errors, const SameCall& same) {
   return stories;
 }
 
-// Returns the failed calls that may explain how the process ended. If a failed look-up is the only explanation, adds it
-// to `errors`.
+// Returns the failed calls that may explain how the process ended. If `errors` lacks one of them, because it seldom
+// matters, adds it.
 Errors last_calls(const ProcessRecord& record, const Ending& end, Errors& errors) {
   // If the process had a sticky error, or a signal asked it to end, no failed call is needed to explain its end.
   if (!end.bad || end.asked_for() || record.state == wire::area::State::frozen) return {};
-  Errors last = last_words(errors);
-  if (!last.empty() || !end.of_process || end.killed()) return last;
-  if (const FailedCall* question = last_question(record)) {
-    errors.push_back(question);
-    last.push_back(question);
+  Errors seen = errors;
+  for (const FailedCall& error : record.errors) {
+    if (is_of_lost_context(error)) seen.push_back(&error);
   }
+  std::erase_if(seen, [&](const FailedCall* error) { return is_after_exit(*error, record, end); });
+  const auto is_earlier = [](const FailedCall* a, const FailedCall* b) { return a->serial < b->serial; };
+  std::sort(seen.begin(), seen.end(), is_earlier);
+  Errors last = last_words(seen);
+  if (last.empty() && end.of_process && !end.killed()) {
+    if (const FailedCall* expected = last_expected(record)) last.push_back(expected);
+  }
+  std::copy_if(last.begin(), last.end(), std::back_inserter(errors),
+               [&](const FailedCall* error) { return std::find(errors.begin(), errors.end(), error) == errors.end(); });
+  std::sort(errors.begin(), errors.end(), is_earlier);
   return last;
 }
 
@@ -370,13 +416,16 @@ CallFindings failed_calls(const session::Process& process, const Ending& end, co
         if (call->of_call == 0 && same(*call, *story.cause)) add(*call);
       }
     };
-    if (!ending.calls.empty()) {
+    const bool is_answer_to_parent =
+        !ending.calls.empty() && end.command_succeeded && exit_doubt(ending.noticed(), process.record, end).handled;
+    const bool is_handled = is_answer_to_parent || is_returned_to_script(*story.cause, process.record);
+    if (!ending.calls.empty() && !is_answer_to_parent) {
       findings.failures.push_back(fatal(process, *story.cause, ending.noticed(), end));
     } else if (found_no_device(*story.cause)) {
       continue;
-    } else if (is_noticed_in_vain(story, process.record, end)) {
+    } else if (!is_handled && is_noticed_in_vain(story, process.record, end)) {
       each_call([&](const FailedCall& call) { unchecked.add(call, noticed); });
-    } else if (noticed.flags & wire::error::kLookedAt || !should_have_been_looked_at(noticed)) {
+    } else if (is_handled || noticed.flags & wire::error::kLookedAt || !should_have_been_looked_at(noticed)) {
       noticed.of_call == 0 ? handled.add(*story.cause) : each_call([&](const FailedCall& call) { handled.add(call); });
     } else {
       unchecked.add(*story.cause, noticed);

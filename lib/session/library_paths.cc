@@ -184,6 +184,15 @@ bool is_foreign_function_interface(std::string_view path) {
   return equals_any(stem_of(path), kStems) || is_interpreter(path);
 }
 
+bool is_cuda_binding(std::string_view path) {
+  // The folders cuda/_cuda, cuda/_lib and the modules cuda/ccuda… are those of cuda-python before 12.8.
+  constexpr std::string_view kParts[] = {"/cuda/bindings/",      "/cuda/core/",     "/cuda/_cuda/",  "/cuda/_lib/",
+                                         "/cuda/cuda.",          "/cuda/ccuda.",    "/cuda/cudart.", "/cuda/ccudart.",
+                                         "/cupy_backends/cuda/", "/pycuda/_driver."};
+  constexpr std::string_view kExtensions[] = {".cpython-", ".abi3."};
+  return contains_any(base_name(path), kExtensions) && contains_any(path, kParts);
+}
+
 bool is_c_library(std::string_view path) { return stem_of(path) == "libc"; }
 
 bool is_library_source(std::string_view file) {

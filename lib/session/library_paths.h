@@ -39,6 +39,9 @@ bool is_recorder(std::string_view path);
 // into.
 bool is_foreign_function_interface(std::string_view path);
 
+// Returns whether the module is a Python binding of CUDA that returns or raises the code of each call.
+bool is_cuda_binding(std::string_view path);
+
 // Returns whether the library is the one that calls main().
 bool is_c_library(std::string_view path);
 

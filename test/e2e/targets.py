@@ -41,6 +41,7 @@ FAILING = {
     "invalid_argument": Failing("proven", "sync_error", confirmed=""),
     "refused_launch": Failing("proven", "sync_error", confirmed="", cause="block-too-large"),
     "refused_after_others": Failing("proven", "sync_error", confirmed=""),
+    "destroyed_event:waits": Failing("proven", "sync_error", confirmed=""),
     "asked_late:copy": Failing("proven", "sync_error", confirmed=""),
     "asked_late:all_well": Failing("suspected", "unchecked_error", confirmed=""),
     "asked_late:peeked": Failing("inferred", "sync_error", confirmed=""),
@@ -147,7 +148,7 @@ FAILING = {
 }
 
 CLEAN = ("healthy", "thread_destructor", "graph_kept", "alloc_fails_handled", "refused_often", "capture_beside_launches", "capture_given_up", "host_segfault", "no_cuda",
-         "py_exception", "hanging_kernel", "second_runtime:asked")
+         "py_exception", "hanging_kernel", "destroyed_event:continues", "destroyed_event:releases", "destroyed_event:late", "second_runtime:asked")
 
 
 def source(name):

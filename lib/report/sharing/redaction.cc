@@ -20,13 +20,6 @@ bool is_name(char c) { return is_alnum(c) || c == '_'; }
 // Returns whether the value looks like a secret key. A key of a table, such as "model.layers.0.weight", does not.
 bool is_key_text(std::string_view value) { return looks_random(value) && value.find_first_of("_-/.") == value.npos; }
 
-// Returns whether the value of an option "--key" can be a secret: "--key k3yvalue", but not "--key name" or "--key 3".
-bool is_key_of_option(std::string_view value) {
-  const auto has = [&](auto test) { return std::any_of(value.begin(), value.end(), test); };
-  return value.size() >= 8 && has([](unsigned char c) { return std::isdigit(c) != 0; }) &&
-         has([](unsigned char c) { return std::isalpha(c) != 0; }) && value.find_first_of("/.") == value.npos;
-}
-
 // Replaces every occurrence of the name that is not part of a longer name.
 std::string without_name(const std::string& text, const std::string& name, const std::string& instead) {
   std::string out;
@@ -163,7 +156,9 @@ bool is_variable(std::string_view value) {
 // Returns true if the value must be removed. In code, keeps more values, because most of them are names of variables.
 bool is_taken_out(std::string_view name, const Value& value, std::string_view content, bool option, bool is_code) {
   if (content.empty()) return false;
-  if (name == "key") return (value.quoted && is_key_text(content)) || (option && is_key_of_option(content));
+  if (!is_secret_name(name) && is_key_name(name)) {
+    return (value.quoted && is_key_text(content)) || (option && is_key_of_option(name, content));
+  }
   if (value.quoted || option || looks_random(content)) return true;
   if (is_capitals(name)) return !value.of_subscript;
   return !is_code && value.tight && !is_variable(content);
@@ -177,13 +172,13 @@ bool is_parameter(std::string_view text, std::size_t begin, std::size_t end) {
          text[end] == '=' && std::string_view("={$%").find(text[end + 1]) == text.npos;
 }
 
-// Returns the end of the token. A JSON web token has several parts, separated by dots.
-std::size_t end_of_token(std::string_view text, std::size_t at) {
-  while (at + 1 < text.size() && text[at] == '.' && is_name(text[at + 1])) {
-    ++at;
-    while (at < text.size() && (is_name(text[at]) || text[at] == '-')) ++at;
-  }
-  return at;
+// Returns the length of the token at `at`; 0 if there is none.
+std::size_t token_at(std::string_view text, std::size_t at) {
+  if (const std::size_t length = known_token(text.substr(at))) return length;
+  const std::size_t key = wandb_key(text.substr(at));
+  if (key == 0) return 0;
+  const std::size_t line = text.rfind('\n', at) + 1;
+  return names_wandb(text.substr(line, at - line)) ? key : 0;
 }
 
 std::string without_secrets(std::string_view text, Redaction::Kind kind) {
@@ -202,9 +197,9 @@ std::string without_secrets(std::string_view text, Redaction::Kind kind) {
            (is_name(text[end]) || (text[end] == '-' && end + 1 < text.size() && is_alnum(text[end + 1]))))
       ++end;
     const std::string_view name = text.substr(at, end - at);
-    if (is_known_token(name)) {
+    if (const std::size_t length = token_at(text, at)) {
       out += kRedacted;
-      at = end_of_token(text, end);
+      at += length;
       continue;
     }
     out += name;
@@ -212,7 +207,7 @@ std::string without_secrets(std::string_view text, Redaction::Kind kind) {
     at = end_of_credentials(text, name, end);
     if (at != end) out.append(" ").append(kRedacted);
     const bool parameter = is_parameter(text, end - name.size(), end);
-    if (name != "key" && !is_secret_name(name) && !(parameter && name == "sig")) continue;
+    if (!is_key_name(name) && !is_secret_name(name) && !(parameter && name == "sig")) continue;
     const Value value = value_behind(text, end - name.size(), end, option, parameter ? kParameterEnds : closing);
     const std::string_view content = text.substr(value.begin, value.end - value.begin);
     if (!(parameter && !content.empty()) && !is_taken_out(name, value, content, option, is_code)) continue;
@@ -297,6 +292,41 @@ std::string without_hooks(const std::string& text) {
   return out + text.substr(from);
 }
 
+// Removes the strings in login(user, "x"), which need no telling names. Named arguments are judged by their names.
+std::string without_login_arguments(const std::string& text) {
+  constexpr std::size_t kLongest = 4000;  // a call that seems longer is not one
+  const std::string_view all = text;
+  std::string out;
+  std::size_t from = 0;
+  for (std::size_t open = 0; (open = all.find('(', open)) != all.npos;) {
+    std::size_t begin = open;
+    while (begin > 0 && is_name(all[begin - 1])) --begin;
+    const std::string_view name = all.substr(begin, open - begin);
+    ++open;
+    if (!is_login_name(name)) continue;
+    int depth = 1;
+    char before = '(';  // the latest character that is no blank
+    const std::size_t last = std::min(all.size(), open + kLongest);
+    for (std::size_t at = open; at < last && depth > 0; open = ++at) {
+      if (const std::size_t quote = behind_prefix(all, at); is_quote(all[quote])) {
+        const std::string_view quotes = quotes_at(all, quote);
+        const std::size_t value = quote + quotes.size(), end = end_of_quoted(all, value, quotes);
+        if (depth == 1 && (before == '(' || before == ',') && end > value) {
+          out.append(text, from, value - from).append(kRedacted);
+          from = end;
+        }
+        at = std::min(end + quotes.size(), all.size()) - 1;
+        before = '"';
+        continue;
+      }
+      if (all[at] == '(' || all[at] == '[' || all[at] == '{') ++depth;
+      if (all[at] == ')' || all[at] == ']' || all[at] == '}') --depth;
+      if (std::isspace(static_cast<unsigned char>(all[at])) == 0) before = all[at];
+    }
+  }
+  return out + text.substr(from);
+}
+
 // Removes the text between the opening and the closing line of a private key.
 std::string without_private_keys(const std::string& text) {
   constexpr std::string_view kOpening = "PRIVATE KEY-----", kClosing = "-----END";
@@ -315,7 +345,7 @@ std::string without_private_keys(const std::string& text) {
 std::string without_shapes(const std::string& text, Redaction::Kind kind) {
   const std::string open =
       without_login_options(without_hooks(without_passwords(without_logins(without_private_keys(text)))), kind);
-  return without_secrets(open, kind);
+  return without_secrets(without_login_arguments(open), kind);
 }
 
 // Returns whether the word is a program whose option -p takes a password.
@@ -340,9 +370,26 @@ bool has_password_attached(std::string_view word, bool logs_in) {
 bool is_value_of(std::string_view option, std::string_view word) {
   if (option == "-u" || option == "--user") return word.find(':') != word.npos;
   if (option == "-p") return !is_number(word) && !word.starts_with('-');
-  if (option == "--key") return is_key_of_option(word);
-  return is_secret_option(option);
+  if (is_secret_option(option)) return true;
+  const bool long_option = option.starts_with("--") && option.find('=') == option.npos;
+  return long_option && is_key_name(option.substr(2)) && is_key_of_option(option.substr(2), word);
 }
+
+// Finds the words of a command that are secrets because of the words before them.
+class SecretWords {
+ public:
+  // Must be called for each word, in their order.
+  bool contain(const std::string& word) {
+    wandb_ |= names_wandb(word);
+    const bool secret = is_value_of(option_, word) || (wandb_ && !word.empty() && wandb_key(word) == word.size());
+    option_ = secret ? "" : word;
+    return secret;
+  }
+
+ private:
+  std::string option_;
+  bool wandb_ = false;
+};
 
 }  // namespace
 
@@ -382,16 +429,11 @@ std::vector<std::string> Redaction::words(const std::vector<std::string>& comman
 std::vector<std::string> without_secrets(const std::vector<std::string>& command) {
   const bool logs_in = std::any_of(command.begin(), command.end(), takes_password_by_p);
   std::vector<std::string> words;
-  std::string_view option;
+  SecretWords secrets;
   for (const std::string& word : command) {
-    if (is_value_of(option, word)) {
-      words.emplace_back(kRedacted);
-      option = {};
-      continue;
-    }
-    words.push_back(has_password_attached(word, logs_in) ? std::string("-p") + kRedacted
-                                                         : without_shapes(word, Redaction::Kind::word));
-    option = word;
+    words.push_back(secrets.contain(word)                  ? kRedacted
+                    : has_password_attached(word, logs_in) ? std::string("-p") + kRedacted
+                                                           : without_shapes(word, Redaction::Kind::word));
   }
   return words;
 }
@@ -403,16 +445,13 @@ void redact(Json& node, const Redaction& redaction) {
     node = redaction.text(node.get<std::string>());
     return;
   }
-  bool next_is_secret = false;  // true after an option such as --token in a command line
+  SecretWords secrets;  // an array may be a command line
   for (Json& child : node) {
-    const std::string option = child.is_string() ? child.get<std::string>() : "";
-    if (next_is_secret && child.is_string()) {
+    if (node.is_array() && child.is_string() && secrets.contain(child.get<std::string>())) {
       child = kRedacted;
-      next_is_secret = false;
-      continue;
+    } else if (child.is_string() || child.is_structured()) {
+      redact(child, redaction);
     }
-    next_is_secret = node.is_array() && is_secret_option(option);
-    if (child.is_string() || child.is_structured()) redact(child, redaction);
   }
 }
 

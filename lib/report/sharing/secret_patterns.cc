@@ -4,14 +4,16 @@
 #include <array>
 #include <cctype>
 #include <string>
+#include <utility>
 
 namespace cudadiag::report {
 namespace {
 
-constexpr std::size_t kLeastToken = 20, kLeastRandom = 16;
+constexpr std::size_t kLeastRandom = 16;
 
 bool is_alnum(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 bool is_name(char c) { return is_alnum(c) || c == '_'; }
+bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
 
 char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 
@@ -87,21 +89,136 @@ bool is_secret_name(std::string_view name) {
   return false;
 }
 
+bool is_key_name(std::string_view name) {
+  const bool capitals = is_capitals(name);
+  std::string word;
+  while (!name.empty()) word = take_word(name, capitals);
+  return word == "key";
+}
+
+bool is_key_of_option(std::string_view name, std::string_view value) {
+  // "--sort-key", "--image-key" and the like name a field.
+  static constexpr std::array<std::string_view, 22> kOfFields = {
+      "sort",   "primary", "foreign", "public", "group", "order", "image", "text", "label",  "feature", "input",
+      "output", "target",  "dict",    "cache",  "data",  "join",  "index", "map",  "metric", "monitor", "state"};
+  const bool capitals = is_capitals(name);
+  std::string before, word;
+  while (!name.empty()) before = std::exchange(word, take_word(name, capitals));
+  if (value.empty() || value.starts_with('-')) return false;
+  if (!before.empty() && !is_one_of(before, kOfFields)) return true;
+  return value.size() >= 8 && has_digit(value) && std::any_of(value.begin(), value.end(), is_letter) &&
+         value.find_first_of("/.") == value.npos;
+}
+
+namespace {
+
+enum class Alphabet { alnum, name, hex, capitals };
+
+struct TokenShape {
+  std::string_view prefix;
+  Alphabet rest;
+  std::size_t least;    // characters after the prefix
+  bool dotted = false;  // parts may follow, each after a dot
+};
+
+// Most lengths are lower than the published ones, which may change.
+constexpr TokenShape kShapes[] = {
+    {"hf_", Alphabet::alnum, 20},   // Hugging Face
+    {"ghp_", Alphabet::alnum, 20},  // GitHub, down to the next service
+    {"gho_", Alphabet::alnum, 20},       {"ghu_", Alphabet::alnum, 20},
+    {"ghs_", Alphabet::name, 20},        {"ghr_", Alphabet::alnum, 20},
+    {"github_pat_", Alphabet::name, 20}, {"glpat-", Alphabet::name, 16, true},  // GitLab
+    {"sk-", Alphabet::name, 17},                                                // OpenAI, Anthropic
+    {"xox", Alphabet::name, 17},                                                // Slack
+    {"xapp-", Alphabet::name, 17},       {"dop_v1_", Alphabet::hex, 32},        // DigitalOcean
+    {"doo_v1_", Alphabet::hex, 32},      {"dor_v1_", Alphabet::hex, 32},
+    {"wandb_v1_", Alphabet::name, 20},                                  // W&B
+    {"AKIA", Alphabet::capitals, 16},                                   // AWS
+    {"ASIA", Alphabet::capitals, 16},    {"AIza", Alphabet::name, 20},  // Google
+    {"npm_", Alphabet::alnum, 20},       {"pypi-", Alphabet::name, 50},
+    {"sk_live_", Alphabet::alnum, 16},  // Stripe
+    {"sk_test_", Alphabet::alnum, 16},   {"rk_live_", Alphabet::alnum, 16},
+    {"rk_test_", Alphabet::alnum, 16},   {"eyJ", Alphabet::name, 17, true},  // JSON web tokens
+};
+
+bool is_of(Alphabet alphabet, char c) {
+  switch (alphabet) {
+    case Alphabet::alnum:
+      return is_alnum(c);
+    case Alphabet::name:
+      return is_name(c) || c == '-';
+    case Alphabet::hex:
+      return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+    case Alphabet::capitals:
+      return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z');
+  }
+  return false;
+}
+
+// Returns where the run of such characters ends.
+std::size_t end_of(Alphabet alphabet, std::string_view text, std::size_t at) {
+  while (at < text.size() && is_of(alphabet, text[at])) ++at;
+  return at;
+}
+
+bool ends_at(std::string_view text, std::size_t at) { return at == text.size() || !is_name(text[at]); }
+
+// "NUMBER:SECRET"; in an address, "bot" precedes it.
+std::size_t telegram_token(std::string_view text) {
+  constexpr std::size_t kSecret = 35, kLeastDigits = 8, kMostDigits = 10;
+  const std::size_t begin = text.starts_with("bot") ? 3 : 0;
+  const std::size_t colon = std::min(text.find_first_not_of("0123456789", begin), text.size());
+  if (colon - begin < kLeastDigits || colon - begin > kMostDigits || !text.substr(colon).starts_with(':')) return 0;
+  const std::size_t end = end_of(Alphabet::name, text, colon + 1);
+  return end == colon + 1 + kSecret ? end : 0;
+}
+
+// "SG.ID.SECRET"
+std::size_t sendgrid_token(std::string_view text) {
+  constexpr std::size_t kLeastId = 16, kLeastSecret = 32;
+  if (!text.starts_with("SG.")) return 0;
+  const std::size_t dot = end_of(Alphabet::name, text, 3);
+  if (dot < 3 + kLeastId || !text.substr(dot).starts_with('.')) return 0;
+  const std::size_t end = end_of(Alphabet::name, text, dot + 1);
+  return end - dot - 1 >= kLeastSecret ? end : 0;
+}
+
+}  // namespace
+
+std::size_t known_token(std::string_view text) {
+  for (const TokenShape& shape : kShapes) {
+    if (!text.starts_with(shape.prefix)) continue;
+    std::size_t end = end_of(shape.rest, text, shape.prefix.size());
+    const std::string_view rest = text.substr(shape.prefix.size(), end - shape.prefix.size());
+    // Ordinary names may have these shapes too, but seldom 20 letters without '_', or a digit among them.
+    const bool may_be_name = shape.rest != Alphabet::alnum && !has_digit(rest);
+    if (rest.size() < shape.least || !ends_at(text, end) || may_be_name) continue;
+    while (shape.dotted && end + 1 < text.size() && text[end] == '.' && is_name(text[end + 1])) {
+      end = end_of(Alphabet::name, text, end + 1);
+    }
+    return end;
+  }
+  return std::max(telegram_token(text), sendgrid_token(text));
+}
+
+std::size_t wandb_key(std::string_view text) {
+  constexpr std::size_t kDigits = 40;
+  return end_of(Alphabet::hex, text, 0) == kDigits && ends_at(text, kDigits) ? kDigits : 0;
+}
+
+bool names_wandb(std::string_view text) { return text.find("wandb") != text.npos || text.find("WANDB") != text.npos; }
+
+bool is_login_name(std::string_view name) {
+  static constexpr std::array<std::string_view, 8> kNames = {"login",   "log_in",       "signin",    "sign_in",
+                                                             "sign-in", "authenticate", "basicauth", "basic_auth"};
+  std::string word;
+  for (const char c : name.substr(name.rfind('.') + 1)) word += lower(c);
+  return std::any_of(kNames.begin(), kNames.end(), [&](std::string_view end) { return word.ends_with(end); });
+}
+
 bool is_secret_option(std::string_view word) {
   if (!word.starts_with('-') || word.find('=') != word.npos) return false;
   return is_secret_name(word.substr(word.starts_with("--") ? 2 : 1));
-}
-
-bool is_known_token(std::string_view word) {
-  static constexpr std::array<std::string_view, 10> kPrefixes = {"hf_", "ghp_", "gho_",  "ghs_", "github_pat_",
-                                                                 "sk-", "xox",  "glpat", "AKIA", "eyJ"};
-  // Ordinary names may also begin with these prefixes, so the word must contain a digit.
-  static constexpr std::array<std::string_view, 9> kWithDigits = {"ghu_",     "ghr_",     "npm_",     "AIza",    "ASIA",
-                                                                  "sk_live_", "sk_test_", "rk_live_", "rk_test_"};
-  const auto begins = [&](auto prefix) { return word.starts_with(prefix); };
-  if (word.size() < kLeastToken) return false;
-  return std::any_of(kPrefixes.begin(), kPrefixes.end(), begins) ||
-         (has_digit(word) && std::any_of(kWithDigits.begin(), kWithDigits.end(), begins));
 }
 
 bool looks_random(std::string_view value) {

@@ -178,13 +178,42 @@ def processes_beyond_all_places_are_counted(machine):
 
 def own_end_of_a_child_decides_what_it_died_of(machine):
     def found(ending):
-        expect(machine.run(*program("out_of_memory_in_child.py", ending), options=["-o", ending]).returncode, 1, "status")
+        result = machine.run(*program("out_of_memory_in_child.py", ending, "1"), options=["-o", ending])
+        expect(result.returncode, 1, "status")
         report = machine.report("-o", ending)
         return [(finding["kind"], finding["evidence"]["grade"]) for finding in report["findings"]]
 
     expect(found("0"), [], "a process that continued")
     expect(found("1"), [("out_of_memory", "proven")], "a process that died of it")
+    expect(found("3"), [("out_of_memory", "suspected")], "a process that chose its status")
     expect(found("killed"), [("out_of_memory", "suspected")], "a process whose end was not seen")
+
+
+def child_that_chose_its_status_has_answered_its_parent(machine):
+    result = machine.run(*program("out_of_memory_in_child.py", "3", "0"))
+    expect((result.stderr, result.returncode, machine.sessions()), ("", 0, []), "a child that chose its status")
+    kept = ["-o", machine.folder / "kept"]
+    machine.run(*program("out_of_memory_in_child.py", "3", "0"), options=kept)
+    report = machine.report(*kept)
+    expect((report["verdict"], report["findings"]), ("no_cuda_failure", []), "report")
+    expect_in("ended with status 3, but the command succeeded", " ".join(note["text"] for note in report["notes"]), "notes")
+    machine.run(*program("out_of_memory_in_child.py", "raises", "0"))
+    expect([finding["kind"] for finding in machine.report()["findings"]], ["out_of_memory"], "an uncaught exception")
+    machine.plan(targets.plan("alloc_fails_fatal"))
+    machine.run("sh", "-c", '"$0"; exit 0', machine.build / "targets/alloc_fails_fatal")
+    grades = [finding["evidence"]["grade"] for finding in machine.report()["findings"]]
+    expect(grades, ["proven"], "a native child")
+
+
+def code_that_python_gets_as_a_value_is_no_finding(machine):
+    result = machine.run(*program("refused_launch.py"))
+    expect((result.stdout, result.stderr, result.returncode), ("refused: 1\n", "", 0), "through ctypes")
+    expect(machine.sessions(), [], "sessions")
+    machine.plan("fail api=cuLaunchKernel nth=2 code=1")
+    machine.run(*program("refused_launch.py", machine.build / "targets/libplugin.so"))
+    finding = machine.report()["findings"][0]
+    expect(finding["kind"], "unchecked_error", "in a library of the user's")
+    expect((finding["location"]["file"], finding["location"]["line"]), targets.marked_line("plugin", "TRUE LINE"), "line")
 
 
 def error_that_is_asked_for_late_is_the_failed_calls(machine):

@@ -159,6 +159,107 @@ TEST_CASE("tokens of more services are recognised") {
   CHECK(text("npm_config_user_agent_of_ours") == "npm_config_user_agent_of_ours");
 }
 
+TEST_CASE("tokens are recognised by the shapes that their services document") {
+  const std::string hex = "0123456789abcdef0123456789abcdef", letters = "abcdEFGHijklMNOPqrst";
+  const std::string mixed = "a1B2c3D4e5F6g7H8i9J0", capitals = "IOSFODNN7EXAMPLE";
+  for (const std::string& token : {
+           "hf_" + letters,
+           "ghp_" + letters,
+           "gho_" + mixed,
+           "ghs_" + mixed + "_x",
+           "github_pat_" + mixed + "_" + mixed,
+           "glpat-" + mixed,
+           "glpat-" + mixed + ".01.a1b2c3d4e",
+           "sk-proj-" + mixed + "_-x",
+           "sk-ant-api03-" + mixed,
+           "xoxb-123456789012-" + mixed,
+           "xapp-1-" + mixed,
+           "SG." + mixed + "-_." + mixed + mixed + "-_x",
+           "12345678:AA" + mixed + "-_-_abcdefghi",
+           "bot1234567890:AA" + mixed + "-_-_abcdefghi",
+           "dop_v1_" + hex + hex,
+           "doo_v1_" + hex + hex,
+           "dor_v1_" + hex + hex,
+           "wandb_v1_" + mixed + "_" + mixed,
+           "AKIA" + capitals,
+           "AIza" + mixed + "_-abc",
+           "npm_" + mixed,
+           "pypi-" + mixed + mixed + mixed,
+           "rk_live_" + mixed,
+           "eyJ" + mixed + ".eyJ" + mixed + ".a-b_c",
+       }) {
+    INFO(token);
+    CHECK(text("f('" + token + "')") == "f('REDACTED')");
+    CHECK(text("call " + token + " now") == "call REDACTED now");
+    CHECK(redaction.words({"x", token}) == std::vector<std::string>{"x", "REDACTED"});
+  }
+}
+
+TEST_CASE("names, hashes and commits that only resemble tokens are unchanged") {
+  const std::string hex = "0123456789abcdef0123456789abcdef01234567";
+  for (const std::string& name : std::vector<std::string>{
+           "hf_model_checkpoint_of_step_1000.safetensors",
+           "sk-learn-contrib-of-somebody",
+           "xoxo_message_to_somebody_else",
+           "pypi-mirror-2024-of-somebody.tar.gz",
+           "SG.layer.weight",
+           "12345678:abc",
+           "20261128:" + hex,
+           "dop_v1_weights.bin",
+           "/cache/" + hex + "/model.bin",
+           "commit " + hex,
+           "sha256:" + hex + hex,
+           "npm_config_registry_of_somebody_1",
+           "AKIAnalysisOfSomething1",
+       }) {
+    INFO(name);
+    CHECK(text(name) == name);
+  }
+}
+
+TEST_CASE("a key of W&B is recognised only after the name of W&B") {
+  const std::string key = "0123456789abcdef0123456789abcdef01234567";
+  using Words = std::vector<std::string>;
+  CHECK(text("wandb login " + key) == "wandb login REDACTED");
+  CHECK(text("WANDB = '" + key + "'") == "WANDB = 'REDACTED'");
+  CHECK(text("import wandb\ncommit " + key) == "import wandb\ncommit " + key);
+  CHECK(text("git checkout " + key + "  # for wandb") == "git checkout " + key + "  # for wandb");
+  CHECK(redaction.words({"wandb", "login", key}) == Words{"wandb", "login", "REDACTED"});
+  CHECK(redaction.words({"git", "checkout", key, ""}) == Words{"git", "checkout", key, ""});
+  CHECK(redaction.words({"wandb", "login", key + "0", ""}) == Words{"wandb", "login", key + "0", ""});
+}
+
+TEST_CASE("an option whose name ends in key has a secret value, unless it names a field") {
+  using Words = std::vector<std::string>;
+  for (const char* name : {"--wandb-key", "--openai_key", "--hf-token", "--db-password", "--client-secret"}) {
+    INFO(name);
+    CHECK(redaction.words({"x", name, "VALUE", "y"}) == Words{"x", name, "REDACTED", "y"});
+    CHECK(redaction.words({"x", std::string(name) + "=VALUE", "y"}) ==
+          Words{"x", name + std::string("=REDACTED"), "y"});
+    CHECK(text("x " + std::string(name) + " VALUE y") == "x " + std::string(name) + " REDACTED y");
+  }
+  CHECK(redaction.words({"--sort-key", "name", "--image-key=jpg", "--keys", "a", "--key-size", "64", "--wandb-key",
+                         "-v", "--monkey", "b"}) == Words{"--sort-key", "name", "--image-key=jpg", "--keys", "a",
+                                                          "--key-size", "64", "--wandb-key", "-v", "--monkey", "b"});
+  CHECK(redaction.json(R"({"argv":["x","--wandb-key","VALUE","--sort-key","name"]})").find("VALUE") ==
+        std::string::npos);
+}
+
+TEST_CASE("the strings that are passed to a login are removed") {
+  CHECK(text("login(user, \"x\")") == "login(user, \"REDACTED\")");
+  CHECK(text("server.login('ada.b', f'x y')\nnext('z')") == "server.login('REDACTED', f'REDACTED')\nnext('z')");
+  CHECK(text("HTTPBasicAuth(\n    'grace',\n    'x')") == "HTTPBasicAuth(\n    'REDACTED',\n    'REDACTED')");
+  CHECK(text("client.authenticate(\"\"\"a\nb\"\"\", name='n')") ==
+        "client.authenticate(\"\"\"REDACTED\"\"\", name='n')");
+  for (const char* code : {"login(os.environ['USER'], getpass('Password'))", "plugin(user, 'x')", "login(name='n')",
+                           "login()", "login", "def login(user: str): return 'x'", "login_page('x')", "login(user", "(",
+                           "login(user, '')", "login(a or 'x')"}) {
+    INFO(code);
+    CHECK(text(code) == code);
+  }
+  CHECK(text("login(login(\"b\"), \"c\"") == "login(login(\"b\"), \"REDACTED\"");
+}
+
 TEST_CASE("a command can lose only its secrets") {
   CHECK(cudadiag::report::without_secrets({"/home/ada/x", "cfg={'token': 'X'}", "--token", "a b"}) ==
         std::vector<std::string>{"/home/ada/x", "cfg={'token': 'REDACTED'}", "--token", "REDACTED"});
