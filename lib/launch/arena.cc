@@ -58,6 +58,7 @@ base::Result<Arena> Arena::create() {
   wire::store(header, wire::arena::kVersion, wire::area::kFormatVersion);
   wire::store(header, wire::arena::kAreas, static_cast<std::uint32_t>(areas));
   wire::store(header, wire::arena::kAreaBytes, wire::area::kAreaSize);
+  wire::store(header, wire::arena::kReusedFrom, wire::arena::kKeptAreas);
   wire::store_release(header, wire::arena::kMagic, wire::arena::kMagicValue);
   return Arena(std::move(file), header, areas, wire::area::kAreaSize);
 }
@@ -142,6 +143,10 @@ std::size_t Arena::claimed() const {
 }
 
 std::size_t Arena::turned_away() const { return wire::load_acquire(header_, wire::arena::kClaimed) - claimed(); }
+
+void Arena::keep_areas() const { wire::store(header_, wire::arena::kReusedFrom, std::uint32_t{0}); }
+
+std::size_t Arena::forgotten() const { return wire::load_acquire(header_, wire::arena::kForgotten); }
 
 session::Unrecorded Arena::unrecorded() const {
   const std::uint32_t processes = wire::load_acquire(header_, wire::arena::kUnrecorded);

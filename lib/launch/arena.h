@@ -34,9 +34,12 @@ class Arena {
   session::LivePlace place() const;
   int file() const { return file_.get(); }
 
-  // Returns the number of processes that the arena can record. The area of a process that has exited is never reused,
-  // because it may still be read.
+  // Returns the number of processes that the arena can record at the same time.
   std::size_t places() const { return areas_; }
+  // Makes processes claim new areas only, because the areas of processes that have ended are still needed.
+  void keep_areas() const;
+  // Returns the number of processes whose areas were reused although it is unknown how they ended.
+  std::size_t forgotten() const;
   // Returns the number of areas that processes have claimed. Excludes processes that found no free area.
   std::size_t claimed() const;
   // Returns the number of processes that found no free area.

@@ -1,13 +1,20 @@
 #include "launch/gpu_processes.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <array>
 #include <cctype>
-#include <filesystem>
+#include <cerrno>
+#include <cstdlib>
 #include <fstream>
+#include <string_view>
 
+#include "base/file_descriptor.h"
 #include "base/processes.h"
 
 namespace cudadiag::launch {
@@ -58,17 +65,84 @@ std::vector<session::GpuProcess> ask(void* library, const std::string& pci_bus_i
   return found;
 }
 
-}  // namespace
+std::vector<std::optional<bool>> ask_for_mig(void* library) {
+  const auto count_devices = entry<int(unsigned int*)>(library, "nvmlDeviceGetCount_v2");
+  const auto by_index = entry<int(unsigned int, NvmlDevice*)>(library, "nvmlDeviceGetHandleByIndex_v2");
+  const auto mode = entry<int(NvmlDevice, unsigned int*, unsigned int*)>(library, "nvmlDeviceGetMigMode");
+  std::vector<std::optional<bool>> modes;
+  unsigned int count = 0;
+  if (count_devices == nullptr || by_index == nullptr || mode == nullptr || count_devices(&count) != 0) return modes;
+  for (unsigned int i = 0; i < count; ++i) {
+    NvmlDevice device = nullptr;
+    unsigned int current = 0, pending = 0;
+    const bool known = by_index(i, &device) == 0 && mode(device, &current, &pending) == 0;
+    modes.push_back(known ? std::optional(current != 0) : std::nullopt);
+  }
+  return modes;
+}
 
-std::vector<session::GpuProcess> gpu_processes(const std::string& pci_bus_id) {
+// Calls `ask` while NVML is initialised.
+template <typename Ask>
+auto with_nvml(Ask ask) -> decltype(ask(nullptr)) {
   void* library = ::dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return {};
   const auto start = entry<int()>(library, "nvmlInit_v2");
   const auto stop = entry<int()>(library, "nvmlShutdown");
   if (start == nullptr || stop == nullptr || start() != 0) return {};
-  std::vector<session::GpuProcess> found = ask(library, pci_bus_id);
+  auto found = ask(library);
   stop();
   return found;
+}
+
+// Returns false only if the kernel confirms that no process listens. A daemon that was killed leaves its socket behind.
+// The daemon does not notice the attempt: it accepts no datagrams, so the kernel answers EPROTOTYPE for it.
+bool listens(const std::filesystem::path& control) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string& path = control.native();
+  if (path.size() >= sizeof address.sun_path) return true;
+  path.copy(address.sun_path, path.size());
+  const base::FileDescriptor own(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!own.valid()) return true;
+  return ::connect(own.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ||
+         errno != ECONNREFUSED;
+}
+
+bool has_daemon(const std::filesystem::path& control) {
+  struct stat status {};
+  if (::stat(control.c_str(), &status) != 0) return errno != ENOENT && errno != ENOTDIR;
+  if (S_ISSOCK(status.st_mode)) return listens(control);
+  if (!S_ISFIFO(status.st_mode)) return false;
+  const base::FileDescriptor pipe(::open(control.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC));
+  return pipe.valid() || errno != ENXIO;
+}
+
+// The variables of folders do not count: they also tell programs to use no daemon, as in
+// CUDA_MPS_PIPE_DIRECTORY=/dev/null.
+bool configures_clients(std::string_view variable) {
+  const std::string_view name = variable.substr(0, variable.find('='));
+  return name.starts_with("CUDA_MPS_") && !name.ends_with("_DIRECTORY") && variable.size() > name.size() + 1;
+}
+
+}  // namespace
+
+std::vector<session::GpuProcess> gpu_processes(const std::string& pci_bus_id) {
+  return with_nvml([&](void* library) { return ask(library, pci_bus_id); });
+}
+
+std::vector<std::optional<bool>> mig_modes() { return with_nvml(ask_for_mig); }
+
+std::filesystem::path mps_folder() {
+  const char* given = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
+  return given != nullptr && *given == '/' ? given : "/tmp/nvidia-mps";
+}
+
+bool may_use_mps() {
+  if (has_daemon(mps_folder() / "control")) return true;
+  for (char** variable = ::environ; *variable != nullptr; ++variable) {
+    if (configures_clients(*variable)) return true;
+  }
+  return false;
 }
 
 bool has_mapped(pid_t process, const std::string& path) {

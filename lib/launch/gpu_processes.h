@@ -1,9 +1,12 @@
 // Finds processes that use a GPU: those of the machine through NVIDIA's management library (NVML), and those of the
-// target through /proc. Only the launcher loads NVML, never the target.
+// target through /proc. Also finds out how programs share the GPUs: MIG and MPS. Only the launcher loads NVML, never the
+// target.
 #pragma once
 
 #include <sys/types.h>
 
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,5 +23,17 @@ std::vector<session::GpuProcess> gpu_processes(const std::string& pci_bus_id);
 bool has_opened_gpu(pid_t process);
 // Returns whether the process has mapped a file whose path contains this text.
 bool has_mapped(pid_t process, const std::string& path);
+
+// Returns whether MIG divides each GPU, in the order of nvidia-smi; nullopt for a GPU that does not support MIG. Empty if
+// NVML is missing or fails.
+std::vector<std::optional<bool>> mig_modes();
+
+// Returns the folder with the pipes of the MPS daemon, whether or not it exists.
+std::filesystem::path mps_folder();
+
+// Returns whether programs that this process starts may share a GPU through MPS: a daemon listens in mps_folder(), or a
+// variable such as CUDA_MPS_ACTIVE_THREAD_PERCENTAGE configures them as its clients. A fault under MPS can end all
+// programs on the GPU, so the result is false only if nothing points to MPS.
+bool may_use_mps();
 
 }  // namespace cudadiag::launch

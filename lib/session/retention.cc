@@ -52,6 +52,7 @@ bool is_recorded_to(const fs::path& folder) {
   if (!folder.filename().string().ends_with(kIncomplete)) return false;
   Session session;
   const std::vector<fs::path> areas = areas_in(folder / kRecordFolder);
+  if (areas.size() > kMostAreas) return true;  // the process may have any of them, and reading all takes too long
   read_areas(areas, session, session.processes);
   const auto may_live = [&](const Process& process) {
     const auto recent = [](const fs::path& area) { return written_since(area, kUnseenFor); };

@@ -5,10 +5,15 @@
 #include <filesystem>
 #include <vector>
 
+#include "wire/arena.h"
+
 namespace cudadiag::session {
 
 // The subfolder of a pass folder for the Python code of a run of `cudadiag nans`.
 inline constexpr const char* kPythonFolder = "python";
+
+// A run has at most this many areas. A forged session may contain more, and each area costs memory and time.
+inline constexpr std::size_t kMostAreas = wire::arena::kAreaCount + wire::arena::kFilesBeside;
 
 // Finds areas by their names, without opening the files. Returns nothing if `folder` is a link.
 std::vector<std::filesystem::path> areas_in(const std::filesystem::path& folder);

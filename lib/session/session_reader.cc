@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <iterator>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -20,7 +21,6 @@
 #include "session/plain_file.h"
 #include "session/property.h"
 #include "session/session_files.h"
-#include "wire/arena.h"
 
 namespace cudadiag::session {
 namespace {
@@ -38,8 +38,8 @@ std::vector<std::string> split_at_zeros(const std::string& text) {
   return parts;
 }
 
-// A run has at most this many areas. A forged session may contain more, and each area costs memory and time.
-constexpr std::size_t kMostAreas = wire::arena::kAreaCount + wire::arena::kFilesBeside;
+// The number of areas in all reruns together. A forged session may also contain many reruns.
+constexpr std::size_t kMostAreasOfReruns = 4 * kMostAreas;
 
 std::vector<fs::path> area_files(const std::vector<fs::path>& folders) {
   std::vector<fs::path> files;
@@ -50,14 +50,11 @@ std::vector<fs::path> area_files(const std::vector<fs::path>& folders) {
   return files;
 }
 
-// Drops the files beyond the limit from the list, and adds a note about them. Called once for each pass.
-void leave_surplus_out(std::vector<fs::path>& files, Session& session) {
-  if (files.size() <= kMostAreas) return;
-  const std::size_t surplus = files.size() - kMostAreas;
+void note_surplus(std::size_t surplus, std::size_t most, const char* where, Session& session) {
+  if (surplus == 0) return;
   session.manifest.notes.push_back(std::to_string(surplus) + (surplus == 1 ? " recording was" : " recordings were") +
-                                   " ignored: cudadiag reads at most " + std::to_string(kMostAreas) + " per run");
+                                   " ignored: cudadiag reads at most " + std::to_string(most) + where);
   session.whole = false;
-  files.resize(kMostAreas);
 }
 
 // Links are ignored, because a link may have replaced a folder of the session.
@@ -279,6 +276,7 @@ namespace {
 
 // Reads the processes and races of every pass after the first.
 void read_reruns(Session& session) {
+  std::size_t room = kMostAreasOfReruns, surplus = 0;
   for (std::size_t pass = 1; pass < session.manifest.passes.size(); ++pass) {
     const std::string& name = session.manifest.passes[pass].folder;
     auto& processes = session.reruns.emplace_back();
@@ -286,10 +284,14 @@ void read_reruns(Session& session) {
     if (name.empty()) continue;
     races = read_races(session.folder / name / kRaces);
     auto of_pass = area_files({session.folder / name});
-    leave_surplus_out(of_pass, session);
+    const std::size_t most = std::min(room, of_pass.size());
+    surplus += of_pass.size() - most;
+    room -= most;
+    of_pass.resize(most);
     read_areas(of_pass, session, processes);
     attach_deliveries(session.folder / name, processes);
   }
+  note_surplus(surplus, kMostAreasOfReruns, " of all reruns", session);
 }
 
 // Adds a note with the reason why the session was not finished. `has_areas` is true if anything was recorded.
@@ -359,7 +361,6 @@ base::Result<Session> open_session(const fs::path& folder, std::optional<wire::C
     session.whole = false;
   }
   leave_links_out(session);
-  leave_surplus_out(files, session);
   read_areas(files, session, session.processes, now);
   describe_removed(session);
   // The first run recorded a failure, so there must have been a recording.
@@ -389,7 +390,9 @@ Manifest open_running_manifest(const fs::path& folder) {
 
 void read_areas(const std::vector<fs::path>& files, Session& session, std::vector<Process>& processes,
                 std::optional<wire::ClockReading> now) {
-  for (const fs::path& file : files) {
+  const std::size_t most = std::min(files.size(), kMostAreas);
+  note_surplus(files.size() - most, kMostAreas, " per run", session);
+  for (const fs::path& file : std::span(files).first(most)) {
     auto image = AreaImage::load(file);
     if (const auto* failure = std::get_if<base::Error>(&image)) {
       session.manifest.notes.push_back(failure->what);

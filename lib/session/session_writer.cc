@@ -11,6 +11,7 @@
 #include <cstring>
 #include <ctime>
 #include <functional>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -253,13 +254,12 @@ std::optional<base::Error> SessionWriter::store_area(std::size_t index, std::uin
 }
 
 std::vector<fs::path> SessionWriter::foreign_areas() const {
+  std::set<std::string> own;
+  for (const auto& entry : area_names_) own.insert(entry.second);
   std::vector<fs::path> files;
   for (const std::string& name : names_in(pass_fd_)) {
-    const fs::path file = pass_folder() / name;
-    const auto own = [&](const auto& entry) { return entry.second == file.stem().string(); };
-    if (file.extension() == ".area" && std::none_of(area_names_.begin(), area_names_.end(), own)) {
-      files.push_back(file);
-    }
+    fs::path file = pass_folder() / name;
+    if (file.extension() == ".area" && !own.contains(file.stem().string())) files.push_back(std::move(file));
   }
   return files;
 }

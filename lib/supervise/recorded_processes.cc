@@ -29,11 +29,11 @@ std::vector<session::Process> read_processes(const launch::Arena* arena, const s
 
 std::optional<std::string> note_on_unrecorded(const launch::Arena& arena, const session::SessionWriter* writer) {
   const std::size_t files = writer == nullptr ? 0 : writer->foreign_areas().size();
-  if (arena.turned_away() <= files) return std::nullopt;
-  const std::size_t missing = arena.turned_away() - files;
+  const std::size_t missing = arena.forgotten() + arena.turned_away() - std::min(arena.turned_away(), files);
+  if (missing == 0) return std::nullopt;
   return std::to_string(missing) + (missing == 1 ? " process was" : " processes were") +
          " not recorded: a recording has room for " + std::to_string(arena.places()) +
-         ", including processes that have ended; start cudadiag closer to the part that fails";
+         ", including processes that failed; start cudadiag closer to the part that fails";
 }
 
 std::optional<std::string> left_unrecorded(const launch::Arena* arena, const session::SessionWriter* writer) {

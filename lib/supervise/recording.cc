@@ -106,6 +106,8 @@ void Recording::open_memory() {
   const auto* failure = std::get_if<base::Error>(&arena);
   if (failure == nullptr) {
     arena_.emplace(std::move(std::get<launch::Arena>(arena)));
+    // The log and the search for races follow each area from its beginning to its end.
+    if (options_.full_log || options_.record.races) arena_->keep_areas();
   } else if (!launch::fits_in_files()) {
     manifest_.unrecorded = failure->what + "; " + failure->hint;
   } else if (writer_) {

@@ -82,6 +82,7 @@ void StallWatch::look_at(Watched& process, double passed, StallNews& news) {
   if (!contents.error.empty()) return;
   const session::Process picture = session::describe_process(std::move(contents.record), {});
   for (session::Stall& stall : process.rule.judge(process.clock, picture, others_work(process))) {
+    arena_.keep_areas();  // the report names the process, even if it ends well
     process.numbers.push_back(found_++);
     news.found.push_back(std::move(stall));
   }

@@ -1,5 +1,7 @@
 // The simulated libnvidia-ml. CUDADIAG_SIM_GPU_PROCESS gives the pid and the bytes of another process that uses the
-// first device, such as "4800:104857600". If the variable is unset, no other process uses the device.
+// first device, such as "4800:104857600". If the variable is unset, no other process uses the device. CUDADIAG_SIM_MIG
+// gives the MIG mode of each device as 0, 1 or - (not supported), such as "10-"; by default, there is one device with
+// mode 0.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -19,6 +21,27 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char* bus_id, void** device) {
   static char first;
   *device = &first;
   return std::strcmp(bus_id, "0000:01:00.0") == 0 ? 0 : 6;
+}
+
+static const char* mig_modes() {
+  const char* modes = std::getenv("CUDADIAG_SIM_MIG");
+  return modes == nullptr ? "0" : modes;
+}
+
+int nvmlDeviceGetCount_v2(unsigned int* count) {
+  *count = static_cast<unsigned int>(std::strlen(mig_modes()));
+  return 0;
+}
+
+int nvmlDeviceGetHandleByIndex_v2(unsigned int index, void** device) {
+  *device = const_cast<char*>(mig_modes() + index);
+  return 0;
+}
+
+int nvmlDeviceGetMigMode(void* device, unsigned int* current, unsigned int* pending) {
+  const char mode = *static_cast<char*>(device);
+  *current = *pending = mode == '1' ? 1 : 0;
+  return mode == '-' ? 3 : 0;
 }
 
 int nvmlDeviceGetComputeRunningProcesses_v3(void*, unsigned int* count, nvmlProcess* processes) {

@@ -21,6 +21,7 @@
 #include "sessions/session_choice.h"
 #include "supervise/reruns/device_pass.h"
 #include "supervise/reruns/passes.h"
+#include "supervise/reruns/rerun_policy.h"
 #include "supervise/reruns/rerun_sequence.h"
 #include "supervise/tools/external_tools.h"
 #include "terminal/terminal.h"
@@ -185,6 +186,7 @@ int rerun(session::Session& session, diagnose::SessionState& state, supervise::R
   const char* how =
       plan.isolated ? "in isolation, so it cannot write files: " : "without isolation, so it can write files: ";
   say(std::string("running the command again ") + how + command_line(session.manifest));
+  if (supervise::may_end_other_programs(session)) say(kMpsWarning);
   plan.input = input.obstacle().empty() ? &input : nullptr;
   RerunSpeech speech(options.verbosity != report::Verbosity::quiet);
   const bool possible = supervise::run_reruns(session, state, writer, relay, plan, speech);

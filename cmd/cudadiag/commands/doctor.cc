@@ -24,6 +24,7 @@
 #include "launch/arena.h"
 #include "launch/command_path.h"
 #include "launch/environment.h"
+#include "launch/gpu_processes.h"
 #include "launch/isolation/isolation.h"
 #include "launch/isolation/private_network.h"
 #include "launch/own_libraries.h"
@@ -81,9 +82,31 @@ bool check_libraries(Checklist& checks) {
   return true;
 }
 
+// Returns true if programs may share a GPU through MPS.
+bool check_mps(Checklist& checks, const DriverReport& driver) {
+  const std::string folder = launch::mps_folder().string();
+  if (!driver.mps && !launch::may_use_mps()) {
+    checks.known("MPS", "not in use: no daemon listens in " + folder);
+    return false;
+  }
+  checks.known("MPS", "in use (pipe folder " + folder +
+                          "), so a program that fails can end the others on its GPU, and cudadiag reruns a command "
+                          "only on request");
+  return true;
+}
+
+void check_mig(Checklist& checks) {
+  std::string found;
+  for (const std::optional<bool>& mode : launch::mig_modes()) {
+    found += found.empty() ? "" : ", ";
+    found += mode ? (*mode ? "on" : "off") : "not supported";
+  }
+  checks.known("MIG", found.empty() ? "unknown: libnvidia-ml.so.1 was not found, or failed"
+                                    : found + " (for each GPU, in the order of nvidia-smi)");
+}
+
 // Returns true if the driver works.
-bool check_driver(Checklist& checks) {
-  const DriverReport driver = ask_driver();
+bool check_driver(Checklist& checks, const DriverReport& driver) {
   if (!driver.library_found) {
     checks.bad("driver", "libcuda.so.1 was not found: " + driver.problem,
                wsl_kernel()
@@ -254,23 +277,31 @@ void check_environment(Checklist& checks) {
 int carry_out(bool gpu) {
   Checklist checks;
   const bool recorder_works = check_libraries(checks);
-  const bool driver_works = check_driver(checks);
+  const DriverReport driver = ask_driver();
+  const bool driver_works = check_driver(checks, driver);
   const std::string lacking = !driver_works ? "working driver" : !recorder_works ? "working recorder" : "";
+  const bool mps = check_mps(checks, driver);
+  check_mig(checks);
   check_cupti(checks, lacking);
   check_tools(checks);
   check_memory(checks);
   check_reruns(checks);
   check_sessions(checks);
   check_environment(checks);
+  const bool plants = gpu && lacking.empty() && !mps;
   if (gpu && !lacking.empty()) checks.known("planted fault", "not tested: no " + lacking);
-  if (gpu && lacking.empty()) {
+  if (gpu && lacking.empty() && mps) {
+    checks.known("planted fault",
+                 "not tested: under MPS, it could end the other programs on the GPU; to test it, stop the MPS daemon");
+  }
+  if (plants) {
     for (const Proof& proof : prove_with_planted_fault()) {
       if (proof.outcome == Proof::Outcome::works) checks.good(proof.what.c_str(), proof.found);
       if (proof.outcome == Proof::Outcome::not_known) checks.known(proof.what.c_str(), proof.found);
       if (proof.outcome == Proof::Outcome::problem) checks.bad(proof.what.c_str(), proof.found, proof.fix);
     }
   }
-  checks.close(gpu);
+  checks.close(plants);
   return checks.healthy() ? 0 : 1;
 }
 

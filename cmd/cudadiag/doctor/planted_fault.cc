@@ -99,11 +99,15 @@ int print_driver() {
   std::printf("version %d.%d\n", version / 1000, version % 1000 / 10);
   if (auto* get = cuda.get<decltype(cuDeviceGetCount)>("cuDeviceGetCount")) get(&count);
   auto* get_name = cuda.get<decltype(cuDeviceGetName)>("cuDeviceGetName");
+  auto* get_attribute = cuda.get<decltype(cuDeviceGetAttribute)>("cuDeviceGetAttribute");
   for (int device = 0; get_name != nullptr && device < count; ++device) {
     std::array<char, 256> name{};
     if (get_name(name.data(), static_cast<int>(name.size() - 1), device) == CUDA_SUCCESS) {
       std::printf("gpu %s\n", name.data());
     }
+    int shared = 0;
+    if (get_attribute != nullptr) get_attribute(&shared, CU_DEVICE_ATTRIBUTE_MPS_ENABLED, device);
+    if (shared != 0) std::printf("mps\n");
   }
   return 0;
 }
@@ -257,6 +261,7 @@ DriverReport ask_driver() {
     if (key == "missing" || key == "problem") report.problem = value;
     if (key == "version") report.version = value;
     if (key == "gpu") report.gpus.push_back(value);
+    if (key == "mps") report.mps = true;
   }
   if (report.version.empty() && report.problem.empty()) report.problem = "the driver crashed when it was queried";
   return report;

@@ -14,6 +14,7 @@ struct DriverReport {
   std::string problem;  // empty if cuInit succeeds
   std::string version;
   std::vector<std::string> gpus;
+  bool mps = false;  // the driver shares a GPU through MPS
 };
 
 DriverReport ask_driver();

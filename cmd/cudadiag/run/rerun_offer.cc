@@ -102,6 +102,7 @@ class Offer {
       outlook.limits = "it can repeat everything that the program does";
     }
     outlook.purpose = purpose();
+    if (supervise::may_end_other_programs(session_)) outlook.warning = kMpsWarning;
     return outlook;
   }
 
@@ -115,7 +116,10 @@ class Offer {
 
   bool is_agreed() {
     if (relay_.interrupted()) return decline("it was interrupted", plan_.isolated);
-    if (for_hang_dump_) return true;  // RerunSpeech announces this rerun with its time limit
+    if (for_hang_dump_) {  // RerunSpeech announces this rerun with its time limit
+      if (!is_quiet()) warn();
+      return true;
+    }
     if (options_.rerun_mode == RerunMode::always) return announce();
     const TerminalState terminal = terminal_state();
     if (options_.rerun_mode == RerunMode::ask && terminal.input_is_terminal && terminal.errors_are_terminal) {
@@ -123,12 +127,13 @@ class Offer {
     }
     const auto obstacle = supervise::obstacle_to_rerun(session_, input_, plan_.isolated);
     if (!obstacle) return announce();
-    const bool is_input = obstacle->kind == supervise::RerunObstacle::Kind::input;
+    using Kind = supervise::RerunObstacle::Kind;
+    const bool is_input = obstacle->kind == Kind::input;
     if (options_.rerun_mode == RerunMode::ask && terminal.input_is_terminal && is_input) {
       return decline("cudadiag cannot ask whether to rerun it: standard error is not a terminal" + way_without_asking(),
                      plan_.isolated);
     }
-    return decline(sentence(*obstacle), plan_.isolated && is_input);
+    return decline(sentence(*obstacle), plan_.isolated && (is_input || obstacle->kind == Kind::mps));
   }
 
   std::string way_without_asking() const {
@@ -145,8 +150,14 @@ class Offer {
   bool is_quiet() const { return options_.verbosity == report::Verbosity::quiet; }
 
   bool announce() {
-    if (!is_quiet()) say(announcement(outlook()));
+    if (is_quiet()) return true;
+    warn();
+    say(announcement(outlook()));
     return true;
+  }
+
+  void warn() const {
+    if (supervise::may_end_other_programs(session_)) say(kMpsWarning);
   }
 
   // Prints why the command is not rerun, and how the user can rerun it. The suggested rerun is isolated if `isolated`

@@ -119,6 +119,8 @@ std::string sentence(const supervise::RerunObstacle& obstacle) {
       return "it is one of " + std::to_string(obstacle.number) + " ranks of a job";
     case Kind::several_nodes:
       return "the job spans several nodes";
+    case Kind::mps:
+      return kMpsWarning;
     case Kind::input:
       return obstacle.detail;
     case Kind::not_isolated:

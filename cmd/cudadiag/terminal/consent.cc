@@ -154,7 +154,8 @@ std::optional<std::string> obstacle_to_asking(const TerminalState& state, bool q
 }
 
 std::string question(const RerunOutlook& outlook) {
-  return fmt::format("Run it again {}? Usually {}.", outlook.purpose, runs_text(outlook));
+  const std::string warning = outlook.warning.empty() ? "" : " But " + outlook.warning + ".";
+  return fmt::format("Run it again {}? Usually {}.{}", outlook.purpose, runs_text(outlook), warning);
 }
 
 std::string announcement(const RerunOutlook& outlook) {

@@ -30,9 +30,10 @@ std::optional<std::string> obstacle_to_asking(const TerminalState& state, bool q
 // The number of planned reruns, their expected duration, and their limits.
 struct RerunOutlook {
   unsigned runs = 0;
-  double seconds = 0;   // expected for each rerun
-  std::string purpose;  // "to prove this" or "to find out more"
-  std::string limits;   // such as "it cannot write files"; empty if there are none
+  double seconds = 0;     // expected for each rerun
+  std::string purpose;    // "to prove this" or "to find out more"
+  std::string limits;     // such as "it cannot write files"; empty if there are none
+  std::string warning{};  // whom the reruns can harm, as a sentence without its period; empty if nobody
 };
 
 // Returns text such as "Run it again to prove this? Usually 2 runs, about 6 s each; it cannot write files."

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "base/file_descriptor.h"
+#include "launch/gpu_processes.h"
 #include "launch/isolation/call_rules.h"
 
 namespace cudadiag::launch {
@@ -104,9 +105,8 @@ bool is_name_of_mps(const std::string& name) {
 }
 
 std::vector<fs::path> pipes_of_mps() {
-  const char* given = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
   std::error_code error;
-  const fs::path folder = fs::canonical(given != nullptr && *given == '/' ? given : "/tmp/nvidia-mps", error);
+  const fs::path folder = fs::canonical(mps_folder(), error);
   std::vector<fs::path> pipes;
   if (error) return pipes;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {

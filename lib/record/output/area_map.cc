@@ -11,12 +11,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
+#include <iterator>
+#include <optional>
 
 #include "record/clock.h"
 #include "record/output/arena_file.h"
 #include "record/output/earlier_areas.h"
 #include "wire/names/environment.h"
+#include "wire/names/rank_variables.h"
 
 namespace cudadiag::record {
 
@@ -45,6 +49,11 @@ int create_exclusively(const char* folder, char (&path)[PATH_MAX]) {
     if (fd >= 0 || errno != EEXIST) return fd;
   }
   return -1;
+}
+
+bool is_rank() {
+  return std::any_of(std::begin(wire::kRankVariables), std::end(wire::kRankVariables),
+                     [](const wire::RankVariables& names) { return getenv(names.rank) != nullptr; });
 }
 
 }  // namespace
@@ -76,7 +85,8 @@ AreaMap::Claim AreaMap::claim_in_arena(Lack& lack) {
   if (header != nullptr && wire::load(header, arena::kMagic) == arena::kMagicValue &&
       wire::load(header, arena::kVersion) == area::kFormatVersion &&
       wire::load(header, arena::kAreaBytes) == area::kAreaSize) {
-    const std::uint32_t index = wire::atomic(header, arena::kClaimed).fetch_add(1);
+    const std::optional<std::uint32_t> taken = take_over_area(fd, header);
+    const std::uint32_t index = taken ? *taken : wire::atomic(header, arena::kClaimed).fetch_add(1);
     const std::size_t offset = arena::kHeaderSize + std::size_t{index} * area::kAreaSize;
     const std::size_t areas = wire::load(header, arena::kAreas);
     if (index >= areas) {
@@ -85,6 +95,7 @@ AreaMap::Claim AreaMap::claim_in_arena(Lack& lack) {
       base_ = map_shared(fd, offset, area::kAreaSize);
       claim = base_ != nullptr ? Claim::made : Claim::unmapped;
       lack.error = errno;
+      if (lock_area(fd, index)) held_ = arena::kLocked | (is_rank() ? arena::kOfRank : 0u);
     }
   }
   close(fd);
@@ -135,6 +146,7 @@ void AreaMap::initialise() {
   wire::store(base_, area::kPid, static_cast<std::uint32_t>(getpid()));
   wire::store(base_, area::kParentPid, static_cast<std::uint32_t>(getppid()));
   wire::store(base_, area::kEarlierRemoved, earlier_removed_);
+  wire::store(base_, arena::kHeld, held_);
   wire::store(base_, area::kStartRealtime, nanoseconds(CLOCK_REALTIME));
   wire::store(base_, area::kClockTicks, ticks());
   wire::store(base_, area::kClockNanoseconds, nanoseconds(CLOCK_MONOTONIC));

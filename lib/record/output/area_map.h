@@ -50,6 +50,7 @@ class AreaMap {
 
   static constexpr auto ranges_ = wire::area::layout();
   std::uint64_t earlier_removed_ = 0;  // see wire::area::kEarlierRemoved
+  std::uint32_t held_ = 0;             // see wire::arena::kHeld
   std::byte* base_ = nullptr;
   std::byte* arena_ = nullptr;  // header page of the arena; null if the area is a file
 };

@@ -16,11 +16,13 @@
 
 #include "record/output/other_processes.h"
 #include "wire/area.h"
+#include "wire/arena.h"
 #include "wire/names/core_dump.h"
 
 namespace cudadiag::record {
 
 namespace area = wire::area;
+namespace arena = wire::arena;
 
 namespace {
 
@@ -129,7 +131,75 @@ bool remove_area(int folder, const Earlier& earlier) {
   return removed;
 }
 
+off_t begin_of(std::uint32_t index) {
+  return static_cast<off_t>(arena::kHeaderSize + std::size_t{index} * area::kAreaSize);
+}
+
+// The lock belongs to this opening of the file, so it remains while a mapping of the file exists.
+bool set_lock(int file, std::uint32_t index, short type) {
+  struct flock range {};
+  range.l_type = type;
+  range.l_whence = SEEK_SET;
+  range.l_start = begin_of(index);
+  range.l_len = area::kAreaSize;
+  return fcntl(file, F_OFD_SETLK, &range) == 0;
+}
+
+// Returns whether a report can do without this area: nothing failed in the process, and no other process waited for it.
+bool is_dispensable(const std::byte* header) {
+  return ending_of(header) == Ending::well && wire::load(header, arena::kHeld) == arena::kLocked &&
+         wire::load(header, area::kErrorCount) == 0 && wire::load(header, area::kWaits) == 0 &&
+         wire::load(header, area::kCollectivesCalled) == 0;
+}
+
+// The lowest kind of area that may be taken over.
+enum class Spare : std::uint8_t { none, unknown_end, dispensable };
+
+Spare spare(const std::byte* header) {
+  const bool is_held = (wire::load(header, arena::kHeld) & arena::kLocked) != 0;
+  if (wire::load(header, area::kMagic) != area::kMagicValue || !is_held) return Spare::none;
+  if (is_dispensable(header)) return Spare::dispensable;
+  const Ending ending = ending_of(header);
+  const bool had_errors = wire::load(header, area::kErrorCount) != 0;
+  return ending == Ending::well || (ending == Ending::unknown && !had_errors) ? Spare::unknown_end : Spare::none;
+}
+
+Spare spare(int file, std::uint32_t index) {
+  std::byte header[arena::kHeld.end];
+  const bool is_read = pread(file, header, sizeof header, begin_of(index)) == static_cast<ssize_t>(sizeof header);
+  return is_read ? spare(header) : Spare::none;
+}
+
+bool take_over(int file, std::uint32_t index, Spare least) {
+  if (spare(file, index) < least || !set_lock(file, index, F_WRLCK)) return false;
+  // Only the new owner of the lock may be sure of what it read.
+  if (spare(file, index) >= least && fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, begin_of(index),
+                                               static_cast<off_t>(area::kAreaSize)) == 0) {
+    return true;
+  }
+  set_lock(file, index, F_UNLCK);
+  return false;
+}
+
 }  // namespace
+
+std::optional<std::uint32_t> take_over_area(int file, std::byte* header) {
+  const std::uint32_t areas = wire::load(header, arena::kAreas);
+  const std::uint32_t claimed = std::min(wire::load_acquire(header, arena::kClaimed), areas);
+  const std::uint32_t from = wire::load(header, arena::kReusedFrom);
+  if (from == 0 || claimed < std::min(from, areas)) return std::nullopt;
+  for (const Spare least : {Spare::dispensable, Spare::unknown_end}) {
+    if (least == Spare::unknown_end && claimed < areas) break;
+    for (std::uint32_t index = 0; index < claimed; ++index) {
+      if (!take_over(file, index, least)) continue;
+      if (least == Spare::unknown_end) wire::atomic(header, arena::kForgotten).fetch_add(1);
+      return index;
+    }
+  }
+  return std::nullopt;
+}
+
+bool lock_area(int file, std::uint32_t index) { return set_lock(file, index, F_WRLCK); }
 
 std::uint64_t remove_earlier_areas(const char* folder) {
   const int descriptor = ::open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -1,12 +1,15 @@
-// Bounds the disk space of a session that has no launcher, such as that of a service which is restarted again and
-// again: removes the areas of processes that have ended.
+// Bounds the number of areas in a session: a new process removes or takes over the areas of processes that have ended.
+// Without a launcher, this bounds the disk space of, for example, a service that is restarted again and again. In an
+// arena, it leaves room for a process that fails after thousands of others.
 //
-// A process locks its area's file (flock) and then closes it. Its mapping of the file keeps the lock until the process
+// In a folder, a process locks its area's file (flock) and then closes it. Its mapping of the file keeps the lock until the process
 // ends or calls exec. On overlayfs, a mapping keeps no lock. A process with the area's pid is therefore another sign of
 // life.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace cudadiag::record {
 
@@ -19,6 +22,13 @@ inline constexpr unsigned kMostAreaFiles = 16;
 // users, and files that are not areas. Never follows a link.
 // Returns how many areas have been removed since the session began, as far as the remaining areas show.
 std::uint64_t remove_earlier_areas(const char* folder);
+
+// In the arena with this header, open as `file`, takes over an area that may be reused (see wire/arena.h). The area is
+// empty and locked until `file` and all its mappings are closed. Returns its index; nullopt if no area may be reused.
+std::optional<std::uint32_t> take_over_area(int file, std::byte* header);
+
+// Locks a claimed area of the arena that is open as `file`. Returns false if it cannot be locked.
+bool lock_area(int file, std::uint32_t index);
 
 // Locks the new area file `fd` until the process ends. Call this before the file looks like an area.
 void mark_alive(int fd);

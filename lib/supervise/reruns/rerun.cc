@@ -95,6 +95,7 @@ base::Result<Start> recorded_start(const RerunSpec& spec, const session::Session
   record.python_stacks = session.manifest.python_stacks;
   record.native_stacks = session.manifest.native_stacks;
   record.races = spec.kind == PassKind::races;
+  if (record.races) std::get<launch::Arena>(arena).keep_areas();
   // The first run already found the races with host writes, so a rerun need not look for them.
   record.host_writes = false;
   // Finding races needs the code of modules, which only CUPTI provides.

@@ -2,9 +2,12 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 
+#include "analyse/first_failure.h"
+#include "launch/gpu_processes.h"
 #include "launch/isolation/isolation.h"
 #include "session/session_folders.h"
 #include "supervise/reruns/rerun_times.h"
@@ -47,6 +50,11 @@ bool ended_from_outside(const session::ProcessEnd& end) {
 
 }  // namespace
 
+bool may_end_other_programs(const session::Session& session) {
+  const auto shares = [](const session::Process& process) { return analyse::under_mps(process.record); };
+  return std::any_of(session.processes.begin(), session.processes.end(), shares) || launch::may_use_mps();
+}
+
 std::optional<RerunObstacle> obstacle_in_run(const session::Session& session) {
   using Kind = RerunObstacle::Kind;
   if (under_another_launcher()) return RerunObstacle{Kind::under_another_launcher};
@@ -69,6 +77,7 @@ std::optional<RerunObstacle> obstacle_to_rerun(const session::Session& session, 
                                                bool isolated) {
   using Kind = RerunObstacle::Kind;
   if (auto obstacle = obstacle_in_run(session)) return obstacle;
+  if (may_end_other_programs(session)) return RerunObstacle{Kind::mps};
   if (std::string obstacle = input.obstacle(); !obstacle.empty()) return RerunObstacle{Kind::input, obstacle};
   if (!isolated) return RerunObstacle{Kind::not_isolated, launch::missing_isolation().value_or("")};
   return std::nullopt;

@@ -19,6 +19,7 @@ struct RerunObstacle {
     took_long,
     one_rank,
     several_nodes,
+    mps,
     input,
     not_isolated,
   };
@@ -27,6 +28,10 @@ struct RerunObstacle {
   double seconds = 0;    // until it failed or ended
   int number = 0;        // a process id, or the number of ranks in the job
 };
+
+// Returns whether the run shares its GPU with other programs through MPS, as far as its recording, the environment and
+// the MPS daemon show. A rerun repeats the fault, which can end the other programs.
+bool may_end_other_programs(const session::Session& session);
 
 // Returns why the run must not be rerun, even if the user agrees; nullopt if it may be rerun.
 std::optional<RerunObstacle> obstacle_in_run(const session::Session& session);

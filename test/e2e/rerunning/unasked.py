@@ -3,9 +3,10 @@
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 
-from harness import FAULT, expect, expect_in, program
+from harness import FAULT, expect, expect_in, expect_success, program
 from passes import AGAIN, bisect, expect_proven, outcomes, rerun, session_of
 
 
@@ -17,6 +18,10 @@ def _expect_refused(machine, result, why, isolated=False):
     expect((" --isolated" in line, line.endswith("  # not isolated: it can write files")), (isolated, not isolated),
            f"the command and its warning: {line}")
     expect(outcomes(machine.report()), [("record", "bracketed")], "passes")
+
+
+def _can_isolate(machine):
+    return "reruns            isolated" in machine.cudadiag("doctor").stdout
 
 
 def _file(path):
@@ -43,6 +48,63 @@ def failure_is_proven_unasked_if_nobody_sits_at_a_terminal(machine):
     machine.cudadiag("run", "--no-device-pass", "--", *program("probe.py"))
     expect_proven(machine.report())
     expect([each["isolated"] for each in machine.report()["passes"]], [False, True], "whether passes were isolated")
+
+
+_HARM = "this GPU is shared through MPS: a rerun that fails can end the other programs on it"
+
+
+def _refused_under_mps(machine):
+    _expect_refused(machine, rerun(machine, *program("probe.py")), _HARM, isolated=_can_isolate(machine))
+    machine.runs.unlink()
+
+
+def failure_is_not_repeated_under_mps(machine):
+    machine.plan(AGAIN + "; mps")
+    _refused_under_mps(machine)
+    machine.plan(AGAIN)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as daemon:
+        daemon.bind(str(machine.gpu / "control"))
+        daemon.listen()
+        _refused_under_mps(machine)
+    # The killed daemon's socket remains.
+    if _can_isolate(machine):
+        rerun(machine, *program("probe.py"))
+        expect_proven(machine.report())
+        machine.runs.unlink()
+    machine.environment["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"] = "0=2G"
+    _refused_under_mps(machine)
+
+
+def rerun_under_mps_that_was_asked_for_says_whom_it_can_harm(machine):
+    machine.plan(AGAIN + "; mps")
+    result = rerun(machine, *program("probe.py"), options=["--rerun=always"])
+    expect(result.stderr.count(f"cudadiag: {_HARM}\n"), 1, f"warnings in {result.stderr}")
+    expect([name for name, _ in outcomes(machine.report())], ["record", "confirm"], "passes")
+    machine.runs.unlink()
+    machine.run(*program("probe.py"))
+    expect_in(f"cudadiag: {_HARM}\n", bisect(machine).stderr, "bisect")
+    expect([name for name, _ in outcomes(machine.report())], ["record", "confirm"], "passes of bisect")
+    machine.runs.unlink()
+    for name in ("CI", "CONTINUOUS_INTEGRATION", "BUILD_ID", "BUILD_NUMBER"):
+        machine.environment.pop(name, None)
+    shown, _ = machine.on_terminal(*machine.command("run", "--no-device-pass", "--", *program("probe.py")),
+                                   typed=b"n\n", after=b"[y/N]", until=b"cudadiag: to prove")
+    expect_in(f". But {_HARM}. [y/N]", shown, "question")
+
+
+def doctor_shows_mps_and_mig(machine):
+    lines = machine.cudadiag("doctor").stdout.splitlines()
+    expect_in(f"        MPS               not in use: no daemon listens in {machine.gpu}", lines, "doctor")
+    expect_in("        MIG               off (for each GPU, in the order of nvidia-smi)", lines, "doctor")
+    machine.plan("mps")
+    machine.environment["CUDADIAG_SIM_MIG"] = "10-"
+    shown = expect_success(machine.cudadiag("doctor", "--gpu")).stdout
+    expect_in(f"        MPS               in use (pipe folder {machine.gpu}), so a program that fails can end the others on its GPU, ",
+              shown, "MPS")
+    expect_in("        MIG               on, off, not supported (for each GPU, in the order of nvidia-smi)\n", shown, "MIG")
+    expect_in("        planted fault     not tested: under MPS, it could end the other programs on the GPU; ", shown, "planted fault")
+    machine.environment["CUDADIAG_SIM_MIG"] = ""
+    expect_in("        MIG               unknown: libnvidia-ml.so.1 was not found, or failed\n", machine.cudadiag("doctor").stdout, "MIG")
 
 
 def variable_sets_the_default_and_an_option_goes_before_it(machine):

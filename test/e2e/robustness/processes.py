@@ -167,13 +167,31 @@ def processes_beyond_all_places_are_counted(machine):
                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)))
     report = machine.report(*kept)
     expect(len(report["processes"]), 9, "processes that were recorded")
-    machine.plan("")
-    machine.run("sh", "-c", script, machine.build / "targets/third_of_ten", options=kept,
-                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)))
-    expect(machine.report(*kept)["verdict"], "inconclusive", "verdict if no recorded process fails")
     expect([note["text"] for note in report["notes"] if "not recorded" in note["text"]],
-           ["2 processes were not recorded: a recording has room for 1, including processes that have ended; start "
+           ["2 processes were not recorded: a recording has room for 1, including processes that failed; start "
             "cudadiag closer to the part that fails"], "notes")
+    machine.plan("")
+    script = 'for i in 1 2 3 4; do "$@"; done; true'
+    for ending, verdict, missing in (("", "no_cuda_failure", []), ("kill", "inconclusive", ["3 processes were not recorded"])):
+        machine.run("sh", "-c", script, "sh", *program("ten_launches.py", ending), options=kept,
+                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)))
+        report = machine.report(*kept)
+        expect(report["verdict"], verdict, f"verdict if processes end like this: {ending}")
+        expect([note["text"].partition(":")[0] for note in report["notes"] if "not recorded" in note["text"]], missing, "notes")
+
+
+def failure_after_many_processes_is_found(machine):
+    """The limit leaves room for 20 processes in the launcher's memory, and for 8 files."""
+    machine.plan(targets.plan("third_of_ten") + " run=40")
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    size = 65536 + 20 * (64 << 20)
+    result = machine.run("sh", "-c", 'for i in $(seq 40); do "$0" || exit; done', machine.build / "targets/third_of_ten",
+                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)))
+    expect(result.stdout.count("done\n"), 39, "processes that end well")
+    report = machine.report()
+    location = report["findings"][0]["location"]
+    expect((location["file"], location["line"]), targets.marked_line("third_of_ten", "TRUE LINE"), "true line")
+    expect((len(report["processes"]), report["verdict"]), (16, "cuda_failure"), "recorded processes, and verdict")
 
 
 def own_end_of_a_child_decides_what_it_died_of(machine):

@@ -5,8 +5,10 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +26,7 @@
 #include "launch/children.h"
 #include "launch/command_path.h"
 #include "launch/environment.h"
+#include "launch/gpu_processes.h"
 #include "launch/own_libraries.h"
 #include "launch/process.h"
 #include "launch/profiler_plugin.h"
@@ -413,4 +416,60 @@ TEST_CASE("a signal that arrives before the target is executed reaches the targe
   auto& target = std::get<launch::Target>(spawned);
   while (!target.reap()) relay.wait(1000);
   CHECK(target.end().signal == SIGUSR1);
+}
+
+namespace {
+
+// Opens a socket at `path`, as the MPS daemon does.
+base::FileDescriptor listening_socket(const fs::path& path) {
+  base::FileDescriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  REQUIRE(path.native().size() < sizeof address.sun_path);
+  path.native().copy(address.sun_path, path.native().size());
+  REQUIRE(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+  REQUIRE(::listen(socket.get(), 1) == 0);
+  return socket;
+}
+
+bool has_connection(const base::FileDescriptor& socket) {
+  ::fcntl(socket.get(), F_SETFL, O_NONBLOCK);
+  return base::FileDescriptor(::accept(socket.get(), nullptr, nullptr)).valid();
+}
+
+}  // namespace
+
+TEST_CASE("MPS may be in use if a daemon listens in its folder, but not if a daemon only left its files there") {
+  const ScratchFolder scratch;
+  const Setting folder("CUDA_MPS_PIPE_DIRECTORY", scratch.path().c_str());
+  CHECK(launch::mps_folder() == scratch.path());
+  CHECK_FALSE(launch::may_use_mps());
+  const fs::path control = scratch.path() / "control";
+  SUBCASE("socket") {
+    auto daemon = listening_socket(control);
+    CHECK(launch::may_use_mps());
+    CHECK_FALSE(has_connection(daemon));  // the daemon notices nothing
+    daemon = base::FileDescriptor();
+    REQUIRE(fs::exists(control));
+    CHECK_FALSE(launch::may_use_mps());
+  }
+  SUBCASE("pipe") {
+    REQUIRE(::mkfifo(control.c_str(), 0600) == 0);
+    CHECK_FALSE(launch::may_use_mps());
+    const base::FileDescriptor daemon(::open(control.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    CHECK(launch::may_use_mps());
+  }
+  SUBCASE("another file") {
+    scratch.file("control");
+    CHECK_FALSE(launch::may_use_mps());
+  }
+}
+
+TEST_CASE("MPS may be in use if the environment configures its clients") {
+  const Setting folder("CUDA_MPS_PIPE_DIRECTORY", "/dev/null");
+  CHECK_FALSE(launch::may_use_mps());
+  const Setting logs("CUDA_MPS_LOG_DIRECTORY", "/var/log/nvidia-mps");
+  CHECK_FALSE(launch::may_use_mps());
+  const Setting share("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "50");
+  CHECK(launch::may_use_mps());
 }

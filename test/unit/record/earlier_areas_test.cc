@@ -15,15 +15,20 @@
 #include <string>
 #include <vector>
 
+#include "base/file_descriptor.h"
 #include "unit/scratch_folder.h"
 #include "wire/area.h"
+#include "wire/arena.h"
 
 namespace fs = std::filesystem;
 namespace area = cudadiag::wire::area;
+namespace arena = cudadiag::wire::arena;
 namespace wire = cudadiag::wire;
 using area::State;
 using cudadiag::record::kMostAreaFiles;
+using cudadiag::record::lock_area;
 using cudadiag::record::remove_earlier_areas;
+using cudadiag::record::take_over_area;
 using cudadiag::test::ScratchFolder;
 
 namespace {
@@ -188,4 +193,119 @@ TEST_CASE("a folder that is far too large shrinks to the limit") {
   folder.fill(70);
   CHECK(remove_earlier_areas(folder.path().c_str()) == 55);
   CHECK(folder.names().size() == kMostAreaFiles - 1);
+}
+
+namespace {
+
+using cudadiag::base::FileDescriptor;
+
+// An arena whose claimed areas belong to processes that have ended well.
+class EndedArena {
+ public:
+  EndedArena(std::uint32_t areas, std::uint32_t claimed) : file_(::memfd_create("test", MFD_CLOEXEC)) {
+    REQUIRE(::ftruncate(file_.get(), begin(areas)) == 0);
+    header_ = static_cast<std::byte*>(
+        ::mmap(nullptr, arena::kHeaderSize, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0));
+    REQUIRE(header_ != MAP_FAILED);
+    wire::store(header_, arena::kAreas, areas);
+    wire::store(header_, arena::kClaimed, claimed);
+    wire::store(header_, arena::kReusedFrom, std::uint32_t{2});
+    for (std::uint32_t index = 0; index < claimed; ++index) {
+      set(index, area::kMagic, area::kMagicValue);
+      set(index, area::kState, static_cast<std::uint32_t>(State::finished));
+      set(index, area::kExitStatus, std::uint32_t{1});
+      set(index, arena::kHeld, arena::kLocked);
+    }
+  }
+  ~EndedArena() { ::munmap(header_, arena::kHeaderSize); }
+  EndedArena(const EndedArena&) = delete;
+  EndedArena& operator=(const EndedArena&) = delete;
+
+  template <typename T, std::size_t Offset>
+  void set(std::uint32_t index, wire::Field<T, Offset>, T value) const {
+    REQUIRE(::pwrite(file_.get(), &value, sizeof value, begin(index) + static_cast<off_t>(Offset)) == sizeof value);
+  }
+  std::uint64_t magic(std::uint32_t index) const {
+    std::uint64_t found = 0;
+    REQUIRE(::pread(file_.get(), &found, sizeof found, begin(index)) == sizeof found);
+    return found;
+  }
+  // Opens the arena again, as another process does.
+  FileDescriptor open() const {
+    return FileDescriptor(::open(("/proc/self/fd/" + std::to_string(file_.get())).c_str(), O_RDWR | O_CLOEXEC));
+  }
+  std::byte* header() const { return header_; }
+
+ private:
+  static off_t begin(std::uint32_t index) {
+    return static_cast<off_t>(arena::kHeaderSize + std::size_t{index} * area::kAreaSize);
+  }
+  FileDescriptor file_;
+  std::byte* header_ = nullptr;
+};
+
+}  // namespace
+
+TEST_CASE("a process takes over the area of one that ended well, and empties and locks it") {
+  const EndedArena shared(4, 3);
+  const auto first = shared.open(), second = shared.open();
+  CHECK(take_over_area(first.get(), shared.header()) == 0u);
+  CHECK(shared.magic(0) == 0);
+  CHECK(take_over_area(second.get(), shared.header()) == 1u);
+  CHECK(shared.magic(2) == area::kMagicValue);
+  CHECK(wire::load(shared.header(), arena::kForgotten) == 0);
+}
+
+TEST_CASE("an area is locked for as long as its process maps it") {
+  const EndedArena shared(4, 2);
+  auto owner = shared.open();
+  REQUIRE(lock_area(owner.get(), 0));
+  void* mapped = ::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, owner.get(), 0);
+  owner = FileDescriptor();
+  const auto other = shared.open();
+  CHECK(take_over_area(other.get(), shared.header()) == 1u);
+  CHECK_FALSE(take_over_area(other.get(), shared.header()));
+  ::munmap(mapped, 4096);
+  CHECK(take_over_area(other.get(), shared.header()) == 0u);
+}
+
+TEST_CASE("an area that a report may need is not taken over") {
+  const EndedArena shared(2, 1);
+  const auto file = shared.open();
+  const auto take = [&] { return take_over_area(file.get(), shared.header()); };
+  SUBCASE("few areas are claimed") {}
+  SUBCASE("areas are kept") {
+    wire::store(shared.header(), arena::kClaimed, std::uint32_t{2});
+    wire::store(shared.header(), arena::kReusedFrom, std::uint32_t{0});
+  }
+  SUBCASE("it cannot be locked") {
+    wire::store(shared.header(), arena::kReusedFrom, std::uint32_t{1});
+    shared.set(0, arena::kHeld, std::uint32_t{0});
+  }
+  wire::store(shared.header(), arena::kAreas, std::uint32_t{3});
+  SUBCASE("its process failed") {
+    wire::store(shared.header(), arena::kReusedFrom, std::uint32_t{1});
+    SUBCASE("sticky error") { shared.set(0, area::kState, static_cast<std::uint32_t>(State::frozen)); }
+    SUBCASE("status") { shared.set(0, area::kExitStatus, std::uint32_t{2}); }
+    SUBCASE("killed") { shared.set(0, area::kState, static_cast<std::uint32_t>(State::recording)); }
+    SUBCASE("failed call") { shared.set(0, area::kErrorCount, std::uint64_t{1}); }
+    SUBCASE("rank") { shared.set(0, arena::kHeld, arena::kLocked | arena::kOfRank); }
+    SUBCASE("collective") { shared.set(0, area::kCollectivesCalled, std::uint64_t{1}); }
+    SUBCASE("wait of a rerun") { shared.set(0, area::kWaits, std::uint64_t{1}); }
+  }
+  CHECK_FALSE(take());
+  CHECK(shared.magic(0) == area::kMagicValue);
+}
+
+TEST_CASE("in a full arena, a process whose end is unknown makes room and is counted, but a failure stays") {
+  const EndedArena shared(3, 3);
+  shared.set(0, area::kState, static_cast<std::uint32_t>(State::frozen));
+  shared.set(1, area::kState, static_cast<std::uint32_t>(State::recording));
+  shared.set(1, area::kExitStatus, std::uint32_t{0});
+  shared.set(2, area::kErrorCount, std::uint64_t{1});
+  const auto file = shared.open();
+  CHECK(take_over_area(file.get(), shared.header()) == 1u);
+  CHECK(take_over_area(file.get(), shared.header()) == 2u);
+  CHECK_FALSE(take_over_area(file.get(), shared.header()));
+  CHECK(wire::load(shared.header(), arena::kForgotten) == 2);
 }

@@ -267,6 +267,35 @@ TEST_CASE("no more recordings of a pass are read than a launcher has places for"
   const auto& notes = std::get<session::Session>(opened).manifest.notes;
   REQUIRE(notes.size() == 1033);
   CHECK(notes.front() == "68 recordings were ignored: cudadiag reads at most 1032 per run");
+  session::Session surplus;
+  session::read_areas(session::areas_in(folder / "record"), surplus, surplus.processes);
+  CHECK(surplus.manifest.notes == notes);
+}
+
+TEST_CASE("no more recordings of all reruns are read than four runs can have") {
+  const ScratchFolder scratch;
+  auto writer = new_session(scratch.path(), 1);
+  session::Manifest manifest;
+  manifest.passes.resize(6);
+  for (std::size_t pass = 1; pass < manifest.passes.size(); ++pass) {
+    manifest.passes[pass].folder = "confirm-" + std::to_string(pass + 1);
+    const fs::path folder = writer.folder() / manifest.passes[pass].folder;
+    for (int pid = 1; pid <= 900; ++pid) write(folder / (std::to_string(pid) + ".area"), "x");
+  }
+  CHECK_FALSE(writer.store_manifest(manifest));
+  const auto opened = session::open_session(writer.folder());
+  REQUIRE(std::holds_alternative<session::Session>(opened));
+  CHECK(std::get<session::Session>(opened).manifest.notes.back() ==
+        "372 recordings were ignored: cudadiag reads at most 4128 of all reruns");
+}
+
+TEST_CASE("an incomplete session with more recordings than a run can have is not removed") {
+  const ScratchFolder scratch;
+  const fs::path folder = new_session(scratch.path(), 1).folder();
+  for (int pid = 1; pid <= 1033; ++pid) write(folder / "record" / (std::to_string(pid) + ".area"), "x");
+  write_area(folder / "record" / "1.area");
+  finished_session(scratch.path(), 2, {.sessions = 1});
+  CHECK(is_there(folder));
 }
 
 TEST_CASE("a manifest that is too large is reported as such") {

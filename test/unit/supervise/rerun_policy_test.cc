@@ -25,13 +25,14 @@ class Environment {
     for (const char* name :
          {"CUDADIAG_PASS", "CUDADIAG_ARENA", "CUDADIAG_SESSION", "WORLD_SIZE", "RANK", "OMPI_COMM_WORLD_SIZE",
           "OMPI_COMM_WORLD_RANK", "PMI_SIZE", "PMI_RANK", "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK", "SLURM_NTASKS",
-          "SLURM_PROCID", "SLURM_JOB_NUM_NODES"}) {
+          "SLURM_PROCID", "SLURM_JOB_NUM_NODES", "CUDA_MPS_PIPE_DIRECTORY"}) {
       const char* value = std::getenv(name);
       if (value != nullptr) before_.emplace_back(name, value);
       ::unsetenv(name);
     }
-    for (const auto& [name, value] : set) ::setenv(name.c_str(), value.c_str(), 1);
     set_ = set;
+    set_.emplace_back("CUDA_MPS_PIPE_DIRECTORY", "/dev/null");  // this machine's own MPS daemon, if any, does not count
+    for (const auto& [name, value] : set_) ::setenv(name.c_str(), value.c_str(), 1);
   }
   ~Environment() {
     for (const auto& [name, value] : set_) ::unsetenv(name.c_str());
@@ -61,6 +62,25 @@ TEST_CASE("without isolation nothing is repeated unasked") {
   const auto found = obstacle_to_rerun(failing_session(), no_input, false);
   REQUIRE(found);
   CHECK(found->kind == Kind::not_isolated);
+}
+
+TEST_CASE("under MPS nothing is repeated unasked, although the user may agree to it") {
+  const Environment none;
+  const launch::Input no_input(-1);
+  session::Session session = failing_session();
+  CHECK_FALSE(may_end_other_programs(session));
+  {
+    const Environment client(Variables{{"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "50"}});
+    CHECK(may_end_other_programs(session));
+  }
+  session.processes.front().record.properties["mps"] = "1";
+  CHECK(may_end_other_programs(session));
+  CHECK_FALSE(obstacle(session));
+  for (const bool isolated : {true, false}) {
+    const auto found = obstacle_to_rerun(session, no_input, isolated);
+    REQUIRE(found);
+    CHECK(found->kind == Kind::mps);
+  }
 }
 
 TEST_CASE("a run that was ended, by cudadiag or from the outside, is not repeated") {
